@@ -1,0 +1,160 @@
+"""What a client must know about a model: its prompt, window, chunking and scoring.
+
+A `ModelSpec` is the file `lamr.json` beside the tokenizer in a model repository (`lamr/1/`). Training, export
+and client all read prompts and windows from here, so a model is served with what it was trained with. This
+module knows the file's format; it doesn't tokenize, and it knows nothing of weights or servers.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import importlib.util
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lamr_client.errors import ModelMismatchError
+
+FORMAT = 1
+SPEC_FILE = "lamr.json"
+TOKENIZER_FILE = "tokenizer.json"
+ENSEMBLE = "lamr"
+
+
+@dataclass(frozen=True)
+class PromptTemplate:
+    """The text around a query and its code: `before` + query + `between` + code + `after`.
+
+    Special tokens are recognized in these three strings and nowhere else: a query or a file that spells
+    `[SEP]` or `<|im_end|>` is ordinary text.
+    """
+
+    before: str
+    between: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Chunking:
+    """How a document's tokens are cut into requests.
+
+    Attributes:
+        window: most tokens of one request, prompt included.
+        tokens: code tokens that a chunk aims for; never more than the window leaves.
+        overlap: code tokens that two neighbouring chunks share.
+    """
+
+    window: int
+    tokens: int
+    overlap: int
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """How a chunk's outputs become one score a token, in [0, 1].
+
+    `paper` averages the Viterbi decisions (paper section 3.4). `calibrated` is a logistic combination,
+    σ(bias + Σ weight_f · logit(f)), of `keep_prob`, each rubric's marginal (by rubric name) and the chunk's
+    `relevance`; the weights are fitted on validation projects and stored with the model.
+    """
+
+    kind: str = "paper"
+    weights: dict[str, float] = field(default_factory=dict)
+    bias: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("paper", "calibrated"):
+            raise ValueError(f"scoring kind must be 'paper' or 'calibrated', not {self.kind!r}")
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """One model, as a client sees it.
+
+    Attributes:
+        name, version: of the model, for people and logs.
+        prompt, chunking, scoring: see their classes.
+        rubrics: names, in the order of the decoder's K axis.
+        threshold: default line threshold for this model's scores.
+        tokenizer_sha256: of the `tokenizer.json` beside the file; together with the prompt it makes the
+            `fingerprint` that a server's model must carry.
+    """
+
+    name: str
+    version: str
+    prompt: PromptTemplate
+    chunking: Chunking
+    rubrics: tuple[str, ...]
+    tokenizer_sha256: str
+    scoring: Scoring = field(default_factory=Scoring)
+    threshold: float = 0.4
+
+    @property
+    def fingerprint(self) -> str:
+        """Sixteen hex digits over everything that makes token ids mean something else on another model."""
+        parts = [self.name, self.version, self.tokenizer_sha256, *dataclasses.astuple(self.prompt), *self.rubrics]
+        return hashlib.sha256("\x00".join(parts).encode()).hexdigest()[:16]
+
+    def to_json(self) -> str:
+        """The file's text; `from_json` reads it back equal."""
+        return json.dumps({"format": FORMAT, **dataclasses.asdict(self)}, indent=2, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str, source: str = SPEC_FILE) -> ModelSpec:
+        """Read a spec; `source` names the file in errors.
+
+        Raises:
+            ModelMismatchError: not JSON, another format number, or a field is missing or unknown.
+        """
+        try:
+            data: dict[str, Any] = json.loads(text)
+            number = data.pop("format")
+            if number != FORMAT:
+                raise ModelMismatchError(
+                    f"{source}: format {number}, but this lamr reads format {FORMAT}; export the model again"
+                )
+            return cls(
+                prompt=PromptTemplate(**data.pop("prompt")),
+                chunking=Chunking(**data.pop("chunking")),
+                scoring=Scoring(**data.pop("scoring")),
+                rubrics=tuple(data.pop("rubrics")),
+                **data,
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ModelMismatchError(f"{source}: not a model spec ({error}); export the model again") from error
+
+
+def load_spec(repository: Path) -> ModelSpec:
+    """Read `lamr/1/lamr.json` of a model repository.
+
+    Raises:
+        ModelMismatchError: the file is missing or unreadable as a spec.
+    """
+    path = client_files(repository) / SPEC_FILE
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise ModelMismatchError(
+            f"{path} is missing: {repository} isn't a model repository written by `lamr export`"
+        ) from error
+    return ModelSpec.from_json(text, str(path))
+
+
+def client_files(repository: Path) -> Path:
+    """The folder of a model repository that holds `lamr.json` and `tokenizer.json`."""
+    return repository / ENSEMBLE / "1"
+
+
+def bundled_repository() -> Path:
+    """The model repository that ships with this distribution (the package `lamr_model_repository`).
+
+    Raises:
+        ModelMismatchError: the distribution was installed without it.
+    """
+    found = importlib.util.find_spec("lamr_model_repository")
+    places = list(found.submodule_search_locations or []) if found else []
+    if not places:
+        raise ModelMismatchError("the bundled model is not installed; reinstall lamr-server or name a repository")
+    return Path(places[0])
