@@ -1,0 +1,49 @@
+# Two commands matter: `make demo` and `make test`. Each sets up all that it needs in .venv.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check
+
+.PHONY: help demo test lint format typecheck bench wheel clean
+
+help:            ## list the targets
+	@grep -E '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+
+demo: $(VENV)/.installed-serve   ## serve the shipped model with Triton and prune a standard-library file
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/.installed-dev lint typecheck   ## lint, type-check and run every test
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.installed-dev     ## ruff, lint and format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+typecheck: $(VENV)/.installed-dev   ## mypy, strict, on the packages that import without torch
+	$(BIN)/mypy
+
+format: $(VENV)/.installed-dev   ## let ruff put the code in shape
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.installed-dev    ## the benchmarks, each printing figures beside their targets
+	$(BIN)/python -m benchmarks
+
+wheel: $(VENV)/.installed-dev    ## build the wheel into dist/
+	$(BIN)/python -m build --wheel
+
+clean:           ## remove what the other targets made
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if (3, 10) <= v < (3, 14) else \
+	  f"Python 3.10 to 3.13 is needed, {sys.executable} is {v.major}.{v.minor}; try: make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed-serve: pyproject.toml | $(BIN)/python
+	$(PIP) install --quiet --editable '.[serve]'
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
+	$(PIP) install --quiet --editable '.[dev]'
+	@touch $@ $(VENV)/.installed-serve

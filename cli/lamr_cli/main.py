@@ -1,0 +1,69 @@
+"""The `lamr` command's entry point: registers the commands and turns errors into exit codes.
+
+It knows every command's name and nothing of their work: a command imports what it needs when it runs, so that
+`lamr --help` stays quick and a light install never meets a heavy import.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from lamr_cli import evaluate, export, prune, serve, status
+from lamr_cli.exits import exit_code, explain
+
+app = typer.Typer(
+    name="lamr",
+    help="Prune source code for coding agents: keep the lines that answer the question.",
+    epilog="Exit codes: 0 ok, 2 usage or bad input, 3 server trouble.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("prune")(prune.prune)
+app.command("serve")(serve.serve)
+app.command("status")(status.status)
+app.command("export")(export.export)
+app.command("eval")(evaluate.evaluate)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"lamr {version('lamr-server')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Prune source code for coding agents: keep the lines that answer the question."""
+
+
+def main() -> None:
+    """Run the command line; an expected error is one message on stderr and an exit code, never a traceback."""
+    try:
+        app()
+    except BrokenPipeError:
+        # The reader (`head`, a pager) has what it wanted; flushing again at exit would complain once more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(128 + signal.SIGPIPE)
+    except KeyboardInterrupt:
+        sys.exit(128 + signal.SIGINT)
+    except Exception as error:
+        code = exit_code(error)
+        if code is None:
+            raise
+        explain(error)
+        sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()

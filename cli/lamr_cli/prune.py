@@ -1,0 +1,108 @@
+"""`lamr prune`: a file and a question in, the code that matters out."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from lamr_cli.options import OnError, parse_keep
+
+
+def prune(
+    file: Annotated[str, typer.Argument(help="The file to prune; - reads standard input.", metavar="FILE|-")],
+    query: Annotated[
+        str, typer.Option("--query", "-q", help="What you are looking for, as a question or words.")
+    ],
+    server: Annotated[
+        str | None,
+        typer.Option(
+            help="HOST:PORT of a server's gRPC port (see `lamr serve`); without it, runs in process.",
+            envvar="LAMR_SERVER",
+        ),
+    ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(help="Keep lines that score at least this; default: the model's own.", min=0, max=1),
+    ] = None,
+    ratio: Annotated[
+        float | None,
+        typer.Option(help="Instead of a threshold: 4 keeps about a quarter of the tokens.", min=1),
+    ] = None,
+    max_tokens: Annotated[
+        int | None,
+        typer.Option(help="Instead of a threshold: never more tokens than this, markers included.", min=1),
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Lines to keep whatever they score: 10-20, or /regex/. Repeatable.", metavar="LINES|/RE/"
+        ),
+    ] = None,
+    language: Annotated[
+        str | None,
+        typer.Option("--language", "-l", help="The code's language; default: by name, then content."),
+    ] = None,
+    line_numbers: Annotated[
+        bool, typer.Option("--line-numbers", "-n", help="Put original line numbers before the lines.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print every field of the result as JSON.")] = False,
+    on_error: Annotated[
+        OnError,
+        typer.Option(help="When the server fails: raise (exit 3), or passthrough (the code as it came)."),
+    ] = OnError.RAISE,
+    model: Annotated[
+        Path | None,
+        typer.Option(help="A model repository written by `lamr export`; default: the bundled lamr-mini."),
+    ] = None,
+    timeout: Annotated[float, typer.Option(help="Seconds to wait for the whole answer.", min=0.001)] = 60.0,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No summary on stderr.")] = False,
+) -> None:
+    """Prune one file for a question.
+
+    The pruned code goes to standard output, a summary to standard error.
+
+    lamr prune src/server.py -q "How are timeouts handled when the pool is full?"
+    """
+    from lamr_client import Pruner
+
+    code = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    with Pruner(server, model=model, timeout=timeout) as pruner:
+        result = pruner.prune(
+            query,
+            code,
+            path=None if file == "-" else file,
+            language=language,
+            threshold=threshold,
+            ratio=ratio,
+            max_tokens=max_tokens,
+            keep=parse_keep(keep or []),
+            line_numbers=line_numbers,
+            on_error=on_error.value,
+        )
+    if as_json:
+        _write(json.dumps(result.to_dict(), ensure_ascii=False) + "\n")
+    else:
+        _write(result.text)
+    if not quiet:
+        typer.echo(_summary(result), err=True)
+
+
+def _write(text: str) -> None:
+    # Bytes, because a text stream would translate the newlines that must come back as they were.
+    sys.stdout.buffer.write(text.encode())
+    sys.stdout.buffer.flush()
+
+
+def _summary(result: Any) -> str:
+    parts = [
+        f"{result.status}: {len(result.kept_lines):,} of {len(result.line_scores):,} lines",
+        f"{result.tokens_in:,} → {result.tokens_out:,} tokens",
+        f"relevance {result.relevance:.2f}" if result.relevance is not None else "",
+        f"{result.timings.total:.2f} s",
+    ]
+    summary = " · ".join(part for part in parts if part)
+    return f"{summary}\n{result.reason}" if result.reason else summary

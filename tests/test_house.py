@@ -1,0 +1,72 @@
+"""The house stands as docs/architecture.md draws it: floors, packages, light imports."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+FLOORS = {
+    "lamr_decoding": 1,
+    "lamr_postprocess": 2,
+    "lamr_client": 3,
+    "lamr_serving": 4,
+    "lamr_evaluation": 5,
+    "lamr_export": 5,
+    "lamr_training": 6,
+    "lamr_cli": 7,
+}
+FOLDERS = {name: ROOT / name.removeprefix("lamr_") / name for name in FLOORS}
+LIGHT = ["lamr_decoding", "lamr_postprocess", "lamr_client", "lamr_serving"]
+HEAVY = ["torch", "transformers", "onnxruntime", "onnx"]
+
+
+def _imports(path: Path) -> set[str]:
+    """Top-level names of every absolute import in a file, wherever in it they stand."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            found.add(node.module.split(".")[0])
+    return found
+
+
+@pytest.mark.parametrize("package", FLOORS)
+def test_imports_go_down_only(package: str) -> None:
+    for path in FOLDERS[package].rglob("*.py"):
+        above = {name for name in _imports(path) & FLOORS.keys() if FLOORS[name] > FLOORS[package]}
+        assert not above, f"{path.relative_to(ROOT)} imports {above} from a floor above its own"
+        siblings = {
+            n for n in _imports(path) & FLOORS.keys() if FLOORS[n] == FLOORS[package] and n != package
+        }
+        assert not siblings, f"{path.relative_to(ROOT)} imports its neighbour {siblings}"
+
+
+@pytest.mark.parametrize("package", LIGHT)
+def test_light_packages_import_without_the_heavy_ones(package: str) -> None:
+    code = f"import sys, {package}; print([m for m in {HEAVY} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_every_python_folder_is_packaged() -> None:
+    tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    tool = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+    wanted = set()
+    for name, folder in FOLDERS.items():
+        wanted |= {".".join([name, *p.parent.relative_to(folder).parts]) for p in folder.rglob("__init__.py")}
+    listed = set(tool["packages"])
+    assert wanted <= listed, f"pyproject.toml does not package {wanted - listed}"
+    assert listed == set(tool["package-dir"]) | {name for name in listed if "." in name}
+
+
+def test_first_lines_say_what_a_module_is() -> None:
+    for folder in FOLDERS.values():
+        for path in folder.rglob("*.py"):
+            assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), f"{path} has no docstring"
