@@ -1,0 +1,31 @@
+"""One real Triton on the shipped model for every integration test, and the files they prune."""
+
+from __future__ import annotations
+
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from lamr_client import Pruner
+from lamr_serving import TritonServer
+
+STDLIB = Path(sysconfig.get_path("stdlib"))
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[TritonServer]:
+    with TritonServer() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def served(server: TritonServer) -> Iterator[Pruner]:
+    with Pruner(server.grpc_address, timeout=120) as pruner:
+        yield pruner
+
+
+@pytest.fixture(scope="session")
+def in_process() -> Iterator[Pruner]:
+    with Pruner(timeout=120) as pruner:
+        yield pruner

@@ -1,0 +1,174 @@
+"""The `lamr` command as a person or a script runs it: output streams, exit codes, JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from lamr_client import PruneResult
+from lamr_serving import TritonServer
+
+from tests.integration.conftest import STDLIB
+
+QUERY = "How is the compiled pattern cached between calls?"
+FILE = STDLIB / "glob.py"
+DEAD = "127.0.0.1:9"  # the discard port: nothing listens
+
+
+def lamr(*arguments: str, stdin: bytes = b"", environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "lamr_cli.main", *arguments],
+        input=stdin,
+        capture_output=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, **(environment or {})},
+    )
+
+
+def test_prunes_a_file_to_stdout_and_tells_the_rest_on_stderr() -> None:
+    done = lamr("prune", str(FILE), "-q", QUERY)
+    assert done.returncode == 0, done.stderr.decode()
+    compile(done.stdout, "pruned.py", "exec")
+    assert b"lines pruned" in done.stdout
+    assert "tokens" in done.stderr.decode()
+    original = iter(FILE.read_bytes().splitlines())
+    kept = [line for line in done.stdout.splitlines() if b" pruned (" not in line]
+    assert kept
+    assert all(line in original for line in kept), "kept lines come unchanged and in order"
+
+
+def test_stdin_and_quiet() -> None:
+    done = lamr("prune", "-", "-q", QUERY, "--language", "python", "--quiet", stdin=FILE.read_bytes())
+    assert done.returncode == 0
+    assert done.stderr == b""
+    assert done.stdout
+
+
+def test_json_is_exactly_the_result() -> None:
+    done = lamr("prune", str(FILE), "-q", QUERY, "--json", "--quiet")
+    data = json.loads(done.stdout)
+    assert set(data) == {field.name for field in fields(PruneResult)}
+    assert data["status"] == "pruned"
+    assert data["tokens_out"] < data["tokens_in"]
+
+
+def test_line_numbers() -> None:
+    done = lamr("prune", str(FILE), "-q", QUERY, "--line-numbers", "--quiet")
+    assert done.stdout.splitlines()[0].lstrip().startswith(b"1")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "message"),
+    [
+        (("prune", "no-such-file.py", "-q", QUERY), b"", "no-such-file.py"),
+        (("prune", "-", "-q", " "), b"x = 1\n", "query"),
+        (("prune", "-", "-q", QUERY), b"x = 1\n\x00\n", "6"),
+        (("prune", "-", "-q", QUERY), b"x = '\xff'\n", "5"),
+        (("prune", "-", "-q", QUERY, "--language", "klingon"), b"x = 1\n", "klingon"),
+        (("prune", "-", "-q", QUERY, "--keep", "9-3"), b"x = 1\n", "9-3"),
+        (("prune", "-", "-q", QUERY, "--threshold", "7"), b"x = 1\n", "threshold"),
+        (("prune", "-"), b"x = 1\n", "query"),
+    ],
+)
+def test_bad_input_is_exit_2_and_names_the_cause(arguments: tuple[str, ...], stdin: bytes, message: str) -> None:
+    done = lamr(*arguments, stdin=stdin)
+    assert done.returncode == 2, done.stderr.decode()
+    assert message in done.stderr.decode()
+    assert done.stdout == b""
+    assert b"Traceback" not in done.stderr
+
+
+def test_dead_server_is_exit_3_or_passthrough() -> None:
+    refused = lamr("prune", str(FILE), "-q", QUERY, "--server", DEAD, "--timeout", "5")
+    assert refused.returncode == 3
+    assert DEAD in refused.stderr.decode()
+    passed = lamr("prune", str(FILE), "-q", QUERY, "--server", DEAD, "--timeout", "5", "--on-error", "passthrough")
+    assert passed.returncode == 0
+    assert passed.stdout == FILE.read_bytes()
+    assert "passthrough" in passed.stderr.decode()
+
+
+def test_status_of_a_dead_server_is_exit_3() -> None:
+    done = lamr("status", "--server", DEAD)
+    assert done.returncode == 3
+    assert DEAD in done.stderr.decode()
+
+
+def test_status_in_process_tells_the_model() -> None:
+    data = json.loads(lamr("status", "--json").stdout)
+    assert data["model_name"] == "lamr-mini"
+
+
+@pytest.mark.server
+def test_server_option_and_status(server: TritonServer) -> None:
+    done = lamr("prune", str(FILE), "-q", QUERY, "--server", server.grpc_address, "--quiet")
+    assert done.returncode == 0, done.stderr.decode()
+    assert done.stdout == lamr("prune", str(FILE), "-q", QUERY, "--quiet").stdout
+    text = lamr("status", "--server", server.grpc_address).stdout.decode()
+    assert "triton" in text
+    assert "lamr-mini" in text
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_serve_stops_cleanly(number: signal.Signals, tmp_path: Path) -> None:
+    before = set(os.listdir("/dev/shm"))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "lamr_cli.main", "serve", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    ready = json.loads(process.stdout.readline())
+    children = _children(process.pid)
+    assert children, "a tritonserver runs below the command"
+    assert lamr("prune", str(FILE), "-q", QUERY, "--server", ready["grpc"], "--quiet").returncode == 0
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors.decode()
+    deadline = time.monotonic() + 10
+    while any(Path(f"/proc/{pid}").exists() for pid in children) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not [pid for pid in children if Path(f"/proc/{pid}").exists()]
+    assert set(os.listdir("/dev/shm")) <= before
+
+
+def _children(pid: int) -> list[int]:
+    """Every process below one, however deep."""
+    import psutil
+
+    return [child.pid for child in psutil.Process(pid).children(recursive=True)]
+
+
+def test_help_teaches() -> None:
+    text = lamr("prune", "--help").stdout.decode()
+    assert "lamr prune src/server.py" in text
+    assert "--threshold" in text
+
+
+def test_eval_prints_the_model_and_the_baselines(tmp_path: Path) -> None:
+    code = (STDLIB / "glob.py").read_text()
+    lines = code.splitlines()
+    gold = [n for n, line in enumerate(lines, 1) if "escape" in line]
+    items = tmp_path / "items.jsonl"
+    items.write_text(json.dumps({"query": "How are special characters escaped?", "code": code, "kept_frags": gold}) + "\n")
+    done = lamr("eval", "--data", str(items), "--json")
+    assert done.returncode == 0, done.stderr.decode()
+    names = {row["name"] for row in json.loads(done.stdout)["pruners"]}
+    assert any("lamr-mini" in name for name in names)
+    assert any("bm25" in name for name in names)
+    assert any("grep" in name for name in names)
+
+
+def test_eval_names_file_and_line_of_a_bad_item(tmp_path: Path) -> None:
+    items = tmp_path / "items.jsonl"
+    items.write_text('{"query": "q", "code": "x\\n", "kept_frags": [9]}\n')
+    done = lamr("eval", "--data", str(items))
+    assert done.returncode == 2
+    assert "items.jsonl" in done.stderr.decode()
