@@ -1,1 +1,36 @@
-"""Placeholder."""
+"""The PyTorch model, its checkpoints, and everything that turns one into a Triton model repository."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from lamr_export.config import LamrConfig, Lexical, paper_fusion_layers
+from lamr_export.errors import CheckpointError, ExportError
+
+if TYPE_CHECKING:
+    from lamr_export.heads import HeadOutput, RubricHeads
+    from lamr_export.model import LamrModel
+
+__all__ = [
+    "CheckpointError",
+    "ExportError",
+    "HeadOutput",
+    "LamrConfig",
+    "LamrModel",
+    "Lexical",
+    "RubricHeads",
+    "paper_fusion_layers",
+]
+
+_HEAVY = {  # these import torch, so only when asked for
+    "HeadOutput": "lamr_export.heads",
+    "LamrModel": "lamr_export.model",
+    "RubricHeads": "lamr_export.heads",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HEAVY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_HEAVY[name]), name)

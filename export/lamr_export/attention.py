@@ -1,0 +1,140 @@
+"""Attention over a packed batch: sequences end to end, each one attending to itself only.
+
+Linear layers, norms and activations see the packed `[T, …]` rows, hence no padding; only here are q, k and v
+laid out as `[B, heads, L, d]`, by one gather each, and the result is gathered back. The function is registered
+with transformers' attention interface, so any backbone that takes it can be packed. This module knows cumulative
+lengths and masks; it knows no model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from transformers import AttentionInterface
+
+from lamr_export.errors import CheckpointError
+
+PACKED_ATTENTION = "lamr_packed"
+
+
+@dataclass(frozen=True)
+class Packing:
+    """Where the tokens of a packed batch belong; all indices int64.
+
+    Attributes:
+        sequence: `[T]`, the sequence of each token.
+        position: `[T]`, its place in that sequence, from 0.
+        starts: `[B]`, first token of each sequence.
+        lasts: `[B]`, last token of each sequence.
+        to_padded: `[B * L]`, the token of every padded slot; slots past a sequence's end hold some valid token.
+        to_packed: `[T]`, the padded slot of each token.
+        key_mask: bool `[B, 1, 1, L]`, True where a slot holds a token of its sequence.
+        key_bias: `[B, 1, 1, L]`, 0 there and the dtype's lowest number elsewhere.
+    """
+
+    sequence: Tensor
+    position: Tensor
+    starts: Tensor
+    lasts: Tensor
+    to_padded: Tensor
+    to_packed: Tensor
+    key_mask: Tensor
+    key_bias: Tensor
+
+    @classmethod
+    def of(cls, cu_seqlens: Tensor, max_len: Tensor, tokens: int) -> Packing:
+        """Lay out a batch.
+
+        Args:
+            cu_seqlens: int `[B + 1]`, from 0 to T.
+            max_len: `[L]`, L the longest sequence; the values are never read, the dtype is that of `key_bias`.
+            tokens: T.
+        """
+        bounds = cu_seqlens.to(torch.int64)
+        starts, ends = bounds[:-1], bounds[1:]
+        slots = max_len.shape[0]
+        token = torch.arange(tokens, device=bounds.device)
+        slot = torch.arange(slots, device=bounds.device)
+        sequence = (token[:, None] >= ends[None, :]).to(torch.int64).sum(dim=1)
+        position = token - starts[sequence]
+        key_mask = slot[None, :] < (ends - starts)[:, None]
+        lowest = torch.finfo(max_len.dtype).min
+        return cls(
+            sequence=sequence,
+            position=position,
+            starts=starts,
+            lasts=ends - 1,
+            to_padded=(starts[:, None] + slot[None, :]).clamp(max=tokens - 1).reshape(-1),
+            to_packed=sequence * slots + position,
+            key_mask=key_mask[:, None, None, :],
+            key_bias=((1.0 - key_mask.to(max_len.dtype)) * lowest)[:, None, None, :],
+        )
+
+
+def packed_attention(
+    query: Tensor, key: Tensor, value: Tensor, packing: Packing, *, scale: float, causal: bool
+) -> Tensor:
+    """Attention within each sequence.
+
+    Args:
+        query: `[T, heads, d]`.
+        key, value: `[T, key_heads, d]`, key_heads a divisor of heads (grouped-query attention).
+        packing: the batch's layout.
+        scale: factor on the scores.
+        causal: whether a token sees only itself and what precedes it.
+
+    Returns:
+        `[T, heads, d]`.
+    """
+    heads, key_heads = query.shape[1], key.shape[1]
+    batch, slots = packing.key_mask.shape[0], packing.key_mask.shape[-1]
+    q, k, v = (
+        x.index_select(0, packing.to_padded).view(batch, slots, x.shape[1], x.shape[2]).transpose(1, 2)
+        for x in (query, key, value)
+    )
+    # Causal rows can't see the padding behind them, so they need no key mask; SDPA then skips half the work.
+    out = F.scaled_dot_product_attention(
+        q,
+        k,
+        v,
+        attn_mask=None if causal else packing.key_mask,
+        is_causal=causal,
+        scale=scale,
+        enable_gqa=heads != key_heads,
+    )
+    return (
+        out.transpose(1, 2).reshape(batch * slots, heads, query.shape[2]).index_select(0, packing.to_packed)
+    )
+
+
+def _interface(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    *,
+    packing: Packing,
+    scaling: float | None = None,
+    sliding_window: int | None = None,
+    **_: Any,
+) -> tuple[Tensor, None]:
+    """transformers' attention interface: `[1, heads, T, d]` in, `[1, T, heads, d]` out.
+
+    The backbone's attention dropout is ignored: it would take SDPA off its fused path.
+    """
+    if attention_mask is not None:
+        raise CheckpointError("packed attention makes its own mask; the backbone passed another one")
+    if sliding_window is not None:
+        raise CheckpointError("backbones with sliding-window attention aren't supported")
+    q, k, v = (x[0].transpose(0, 1) for x in (query, key, value))
+    scale = scaling if scaling is not None else q.shape[-1] ** -0.5
+    out = packed_attention(q, k, v, packing, scale=scale, causal=bool(getattr(module, "is_causal", False)))
+    return out[None], None
+
+
+AttentionInterface.register(PACKED_ATTENTION, _interface)

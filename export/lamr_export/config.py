@@ -1,0 +1,145 @@
+"""What a LaMR checkpoint is made of: the dataclass behind its `config.json`.
+
+This module knows names, sizes and their consistency; it loads no weights and imports neither torch nor
+transformers. Prompt, chunking and scoring are the client's own types, so a model is served with exactly
+what it was trained with.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from lamr_client.spec import Chunking, ModelSpec, PromptTemplate, Scoring
+
+from lamr_export.errors import CheckpointError
+
+MODEL_TYPE = "lamr"
+RELEVANCE_KINDS = ("yes_no", "linear")
+
+
+@dataclass(frozen=True)
+class Lexical:
+    """Lexical evidence as an input: which tokens of a sequence also occur in its query.
+
+    Attributes:
+        separator_id: the token that ends the query (BERT's `[SEP]`); everything before a sequence's first one
+            is the query.
+        excluded_ids: ids that never count as evidence (special tokens). A stop list lives in the model's
+            `rarity` buffer instead, as weight 0.
+    """
+
+    separator_id: int
+    excluded_ids: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class LamrConfig:
+    """A model's `config.json`.
+
+    Attributes:
+        name, version: of the model, for people, logs and the fingerprint.
+        backbone: the Hugging Face configuration as a dict (`model_type`, `hidden_size`, …).
+        rubrics: names, in the order of the K axis.
+        fusion_layers: 1-based numbers of the layers whose outputs are concatenated (paper equation 2); the
+            backbone's last layer counts after its final norm, as in `last_hidden_state`.
+        fusion_blocks: J of paper equation 3.
+        fusion_heads: attention heads of a fusion block.
+        head_hidden: width of the shared MLP.
+        dropout: inside the shared MLP, in training.
+        relevance: `yes_no` reads the last token along E_yes − E_no (Qwen3-Reranker), `linear` reads the first
+            token ([CLS]) with a linear head.
+        yes_token_id, no_token_id: for `yes_no`.
+        prompt, chunking, scoring, threshold: see `lamr_client.spec`.
+        lexical: lexical evidence, or None for the paper's model.
+
+    Raises:
+        CheckpointError: a field contradicts another one.
+    """
+
+    name: str
+    version: str
+    backbone: dict[str, Any]
+    prompt: PromptTemplate
+    chunking: Chunking
+    fusion_layers: tuple[int, ...]
+    rubrics: tuple[str, ...] = ("semantic", "dependency")
+    fusion_blocks: int = 1
+    fusion_heads: int = 8
+    head_hidden: int = 256
+    dropout: float = 0.4
+    relevance: str = "linear"
+    yes_token_id: int | None = None
+    no_token_id: int | None = None
+    scoring: Scoring = field(default_factory=Scoring)
+    threshold: float = 0.4
+    lexical: Lexical | None = None
+
+    def __post_init__(self) -> None:
+        if self.relevance not in RELEVANCE_KINDS:
+            raise CheckpointError(f"relevance must be one of {RELEVANCE_KINDS}, not {self.relevance!r}")
+        if self.relevance == "yes_no" and (self.yes_token_id is None or self.no_token_id is None):
+            raise CheckpointError("relevance 'yes_no' needs yes_token_id and no_token_id")
+        if not self.rubrics or len(set(self.rubrics)) != len(self.rubrics):
+            raise CheckpointError(f"rubrics must be one or more different names, not {self.rubrics}")
+        layers = self.backbone.get("num_hidden_layers")
+        if layers is not None and not all(1 <= n <= layers for n in self.fusion_layers):
+            raise CheckpointError(
+                f"fusion_layers {self.fusion_layers}: the backbone has layers 1 to {layers}"
+            )
+        hidden = self.backbone.get("hidden_size")
+        if hidden is not None and (hidden * len(self.fusion_layers)) % self.fusion_heads:
+            raise CheckpointError(
+                f"fusion_heads {self.fusion_heads} doesn't divide the fused width {hidden * len(self.fusion_layers)}"
+            )
+
+    def spec(self, tokenizer_sha256: str) -> ModelSpec:
+        """The client's view of this model."""
+        return ModelSpec(
+            name=self.name,
+            version=self.version,
+            prompt=self.prompt,
+            chunking=self.chunking,
+            rubrics=self.rubrics,
+            tokenizer_sha256=tokenizer_sha256,
+            scoring=self.scoring,
+            threshold=self.threshold,
+        )
+
+    def to_json(self) -> str:
+        """The file's text; `from_json` reads it back equal."""
+        return (
+            json.dumps({"model_type": MODEL_TYPE, **dataclasses.asdict(self)}, indent=2, ensure_ascii=False)
+            + "\n"
+        )
+
+    @classmethod
+    def from_json(cls, text: str, source: str = "config.json") -> LamrConfig:
+        """Read a config; `source` names the file in errors.
+
+        Raises:
+            CheckpointError: not JSON, another `model_type`, or a field is missing, unknown or contradictory.
+        """
+        try:
+            data = json.loads(text)
+            if data.pop("model_type", None) != MODEL_TYPE:
+                raise CheckpointError(f"{source}: model_type isn't {MODEL_TYPE!r}")
+            lexical = data.pop("lexical", None)
+            return cls(
+                prompt=PromptTemplate(**data.pop("prompt")),
+                chunking=Chunking(**data.pop("chunking")),
+                scoring=Scoring(**data.pop("scoring", {})),
+                fusion_layers=tuple(data.pop("fusion_layers")),
+                rubrics=tuple(data.pop("rubrics")),
+                lexical=lexical and Lexical(lexical["separator_id"], tuple(lexical.get("excluded_ids", ()))),
+                **data,
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise CheckpointError(f"{source}: not a LaMR configuration ({error})") from error
+
+
+def paper_fusion_layers(num_layers: int) -> tuple[int, int, int]:
+    """Layers L/4, L/2 and L (paper equation 2): (7, 14, 28) of 28, as SWE-Pruner rounds them."""
+    return max(1, num_layers // 4), max(1, num_layers // 2), num_layers

@@ -1,0 +1,13 @@
+"""The two errors of this component; both are `LamrError`s, so the command line reports them like any other."""
+
+from __future__ import annotations
+
+from lamr_client.errors import LamrError
+
+
+class CheckpointError(LamrError):
+    """A checkpoint folder can't be read as a model; the message names the file or tensor and the remedy."""
+
+
+class ExportError(LamrError):
+    """A model repository can't be written, or what was written doesn't compute what the checkpoint does."""

@@ -1,0 +1,173 @@
+"""The LaMR network: a packed backbone, three-layer fusion, relevance, and the rubric heads.
+
+Paper section 3: hidden states of three layers are concatenated (equation 2), refined by self-attention blocks
+(equation 3) and read by `RubricHeads`. The encoder part (`forward`) is what gets exported to ONNX; the heads
+are served by `lamr_decoding`. This module reads no checkpoint files other than a backbone's own folder.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from transformers import AutoConfig, AutoModel, PreTrainedModel
+
+from lamr_export.attention import PACKED_ATTENTION, Packing, packed_attention
+from lamr_export.config import LamrConfig
+from lamr_export.errors import CheckpointError
+from lamr_export.heads import RubricHeads
+from lamr_export.lexical import LexicalEvidence
+
+
+class FusionAttention(nn.Module):
+    """Multi-head self-attention over a packed batch; parameters named and laid out as `nn.MultiheadAttention`'s."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.in_proj_weight = nn.Parameter(torch.empty(3 * width, width))
+        self.in_proj_bias = nn.Parameter(torch.zeros(3 * width))
+        self.out_proj = nn.Linear(width, width)
+        nn.init.xavier_uniform_(self.in_proj_weight)
+        nn.init.zeros_(self.out_proj.bias)
+
+    def forward(self, x: Tensor, packing: Packing) -> Tensor:
+        """Attend within each sequence, in both directions: `[T, D]` to `[T, D]`."""
+        qkv = F.linear(x, self.in_proj_weight, self.in_proj_bias)
+        q, k, v = qkv.unflatten(-1, (3, self.heads, -1)).unbind(dim=1)
+        out = packed_attention(q, k, v, packing, scale=q.shape[-1] ** -0.5, causal=False)
+        return self.out_proj(out.flatten(1))
+
+
+class Relevance(nn.Module):
+    """P("yes") of a chunk from one token's state: the last token's or, for [CLS] models, the first one's.
+
+    For Qwen3-Reranker the weight is E_yes − E_no, which gives softmax([no, yes])_yes without the product with
+    the whole vocabulary.
+    """
+
+    def __init__(self, hidden_size: int, kind: str) -> None:
+        super().__init__()
+        self.at_last = kind == "yes_no"
+        self.direction = nn.Linear(hidden_size, 1, bias=kind == "linear")
+
+    def forward(self, states: Tensor, packing: Packing) -> Tensor:
+        """`[T, hidden]` to probabilities `[B, 1]`."""
+        token = packing.lasts if self.at_last else packing.starts
+        return torch.sigmoid(self.direction(states[token]))
+
+
+class LamrModel(nn.Module):
+    """Query-conditioned token features and chunk relevance for a packed batch.
+
+    Attributes:
+        config: what it was built from.
+        heads: `RubricHeads`; call `model.heads(fused)` for emissions and gate.
+    """
+
+    def __init__(self, config: LamrConfig, backbone: PreTrainedModel | None = None) -> None:
+        """Build with random weights, or around an existing backbone (which is changed: packed, no pooler)."""
+        super().__init__()
+        self.config = config
+        self.backbone = _packed_backbone(config, backbone)
+        hidden_size = self.backbone.config.hidden_size
+        width = hidden_size * len(config.fusion_layers)
+        self.fusion_layers = nn.ModuleList(
+            FusionAttention(width, config.fusion_heads) for _ in range(config.fusion_blocks)
+        )
+        self.fusion_norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(config.fusion_blocks))
+        self.relevance = Relevance(hidden_size, config.relevance)
+        self.heads = RubricHeads(width, config.head_hidden, len(config.rubrics), config.dropout)
+        self.lexical = (
+            LexicalEvidence(config.lexical, self.backbone.config.vocab_size, hidden_size)
+            if config.lexical
+            else None
+        )
+
+    @classmethod
+    def from_backbone(cls, backbone: PreTrainedModel | str | Path, config: LamrConfig) -> LamrModel:
+        """Start from a trained backbone: a loaded Hugging Face model or its folder.
+
+        `config.backbone` is replaced by the backbone's own configuration. For `yes_no` relevance the direction
+        is taken from the input embeddings (Qwen3-Reranker ties them to its output).
+
+        Raises:
+            CheckpointError: the folder isn't a loadable backbone, or the config doesn't fit it.
+        """
+        if not isinstance(backbone, PreTrainedModel):
+            try:
+                backbone = AutoModel.from_pretrained(backbone, local_files_only=True, dtype=torch.float32)
+            except (OSError, ValueError) as error:
+                raise CheckpointError(
+                    f"{backbone}: not a backbone that transformers can load ({error})"
+                ) from error
+        backbone = getattr(backbone, backbone.base_model_prefix, backbone)
+        config = dataclasses.replace(config, backbone=_plain_config(backbone))
+        model = cls(config, backbone)
+        if config.relevance == "yes_no":
+            embedding = backbone.get_input_embeddings().weight
+            with torch.no_grad():
+                direction = embedding[config.yes_token_id] - embedding[config.no_token_id]
+                model.relevance.direction.weight.copy_(direction[None])
+        return model
+
+    def forward(self, input_ids: Tensor, cu_seqlens: Tensor, max_len: Tensor) -> tuple[Tensor, Tensor]:
+        """Encode a packed batch.
+
+        Args:
+            input_ids: int64 `[T]`, B sequences end to end.
+            cu_seqlens: int32 `[B + 1]`, from 0 to T.
+            max_len: float32 `[L]`, L the longest sequence's length; only its shape is read.
+
+        Returns:
+            `fused [T, D]` (D = layers × hidden size) and `relevance [B, 1]`, a probability; float32.
+        """
+        packing = Packing.of(cu_seqlens, max_len, input_ids.shape[0])
+        states = self._hidden_states(input_ids, packing)
+        fused = torch.cat([states[n] for n in self.config.fusion_layers], dim=-1)
+        fused = fused.to(self.relevance.direction.weight.dtype)
+        for attention, norm in zip(self.fusion_layers, self.fusion_norms, strict=True):
+            fused = norm(fused + attention(fused, packing))
+        last = states[-1].to(fused.dtype)
+        return fused, self.relevance(last, packing)
+
+    def _hidden_states(self, input_ids: Tensor, packing: Packing) -> list[Tensor]:
+        """The embeddings and every layer's output, `[T, hidden]` each, the last one after the final norm."""
+        inputs = {"inputs_embeds": self.backbone.get_input_embeddings()(input_ids)[None]}
+        if self.lexical is not None:
+            evidence, token_types = self.lexical(input_ids, packing)
+            inputs["inputs_embeds"] = inputs["inputs_embeds"] + evidence[None]
+            inputs["token_type_ids"] = token_types[None]
+        output = self.backbone(
+            **inputs,
+            position_ids=packing.position[None],
+            output_hidden_states=True,
+            use_cache=False,
+            packing=packing,
+        )
+        return [*(state[0] for state in output.hidden_states[:-1]), output.last_hidden_state[0]]
+
+
+def _packed_backbone(config: LamrConfig, backbone: PreTrainedModel | None) -> PreTrainedModel:
+    """The backbone with packed attention and without a pooler, which nothing here reads."""
+    if backbone is None:
+        fields = dict(config.backbone)
+        try:
+            backbone = AutoModel.from_config(AutoConfig.for_model(fields.pop("model_type"), **fields))
+        except (KeyError, ValueError, TypeError) as error:
+            raise CheckpointError(f"backbone configuration: transformers can't build it ({error})") from error
+    if getattr(backbone, "pooler", None) is not None:
+        backbone.pooler = None
+    backbone.set_attn_implementation(PACKED_ATTENTION)
+    return backbone
+
+
+def _plain_config(backbone: PreTrainedModel) -> dict[str, object]:
+    """The backbone's configuration as JSON data, without what belongs to this machine or this run."""
+    found: dict[str, object] = backbone.config.to_dict()
+    for name in ("_name_or_path", "transformers_version", "architectures", "dtype", "torch_dtype"):
+        found.pop(name, None)
+    return found

@@ -1,0 +1,90 @@
+"""Tiny random models of both kinds for the tests: a causal Qwen3 with grouped-query attention, and a BERT."""
+
+from __future__ import annotations
+
+import torch
+from lamr_client.spec import Chunking, PromptTemplate
+from lamr_export import LamrConfig, LamrModel, Lexical
+from transformers import BertConfig, BertModel, Qwen3Config, Qwen3Model
+
+VOCAB = 120
+SEPARATOR = 3
+CHUNKING = Chunking(window=64, tokens=40, overlap=8)
+
+
+def qwen3(**changes) -> LamrModel:
+    """Four causal layers, four heads sharing two key heads."""
+    torch.manual_seed(0)
+    backbone = Qwen3Model(
+        Qwen3Config(
+            vocab_size=VOCAB,
+            hidden_size=32,
+            intermediate_size=48,
+            num_hidden_layers=4,
+            num_attention_heads=4,
+            num_key_value_heads=2,
+            head_dim=16,
+            max_position_embeddings=128,
+        )
+    )
+    fields = {
+        "name": "tiny-qwen3",
+        "version": "0",
+        "backbone": {},
+        "prompt": PromptTemplate("<q>", "<d>", "<end>"),
+        "chunking": CHUNKING,
+        "fusion_layers": (1, 2, 4),
+        "head_hidden": 24,
+        "relevance": "yes_no",
+        "yes_token_id": 7,
+        "no_token_id": 9,
+    }
+    return shaken(LamrModel.from_backbone(backbone, LamrConfig(**{**fields, **changes})))
+
+
+def bert(**changes) -> LamrModel:
+    """Three bidirectional layers with lexical evidence; `lexical=None` turns it off."""
+    torch.manual_seed(1)
+    backbone = BertModel(
+        BertConfig(
+            vocab_size=VOCAB,
+            hidden_size=32,
+            intermediate_size=48,
+            num_hidden_layers=3,
+            num_attention_heads=4,
+            max_position_embeddings=80,
+        )
+    )
+    fields = {
+        "name": "tiny-bert",
+        "version": "0",
+        "backbone": {},
+        "prompt": PromptTemplate("[CLS]", "[SEP]", "[SEP]"),
+        "chunking": CHUNKING,
+        "fusion_layers": (1, 2, 3),
+        "head_hidden": 24,
+        "lexical": Lexical(SEPARATOR, (0, 1, 2, SEPARATOR)),
+    }
+    return shaken(LamrModel.from_backbone(backbone, LamrConfig(**{**fields, **changes})))
+
+
+def shaken(model: LamrModel) -> LamrModel:
+    """The model in eval mode, with every zero or one parameter moved, so that no term can go missing unseen."""
+    generator = torch.Generator().manual_seed(2)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn(parameter.shape, generator=generator) * 0.1)
+        if model.lexical is not None:
+            model.lexical.rarity.mul_(torch.rand(model.lexical.rarity.shape, generator=generator))
+    return model.eval()
+
+
+def packed(lengths: list[int], seed: int = 0) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Random ids (with separators) in the encoder's packed form."""
+    generator = torch.Generator().manual_seed(seed)
+    ids = torch.randint(4, VOCAB, (sum(lengths),), generator=generator)
+    bounds = torch.tensor([0, *lengths]).cumsum(0)
+    for start, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+        ids[start + (end - start) // 4] = SEPARATOR
+        ids[end - 1] = SEPARATOR
+    return ids, bounds.to(torch.int32), torch.zeros(max(lengths))
