@@ -75,7 +75,7 @@ class Packing:
         )
 
 
-def packed_attention(
+def packed_attention(  # noqa: PLR0913 - attention's own arguments
     query: Tensor, key: Tensor, value: Tensor, packing: Packing, *, scale: float, causal: bool
 ) -> Tensor:
     """Attention within each sequence.
@@ -111,7 +111,7 @@ def packed_attention(
     )
 
 
-def _interface(
+def _interface(  # noqa: PLR0913 - the signature is transformers'
     module: nn.Module,
     query: Tensor,
     key: Tensor,

@@ -49,7 +49,7 @@ class LamrConfig:
         fusion_heads: attention heads of a fusion block.
         head_hidden: width of the shared MLP.
         dropout: inside the shared MLP, in training.
-        relevance: `yes_no` reads the last token along E_yes − E_no (Qwen3-Reranker), `linear` reads the first
+        relevance: `yes_no` reads the last token along E_yes - E_no (Qwen3-Reranker), `linear` reads the first
             token ([CLS]) with a linear head.
         yes_token_id, no_token_id: for `yes_no`.
         prompt, chunking, scoring, threshold: see `lamr_client.spec`.

@@ -52,10 +52,7 @@ class RubricHeads(nn.Module):
         """Emissions and gate of packed features `[T, D]`."""
         hidden = self.dropout(F.gelu(self.hidden(self.norm(fused))))
         emissions = self.emission(hidden).unflatten(-1, (self.rubrics, 2))
-        if self.gate is None:
-            gate = torch.ones_like(emissions[..., 0])
-        else:
-            gate = self.gate(fused).softmax(dim=-1)
+        gate = torch.ones_like(emissions[..., 0]) if self.gate is None else self.gate(fused).softmax(dim=-1)
         return HeadOutput(emissions, gate, (gate[..., None] * emissions).sum(dim=-2))
 
     def fused_crf_tensors(self) -> tuple[Tensor, Tensor, Tensor]:

@@ -45,7 +45,7 @@ class FusionAttention(nn.Module):
 class Relevance(nn.Module):
     """P("yes") of a chunk from one token's state: the last token's or, for [CLS] models, the first one's.
 
-    For Qwen3-Reranker the weight is E_yes − E_no, which gives softmax([no, yes])_yes without the product with
+    For Qwen3-Reranker the weight is E_yes - E_no, which gives softmax([no, yes])_yes without the product with
     the whole vocabulary.
     """
 
@@ -123,7 +123,7 @@ class LamrModel(nn.Module):
             max_len: float32 `[L]`, L the longest sequence's length; only its shape is read.
 
         Returns:
-            `fused [T, D]` (D = layers × hidden size) and `relevance [B, 1]`, a probability; float32.
+            `fused [T, D]` (D = layers * hidden size) and `relevance [B, 1]`, a probability; float32.
         """
         packing = Packing.of(cu_seqlens, max_len, input_ids.shape[0])
         states = self._hidden_states(input_ids, packing)
