@@ -1,0 +1,208 @@
+"""Evaluation items made from a source file alone, without a person or a model.
+
+Four kinds, each with gold lines that follow from the syntax tree:
+
+- `docstring`: a function's first docstring sentence asks for the function; the docstring is cut from the code.
+- `name`: the words of a function's name ask for the function.
+- `error`: an error message, values replaced by dots, asks for the `raise` and the conditions that lead to it.
+- `calls`: two function names ask for the call of one in the other and for the one that is called.
+
+The choice of functions is by hash, so it's the same on every machine and not biased by position. This module
+shares no code with training on purpose: a flaw in the training labels must not repeat itself here.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from lamr_evaluation.items import EvalItem, split_lines
+
+KINDS = ("docstring", "name", "error", "calls")
+LONGEST = 60
+"""Most lines of a function that is gold as a whole; a longer one isn't one answer."""
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+_ROLE = re.compile(r":[\w:]+:`[~!]?([^`<]*?)(?:\s*<[^`]*>)?`|`+([^`]*)`+")
+_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """A query and 1-based gold lines; `cut` are lines that the code loses, gold being counted before the cut."""
+
+    key: str
+    query: str
+    gold: frozenset[int]
+    cut: frozenset[int] = frozenset()
+
+
+def split_name(name: str) -> list[str]:
+    """Lower-case words of an identifier: `parseHTTPHeader_2` gives `parse http header 2`."""
+    return [word.lower() for word in _WORD.findall(name)]
+
+
+def _span(node: ast.stmt) -> range:
+    decorators = getattr(node, "decorator_list", [])
+    first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
+    return range(first, (node.end_lineno or node.lineno) + 1)
+
+
+def _header(node: ast.stmt) -> range:
+    """Lines of a compound statement before its body."""
+    body: list[ast.stmt] = getattr(node, "body", [])
+    span = _span(node)
+    return range(span.start, max(span.start + 1, _span(body[0]).start)) if body else span
+
+
+def _docstring(function: _Function) -> ast.Expr | None:
+    first = function.body[0]
+    if (
+        isinstance(first, ast.Expr)
+        and isinstance(first.value, ast.Constant)
+        and isinstance(first.value.value, str)
+    ):
+        return first
+    return None
+
+
+def _functions(tree: ast.AST) -> list[_Function]:
+    nodes = (node for node in ast.walk(tree) if isinstance(node, _Function))
+    return [node for node in nodes if len(_span(node)) <= LONGEST and not node.name.startswith("__")]
+
+
+def _docstring_drafts(functions: Iterable[_Function]) -> Iterator[_Draft]:
+    for function in functions:
+        doc = _docstring(function)
+        if doc is None or len(function.body) < 2 or function.body[1].lineno <= (doc.end_lineno or 0):
+            continue
+        text = ast.get_docstring(function) or ""
+        sentence = re.split(r"(?<=[.!?])\s|\n\s*\n", text.strip(), maxsplit=1)[0]
+        plain = _ROLE.sub(lambda match: match[1] or match[2] or "", sentence)
+        query = " ".join(plain.split()).rstrip(".:")
+        if 5 <= len(query.split()) <= 40:
+            cut = frozenset(_span(doc))
+            gold = frozenset(_span(function)) - cut
+            if len(gold) >= 4:
+                yield _Draft(function.name, query, gold, cut)
+
+
+def _name_drafts(functions: list[_Function]) -> Iterator[_Draft]:
+    defined = Counter(function.name for function in functions)
+    for function in functions:
+        words = split_name(function.name)
+        if len(words) >= 3 and len(_span(function)) >= 4 and defined[function.name] == 1:
+            yield _Draft(function.name, " ".join(words), frozenset(_span(function)))
+
+
+def _message(node: ast.Raise) -> str | None:
+    """`Error: text` of a raise, with dots for values."""
+    call = node.exc
+    if not isinstance(call, ast.Call) or not call.args:
+        return None
+    text = call.args[0]
+    if isinstance(text, ast.Constant) and isinstance(text.value, str):
+        message = re.sub(r"\{[^{}]*\}|%\(\w+\)\w|%[sdr]", "...", text.value)
+    elif isinstance(text, ast.JoinedStr):
+        parts = (p.value if isinstance(p, ast.Constant) else "..." for p in text.values)
+        message = "".join(str(part) for part in parts)
+    else:
+        return None
+    name = ast.unparse(call.func).rsplit(".", 1)[-1]
+    return f"{name}: {' '.join(message.split())}" if len(message.split()) >= 4 else None
+
+
+def _error_drafts(functions: Iterable[_Function]) -> Iterator[_Draft]:
+    for function in functions:
+        stack: list[tuple[ast.stmt | ast.ExceptHandler, frozenset[int]]] = [(function, frozenset())]
+        while stack:
+            node, above = stack.pop()
+            if isinstance(node, ast.Raise) and (message := _message(node)):
+                yield _Draft(f"{function.name}:{message}", message, above | frozenset(_span(node)))
+            here = above | _lines_above_body(node)
+            children = (child for child in ast.iter_child_nodes(node) if not isinstance(child, _Function))
+            stack += [(child, here) for child in children if isinstance(child, (ast.stmt, ast.ExceptHandler))]
+
+
+def _lines_above_body(node: ast.stmt | ast.ExceptHandler) -> frozenset[int]:
+    if isinstance(node, ast.ExceptHandler):
+        return frozenset(range(node.lineno, _span(node.body[0]).start))
+    return frozenset(_header(node)) if hasattr(node, "body") else frozenset()
+
+
+def _call_drafts(functions: list[_Function]) -> Iterator[_Draft]:
+    by_name: dict[str, list[_Function]] = {}
+    for function in functions:
+        by_name.setdefault(function.name, []).append(function)
+    for caller in functions:
+        for statement in ast.walk(caller):
+            if not isinstance(statement, ast.stmt) or hasattr(statement, "body"):
+                continue
+            for name in sorted(_called(statement)):
+                callees = by_name.get(name, [])
+                if len(callees) == 1 and callees[0] is not caller and len(by_name[caller.name]) == 1:
+                    gold = {*_header(caller), *_span(statement), *_span(callees[0])}
+                    query = f"How does {caller.name} make use of {name}?"
+                    yield _Draft(f"{caller.name}>{name}", query, frozenset(gold))
+
+
+def _called(statement: ast.stmt) -> set[str]:
+    calls = (node.func for node in ast.walk(statement) if isinstance(node, ast.Call))
+    names = set()
+    for func in calls:
+        if isinstance(func, ast.Name):
+            names.add(func.id)
+        elif (
+            isinstance(func, ast.Attribute)
+            and isinstance(func.value, ast.Name)
+            and func.value.id in ("self", "cls")
+        ):
+            names.add(func.attr)
+    return names
+
+
+def _cut(code: str, draft: _Draft) -> tuple[str, tuple[int, ...]]:
+    """Code without the draft's cut lines, and the gold lines' new numbers."""
+    kept = [number for number in range(1, len(split_lines(code)) + 1) if number not in draft.cut]
+    lines = code.splitlines(keepends=True)
+    gold = tuple(new for new, old in enumerate(kept, 1) if old in draft.gold)
+    return "".join(lines[number - 1] for number in kept), gold
+
+
+def generate_items(
+    code: str, *, path: str | None = None, project: str | None = None, per_kind: int = 1
+) -> list[EvalItem]:
+    """Items about one Python file, at most `per_kind` of each kind.
+
+    A file that doesn't parse, or whose lines Python's tokenizer counts in another way than we do (form feeds and
+    other separators), gives none.
+    """
+    try:
+        functions = _functions(ast.parse(code))
+    except (SyntaxError, ValueError, RecursionError):
+        return []
+    if len(code.splitlines()) != len(split_lines(code)):
+        return []
+    drafts = {
+        "docstring": _docstring_drafts(functions),
+        "name": _name_drafts(functions),
+        "error": _error_drafts(functions),
+        "calls": _call_drafts(functions),
+    }
+    items = []
+    for kind in KINDS:
+        for draft in _chosen(drafts[kind], f"{project}/{path}", per_kind):
+            cut, gold = _cut(code, draft)
+            items.append(EvalItem(draft.query, cut, gold, path=path, project=project, kind=kind))
+    return items
+
+
+def _chosen(drafts: Iterable[_Draft], salt: str, count: int) -> list[_Draft]:
+    drafts = list(drafts)
+    asked = Counter(draft.query for draft in drafts)
+    unambiguous = (draft for draft in drafts if asked[draft.query] == 1)
+    return sorted(unambiguous, key=lambda d: hashlib.sha256(f"{salt}:{d.key}".encode()).digest())[:count]
