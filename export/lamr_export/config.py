@@ -29,10 +29,14 @@ class Lexical:
             is the query.
         excluded_ids: ids that never count as evidence (special tokens). A stop list lives in the model's
             `rarity` buffer instead, as weight 0.
+        windows: half widths, in tokens, of neighbourhoods whose density of evidence is an input too, with the share
+            of the query that the sequence covers; empty for matches alone. With windows the evidence also reaches
+            the fused features directly.
     """
 
     separator_id: int
     excluded_ids: tuple[int, ...] = ()
+    windows: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -133,7 +137,8 @@ class LamrConfig:
                 scoring=Scoring(**data.pop("scoring", {})),
                 fusion_layers=tuple(data.pop("fusion_layers")),
                 rubrics=tuple(data.pop("rubrics")),
-                lexical=lexical and Lexical(lexical["separator_id"], tuple(lexical.get("excluded_ids", ()))),
+                lexical=lexical
+                and Lexical(**{k: v if isinstance(v, int) else tuple(v) for k, v in lexical.items()}),
                 **data,
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:

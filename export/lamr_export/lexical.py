@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from lamr_export.attention import Packing
 from lamr_export.config import Lexical
@@ -16,16 +17,24 @@ from lamr_export.config import Lexical
 class LexicalEvidence(nn.Module):
     """A learned embedding of (m, m·r): m = "occurs in this sequence's query", r = the token's rarity.
 
-    The projection starts at zero, so an untrained one leaves the backbone's input as it is.
+    With windows, two kinds of features more: how dense m·r is around the token, d/(1 + d) for every window, and the
+    rarity-weighted share of the query that occurs in the code of the sequence (what a BM25 over chunks would see);
+    a second projection takes all of them to the fused features. The projections start at zero, so untrained ones
+    leave the model as it is.
     """
 
     rarity: Tensor
 
-    def __init__(self, config: Lexical, vocab_size: int, hidden_size: int) -> None:
+    def __init__(self, config: Lexical, vocab_size: int, hidden_size: int, fused_size: int = 0) -> None:
         super().__init__()
         self.separator_id = config.separator_id
-        self.projection = nn.Linear(2, hidden_size, bias=False)
+        self.windows = config.windows
+        count = 2 + (len(config.windows) + 1 if config.windows else 0)
+        self.projection = nn.Linear(count, hidden_size, bias=False)
         nn.init.zeros_(self.projection.weight)
+        self.fused_projection = nn.Linear(count, fused_size, bias=False) if config.windows else None
+        if self.fused_projection is not None:
+            nn.init.zeros_(self.fused_projection.weight)
         rarity = torch.ones(vocab_size)
         rarity[list(config.excluded_ids)] = 0.0
         self.register_buffer("rarity", rarity)
@@ -44,7 +53,7 @@ class LexicalEvidence(nn.Module):
         """
         separator = (input_ids == self.separator_id).to(torch.int64)
         earlier = separator.cumsum(dim=0) - separator
-        earlier_here = earlier - earlier[packing.starts][packing.sequence]
+        earlier_here = earlier - earlier.index_select(0, packing.starts.index_select(0, packing.sequence))
         return (earlier_here + separator) == 0, (earlier_here > 0).to(torch.int64)
 
     def matches(self, input_ids: Tensor, in_query: Tensor, packing: Packing) -> Tensor:
@@ -59,12 +68,42 @@ class LexicalEvidence(nn.Module):
         table = torch.zeros(unread + 1, device=input_ids.device, dtype=self.rarity.dtype)
         one = torch.ones_like(entry, dtype=self.rarity.dtype)
         table = table.scatter(0, torch.where(in_query, entry, unread), one)
-        return table[entry] * (self.rarity[input_ids] > 0).to(table.dtype)
+        return table.index_select(0, entry) * (self.rarity.index_select(0, input_ids) > 0).to(table.dtype)
 
-    def forward(self, input_ids: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
-        """What to add to the input embeddings `[T, hidden]`, and the token types int64 `[T]`."""
+    def densities(self, weighted: Tensor, token_types: Tensor, packing: Packing) -> list[Tensor]:
+        """For every window, d/(1 + d) with d the sum of `weighted` (float `[T]`) over the code tokens within it."""
+        total = F.pad((weighted * token_types).cumsum(dim=0), (1, 0))
+        place = torch.arange(weighted.shape[0], device=weighted.device)
+        first, end = packing.starts[packing.sequence], packing.lasts[packing.sequence] + 1
+        sums = [
+            total[torch.minimum(place + width + 1, end)] - total[torch.maximum(place - width, first)]
+            for width in self.windows
+        ]
+        return [d / (1.0 + d) for d in sums]
+
+    def coverage(self, input_ids: Tensor, in_query: Tensor, packing: Packing) -> Tensor:
+        """float `[T]`, one value a sequence: share of its query's rarity whose tokens occur in its code."""
+        entry = packing.sequence * self.rarity.shape[0] + input_ids
+        unread = packing.starts.shape[0] * self.rarity.shape[0]
+        table = torch.zeros(unread + 1, device=input_ids.device, dtype=self.rarity.dtype)
+        one = torch.ones_like(entry, dtype=self.rarity.dtype)
+        table = table.scatter(0, torch.where(in_query, unread, entry), one)
+        asked = self.rarity[input_ids] * in_query.to(self.rarity.dtype)
+        sums = F.pad(torch.stack([asked, asked * table[entry]], dim=1).cumsum(dim=0), (0, 0, 1, 0))
+        share = sums[packing.lasts + 1] - sums[packing.starts]
+        return (share[:, 1] / (share[:, 0] + 1e-3))[packing.sequence]
+
+    def forward(self, input_ids: Tensor, packing: Packing) -> tuple[Tensor, Tensor, Tensor | None]:
+        """What to add to the input embeddings `[T, hidden]`, the token types int64 `[T]`, and what to add to the
+        concatenated layers `[T, fused]` (None without windows)."""
         with torch.no_grad():
             in_query, token_types = self.segments(input_ids, packing)
             match = self.matches(input_ids, in_query, packing)
-            features = torch.stack([match, match * self.rarity[input_ids]], dim=1)
-        return self.projection(features), token_types
+            weighted = match * self.rarity[input_ids]
+            features = [match, weighted]
+            if self.windows:
+                features += self.densities(weighted, token_types, packing)
+                features.append(self.coverage(input_ids, in_query, packing))
+            found = torch.stack(features, dim=1)
+        fused = None if self.fused_projection is None else self.fused_projection(found)
+        return self.projection(found), token_types, fused

@@ -39,7 +39,7 @@ class FusionAttention(nn.Module):
         qkv = F.linear(x, self.in_proj_weight, self.in_proj_bias)
         q, k, v = qkv.unflatten(-1, (3, self.heads, -1)).unbind(dim=1)
         out = packed_attention(q, k, v, packing, scale=q.shape[-1] ** -0.5, causal=False)
-        return self.out_proj(out.flatten(1))
+        return self.out_proj(out)
 
 
 class Relevance(nn.Module):
@@ -57,7 +57,7 @@ class Relevance(nn.Module):
     def forward(self, states: Tensor, packing: Packing) -> Tensor:
         """`[T, hidden]` to probabilities `[B, 1]`."""
         token = packing.lasts if self.at_last else packing.starts
-        return torch.sigmoid(self.direction(states[token]))
+        return torch.sigmoid(self.direction(states.index_select(0, token)))
 
 
 class LamrModel(nn.Module):
@@ -82,7 +82,7 @@ class LamrModel(nn.Module):
         self.relevance = Relevance(hidden_size, config.relevance)
         self.heads = RubricHeads(width, config.head_hidden, len(config.rubrics), config.dropout)
         self.lexical = (
-            LexicalEvidence(config.lexical, self.backbone.config.vocab_size, hidden_size)
+            LexicalEvidence(config.lexical, self.backbone.config.vocab_size, hidden_size, width)
             if config.lexical
             else None
         )
@@ -126,19 +126,22 @@ class LamrModel(nn.Module):
             `fused [T, D]` (D = layers * hidden size) and `relevance [B, 1]`, a probability; float32.
         """
         packing = Packing.of(cu_seqlens, max_len, input_ids.shape[0])
-        states = self._hidden_states(input_ids, packing)
+        states, evidence = self._hidden_states(input_ids, packing)
         fused = torch.cat([states[n] for n in self.config.fusion_layers], dim=-1)
+        fused = fused if evidence is None else fused + evidence
         fused = fused.to(self.relevance.direction.weight.dtype)
         for attention, norm in zip(self.fusion_layers, self.fusion_norms, strict=True):
             fused = norm(fused + attention(fused, packing))
         last = states[-1].to(fused.dtype)
         return fused, self.relevance(last, packing)
 
-    def _hidden_states(self, input_ids: Tensor, packing: Packing) -> list[Tensor]:
-        """The embeddings and every layer's output, `[T, hidden]` each, the last one after the final norm."""
+    def _hidden_states(self, input_ids: Tensor, packing: Packing) -> tuple[list[Tensor], Tensor | None]:
+        """The embeddings and every layer's output, `[T, hidden]` each, the last one after the final norm; and what
+        lexical evidence adds to their concatenation `[T, D]`, if anything."""
+        fused_evidence: Tensor | None = None
         inputs = {"inputs_embeds": self.backbone.get_input_embeddings()(input_ids)[None]}
         if self.lexical is not None:
-            evidence, token_types = self.lexical(input_ids, packing)
+            evidence, token_types, fused_evidence = self.lexical(input_ids, packing)
             inputs["inputs_embeds"] = inputs["inputs_embeds"] + evidence[None]
             inputs["token_type_ids"] = token_types[None]
         output = self.backbone(
@@ -148,7 +151,10 @@ class LamrModel(nn.Module):
             use_cache=False,
             packing=packing,
         )
-        return [*(state[0] for state in output.hidden_states[:-1]), output.last_hidden_state[0]]
+        return [
+            *(state[0] for state in output.hidden_states[:-1]),
+            output.last_hidden_state[0],
+        ], fused_evidence
 
 
 def _packed_backbone(config: LamrConfig, backbone: PreTrainedModel | None) -> PreTrainedModel:
