@@ -34,6 +34,7 @@ class Packing:
         to_packed: `[T]`, the padded slot of each token.
         key_mask: bool `[B, 1, 1, L]`, True where a slot holds a token of its sequence.
         key_bias: `[B, 1, 1, L]`, 0 there and the dtype's lowest number elsewhere.
+        causal_bias: `[L, L]`, 0 at and before the diagonal and the dtype's lowest number after it.
     """
 
     sequence: Tensor
@@ -44,6 +45,7 @@ class Packing:
     to_packed: Tensor
     key_mask: Tensor
     key_bias: Tensor
+    causal_bias: Tensor
 
     @classmethod
     def of(cls, cu_seqlens: Tensor, max_len: Tensor, tokens: int) -> Packing:
@@ -60,8 +62,9 @@ class Packing:
         token = torch.arange(tokens, device=bounds.device)
         slot = torch.arange(slots, device=bounds.device)
         sequence = (token[:, None] >= ends[None, :]).to(torch.int64).sum(dim=1)
-        position = token - starts[sequence]
+        position = token - starts.index_select(0, sequence)
         key_mask = slot[None, :] < (ends - starts)[:, None]
+        later = slot[None, :] > slot[:, None]
         lowest = torch.finfo(max_len.dtype).min
         return cls(
             sequence=sequence,
@@ -71,7 +74,8 @@ class Packing:
             to_padded=(starts[:, None] + slot[None, :]).clamp(max=tokens - 1).reshape(-1),
             to_packed=sequence * slots + position,
             key_mask=key_mask[:, None, None, :],
-            key_bias=((1.0 - key_mask.to(max_len.dtype)) * lowest)[:, None, None, :],
+            key_bias=((~key_mask).to(max_len.dtype) * lowest)[:, None, None, :],
+            causal_bias=later.to(max_len.dtype) * lowest,
         )
 
 
@@ -88,27 +92,40 @@ def packed_attention(  # noqa: PLR0913 - attention's own arguments
         causal: whether a token sees only itself and what precedes it.
 
     Returns:
-        `[T, heads, d]`.
+        `[T, heads * d]`.
     """
-    heads, key_heads = query.shape[1], key.shape[1]
     batch, slots = packing.key_mask.shape[0], packing.key_mask.shape[-1]
     q, k, v = (
-        x.index_select(0, packing.to_padded).view(batch, slots, x.shape[1], x.shape[2]).transpose(1, 2)
+        x.flatten(1).index_select(0, packing.to_padded).view(batch, slots, *x.shape[1:]).transpose(1, 2)
         for x in (query, key, value)
     )
-    # Causal rows can't see the padding behind them, so they need no key mask; SDPA then skips half the work.
-    out = F.scaled_dot_product_attention(
+    attend = _written_out if torch.compiler.is_exporting() else _fused
+    out = attend(q, k, v, packing, scale, causal)
+    return out.transpose(1, 2).reshape(batch * slots, -1).index_select(0, packing.to_packed)
+
+
+def _fused(q: Tensor, k: Tensor, v: Tensor, packing: Packing, scale: float, causal: bool) -> Tensor:
+    """PyTorch's own kernel. Causal rows can't see the padding behind them, so they need no mask of keys."""
+    return F.scaled_dot_product_attention(
         q,
         k,
         v,
         attn_mask=None if causal else packing.key_mask,
         is_causal=causal,
         scale=scale,
-        enable_gqa=heads != key_heads,
+        enable_gqa=q.shape[1] != k.shape[1],
     )
-    return (
-        out.transpose(1, 2).reshape(batch * slots, heads, query.shape[2]).index_select(0, packing.to_packed)
-    )
+
+
+def _written_out(q: Tensor, k: Tensor, v: Tensor, packing: Packing, scale: float, causal: bool) -> Tensor:
+    """The same in four operations, for ONNX: the exporter's own translation guards against rows without keys,
+    which costs two passes over all scores and can't happen here (slots past the end see their sequence's keys).
+    """
+    groups = q.shape[1] // k.shape[1]
+    if groups > 1:
+        k, v = (x.repeat_interleave(groups, dim=1) for x in (k, v))
+    scores = (q * scale) @ k.transpose(-1, -2) + (packing.causal_bias if causal else packing.key_bias)
+    return scores.softmax(dim=-1) @ v
 
 
 def _interface(  # noqa: PLR0913 - the signature is transformers'
@@ -131,10 +148,10 @@ def _interface(  # noqa: PLR0913 - the signature is transformers'
         raise CheckpointError("packed attention makes its own mask; the backbone passed another one")
     if sliding_window is not None:
         raise CheckpointError("backbones with sliding-window attention aren't supported")
-    q, k, v = (x[0].transpose(0, 1) for x in (query, key, value))
+    q, k, v = (x.transpose(1, 2).squeeze(0) for x in (query, key, value))
     scale = scaling if scaling is not None else q.shape[-1] ** -0.5
     out = packed_attention(q, k, v, packing, scale=scale, causal=bool(getattr(module, "is_causal", False)))
-    return out[None], None
+    return out[None].unflatten(-1, q.shape[1:]), None
 
 
 AttentionInterface.register(PACKED_ATTENTION, _interface)
