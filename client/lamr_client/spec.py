@@ -56,7 +56,7 @@ class Scoring:
     """How a chunk's outputs become one score a token, in [0, 1].
 
     `paper` averages the Viterbi decisions (paper section 3.4). `calibrated` is a logistic combination,
-    σ(bias + Σ weight_f · logit(f)), of `keep_prob`, each rubric's marginal (by rubric name) and the chunk's
+    sigmoid(bias + sum of weight_f * logit(f)), of `keep_prob`, each rubric's marginal (by rubric name) and the chunk's
     `relevance`; the weights are fitted on validation projects and stored with the model.
     """
 
@@ -94,7 +94,13 @@ class ModelSpec:
     @property
     def fingerprint(self) -> str:
         """Sixteen hex digits over everything that makes token ids mean something else on another model."""
-        parts = [self.name, self.version, self.tokenizer_sha256, *dataclasses.astuple(self.prompt), *self.rubrics]
+        parts = [
+            self.name,
+            self.version,
+            self.tokenizer_sha256,
+            *dataclasses.astuple(self.prompt),
+            *self.rubrics,
+        ]
         return hashlib.sha256("\x00".join(parts).encode()).hexdigest()[:16]
 
     def to_json(self) -> str:
@@ -123,7 +129,9 @@ class ModelSpec:
                 **data,
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise ModelMismatchError(f"{source}: not a model spec ({error}); export the model again") from error
+            raise ModelMismatchError(
+                f"{source}: not a model spec ({error}); export the model again"
+            ) from error
 
 
 def load_spec(repository: Path) -> ModelSpec:
@@ -156,5 +164,7 @@ def bundled_repository() -> Path:
     found = importlib.util.find_spec("lamr_model_repository")
     places = list(found.submodule_search_locations or []) if found else []
     if not places:
-        raise ModelMismatchError("the bundled model is not installed; reinstall lamr-server or name a repository")
+        raise ModelMismatchError(
+            "the bundled model is not installed; reinstall lamr-server or name a repository"
+        )
     return Path(places[0])

@@ -1,0 +1,244 @@
+"""Turns a query and a source file into the token sequences that a model was trained on.
+
+Training, evaluation and client all build their inputs here, so that a served model sees what it has learned from.
+The module knows the tokenizer, the prompt and the window; it knows no transport and no scores.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from lamr_client.chunking import plan_chunks
+from lamr_client.errors import InvalidInputError, ModelMismatchError
+from lamr_client.layout import line_layout
+from lamr_client.spec import TOKENIZER_FILE, Chunking, ModelSpec, client_files, load_spec
+
+# A query may take the whole window but for this many code tokens; with fewer, a chunk says nothing of its code.
+MIN_CODE_TOKENS = 32
+# The tokenizer's time and memory grow faster than its input, so text goes in by blocks, a few at a time.
+_BLOCK_CHARS = 8192
+_BLOCKS_AT_ONCE = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """One model input.
+
+    Attributes:
+        input_ids: int64 [t], prompt, query and code.
+        document_span: first and one-past-last code token within `input_ids`.
+        tokens: the same code tokens' range within the document.
+    """
+
+    input_ids: NDArray[np.int64]
+    document_span: tuple[int, int]
+    tokens: tuple[int, int]
+
+
+class PromptEncoder:
+    """The tokenizer, prompt and window of one model. Safe to share between threads.
+
+    Text of users can't forge special tokens: they are recognized in the prompt only, and so is every other added
+    token that the prompt uses (such as `<think>`).
+    """
+
+    def __init__(self, tokenizer: Tokenizer | str | Path, spec: ModelSpec) -> None:
+        """Args:
+            tokenizer: a `tokenizer.json`, checked against `spec.tokenizer_sha256`, or a tokenizer, which is copied.
+
+        Raises:
+            ModelMismatchError: the file is missing, unreadable or another one, or the prompt fills the window.
+        """
+        self.spec = spec
+        text = (
+            tokenizer.to_str() if isinstance(tokenizer, Tokenizer) else _read_checked(Path(tokenizer), spec)
+        )
+        try:
+            self._tokenizer = Tokenizer.from_str(text)
+        except Exception as error:  # the library raises bare Exception
+            raise ModelMismatchError(
+                f"{tokenizer}: not a tokenizer ({error}); export the model again"
+            ) from error
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+        template = spec.prompt
+        pieces = [self._tokenize(piece)[0] for piece in (template.before, template.between, template.after)]
+        self._before, self._between, self._after = pieces
+        self._tokenizer.encode_special_tokens = True
+        self._protect_prompt_tokens()
+        self.prompt_tokens = sum(map(len, pieces))
+        if spec.chunking.window - self.prompt_tokens < 1 + self._least_code(spec.chunking):
+            raise ModelMismatchError(
+                f"the prompt of {spec.name} takes {self.prompt_tokens} of a window of {spec.chunking.window} tokens "
+                "and leaves no room for a query and code; export the model with a larger window"
+            )
+
+    @classmethod
+    def from_repository(cls, repository: Path) -> PromptEncoder:
+        """The encoder of the client files of a model repository.
+
+        Raises:
+            ModelMismatchError: a file is missing or doesn't belong to the other.
+        """
+        return cls(client_files(repository) / TOKENIZER_FILE, load_spec(repository))
+
+    def encode_query(self, query: str) -> NDArray[np.int64]:
+        """Token ids int64 [q] of a query, of any length; `code_room` says whether it fits."""
+        return self._tokenize(query)[0]
+
+    def encode_document(self, code: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Tokenize a whole file in bounded memory.
+
+        The text goes through the tokenizer in blocks of at most 8,192 characters that begin at a line that isn't
+        blank; byte-level BPE and WordPiece give the tokens of the whole text that way. A longer line is cut before a
+        space where it has one, or anywhere, which can split a word in two.
+
+        Returns:
+            ids int64 [n] and offsets int64 [n, 2]: first and one-past-last character in `code` of each token.
+        """
+        return self._tokenize(code)
+
+    def count_tokens(self, text: str) -> int:
+        """How many tokens `encode_document` would give, in less time."""
+        blocks = (text[a:b] for a, b in itertools.pairwise(_block_bounds(text)))
+        return sum(
+            len(encoding)
+            for group in _batched(blocks)
+            for encoding in self._tokenizer.encode_batch_fast(group, add_special_tokens=False)
+        )
+
+    def code_room(self, query_tokens: int, chunking: Chunking | None = None) -> int:
+        """Code tokens that a chunk holds beside the prompt and a query of so many tokens.
+
+        Raises:
+            InvalidInputError: the query leaves less than `MIN_CODE_TOKENS` (or a whole chunk, if that is less).
+        """
+        chunking = chunking or self.spec.chunking
+        left = chunking.window - self.prompt_tokens - query_tokens
+        least = self._least_code(chunking)
+        if left < least:
+            raise InvalidInputError(
+                f"the query has {query_tokens} tokens, but the window of {chunking.window} has room for "
+                f"{chunking.window - self.prompt_tokens - least} beside the prompt and the code; shorten the query"
+            )
+        return min(chunking.tokens, left)
+
+    def iter_chunks(
+        self,
+        query_ids: NDArray[np.int64],
+        ids: NDArray[np.int64],
+        offsets: NDArray[np.int64],
+        code: str,
+        chunking: Chunking | None = None,
+    ) -> Iterator[Chunk]:
+        """Yield a document's chunks in order, each made when it is asked for.
+
+        Args:
+            query_ids: from `encode_query`.
+            ids, offsets: from `encode_document(code)`.
+            chunking: instead of the model's own.
+
+        Raises:
+            InvalidInputError: the query leaves no room for code; raised by the call, not by the first `next`.
+        """
+        chunking = chunking or self.spec.chunking
+        room = self.code_room(len(query_ids), chunking)
+        head = np.concatenate([self._before, query_ids, self._between])
+        plan = plan_chunks(offsets, code, room, chunking.overlap)
+
+        def make(first: int, last: int) -> Chunk:
+            input_ids = np.concatenate([head, ids[first:last], self._after])
+            return Chunk(input_ids, (len(head), len(head) + last - first), (first, last))
+
+        return (make(int(first), int(last)) for first, last in plan)
+
+    def chunk(
+        self,
+        query_ids: NDArray[np.int64],
+        ids: NDArray[np.int64],
+        offsets: NDArray[np.int64],
+        code: str,
+        chunking: Chunking | None = None,
+    ) -> list[Chunk]:
+        """All of `iter_chunks` at once."""
+        return list(self.iter_chunks(query_ids, ids, offsets, code, chunking))
+
+    def _tokenize(self, text: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        bounds = _block_bounds(text)
+        blocks = (text[a:b] for a, b in itertools.pairwise(bounds))
+        encodings = (
+            e
+            for group in _batched(blocks)
+            for e in self._tokenizer.encode_batch(group, add_special_tokens=False)
+        )
+        ids, offsets = [np.zeros(0, np.int64)], [np.zeros((0, 2), np.int64)]
+        for start, encoding in zip(bounds, encodings, strict=False):
+            count = len(encoding)
+            ids.append(np.fromiter(encoding.ids, np.int64, count))
+            spans = np.fromiter(itertools.chain.from_iterable(encoding.offsets), np.int64, 2 * count)
+            offsets.append(spans.reshape(-1, 2) + start)
+        return np.concatenate(ids), np.concatenate(offsets)
+
+    def _protect_prompt_tokens(self) -> None:
+        """Make added tokens that the prompt uses special, so that `encode_special_tokens` covers them too."""
+        prompt = "".join((self.spec.prompt.before, self.spec.prompt.between, self.spec.prompt.after))
+        used = [
+            token
+            for token in self._tokenizer.get_added_tokens_decoder().values()
+            if not token.special and not token.content.isspace() and token.content in prompt
+        ]
+        for token in used:
+            token.special = True
+        if used:
+            self._tokenizer.add_special_tokens(used)
+
+    @staticmethod
+    def _least_code(chunking: Chunking) -> int:
+        return min(MIN_CODE_TOKENS, chunking.tokens)
+
+
+def _read_checked(path: Path, spec: ModelSpec) -> str:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ModelMismatchError(
+            f"{path} can't be read ({error.strerror}); export the model again"
+        ) from error
+    digest = hashlib.sha256(data).hexdigest()
+    if digest != spec.tokenizer_sha256:
+        raise ModelMismatchError(
+            f"{path} isn't the tokenizer of {spec.name} {spec.version}: sha256 {digest[:16]}…, expected "
+            f"{spec.tokenizer_sha256[:16]}…; export the model again"
+        )
+    return data.decode("utf-8", "replace")
+
+
+def _block_bounds(text: str) -> list[int]:
+    """Where the blocks of a text begin, and its end."""
+    if len(text) <= _BLOCK_CHARS:
+        return [0, len(text)] if text else [0]
+    layout = line_layout(text)
+    # Before a blank line a cut could split a token: BPE vocabularies join line ends with the blanks that follow.
+    safe = layout.spans[~layout.blank, 0]
+    bounds = [0]
+    while bounds[-1] + _BLOCK_CHARS < len(text):
+        start, hard = bounds[-1], bounds[-1] + _BLOCK_CHARS
+        place = int(np.searchsorted(safe, hard, "right"))
+        cut = int(safe[place - 1]) if place else start
+        if cut <= start:
+            cut = text.rfind(" ", start + 1, hard)
+        bounds.append(cut if cut > start else hard)
+    return [*bounds, len(text)]
+
+
+def _batched(blocks: Iterator[str]) -> Iterator[list[str]]:
+    while group := list(itertools.islice(blocks, _BLOCKS_AT_ONCE)):
+        yield group

@@ -1,0 +1,71 @@
+"""Small real tokenizers and specs for the client's tests; no model weights."""
+
+from __future__ import annotations
+
+import hashlib
+
+from lamr_client.spec import Chunking, ModelSpec, PromptTemplate, Scoring
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+
+CORPUS = [
+    "def area(width, height):\n    return width * height\n\n\nclass Shape:\n    def __init__(self, name):\n",
+    "import os\r\nfor item in items:\r\n\tprint(item, len(items))\r\n\r\nwhich function computes the area?",
+    "<|im_start|> system user [SEP] [CLS] yes no 0 1 2 3 4 5 6 7 8 9 {} () [] ; : , . = + - * / \" ' # \\",
+]
+# The pre-tokenizer of Qwen's tokenizers: line ends join the blanks around them.
+QWEN_SPLIT = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}"
+    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+
+
+def wordpiece() -> Tokenizer:
+    """Uncased, drops white space, as BERT's; truncates and pads by default, as sentence models' files do."""
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer()
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
+    tokenizer.train_from_iterator(CORPUS, trainers.WordPieceTrainer(vocab_size=400, special_tokens=special))
+    tokenizer.enable_truncation(16)
+    tokenizer.enable_padding(length=16)
+    return tokenizer
+
+
+def byte_bpe() -> Tokenizer:
+    """Byte-level BPE with Qwen's splits, special tokens and an added token that isn't special."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.normalizer = normalizers.NFC()
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(QWEN_SPLIT), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=500,
+        special_tokens=["<|im_start|>", "<|im_end|>"],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+    )
+    tokenizer.train_from_iterator([*CORPUS, "\n\n\n", "\r\n\r\n", "        ", "\n\n    \n"] * 3, trainer)
+    tokenizer.add_tokens([AddedToken("<think>", special=False, normalized=False)])
+    return tokenizer
+
+
+BERT_PROMPT = PromptTemplate("[CLS]", "[SEP]", "[SEP]")
+QWEN_PROMPT = PromptTemplate("<|im_start|>user\n<Query>: ", "\n<Document>: ", "<|im_end|>\n<think>\n")
+
+
+def make_spec(
+    tokenizer: Tokenizer, prompt: PromptTemplate, *, window=96, tokens=64, overlap=16, **fields
+) -> ModelSpec:
+    return ModelSpec(
+        name="tiny",
+        version="1",
+        prompt=prompt,
+        chunking=Chunking(window, tokens, overlap),
+        rubrics=fields.pop("rubrics", ("semantic", "dependency")),
+        tokenizer_sha256=hashlib.sha256(tokenizer.to_str().encode()).hexdigest(),
+        scoring=fields.pop("scoring", Scoring()),
+        **fields,
+    )
