@@ -100,11 +100,11 @@ def packed_attention(  # noqa: PLR0913 - attention's own arguments
         for x in (query, key, value)
     )
     attend = _written_out if torch.compiler.is_exporting() else _fused
-    out = attend(q, k, v, packing, scale, causal)
+    out = attend(q, k, v, packing, scale=scale, causal=causal)
     return out.transpose(1, 2).reshape(batch * slots, -1).index_select(0, packing.to_packed)
 
 
-def _fused(q: Tensor, k: Tensor, v: Tensor, packing: Packing, scale: float, causal: bool) -> Tensor:
+def _fused(q: Tensor, k: Tensor, v: Tensor, packing: Packing, *, scale: float, causal: bool) -> Tensor:  # noqa: PLR0913
     """PyTorch's own kernel. Causal rows can't see the padding behind them, so they need no mask of keys."""
     return F.scaled_dot_product_attention(
         q,
@@ -117,7 +117,7 @@ def _fused(q: Tensor, k: Tensor, v: Tensor, packing: Packing, scale: float, caus
     )
 
 
-def _written_out(q: Tensor, k: Tensor, v: Tensor, packing: Packing, scale: float, causal: bool) -> Tensor:
+def _written_out(q: Tensor, k: Tensor, v: Tensor, packing: Packing, *, scale: float, causal: bool) -> Tensor:  # noqa: PLR0913
     """The same in four operations, for ONNX: the exporter's own translation guards against rows without keys,
     which costs two passes over all scores and can't happen here (slots past the end see their sequence's keys).
     """

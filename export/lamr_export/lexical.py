@@ -56,42 +56,48 @@ class LexicalEvidence(nn.Module):
         earlier_here = earlier - earlier.index_select(0, packing.starts.index_select(0, packing.sequence))
         return (earlier_here + separator) == 0, (earlier_here > 0).to(torch.int64)
 
-    def matches(self, input_ids: Tensor, in_query: Tensor, packing: Packing) -> Tensor:
-        """float `[T]`: 1 where the token's id occurs in the query of its sequence and has a weight.
+    def occurs(self, input_ids: Tensor, among: Tensor, packing: Packing) -> Tensor:
+        """float `[T]`: 1 where the token's id occurs among the tokens of its sequence that `among` (bool `[T]`) marks.
 
-        A table with one entry per (sequence, id) is written at the query's tokens and read at all tokens; the
-        writes of other tokens go to a last entry that nothing reads. That is T + B·V work; comparing all pairs
-        would be T·L.
+        A table with one entry per (sequence, id) is written at the marked tokens and read at all tokens; the
+        writes of other tokens go to a last entry that nothing reads. That is T + B * V work; comparing all pairs
+        would be T * L.
         """
         entry = packing.sequence * self.rarity.shape[0] + input_ids
         unread = packing.starts.shape[0] * self.rarity.shape[0]
         table = torch.zeros(unread + 1, device=input_ids.device, dtype=self.rarity.dtype)
         one = torch.ones_like(entry, dtype=self.rarity.dtype)
-        table = table.scatter(0, torch.where(in_query, entry, unread), one)
-        return table.index_select(0, entry) * (self.rarity.index_select(0, input_ids) > 0).to(table.dtype)
+        return table.scatter(0, torch.where(among, entry, unread), one).index_select(0, entry)
+
+    def matches(self, input_ids: Tensor, in_query: Tensor, packing: Packing) -> Tensor:
+        """float `[T]`: 1 where the token's id occurs in the query of its sequence and has a weight."""
+        found = self.occurs(input_ids, in_query, packing)
+        return found * (self.rarity.index_select(0, input_ids) > 0).to(found.dtype)
 
     def densities(self, weighted: Tensor, token_types: Tensor, packing: Packing) -> list[Tensor]:
         """For every window, d/(1 + d) with d the sum of `weighted` (float `[T]`) over the code tokens within it."""
-        total = F.pad((weighted * token_types).cumsum(dim=0), (1, 0))
+        total = _running_sum(weighted * token_types)
         place = torch.arange(weighted.shape[0], device=weighted.device)
-        first, end = packing.starts[packing.sequence], packing.lasts[packing.sequence] + 1
+        first = packing.starts.index_select(0, packing.sequence)
+        end = packing.lasts.index_select(0, packing.sequence) + 1
         sums = [
-            total[torch.minimum(place + width + 1, end)] - total[torch.maximum(place - width, first)]
+            (
+                total.index_select(0, torch.minimum(place + width + 1, end))
+                - total.index_select(0, torch.maximum(place - width, first))
+            ).to(weighted.dtype)
             for width in self.windows
         ]
         return [d / (1.0 + d) for d in sums]
 
     def coverage(self, input_ids: Tensor, in_query: Tensor, packing: Packing) -> Tensor:
         """float `[T]`, one value a sequence: share of its query's rarity whose tokens occur in its code."""
-        entry = packing.sequence * self.rarity.shape[0] + input_ids
-        unread = packing.starts.shape[0] * self.rarity.shape[0]
-        table = torch.zeros(unread + 1, device=input_ids.device, dtype=self.rarity.dtype)
-        one = torch.ones_like(entry, dtype=self.rarity.dtype)
-        table = table.scatter(0, torch.where(in_query, unread, entry), one)
-        asked = self.rarity[input_ids] * in_query.to(self.rarity.dtype)
-        sums = F.pad(torch.stack([asked, asked * table[entry]], dim=1).cumsum(dim=0), (0, 0, 1, 0))
-        share = sums[packing.lasts + 1] - sums[packing.starts]
-        return (share[:, 1] / (share[:, 0] + 1e-3))[packing.sequence]
+        asked = self.rarity.index_select(0, input_ids) * in_query.to(self.rarity.dtype)
+        found = asked * self.occurs(input_ids, ~in_query, packing)
+        share = [
+            (total.index_select(0, packing.lasts + 1) - total.index_select(0, packing.starts)).to(asked.dtype)
+            for total in (_running_sum(found), _running_sum(asked))
+        ]
+        return (share[0] / (share[1] + 1e-3)).index_select(0, packing.sequence)
 
     def forward(self, input_ids: Tensor, packing: Packing) -> tuple[Tensor, Tensor, Tensor | None]:
         """What to add to the input embeddings `[T, hidden]`, the token types int64 `[T]`, and what to add to the
@@ -99,7 +105,7 @@ class LexicalEvidence(nn.Module):
         with torch.no_grad():
             in_query, token_types = self.segments(input_ids, packing)
             match = self.matches(input_ids, in_query, packing)
-            weighted = match * self.rarity[input_ids]
+            weighted = match * self.rarity.index_select(0, input_ids)
             features = [match, weighted]
             if self.windows:
                 features += self.densities(weighted, token_types, packing)
@@ -107,3 +113,9 @@ class LexicalEvidence(nn.Module):
             found = torch.stack(features, dim=1)
         fused = None if self.fused_projection is None else self.fused_projection(found)
         return self.projection(found), token_types, fused
+
+
+def _running_sum(values: Tensor) -> Tensor:
+    """float64 `[T + 1]`, sums before each token. Double, because differences of float32 sums would depend on what
+    else is in the batch."""
+    return F.pad(values.double().cumsum(dim=0), (1, 0))

@@ -63,7 +63,7 @@ def bert(**changes) -> LamrModel:
         "chunking": CHUNKING,
         "fusion_layers": (1, 2, 3),
         "head_hidden": 24,
-        "lexical": Lexical(SEPARATOR, (0, 1, 2, SEPARATOR)),
+        "lexical": Lexical(SEPARATOR, (0, 1, 2, SEPARATOR), windows=(2, 9)),
     }
     return shaken(LamrModel.from_backbone(backbone, LamrConfig(**{**fields, **changes})))
 

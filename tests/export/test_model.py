@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import pytest
 import torch
+from lamr_export import LamrModel, Lexical
+from lamr_export.attention import Packing
 from torch import nn
 
 from .models import SEPARATOR, bert, packed, qwen3
 
 LENGTHS = [5, 1, 33, 12, 2, 20]
-BUILDERS = {"qwen3": qwen3, "bert": bert, "bert-plain": lambda: bert(lexical=None)}
+BUILDERS = {
+    "qwen3": qwen3,
+    "bert": bert,
+    "bert-matches-only": lambda: bert(lexical=Lexical(SEPARATOR, (0, 1, 2, SEPARATOR))),
+    "bert-plain": lambda: bert(lexical=None),
+}
 
 
 @pytest.fixture(params=BUILDERS)
@@ -61,8 +68,6 @@ def test_is_the_backbone_plus_multihead_attention(build):
 
 
 def test_yes_no_direction_comes_from_the_embeddings():
-    from lamr_export import LamrModel
-
     model = qwen3()
     embedding = model.backbone.embed_tokens.weight
     fresh = LamrModel.from_backbone(model.backbone, model.config)
@@ -88,8 +93,6 @@ def test_lexical_evidence_by_hand():
     #                    query     sep  code            sep | a query without code words
     ids = torch.tensor([1, 50, 51, SEPARATOR, 51, 52, 50, 0, SEPARATOR, 1, 60, SEPARATOR, 50, SEPARATOR])
     bounds = torch.tensor([0, 9, 14], dtype=torch.int32)
-    from lamr_export.attention import Packing
-
     packing = Packing.of(bounds, torch.zeros(9), len(ids))
     in_query, token_types = lexical.segments(ids, packing)
     assert in_query.tolist() == [True] * 3 + [False] * 6 + [True] * 2 + [False] * 3
@@ -101,10 +104,31 @@ def test_lexical_evidence_by_hand():
     assert lexical.matches(ids, in_query, packing).tolist() == [0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]
 
 
+def test_neighbourhoods_and_coverage_by_hand():
+    lexical = bert().lexical
+    ids = torch.tensor([1, 50, 51, SEPARATOR, 51, 52, 50, 50, SEPARATOR, 60, SEPARATOR, 60])
+    packing = Packing.of(torch.tensor([0, 9, 12], dtype=torch.int32), torch.zeros(9), len(ids))
+    in_query, types = lexical.segments(ids, packing)
+    weighted = torch.tensor([0, 9, 9, 0, 0.5, 0, 0.25, 0.25, 0, 9, 0, 1.0])
+    near, wide = lexical.densities(weighted, types, packing)  # windows 2 and 9
+    sums = near / (1 - near)
+    torch.testing.assert_close(sums[2:9], torch.tensor([0.5, 0.5, 0.75, 1.0, 1.0, 0.5, 0.5]))
+    torch.testing.assert_close((wide / (1 - wide))[:9], torch.ones(9))
+    torch.testing.assert_close((wide / (1 - wide))[9:], torch.ones(3))
+    lexical.rarity.fill_(1.0)
+    lexical.rarity[[1, SEPARATOR]] = 0
+    lexical.rarity[52] = 0.1
+    assert lexical.coverage(ids, in_query, packing).round(decimals=2).tolist() == [1.0] * 12
+    ids[4] = 53
+    expected = torch.tensor([1 / 2.001] * 9 + [1 / 1.001] * 3)
+    torch.testing.assert_close(lexical.coverage(ids, in_query, packing), expected)
+
+
 @torch.no_grad()
 def test_untrained_lexical_evidence_changes_only_token_types():
     model = bert()
     model.lexical.projection.weight.zero_()
+    model.lexical.fused_projection.weight.zero_()
     types = model.backbone.embeddings.token_type_embeddings.weight
     types[1] = types[0]
     ids, bounds, max_len = packed([30])
