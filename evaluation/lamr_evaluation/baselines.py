@@ -1,0 +1,120 @@
+"""Lexical baselines: what a pruner must beat to earn its model.
+
+Each is a callable `(query, code) -> float [L]`, one score a line, higher is better. They are meant to be strong:
+identifiers split, endings stripped, stop words out, rare terms weighted, class and module level in pieces.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from lamr_evaluation.items import split_lines
+from lamr_evaluation.lexical import Tokens, bm25, idf, query_terms
+from lamr_evaluation.segments import blocks, functions, windows
+
+FloatArray = NDArray[np.float64]
+WINDOW = 20
+CONTEXT = 5
+
+
+class LineScorer(Protocol):
+    """Ranks the lines of a file for a query."""
+
+    def __call__(self, query: str, code: str) -> FloatArray:
+        """Scores float `[L]`, finite, higher for lines to keep."""
+        ...
+
+
+@lru_cache(maxsize=8)
+def _prepared(code: str) -> tuple[tuple[str, ...], Tokens]:
+    """A file's lines and tokens; several baselines and questions come to the same file in a row."""
+    lines = tuple(split_lines(code))
+    return lines, Tokens(code, len(lines))
+
+
+def bm25_functions(query: str, code: str) -> FloatArray:
+    """BM25 over functions, class headers and paragraphs of module-level code."""
+    lines, tokens = _prepared(code)
+    pieces = functions(code, lines)
+    return bm25(tokens.counts(query_terms(query)), pieces)[pieces]
+
+
+def bm25_windows(query: str, code: str) -> FloatArray:
+    """BM25 over windows of 20 lines, every 10 lines; a line has the better of its two windows."""
+    lines, tokens = _prepared(code)
+    counts = tokens.counts(query_terms(query))
+    cuts = (windows(lines, WINDOW), windows(lines, WINDOW, WINDOW // 2))
+    return np.maximum(*(bm25(counts, cut)[cut] for cut in cuts))
+
+
+def grep(query: str, code: str) -> FloatArray:
+    """Keyword grep with 5 lines of context: a line has the best of itself and its neighbours.
+
+    A hit counts as the summed rarity of the distinct query terms in the line.
+    """
+    lines, tokens = _prepared(code)
+    if not lines:
+        return np.zeros(0)
+    found = tokens.counts(query_terms(query)).lines
+    hits = (found > 0) @ idf(found)
+    padded = np.pad(hits, CONTEXT)
+    near = sliding_window_view(padded, 2 * CONTEXT + 1).max(axis=-1)
+    return np.asarray(near, dtype=np.float64)
+
+
+def _scaled(scores: FloatArray) -> FloatArray:
+    top = scores.max(initial=0.0)
+    return scores / top if top > 0 else scores
+
+
+def lexical_sum(query: str, code: str) -> FloatArray:
+    """Sum of the three above, each scaled to a maximum of 1."""
+    return sum((_scaled(part(query, code)) for part in (bm25_functions, bm25_windows, grep)), np.zeros(1))
+
+
+def random_blocks(query: str, code: str) -> FloatArray:
+    """Random scores for paragraphs, the same every time for the same query and code."""
+    lines, _ = _prepared(code)
+    pieces = blocks(lines)
+    seed = int.from_bytes(hashlib.sha256(f"{query}\x00{code}".encode("utf-8", "replace")).digest()[:8], "big")
+    return np.asarray(np.random.default_rng(seed).random(len(lines) + 1)[pieces], dtype=np.float64)
+
+
+BASELINES: dict[str, LineScorer] = {
+    "bm25-functions": bm25_functions,
+    "bm25-windows": bm25_windows,
+    "grep±5": grep,
+    "lexical-sum": lexical_sum,
+    "random-blocks": random_blocks,
+}
+
+
+class CosineOverFunctions:
+    """Cosine of a query's embedding and each function's: what an untrained backbone gives.
+
+    Args:
+        embed: texts to vectors, float `[N, D]`; the caller brings the model, so none is needed here.
+    """
+
+    def __init__(self, embed: Callable[[Sequence[str]], NDArray[np.floating[Any]]]) -> None:
+        self._embed = embed
+
+    def __call__(self, query: str, code: str) -> FloatArray:
+        """Scores float `[L]`: each line has its piece's cosine."""
+        lines = split_lines(code)
+        if not lines:
+            return np.zeros(0)
+        pieces = functions(code, lines)
+        starts = np.flatnonzero(np.diff(pieces, prepend=-1))
+        ends = [*starts[1:].tolist(), len(lines)]
+        texts = ["\n".join(lines[start:end]) for start, end in zip(starts.tolist(), ends, strict=True)]
+        vectors = np.asarray(self._embed([query, *texts]), dtype=np.float64)
+        unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+        return np.asarray((unit[1:] @ unit[0])[pieces], dtype=np.float64)

@@ -1,0 +1,202 @@
+"""Line-level quality of one selection or ranking, and means with bootstrap intervals over many.
+
+Conventions, the same for every method:
+
+- Only lines that hold more than white space count, in gold as in what is kept: blank lines cost nothing to keep.
+- A ranking keeps its best lines first. Lines of equal score are taken in random order, and every figure is the
+  expectation over that order; since it is linear in the number of gold lines kept, it is exact, not sampled.
+- An item without gold lines has no recall or area (NaN), and means leave it out; keeping nothing has precision 0.
+
+This module knows arrays; it doesn't know items, methods or files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, fields
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+BUDGETS = (0.10, 0.25, 0.50)
+"""Kept fractions that recall is reported at."""
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """How intervals are found: number of resamples and seed of the resampling."""
+
+    draws: int = 5_000
+    seed: int = 0
+
+
+BOOTSTRAP = Bootstrap()
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """One value a metric; a mean, a bound or a single item's. NaN where undefined.
+
+    Attributes:
+        precision, recall, f1, accuracy, kept: of the selection at the operating point; `kept` is a fraction.
+        recall_10, recall_25, recall_50: when that percentage of the lines is kept, best first.
+        area: under recall against kept fraction; at most 1 - (gold fraction) / 2.
+        parses: whether the pruned text parses where the original does.
+    """
+
+    precision: float
+    recall: float
+    f1: float
+    accuracy: float
+    kept: float
+    recall_10: float
+    recall_25: float
+    recall_50: float
+    area: float
+    parses: float
+
+
+METRICS = tuple(field.name for field in fields(Metrics))
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Recall against kept fraction, linear between its points.
+
+    Attributes:
+        kept: float `[S+1]`, ascending from 0 to 1.
+        recall: float `[S+1]`, from 0 to 1; all NaN without gold lines.
+    """
+
+    kept: FloatArray
+    recall: FloatArray
+
+    def at(self, kept: float | Sequence[float] | FloatArray) -> FloatArray:
+        """Expected recall at kept fractions."""
+        return np.asarray(np.interp(kept, self.kept, self.recall), dtype=np.float64)
+
+    @property
+    def area(self) -> float:
+        """Area under the curve."""
+        return float(np.sum(np.diff(self.kept) * (self.recall[1:] + self.recall[:-1]) / 2))
+
+
+def recall_curve(scores: ArrayLike, gold: BoolArray, counted: BoolArray) -> Curve:
+    """Recall when lines are kept from the best score down.
+
+    Args:
+        scores: float `[L]`, one a line.
+        gold: bool `[L]`.
+        counted: bool `[L]`, which lines count.
+
+    Raises:
+        ValueError: the lengths differ, or a score is NaN.
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    if values.shape != gold.shape or gold.shape != counted.shape:
+        raise ValueError(f"{values.size} scores for {gold.size} lines")
+    if np.isnan(values).any():
+        raise ValueError(f"the score of line {int(np.flatnonzero(np.isnan(values))[0]) + 1} is NaN")
+    values, hits = values[counted], gold[counted]
+    order = np.argsort(-values, kind="stable")
+    ends = np.append(
+        np.flatnonzero(np.diff(values[order])), values.size - 1
+    )  # last line of each group of ties
+    total = hits.sum()
+    if not total:
+        return Curve(np.array([0.0, 1.0]), np.array([np.nan, np.nan]))
+    kept = np.concatenate(([0.0], (ends + 1) / values.size))
+    recall = np.concatenate(([0.0], np.cumsum(hits[order])[ends] / total))
+    return Curve(kept, recall)
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """Counts of one selection, in lines; expectations may be fractional."""
+
+    hits: float
+    kept: float
+    gold: float
+    lines: float
+
+    @classmethod
+    def of(cls, kept: BoolArray, gold: BoolArray, counted: BoolArray) -> Confusion:
+        """Counts of a selection bool `[L]`."""
+        hits, chosen = (kept & gold & counted).sum(), (kept & counted).sum()
+        return cls(float(hits), float(chosen), float((gold & counted).sum()), float(counted.sum()))
+
+    @classmethod
+    def expected(cls, curve: Curve, fraction: float, gold: BoolArray, counted: BoolArray) -> Confusion:
+        """Expected counts when a ranking keeps `fraction` of the lines."""
+        wanted, lines = float((gold & counted).sum()), float(counted.sum())
+        hits = float(curve.at(fraction)) * wanted if wanted else 0.0
+        return cls(hits, fraction * lines, wanted, lines)
+
+    def metrics(self, curve: Curve, parses: bool | None = None) -> Metrics:
+        """Metrics of this selection and of the ranking behind it."""
+        agree = self.lines - self.kept - self.gold + 2 * self.hits
+        recalls = curve.at(BUDGETS)
+        return Metrics(
+            precision=self.hits / self.kept if self.kept else 0.0,
+            recall=self.hits / self.gold if self.gold else np.nan,
+            f1=2 * self.hits / (self.kept + self.gold) if self.kept + self.gold else 1.0,
+            accuracy=agree / self.lines if self.lines else 1.0,
+            kept=self.kept / self.lines if self.lines else 0.0,
+            recall_10=float(recalls[0]),
+            recall_25=float(recalls[1]),
+            recall_50=float(recalls[2]),
+            area=curve.area,
+            parses=np.nan if parses is None else float(parses),
+        )
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Means over items with 95 % bootstrap intervals.
+
+    Attributes:
+        items: how many.
+        mean, low, high: of each metric.
+    """
+
+    items: int
+    mean: Metrics
+    low: Metrics
+    high: Metrics
+
+
+def stack(rows: list[Metrics]) -> FloatArray:
+    """Metrics as an array `[items, metrics]`, columns in the order of `METRICS`."""
+    return np.array([astuple(row) for row in rows], dtype=np.float64).reshape(len(rows), len(METRICS))
+
+
+def summarize(values: FloatArray, clusters: ArrayLike, bootstrap: Bootstrap) -> Summary:
+    """Means over items with percentile bootstrap intervals.
+
+    Whole clusters are resampled, not items: questions about one file share what is hard about it, and
+    resampling them apart would claim too narrow an interval. For two methods on the same items, pass the
+    difference of their values: that is the paired bootstrap.
+
+    Args:
+        values: float `[items, metrics]`, at least one item; NaN where undefined.
+        clusters: `[items]`, equal for items that are resampled together.
+        bootstrap: resamples and seed.
+    """
+    known = ~np.isnan(values)
+    _, member = np.unique(np.asarray(clusters), return_inverse=True)
+    groups = int(member.max()) + 1
+    sums, counts = np.zeros((groups, values.shape[1])), np.zeros((groups, values.shape[1]))
+    np.add.at(sums, member, np.where(known, values, 0.0))
+    np.add.at(counts, member, known.astype(np.float64))
+    rng = np.random.default_rng(bootstrap.seed)
+    weights = rng.multinomial(groups, np.full(groups, 1 / groups), size=bootstrap.draws)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = sums.sum(axis=0) / counts.sum(axis=0)
+        resampled = (weights @ sums) / (weights @ counts)
+    defined = ~np.isnan(resampled).all(axis=0)
+    low, high = np.full_like(mean, np.nan), np.full_like(mean, np.nan)
+    low[defined], high[defined] = np.nanpercentile(resampled[:, defined], [2.5, 97.5], axis=0)
+    return Summary(len(values), Metrics(*mean.tolist()), Metrics(*low.tolist()), Metrics(*high.tolist()))

@@ -1,0 +1,87 @@
+"""A pruner as something that can be measured: its scores, and what it keeps at its own threshold.
+
+Anything with `lamr_client.Pruner`'s `prune` will do; the client isn't imported, so a pruner of another make can
+be measured in the same way. This module knows results; it doesn't know metrics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lamr_evaluation.items import EvalItem
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What a pruner made of one item.
+
+    Attributes:
+        scores: float `[L]`, one a line.
+        kept: bool `[L]`, lines in the pruned text, repair included.
+        text: the pruned text.
+    """
+
+    scores: FloatArray
+    kept: BoolArray
+    text: str
+
+
+@runtime_checkable
+class Selector(Protocol):
+    """A scorer with a threshold of its own."""
+
+    def select(self, item: EvalItem) -> Selection:
+        """Prune one item."""
+        ...
+
+
+class PruneResultLike(Protocol):
+    """The fields of `lamr_client.PruneResult` that are measured."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def kept_lines(self) -> Sequence[int]: ...
+    @property
+    def line_scores(self) -> Sequence[float] | FloatArray: ...
+
+
+class PrunerLike(Protocol):
+    """The method of `lamr_client.Pruner` that is measured."""
+
+    def prune(self, query: str, code: str, *, path: str | None = None) -> PruneResultLike: ...
+
+
+class PrunerScorer:
+    """Measures a pruner: line scores for ranking, its kept lines at its default threshold."""
+
+    def __init__(self, pruner: PrunerLike) -> None:
+        self._pruner = pruner
+
+    def __call__(self, query: str, code: str) -> FloatArray:
+        """Scores float `[L]`."""
+        return self.select(EvalItem(query, code, ())).scores
+
+    def select(self, item: EvalItem) -> Selection:
+        """Prune one item.
+
+        Raises:
+            ValueError: the result's lines aren't those of the item.
+        """
+        result = self._pruner.prune(item.query, item.code, path=item.path)
+        count = len(item.lines)
+        scores = np.asarray(result.line_scores, dtype=np.float64)
+        lines = np.asarray(result.kept_lines, dtype=np.intp)
+        if scores.shape != (count,) or (lines.size and not 1 <= lines.min() <= lines.max() <= count):
+            raise ValueError(f"{item.path or 'item'} has {count} lines, but its pruning speaks of others")
+        kept = np.zeros(count, dtype=np.bool_)
+        kept[lines - 1] = True
+        return Selection(scores, kept, result.text)

@@ -1,0 +1,71 @@
+"""Cuts a file into pieces that a retrieval baseline ranks.
+
+A segmentation is an int array `[L]`: the piece that each line belongs to, numbered from 0 without gaps. This
+module knows lines and Python's syntax; it doesn't score anything.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Segments = NDArray[np.intp]
+
+
+def _outermost_functions(body: Sequence[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Functions that lie in no other function: of the module, of classes, and under `if` or `try`."""
+    stack: list[ast.AST] = list(body)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node
+        elif isinstance(node, (ast.stmt, ast.ExceptHandler)):
+            stack += ast.iter_child_nodes(node)
+
+
+def _paragraph_starts(lines: Sequence[str]) -> NDArray[np.bool_]:
+    blank = np.fromiter((not line.strip() for line in lines), dtype=np.bool_, count=len(lines))
+    return np.asarray(~blank & np.concatenate(([True], blank[:-1])), dtype=np.bool_)
+
+
+def _pieces(starts: NDArray[np.bool_]) -> Segments:
+    """Numbers of the pieces that begin where `starts` says; lines before the first belong to it."""
+    return np.maximum(np.cumsum(starts) - 1, 0).astype(np.intp)
+
+
+def blocks(lines: Sequence[str]) -> Segments:
+    """Paragraphs: a piece starts after each blank line."""
+    return _pieces(_paragraph_starts(lines))
+
+
+def functions(code: str, lines: Sequence[str]) -> Segments:
+    """Each outermost function or method with its decorators; everything else in paragraphs.
+
+    So class headers, settings and tables at module level are pieces of their own. A file that Python can't
+    parse, or that it splits into other lines than we do, is cut into paragraphs altogether.
+    """
+    paragraph = _paragraph_starts(lines)
+    if len(code.splitlines()) != len(lines):
+        return _pieces(paragraph)
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError):
+        return _pieces(paragraph)
+    owner = np.zeros(len(lines), dtype=np.intp)
+    for number, node in enumerate(_outermost_functions(tree.body), 1):
+        first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+        owner[first - 1 : node.end_lineno] = number
+    inked = np.fromiter((bool(line.strip()) for line in lines), dtype=np.bool_, count=len(lines))
+    before = np.maximum.accumulate(
+        np.where(inked, np.arange(len(lines)), 0)
+    )  # last line with text, up to here
+    changed = np.concatenate(([True], owner[1:] != owner[before[:-1]]))
+    return _pieces(inked & (changed | (paragraph & (owner == 0))))
+
+
+def windows(lines: Sequence[str], size: int, offset: int = 0) -> Segments:
+    """Pieces of `size` lines; the first one is `offset` lines short."""
+    return ((np.arange(len(lines)) + offset) // size).astype(np.intp)

@@ -1,0 +1,65 @@
+"""Summaries as plain-text tables for a terminal. Knows how figures look, not where they come from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple
+
+from lamr_evaluation.metrics import METRICS, Summary
+
+HEADINGS = ("prec", "recall", "F1", "acc", "kept", "R@10", "R@25", "R@50", "area", "parses")
+_COMPARED = ("recall", "F1", "R@10", "R@25", "R@50", "area")
+
+
+def _figure(value: float, sign: bool = False) -> str:
+    if math.isnan(value):
+        return "-"
+    return f"{value:+.3f}" if sign else f"{value:.3f}"
+
+
+def _align(rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        first, *rest = (
+            cell.ljust(w) if n == 0 else cell.rjust(w)
+            for n, (cell, w) in enumerate(zip(row, widths, strict=True))
+        )
+        lines.append("  ".join([first, *rest]).rstrip())
+    return "\n".join(lines)
+
+
+def metrics_table(summaries: Mapping[str, Summary]) -> str:
+    """A row a scorer: every metric's mean."""
+    rows: list[tuple[str, ...]] = [("", *HEADINGS)]
+    rows += [(name, *(_figure(value) for value in astuple(s.mean))) for name, s in summaries.items()]
+    return _align(rows)
+
+
+def comparison_table(differences: Mapping[str, Summary]) -> str:
+    """A row a scorer: mean difference and its interval, for the metrics that rank methods."""
+    columns = [HEADINGS.index(heading) for heading in _COMPARED]
+    rows: list[tuple[str, ...]] = [("", *_COMPARED)]
+    for name, summary in differences.items():
+        mean, low, high = astuple(summary.mean), astuple(summary.low), astuple(summary.high)
+        cells = (
+            f"{_figure(mean[c], True)} [{_figure(low[c], True)}, {_figure(high[c], True)}]" for c in columns
+        )
+        rows.append((name, *cells))
+    return _align(rows)
+
+
+def group_table(title: str, groups: Mapping[str, Mapping[str, Summary]]) -> str:
+    """R@25 and area of each scorer, a row a group; empty for a single group."""
+    labels = sorted({label for summaries in groups.values() for label in summaries})
+    if len(labels) < 2:
+        return ""
+    recall, area = METRICS.index("recall_25"), METRICS.index("area")
+    rows: list[tuple[str, ...]] = [(f"R@25 / area by {title}", "items", *groups)]
+    for label in labels:
+        summaries = [group[label] for group in groups.values()]
+        means = [astuple(summary.mean) for summary in summaries]
+        cells = (f"{_figure(mean[recall])} / {_figure(mean[area])}" for mean in means)
+        rows.append((label, str(summaries[0].items), *cells))
+    return _align(rows)

@@ -1,0 +1,146 @@
+"""Whole evaluations: who is measured how, and what comes out."""
+
+import json
+
+import numpy as np
+import pytest
+from lamr_evaluation.baselines import BASELINES
+from lamr_evaluation.items import EvalItem
+from lamr_evaluation.metrics import Bootstrap
+from lamr_evaluation.plot import plot_recall
+from lamr_evaluation.report import evaluate, evaluate_pruner
+from lamr_evaluation.scorers import PrunerScorer, Selector
+
+FAST = Bootstrap(draws=200)
+CODE = "".join(f"if x{n}:\n    y{n} = {n}\n" for n in range(10))
+
+
+class Result:
+    def __init__(self, text, kept_lines, line_scores):
+        self.text = text
+        self.kept_lines = kept_lines
+        self.line_scores = line_scores
+
+
+class Pruner:
+    """Keeps the lines that name a word of the query; `text` is what it answers, right or wrong."""
+
+    def __init__(self, text=None):
+        self.text = text
+        self.paths = []
+
+    def prune(self, query, code, *, path=None):
+        self.paths.append(path)
+        lines = code.splitlines()
+        scores = [float(any(word in line for word in query.split())) for line in lines]
+        kept = [number for number, score in enumerate(scores, 1) if score]
+        return Result("x = 1" if self.text is None else self.text, kept, scores)
+
+
+def items():
+    return [
+        EvalItem(
+            f"y{n}", CODE, (2 * n + 2,), path=f"{n % 4}.py", project="ab"[n % 2], kind=["how", "why"][n // 5]
+        )
+        for n in range(10)
+    ]
+
+
+def by_name(report):
+    return {scorer.name: scorer for scorer in report.scorers}
+
+
+def test_a_perfect_pruner_has_perfect_figures_and_beats_the_baselines():
+    pruner = Pruner()
+    report = evaluate_pruner(items(), pruner, bootstrap=FAST)
+    assert [scorer.name for scorer in report.scorers] == ["lamr", *BASELINES]
+    best = by_name(report)["lamr"].overall
+    assert (best.items, best.mean.precision, best.mean.recall, best.mean.f1) == (10, 1.0, 1.0, 1.0)
+    assert best.mean.kept == pytest.approx(1 / 20)
+    assert best.mean.area == pytest.approx(1 - 1 / 40)
+    assert best.mean.parses == 1.0
+    assert pruner.paths == [item.path for item in items()]
+    gap = {difference.other: difference for difference in report.differences}
+    assert set(gap) == set(BASELINES)
+    assert gap["random-blocks"].overall.low.area > 0
+
+
+def test_others_are_measured_at_the_reference_s_kept_fraction():
+    report = evaluate_pruner(items(), Pruner(), baselines={"grep": BASELINES["grep±5"]}, bootstrap=FAST)
+    other = by_name(report)["grep"].overall.mean
+    assert other.kept == pytest.approx(1 / 20)
+    alone = evaluate(items(), {"grep": BASELINES["grep±5"]}, bootstrap=FAST)
+    assert by_name(alone)["grep"].overall.mean.kept == pytest.approx(0.25)
+    assert by_name(alone)["grep"].overall.mean.recall == by_name(alone)["grep"].overall.mean.recall_25
+
+
+def test_text_that_no_longer_parses_is_counted_only_where_the_file_did():
+    broken = [*items(), EvalItem("y1", "def f(:\n", (1,))]
+    report = evaluate_pruner(broken, Pruner(text="if x:"), baselines={}, bootstrap=FAST)
+    assert by_name(report)["lamr"].overall.mean.parses == 0.0
+    only_broken = evaluate_pruner(broken[-1:], Pruner(text="if x:"), baselines={}, bootstrap=FAST)
+    assert np.isnan(by_name(only_broken)["lamr"].overall.mean.parses)
+
+
+def test_groups_by_kind_and_project():
+    scorer = by_name(evaluate(items(), BASELINES, bootstrap=FAST))["bm25-functions"]
+    assert {kind: summary.items for kind, summary in scorer.by_kind.items()} == {"how": 5, "why": 5}
+    assert {project: summary.items for project, summary in scorer.by_project.items()} == {"a": 5, "b": 5}
+
+
+def test_json_has_no_nan_and_all_figures():
+    report = evaluate([*items(), EvalItem("q", "a\n", ())], BASELINES, reference="grep±5", bootstrap=FAST)
+    data = json.loads(report.to_json(), parse_constant=pytest.fail)
+    assert (data["items"], data["files"], data["reference"]) == (11, 5, "grep±5")
+    scorer = data["scorers"][0]
+    assert set(scorer) == {"name", "overall", "by_kind", "by_project", "curve", "seconds"}
+    assert scorer["overall"]["mean"]["parses"] is None
+    assert len(scorer["curve"]) == 101
+    assert len(data["differences"]) == len(BASELINES) - 1
+
+
+def test_table_names_everybody_and_aligns():
+    report = evaluate_pruner(items(), Pruner(), bootstrap=FAST)
+    table = report.table()
+    for text in ("10 items, 4 files", "lamr minus:", *BASELINES, "how", "why", "R@25 / area by project"):
+        assert text in table
+    block = table.split("\n\n")[1].splitlines()
+    assert len({len(line) for line in block}) == 1
+
+
+def test_progress_is_reported():
+    seen = []
+    evaluate(
+        items()[:2], {"grep": BASELINES["grep±5"]}, bootstrap=FAST, progress=lambda *step: seen.append(step)
+    )
+    assert seen == [("grep", 1, 2), ("grep", 2, 2)]
+
+
+def test_plot_is_a_picture(tmp_path):
+    plot_recall(evaluate_pruner(items(), Pruner(), bootstrap=FAST), tmp_path / "recall.png")
+    assert (tmp_path / "recall.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_nothing_to_evaluate_or_an_unknown_reference_is_refused():
+    with pytest.raises(ValueError, match="no items"):
+        evaluate([], BASELINES)
+    with pytest.raises(ValueError, match="no scorer is called 'x'; there are bm25-functions"):
+        evaluate(items(), BASELINES, reference="x")
+
+
+@pytest.mark.parametrize(
+    "result", [Result("", [1], [0.5]), Result("", [21], [0.5] * 20), Result("", [0], [0.5] * 20)]
+)
+def test_a_result_for_other_lines_is_refused(result):
+    class Wrong:
+        def prune(self, query, code, *, path=None):
+            return result
+
+    scorer = PrunerScorer(Wrong())
+    assert isinstance(scorer, Selector)
+    with pytest.raises(ValueError, match=r"0\.py has 20 lines, but its pruning speaks of others"):
+        scorer.select(items()[0])
+
+
+def test_a_pruner_scores_without_an_item_too():
+    np.testing.assert_array_equal(PrunerScorer(Pruner())("b", "a\nb\n"), [0.0, 1.0])
