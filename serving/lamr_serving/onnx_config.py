@@ -1,0 +1,201 @@
+"""The part of Triton's model configuration that an onnxruntime backend acts on, out of `args["model_config"]`.
+
+Knows the JSON form of `config.pbtxt` and what of it we support; whatever would change results and isn't supported
+is refused at load. Knows nothing of requests or sessions.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+DTYPES: dict[str, DTypeLike] = {
+    "TYPE_BOOL": np.bool_,
+    "TYPE_UINT8": np.uint8,
+    "TYPE_UINT16": np.uint16,
+    "TYPE_UINT32": np.uint32,
+    "TYPE_UINT64": np.uint64,
+    "TYPE_INT8": np.int8,
+    "TYPE_INT16": np.int16,
+    "TYPE_INT32": np.int32,
+    "TYPE_INT64": np.int64,
+    "TYPE_FP16": np.float16,
+    "TYPE_FP32": np.float32,
+    "TYPE_FP64": np.float64,
+}
+BATCH_INPUT_KINDS = (
+    "BATCH_ELEMENT_COUNT",
+    "BATCH_ACCUMULATED_ELEMENT_COUNT",
+    "BATCH_ACCUMULATED_ELEMENT_COUNT_WITH_ZERO",
+    "BATCH_MAX_ELEMENT_COUNT_AS_SHAPE",
+    "BATCH_ITEM_SHAPE",
+    "BATCH_ITEM_SHAPE_FLATTEN",
+)
+SCATTER = "BATCH_SCATTER_WITH_INPUT_SHAPE"
+DEFAULT_FILE = "model.onnx"
+
+
+class ModelConfigError(ValueError):
+    """The configuration asks for something that this backend can't do; the model isn't loaded."""
+
+
+@dataclass(frozen=True)
+class TensorConfig:
+    """One input or output: `dims` is without the batch dimension, -1 where a size varies."""
+
+    name: str
+    dtype: np.dtype[Any]
+    dims: tuple[int, ...]
+    ragged: bool = False
+
+
+@dataclass(frozen=True)
+class BatchInput:
+    """A tensor that Triton makes for the model from the shapes of `source` in all requests of a batch."""
+
+    kind: str
+    target: str
+    dtype: np.dtype[Any]
+    source: str
+
+
+@dataclass(frozen=True)
+class OnnxModelConfig:
+    """A model as its `config.pbtxt` describes it.
+
+    Attributes:
+        name, file: of the model, and its ONNX file in the version folder.
+        max_batch_size: most requests in one run; 0: tensors have no batch dimension.
+        inputs, outputs, batch_inputs: see their classes.
+        scatter: output name → the input whose shapes say how it is dealt out to the requests.
+        parameters: Triton's string parameters for this backend.
+        graph_level: `optimization.graph.level`; 0 when not given.
+        accelerators: execution provider name → its options, for the CPU and the GPU.
+    """
+
+    name: str
+    file: str
+    max_batch_size: int
+    inputs: tuple[TensorConfig, ...]
+    outputs: tuple[TensorConfig, ...]
+    batch_inputs: tuple[BatchInput, ...]
+    scatter: dict[str, str]
+    parameters: dict[str, str]
+    graph_level: int
+    accelerators: dict[str, dict[str, dict[str, str]]]
+
+    @property
+    def ragged(self) -> bool:
+        """Whether one request is one sequence, laid end to end with the others."""
+        return any(tensor.ragged for tensor in self.inputs)
+
+
+def read_config(text: str) -> OnnxModelConfig:
+    """Read what Triton passes to `TritonPythonModel.initialize` as `model_config`.
+
+    Raises:
+        ModelConfigError: a kind, type or option that this backend doesn't support.
+    """
+    data: dict[str, Any] = json.loads(text)
+    max_batch_size = int(data.get("max_batch_size", 0))
+    if data.get("sequence_batching"):
+        raise ModelConfigError("sequence_batching is not supported")
+    if data.get("model_transaction_policy", {}).get("decoupled"):
+        raise ModelConfigError("decoupled transactions are not supported")
+    inputs = tuple(_tensor(item) for item in data.get("input", []))
+    outputs = tuple(_tensor(item) for item in data.get("output", []))
+    config = OnnxModelConfig(
+        name=data.get("name", ""),
+        file=data.get("default_model_filename") or DEFAULT_FILE,
+        max_batch_size=max_batch_size,
+        inputs=inputs,
+        outputs=outputs,
+        batch_inputs=tuple(_batch_input(item, inputs) for item in data.get("batch_input", [])),
+        scatter=_scatter(data.get("batch_output", []), inputs, outputs),
+        parameters={key: value["string_value"] for key, value in data.get("parameters", {}).items()},
+        graph_level=int(data.get("optimization", {}).get("graph", {}).get("level", 0)),
+        accelerators=_accelerators(data.get("optimization", {}).get("execution_accelerators", {})),
+    )
+    if config.ragged and max_batch_size == 0:
+        raise ModelConfigError("allow_ragged_batch needs max_batch_size > 0")
+    return config
+
+
+def _tensor(item: dict[str, Any]) -> TensorConfig:
+    name = item["name"]
+    if item.get("reshape"):
+        raise ModelConfigError(f"{name}: reshape is not supported")
+    if item.get("optional"):
+        raise ModelConfigError(f"{name}: optional inputs are not supported")
+    return TensorConfig(
+        name=name,
+        dtype=_dtype(name, item["data_type"]),
+        dims=tuple(int(size) for size in item.get("dims", [])),
+        ragged=bool(item.get("allow_ragged_batch", False)),
+    )
+
+
+def _dtype(name: str, data_type: str) -> np.dtype[Any]:
+    if data_type not in DTYPES:
+        raise ModelConfigError(f"{name}: {data_type} is not supported; use one of {', '.join(DTYPES)}")
+    return np.dtype(DTYPES[data_type])
+
+
+def _batch_input(item: dict[str, Any], inputs: tuple[TensorConfig, ...]) -> BatchInput:
+    kind = item.get("kind", BATCH_INPUT_KINDS[0])
+    targets, sources = item.get("target_name", []), item.get("source_input", [])
+    if kind not in BATCH_INPUT_KINDS:
+        raise ModelConfigError(
+            f"batch_input kind {kind} is not supported; known: {', '.join(BATCH_INPUT_KINDS)}"
+        )
+    if len(targets) != 1 or len(sources) != 1:
+        raise ModelConfigError(f"batch_input {kind} needs one target_name and one source_input")
+    if item["data_type"] not in ("TYPE_INT32", "TYPE_FP32"):
+        raise ModelConfigError(
+            f"batch_input {targets[0]} must be TYPE_INT32 or TYPE_FP32, not {item['data_type']}"
+        )
+    _known_input(sources[0], inputs, targets[0])
+    return BatchInput(kind, targets[0], _dtype(targets[0], item["data_type"]), sources[0])
+
+
+def _scatter(
+    items: list[dict[str, Any]], inputs: tuple[TensorConfig, ...], outputs: tuple[TensorConfig, ...]
+) -> dict[str, str]:
+    result: dict[str, str] = {}
+    for item in items:
+        kind = item.get("kind", SCATTER)
+        targets, sources = item.get("target_name", []), item.get("source_input", [])
+        if kind != SCATTER:
+            raise ModelConfigError(f"batch_output kind {kind} is not supported; known: {SCATTER}")
+        if len(targets) != 1 or len(sources) != 1:
+            raise ModelConfigError(f"batch_output {kind} needs one target_name and one source_input")
+        source = _known_input(sources[0], inputs, targets[0])
+        output = next((tensor for tensor in outputs if tensor.name == targets[0]), None)
+        if output is None:
+            raise ModelConfigError(f"batch_output target {targets[0]} is not an output of the model")
+        open_dims = [index for index, size in enumerate(output.dims) if size < 0]
+        if open_dims and open_dims[-1] >= len(source.dims):
+            raise ModelConfigError(
+                f"{output.name}: dims {list(output.dims)} have no counterpart in {source.name}"
+            )
+        result[output.name] = source.name
+    return result
+
+
+def _known_input(name: str, inputs: tuple[TensorConfig, ...], used_by: str) -> TensorConfig:
+    for tensor in inputs:
+        if tensor.name == name:
+            return tensor
+    raise ModelConfigError(f"{used_by}: source_input {name} is not an input of the model")
+
+
+def _accelerators(data: dict[str, Any]) -> dict[str, dict[str, dict[str, str]]]:
+    kinds = {"CPU": "cpu_execution_accelerator", "GPU": "gpu_execution_accelerator"}
+    return {
+        kind: {item["name"]: dict(item.get("parameters", {})) for item in data.get(key, [])}
+        for kind, key in kinds.items()
+    }

@@ -1,0 +1,282 @@
+"""A model repository small enough to build in milliseconds, whose every output can be computed by hand.
+
+The encoder is a real packed ONNX graph: a token's features depend on its id and its position *within its own
+sequence*, and the relevance on the sequence's sum, so that any mix-up between requests shows in the numbers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+import lamr_serving
+import numpy as np
+import onnx
+import pytest
+from lamr_client.spec import Chunking, ModelSpec, PromptTemplate
+from onnx import TensorProto, helper, numpy_helper
+
+WIDTH = 6
+VOCABULARY = 50
+RUBRICS = ("semantic", "dependency")
+BACKENDS = Path(lamr_serving.__file__).parent / "backends"
+
+ENSEMBLE_CONFIG = """
+name: "lamr"
+platform: "ensemble"
+max_batch_size: {batch}
+input [
+  {{ name: "input_ids" data_type: TYPE_INT64 dims: [ -1 ] }},
+  {{ name: "document_span" data_type: TYPE_INT32 dims: [ 2 ] }}
+]
+output [
+  {{ name: "keep" data_type: TYPE_UINT8 dims: [ -1 ] }},
+  {{ name: "keep_prob" data_type: TYPE_FP32 dims: [ -1 ] }},
+  {{ name: "rubric_prob" data_type: TYPE_FP32 dims: [ -1, {rubrics} ] }},
+  {{ name: "gate" data_type: TYPE_FP32 dims: [ -1, {rubrics} ] }},
+  {{ name: "relevance" data_type: TYPE_FP32 dims: [ 1 ] }}
+]
+ensemble_scheduling {{
+  step [
+    {{
+      model_name: "lamr_encoder" model_version: -1
+      input_map {{ key: "input_ids" value: "input_ids" }}
+      output_map {{ key: "fused" value: "fused" }}
+      output_map {{ key: "relevance" value: "relevance" }}
+    }},
+    {{
+      model_name: "lamr_decoder" model_version: -1
+      input_map {{ key: "fused" value: "fused" }}
+      input_map {{ key: "document_span" value: "document_span" }}
+      output_map {{ key: "keep" value: "keep" }}
+      output_map {{ key: "keep_prob" value: "keep_prob" }}
+      output_map {{ key: "rubric_prob" value: "rubric_prob" }}
+      output_map {{ key: "gate" value: "gate" }}
+    }}
+  ]
+}}
+parameters {{ key: "lamr_fingerprint" value: {{ string_value: "{fingerprint}" }} }}
+"""
+
+ENCODER_CONFIG = """
+name: "lamr_encoder"
+backend: "onnxruntime"
+max_batch_size: {batch}
+dynamic_batching {{ max_queue_delay_microseconds: {delay} }}
+input [ {{ name: "input_ids" data_type: TYPE_INT64 dims: [ -1 ] allow_ragged_batch: true }} ]
+output [
+  {{ name: "fused" data_type: TYPE_FP32 dims: [ -1, {width} ] }},
+  {{ name: "relevance" data_type: TYPE_FP32 dims: [ 1 ] }}
+]
+batch_input [
+  {{ kind: BATCH_ACCUMULATED_ELEMENT_COUNT_WITH_ZERO target_name: "cu_seqlens" data_type: TYPE_INT32
+     source_input: "input_ids" }},
+  {{ kind: BATCH_MAX_ELEMENT_COUNT_AS_SHAPE target_name: "max_len" data_type: TYPE_FP32 source_input: "input_ids" }}
+]
+batch_output [
+  {{ target_name: "fused" kind: BATCH_SCATTER_WITH_INPUT_SHAPE source_input: "input_ids" }}
+]
+instance_group [ {{ count: 1 kind: KIND_CPU }} ]
+parameters {{ key: "intra_op_thread_count" value: {{ string_value: "1" }} }}
+"""
+
+DECODER_CONFIG = """
+name: "lamr_decoder"
+backend: "python"
+max_batch_size: {batch}
+dynamic_batching {{ max_queue_delay_microseconds: {delay} }}
+input [
+  {{ name: "fused" data_type: TYPE_FP32 dims: [ -1, {width} ] allow_ragged_batch: true }},
+  {{ name: "document_span" data_type: TYPE_INT32 dims: [ 2 ] allow_ragged_batch: true }}
+]
+output [
+  {{ name: "keep" data_type: TYPE_UINT8 dims: [ -1 ] }},
+  {{ name: "keep_prob" data_type: TYPE_FP32 dims: [ -1 ] }},
+  {{ name: "rubric_prob" data_type: TYPE_FP32 dims: [ -1, {rubrics} ] }},
+  {{ name: "gate" data_type: TYPE_FP32 dims: [ -1, {rubrics} ] }}
+]
+instance_group [ {{ count: 1 kind: KIND_CPU }} ]
+"""
+
+
+def packed_encoder(table: np.ndarray) -> onnx.ModelProto:
+    """ids [T], cu_seqlens [B+1], max_len [L] → fused [T, D], relevance [B, 1].
+
+    fused_t = table[id_t] + position of t in its sequence / 100, and zero where the position is not below L;
+    relevance = sigmoid(mean of the sequence's first features).
+    """
+    constants = {
+        "table": table.astype(np.float32),
+        "zero": np.array(0, np.int64),
+        "one": np.array(1, np.int64),
+        "first": np.array([0], np.int64),
+        "second": np.array([1], np.int64),
+        "last": np.array([2**31], np.int64),
+        "minus": np.array([-1], np.int64),
+        "hundred": np.array(100, np.float32),
+        "leading": np.zeros(1, np.float32),
+    }
+    steps = [
+        ("Gather", ["table", "input_ids"], "embedded"),
+        ("Cast", ["cu_seqlens"], "bounds", {"to": TensorProto.INT64}),
+        ("Slice", ["bounds", "first", "minus"], "starts"),
+        ("Slice", ["bounds", "second", "last"], "ends"),
+        ("Shape", ["input_ids"], "total"),
+        ("Squeeze", ["total"], "length"),
+        ("Range", ["zero", "length", "one"], "index"),
+        ("Unsqueeze", ["index", "second"], "index_column"),
+        ("GreaterOrEqual", ["index_column", "ends"], "after"),
+        ("Cast", ["after"], "after_count", {"to": TensorProto.INT64}),
+        ("ReduceSum", ["after_count", "second"], "sequence", {"keepdims": 0}),
+        ("Gather", ["starts", "sequence"], "own_start"),
+        ("Sub", ["index", "own_start"], "position"),
+        ("Shape", ["max_len"], "longest"),
+        ("Less", ["position", "longest"], "inside"),
+        ("Cast", ["inside"], "mask", {"to": TensorProto.FLOAT}),
+        ("Unsqueeze", ["mask", "second"], "mask_column"),
+        ("Cast", ["position"], "position_float", {"to": TensorProto.FLOAT}),
+        ("Div", ["position_float", "hundred"], "shift"),
+        ("Unsqueeze", ["shift", "second"], "shift_column"),
+        ("Add", ["embedded", "shift_column"], "shifted"),
+        ("Mul", ["shifted", "mask_column"], "fused"),
+        ("Gather", ["embedded", "zero"], "feature", {"axis": 1}),
+        ("CumSum", ["feature", "zero"], "running"),
+        ("Concat", ["leading", "running"], "running_zero", {"axis": 0}),
+        ("Gather", ["running_zero", "ends"], "until_end"),
+        ("Gather", ["running_zero", "starts"], "until_start"),
+        ("Sub", ["until_end", "until_start"], "sums"),
+        ("Sub", ["ends", "starts"], "sizes"),
+        ("Cast", ["sizes"], "sizes_float", {"to": TensorProto.FLOAT}),
+        ("Div", ["sums", "sizes_float"], "means"),
+        ("Sigmoid", ["means"], "flat_relevance"),
+        ("Unsqueeze", ["flat_relevance", "second"], "relevance"),
+    ]
+    nodes = [helper.make_node(op, ins, [out], **dict(*rest)) for op, ins, out, *rest in steps]
+    graph = helper.make_graph(
+        nodes,
+        "packed",
+        [
+            helper.make_tensor_value_info("input_ids", TensorProto.INT64, ["T"]),
+            helper.make_tensor_value_info("cu_seqlens", TensorProto.INT32, ["B1"]),
+            helper.make_tensor_value_info("max_len", TensorProto.FLOAT, ["L"]),
+        ],
+        [
+            helper.make_tensor_value_info("fused", TensorProto.FLOAT, ["T", table.shape[1]]),
+            helper.make_tensor_value_info("relevance", TensorProto.FLOAT, ["B", 1]),
+        ],
+        [numpy_helper.from_array(value, name) for name, value in constants.items()],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+
+
+def expected_encoder(table: np.ndarray, ids: np.ndarray) -> tuple[np.ndarray, float]:
+    """What the graph gives for one sequence: fused [n, D] and relevance."""
+    fused = table[ids] + np.arange(len(ids), dtype=np.float32)[:, None] / 100
+    return fused.astype(np.float32), float(1 / (1 + np.exp(-table[ids, 0].mean())))
+
+
+def decoder_arrays(rng: np.random.Generator, hidden: int = 8) -> dict[str, np.ndarray]:
+    """Random decoder weights in the layout of `decoder.npz`."""
+    rubrics = len(RUBRICS)
+    shapes = {
+        "norm.weight": (WIDTH,),
+        "norm.bias": (WIDTH,),
+        "hidden.weight": (hidden, WIDTH),
+        "hidden.bias": (hidden,),
+        "emission.weight": (2 * rubrics, hidden),
+        "emission.bias": (2 * rubrics,),
+        "gate.weight": (rubrics, WIDTH),
+        "gate.bias": (rubrics,),
+        "rubric_crf.transitions": (rubrics, 2, 2),
+        "rubric_crf.start": (rubrics, 2),
+        "rubric_crf.end": (rubrics, 2),
+        "fused_crf.transitions": (2, 2),
+        "fused_crf.start": (2,),
+        "fused_crf.end": (2,),
+    }
+    return {name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+
+
+@dataclass(frozen=True)
+class TinyRepository:
+    """A model repository on disk, and what its encoder computes with."""
+
+    root: Path
+    table: np.ndarray
+    spec: ModelSpec
+
+
+def write_repository(root: Path, batch: int = 16, delay: int = 0, name: str = "tiny") -> TinyRepository:
+    """Write a complete repository into `root`."""
+    rng = np.random.default_rng(7)
+    table = rng.normal(size=(VOCABULARY, WIDTH)).astype(np.float32)
+    tokenizer = json.dumps({"version": "1.0", "model": {"type": "WordLevel", "vocab": {}, "unk_token": "x"}})
+    spec = ModelSpec(
+        name=name,
+        version="0.0.1",
+        prompt=PromptTemplate("[CLS]", "[SEP]", "[SEP]"),
+        chunking=Chunking(window=512, tokens=256, overlap=32),
+        rubrics=RUBRICS,
+        tokenizer_sha256=hashlib.sha256(tokenizer.encode()).hexdigest(),
+    )
+    values = {
+        "batch": batch,
+        "delay": delay,
+        "width": WIDTH,
+        "rubrics": len(RUBRICS),
+        "fingerprint": spec.fingerprint,
+    }
+    for model, config in (
+        ("lamr", ENSEMBLE_CONFIG),
+        ("lamr_encoder", ENCODER_CONFIG),
+        ("lamr_decoder", DECODER_CONFIG),
+    ):
+        (root / model / "1").mkdir(parents=True)
+        (root / model / "config.pbtxt").write_text(config.format(**values), encoding="utf-8")
+    (root / "lamr" / "1" / "lamr.json").write_text(spec.to_json(), encoding="utf-8")
+    (root / "lamr" / "1" / "tokenizer.json").write_text(tokenizer, encoding="utf-8")
+    onnx.save(packed_encoder(table), root / "lamr_encoder" / "1" / "model.onnx")
+    (root / "lamr_encoder" / "1" / "report.json").write_text("{}", encoding="utf-8")
+    source = (BACKENDS / "lamr_decoder" / "model.py").read_text(encoding="utf-8")
+    (root / "lamr_decoder" / "1" / "model.py").write_text(source, encoding="utf-8")
+    np.savez(root / "lamr_decoder" / "1" / "decoder.npz", **decoder_arrays(rng))
+    return TinyRepository(root, table, spec)
+
+
+@pytest.fixture
+def make_repository(tmp_path: Path) -> Callable[..., TinyRepository]:
+    """Writes repositories into this test's folder."""
+
+    def make(folder: str = "repository", **options: object) -> TinyRepository:
+        return write_repository(tmp_path / folder, **options)
+
+    return make
+
+
+@pytest.fixture
+def tiny_copy(make_repository: Callable[..., TinyRepository]) -> TinyRepository:
+    """A repository of one's own, to break."""
+    return make_repository()
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> TinyRepository:
+    """A repository to read only."""
+    return write_repository(tmp_path_factory.mktemp("tiny") / "repository")
+
+
+@pytest.fixture(scope="session")
+def fake_triton() -> ModuleType:
+    """Stand-ins for Triton's Python objects, as the module `triton_python_backend_utils`."""
+    path = Path(__file__).with_name("fake_triton.py")
+    spec = importlib.util.spec_from_file_location("fake_triton", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
