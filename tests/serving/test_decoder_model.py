@@ -1,0 +1,111 @@
+"""The thin Triton model around the decoder, with Triton's objects faked."""
+
+import importlib.util
+import sys
+
+import numpy as np
+import pytest
+from lamr_decoding import Decoder, DecoderWeights
+
+ALL = ("keep", "keep_prob", "rubric_prob", "gate")
+
+
+@pytest.fixture
+def served(fake_triton, tiny, monkeypatch):
+    """(model, its decoder, a function that makes requests)."""
+    monkeypatch.setitem(sys.modules, "triton_python_backend_utils", fake_triton)
+    path = tiny.root / "lamr_decoder" / "1" / "model.py"
+    spec = importlib.util.spec_from_file_location("decoder_model", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    model = module.TritonPythonModel()
+    model.initialize({"model_repository": str(tiny.root / "lamr_decoder"), "model_version": "1"})
+    weights = DecoderWeights.load(tiny.root / "lamr_decoder" / "1" / "decoder.npz")
+
+    def request(fused, span, outputs=("keep", "keep_prob")):
+        inputs = {"fused": fused[None], "document_span": np.array([span], np.int32)}
+        return fake_triton.Request(inputs, outputs)
+
+    return model, Decoder(weights), request
+
+
+def states(length, seed=0):
+    return np.random.default_rng(seed).normal(size=(length, 6)).astype(np.float32)
+
+
+def test_each_request_gets_what_it_would_get_alone(served):
+    model, decoder, request = served
+    cases = [(states(9, 1), (2, 8)), (states(4, 2), (0, 4)), (states(30, 3), (29, 30))]
+    responses = model.execute([request(fused, span, ALL) for fused, span in cases])
+    for response, (fused, (start, end)) in zip(responses, cases, strict=True):
+        alone = decoder.decode(fused[start:end], [0, end - start], want_rubrics=True)
+        np.testing.assert_array_equal(response.tensors["keep"], alone.keep[None])
+        np.testing.assert_allclose(response.tensors["keep_prob"], alone.keep_prob[None], atol=1e-5)
+        np.testing.assert_allclose(response.tensors["rubric_prob"], alone.rubric_prob[None], atol=1e-5)
+        np.testing.assert_allclose(response.tensors["gate"], alone.gate[None], atol=1e-5)
+        assert response.tensors["keep"].dtype == np.uint8
+
+
+def test_a_batch_is_decoded_once(served, monkeypatch):
+    model, _, request = served
+    calls = []
+    decode = model._decoder.decode
+    monkeypatch.setattr(
+        model._decoder, "decode", lambda *args, **kwargs: calls.append(1) or decode(*args, **kwargs)
+    )
+    model.execute([request(states(5, seed), (0, 5)) for seed in range(8)])
+    assert len(calls) == 1
+
+
+def test_rubrics_are_made_only_when_somebody_asks(served, monkeypatch):
+    model, _, request = served
+    wanted = []
+    decode = model._decoder.decode
+
+    def spy(fused, cu_seqlens, want_rubrics=False):
+        wanted.append(want_rubrics)
+        return decode(fused, cu_seqlens, want_rubrics=want_rubrics)
+
+    monkeypatch.setattr(model._decoder, "decode", spy)
+    plain = model.execute([request(states(5), (0, 5))])
+    mixed = model.execute([request(states(5), (0, 5)), request(states(5), (0, 5), ("gate",))])
+    assert wanted == [False, True]
+    assert set(plain[0].tensors) == {"keep", "keep_prob"}
+    assert [set(response.tensors) for response in mixed] == [{"keep", "keep_prob"}, {"gate"}]
+
+
+@pytest.mark.parametrize("span", [(0, 6), (-1, 3), (3, 3), (4, 2), (2**31 - 1, 2**31 - 1)])
+def test_a_bad_span_fails_alone(served, span):
+    model, _, request = served
+    responses = model.execute(
+        [request(states(5), (0, 5)), request(states(5), span), request(states(5), (1, 2))]
+    )
+    assert "document_span" in responses[1].error.message()
+    assert responses[0].tensors["keep"].shape == (1, 5)
+    assert responses[2].tensors["keep"].shape == (1, 1)
+
+
+def test_states_that_are_not_finite_fail_alone(served):
+    model, _, request = served
+    broken = states(5)
+    broken[3] = np.nan
+    responses = model.execute([request(states(5), (0, 5)), request(broken, (0, 5))])
+    assert responses[0].error is None
+    assert responses[1].error is not None
+
+
+def test_several_rows_are_refused(served, fake_triton):
+    model, _, _ = served
+    rows = fake_triton.Request(
+        {"fused": np.zeros((2, 4, 6), np.float32), "document_span": np.array([[0, 4], [0, 4]], np.int32)},
+        ("keep",),
+    )
+    assert "one request a sequence" in model.execute([rows])[0].error.message()
+
+
+def test_broken_weights_stop_the_load(served, fake_triton, tiny_copy):
+    model, _, _ = served
+    path = tiny_copy.root / "lamr_decoder" / "1" / "decoder.npz"
+    path.write_bytes(path.read_bytes()[:200])
+    with pytest.raises(fake_triton.TritonModelException, match=r"decoder\.npz"):
+        model.initialize({"model_repository": str(tiny_copy.root / "lamr_decoder"), "model_version": "1"})
