@@ -1,0 +1,17 @@
+"""What can go wrong before and while a server runs; the client's errors cover everything after that.
+
+ModelRepositoryError (a ModelMismatchError)   a file of the repository is missing, broken or of another model
+ServerStartError (a ServerError)              the server did not come up, or this machine can't run it
+"""
+
+from __future__ import annotations
+
+from lamr_client.errors import ModelMismatchError, ServerError
+
+
+class ModelRepositoryError(ModelMismatchError):
+    """A model repository can't be served; the message names the file and the remedy."""
+
+
+class ServerStartError(ServerError):
+    """Triton did not start; the message carries the lines of its log that say why."""
