@@ -1,1 +1,59 @@
-"""Placeholder."""
+"""Serving: the bundled Triton server on a model repository, and what a running server says of itself.
+
+    from lamr_serving import ServerOptions, TritonServer
+
+    with TritonServer(repository, ServerOptions(grpc_port=8001)) as server:
+        print(server.addresses.grpc)
+
+Names are loaded when they're used: the processes that run the models import this package too, and need little of it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lamr_serving.errors import ModelRepositoryError, ServerStartError
+    from lamr_serving.options import Addresses, ServerOptions
+    from lamr_serving.repository import check_repository
+    from lamr_serving.server import ServerInfo, TritonServer, serve
+    from lamr_serving.status import LocalStatus, ModelStatus, ServerStatus, local_status, server_status
+
+__all__ = [
+    "Addresses",
+    "LocalStatus",
+    "ModelRepositoryError",
+    "ModelStatus",
+    "ServerInfo",
+    "ServerOptions",
+    "ServerStartError",
+    "ServerStatus",
+    "TritonServer",
+    "check_repository",
+    "local_status",
+    "serve",
+    "server_status",
+]
+
+_HOMES = {
+    "Addresses": "options",
+    "LocalStatus": "status",
+    "ModelRepositoryError": "errors",
+    "ModelStatus": "status",
+    "ServerInfo": "server",
+    "ServerOptions": "options",
+    "ServerStartError": "errors",
+    "ServerStatus": "status",
+    "TritonServer": "server",
+    "check_repository": "repository",
+    "local_status": "status",
+    "serve": "server",
+    "server_status": "status",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'lamr_serving' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"lamr_serving.{_HOMES[name]}"), name)

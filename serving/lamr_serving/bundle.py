@@ -1,0 +1,128 @@
+"""Where the bundled Triton lies: the server binary, its Python backend and stub, and the libraries they need.
+
+Everything comes out of the `nvidia-pytriton` wheel, which is found but never imported: importing it would start
+machinery of its own. Knows the wheel's layout and how an embedded Python finds its library; starts nothing but
+the stub's usage text.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+
+from lamr_serving.errors import ServerStartError
+
+INSTALL = "pip install 'lamr-server[serve]'"
+DISTRIBUTION = "nvidia-pytriton"
+STUB = "triton_python_backend_stub"
+
+
+@dataclass(frozen=True)
+class TritonBundle:
+    """The parts of an installed wheel that serving uses.
+
+    Attributes:
+        version: of the wheel, not of the server (that one is asked).
+        binary: the `tritonserver` executable.
+        python_backend: the folder with `libtriton_python.so` and `triton_python_backend_utils.py`.
+        stub: the process that hosts a Python model, for the running interpreter's version.
+        libraries: the folder of shared libraries beside the wheel's package.
+        libpython: the interpreter's shared library when the loader wouldn't find the same one by itself.
+    """
+
+    version: str
+    binary: Path
+    python_backend: Path
+    stub: Path
+    libraries: Path
+    libpython: Path | None
+
+
+def find_bundle() -> TritonBundle:
+    """The bundled server for the running interpreter.
+
+    Raises:
+        ServerStartError: the wheel is absent, lacks a file, or has no stub for this Python.
+    """
+    found = importlib.util.find_spec("pytriton")
+    places = list(found.submodule_search_locations or []) if found else []
+    if not places:
+        raise ServerStartError(f"the bundled Triton is not installed; {INSTALL}")
+    package = Path(places[0])
+    minor = f"{sys.version_info.major}.{sys.version_info.minor}"
+    server = package / "tritonserver"
+    libraries = package.parent / "nvidia_pytriton.libs"
+    bundle = TritonBundle(
+        version=importlib.metadata.version(DISTRIBUTION),
+        binary=server / "bin" / "tritonserver",
+        python_backend=server / "backends" / "python",
+        stub=server / "python_backend_stubs" / minor / STUB,
+        libraries=libraries,
+        libpython=_libpython(),
+    )
+    if not bundle.stub.is_file():
+        known = sorted(path.parent.name for path in (server / "python_backend_stubs").glob(f"*/{STUB}"))
+        raise ServerStartError(
+            f"{DISTRIBUTION} {bundle.version} has no Python backend for Python {minor}; it has {', '.join(known)}"
+        )
+    for path in (bundle.binary, bundle.python_backend / "libtriton_python.so", libraries):
+        if not path.exists():
+            raise ServerStartError(
+                f"{path} is missing: {DISTRIBUTION} is damaged; reinstall it with {INSTALL}"
+            )
+    return bundle
+
+
+def check_stub(bundle: TritonBundle, environment: dict[str, str]) -> None:
+    """Run the stub without arguments: it prints its usage and exits with 1 wherever it can run at all.
+
+    Triton itself only reports an unhealthy stub after half a minute when a library is missing.
+
+    Raises:
+        ServerStartError: a library or bash is missing, or the file can't be executed.
+    """
+    if shutil.which("bash", path=environment.get("PATH", os.defpath)) is None:
+        raise ServerStartError(
+            "Triton's Python backend starts its processes through bash, which is not on PATH"
+        )
+    try:
+        done = subprocess.run(
+            [bundle.stub],
+            env=environment,
+            capture_output=True,
+            timeout=30,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ServerStartError(f"{bundle.stub} can't run here: {error}") from error
+    if done.returncode == 1:
+        return
+    said = done.stderr.decode(errors="replace").strip() or f"exit status {done.returncode}"
+    library = f"libpython{sys.version_info.major}.{sys.version_info.minor}"
+    raise ServerStartError(
+        f"Triton's Python backend can't run here: {said}\n"
+        f"It needs the shared library of Python itself: install {library} (Debian and Ubuntu: "
+        f"apt install {library}), or use a Python that was built with --enable-shared."
+    )
+
+
+def _libpython() -> Path | None:
+    """The shared library of the running interpreter, if it lies where the interpreter was installed."""
+    name = f"libpython{sys.version_info.major}.{sys.version_info.minor}.so.1.0"
+    folders = [
+        sysconfig.get_config_var("LIBDIR"),
+        Path(sys.base_prefix, "lib"),
+        Path(sys.base_exec_prefix, "lib"),
+    ]
+    for folder in folders:
+        if folder and (path := Path(folder, name)).is_file():
+            return path
+    return None

@@ -1,0 +1,71 @@
+"""Free TCP ports, and whether a given one is free. Knows sockets; knows nothing of what will listen on them."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+
+from lamr_serving.errors import ServerStartError
+
+
+def resolve(host: str, port: int) -> tuple[socket.AddressFamily, tuple[str, int]]:
+    """The address family of `host`, and the pair to bind to.
+
+    Raises:
+        ServerStartError: the name doesn't resolve.
+    """
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except (OSError, UnicodeError) as error:
+        raise ServerStartError(
+            f"host {host!r} does not resolve ({error}); give an address of this machine"
+        ) from error
+    family, _, _, _, address = found[0]
+    return family, (str(address[0]), int(address[1]))
+
+
+def check_free(host: str, port: int, purpose: str) -> None:
+    """Refuse a port that something listens on, or that can't be bound.
+
+    Raises:
+        ServerStartError: names the port and what it was for.
+    """
+    family, address = resolve(host, port)
+    with contextlib.closing(_listener(family)) as probe:
+        try:
+            probe.bind(address)
+        except OSError as error:
+            raise ServerStartError(
+                f"{purpose} port {port} on {host} can't be used ({error.strerror}); "
+                "choose another one or leave it out and a free one is taken"
+            ) from error
+
+
+def free_ports(host: str, count: int) -> list[int]:
+    """`count` different ports that nothing listens on now.
+
+    Another process may take one before the server binds it: the caller starts again with new ones.
+    """
+    family, address = resolve(host, 0)
+    with contextlib.ExitStack() as stack:
+        probes = [stack.enter_context(contextlib.closing(_listener(family))) for _ in range(count)]
+        for probe in probes:
+            probe.bind(address)
+        return [int(probe.getsockname()[1]) for probe in probes]
+
+
+def join(host: str, port: int) -> str:
+    """`host:port`, with brackets around an IPv6 address."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def reachable(host: str) -> str:
+    """The address that reaches a server bound to `host` from this machine: wildcards become loopback."""
+    return {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)
+
+
+def _listener(family: socket.AddressFamily) -> socket.socket:
+    probe = socket.socket(family, socket.SOCK_STREAM)
+    # As servers do: a port in TIME_WAIT is free, one with a listener isn't.
+    probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    return probe

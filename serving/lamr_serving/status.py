@@ -1,0 +1,213 @@
+"""What a running server says of itself, and what is installed here: the facts behind `lamr status`.
+
+Knows Triton's gRPC health, metadata, configuration and statistics; sends no inference and starts no server.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import platform
+from dataclasses import dataclass
+from typing import Any
+
+from lamr_client.errors import DeadlineExceededError, LamrError, ServerError, ServerUnavailableError
+from lamr_client.spec import ENSEMBLE, bundled_repository, load_spec
+
+from lamr_serving.repository import ENCODER, FINGERPRINT
+
+NAME = "lamr_name"
+VERSION = "lamr_version"
+PROVIDERS = {"cuda": "CUDA", "tensorrt": "TensorRT", "openvino": "OpenVINO"}
+
+
+@dataclass(frozen=True)
+class ModelStatus:
+    """One model of a server.
+
+    Attributes:
+        name, version, state, reason: as the server's repository index says.
+        requests, executions, failures: since the model was loaded; an execution runs a batch of requests.
+        mean_batch: requests an execution; None before the first one.
+        queue_ms, compute_ms: means over successful requests; None before the first one.
+    """
+
+    name: str
+    version: str
+    state: str
+    reason: str
+    requests: int = 0
+    executions: int = 0
+    failures: int = 0
+    mean_batch: float | None = None
+    queue_ms: float | None = None
+    compute_ms: float | None = None
+
+
+@dataclass(frozen=True)
+class ServerStatus:
+    """A server's answer.
+
+    Attributes:
+        address: that was asked.
+        live, ready: it answers; all of its models are ready.
+        server, server_version: in its own words.
+        model, model_version, fingerprint: of the `lamr` ensemble; None when it doesn't serve one.
+        provider: what the encoder's configuration asks onnxruntime to run on.
+        models: everything it has loaded, with statistics.
+    """
+
+    address: str
+    live: bool
+    ready: bool
+    server: str
+    server_version: str
+    model: str | None
+    model_version: str | None
+    fingerprint: str | None
+    provider: str | None
+    models: tuple[ModelStatus, ...]
+
+
+@dataclass(frozen=True)
+class LocalStatus:
+    """What this installation can do without a server.
+
+    Attributes:
+        lamr, python, numpy: versions.
+        onnxruntime, providers: its version and execution providers; None and empty when it isn't installed.
+        triton: version of the `nvidia-pytriton` wheel; None when it isn't installed.
+        model, model_version, fingerprint: of the bundled model; None when it is missing or broken.
+        problem: why the bundled model can't be used.
+    """
+
+    lamr: str | None
+    python: str
+    numpy: str | None
+    onnxruntime: str | None
+    providers: tuple[str, ...]
+    triton: str | None
+    model: str | None
+    model_version: str | None
+    fingerprint: str | None
+    problem: str | None
+
+
+def server_status(address: str, timeout: float = 5.0) -> ServerStatus:
+    """Ask the server at `address` (`host:port` of its gRPC endpoint); `timeout` seconds a question.
+
+    Raises:
+        ServerUnavailableError: nothing answers there.
+        DeadlineExceededError: no answer in time.
+        ServerError: something answers, but not as Triton does.
+    """
+    from tritonclient import grpc  # noqa: PLC0415  # takes a while to import
+    from tritonclient.utils import InferenceServerException  # noqa: PLC0415
+
+    try:
+        with grpc.InferenceServerClient(address) as client:
+            return _ask(client, address, timeout)
+    except InferenceServerException as error:
+        raise _translate(error, address) from error
+
+
+def local_status() -> LocalStatus:
+    """Look at this installation; imports onnxruntime when it is there."""
+    spec, problem = None, None
+    try:
+        spec = load_spec(bundled_repository())
+    except LamrError as error:
+        problem = str(error)
+    providers: tuple[str, ...] = ()
+    if importlib.util.find_spec("onnxruntime"):
+        import onnxruntime  # noqa: PLC0415
+
+        providers = tuple(onnxruntime.get_available_providers())
+    return LocalStatus(
+        lamr=_installed("lamr-server"),
+        python=platform.python_version(),
+        numpy=_installed("numpy"),
+        onnxruntime=_installed("onnxruntime") or _installed("onnxruntime-gpu"),
+        providers=providers,
+        triton=_installed("nvidia-pytriton"),
+        model=spec.name if spec else None,
+        model_version=spec.version if spec else None,
+        fingerprint=spec.fingerprint if spec else None,
+        problem=problem,
+    )
+
+
+def _ask(client: Any, address: str, timeout: float) -> ServerStatus:
+    live = client.is_server_live(client_timeout=timeout)
+    ready = client.is_server_ready(client_timeout=timeout)
+    metadata = client.get_server_metadata(client_timeout=timeout)
+    index = client.get_model_repository_index(client_timeout=timeout).models
+    loaded = {entry.name for entry in index if entry.state == "READY"}
+    statistics = client.get_inference_statistics(client_timeout=timeout).model_stats
+    counted = {(entry.name, entry.version): entry for entry in statistics}
+    told: dict[str, str] = {}
+    provider = None
+    if ENSEMBLE in loaded:
+        config = client.get_model_config(ENSEMBLE, client_timeout=timeout).config
+        told = {key: value.string_value for key, value in config.parameters.items()}
+    if ENCODER in loaded:
+        provider = provider_of(client.get_model_config(ENCODER, client_timeout=timeout).config)
+    return ServerStatus(
+        address=address,
+        live=bool(live),
+        ready=bool(ready),
+        server=metadata.name,
+        server_version=metadata.version,
+        model=told.get(NAME),
+        model_version=told.get(VERSION),
+        fingerprint=told.get(FINGERPRINT),
+        provider=provider,
+        models=tuple(_model(entry, counted.get((entry.name, entry.version))) for entry in index),
+    )
+
+
+def provider_of(config: Any) -> str:
+    """The execution provider that a model configuration (Triton's ModelConfig) asks for."""
+    accelerators = config.optimization.execution_accelerators
+    on_gpu = any(group.kind == group.KIND_GPU for group in config.instance_group)
+    named = accelerators.gpu_execution_accelerator if on_gpu else accelerators.cpu_execution_accelerator
+    if named:
+        return PROVIDERS.get(named[0].name) or str(named[0].name)
+    return "CUDA" if on_gpu else "CPU"
+
+
+def _model(entry: Any, counted: Any) -> ModelStatus:
+    if counted is None:
+        return ModelStatus(entry.name, entry.version, entry.state, entry.reason)
+    stats = counted.inference_stats
+    done = stats.success.count
+    return ModelStatus(
+        name=entry.name,
+        version=entry.version,
+        state=entry.state,
+        reason=entry.reason,
+        requests=counted.inference_count,
+        executions=counted.execution_count,
+        failures=stats.fail.count,
+        mean_batch=counted.inference_count / counted.execution_count if counted.execution_count else None,
+        queue_ms=stats.queue.ns / done / 1e6 if done else None,
+        compute_ms=stats.compute_infer.ns / done / 1e6 if done else None,
+    )
+
+
+def _translate(error: Any, address: str) -> ServerError:
+    code = error.status() or ""
+    if code.endswith("UNAVAILABLE"):
+        return ServerUnavailableError(
+            f"no server answers at {address} ({error.message()}); is `lamr serve` running?"
+        )
+    if code.endswith("DEADLINE_EXCEEDED"):
+        return DeadlineExceededError(f"the server at {address} did not answer in time")
+    return ServerError(f"{address} does not answer as Triton's gRPC endpoint does: {error.message()}")
+
+
+def _installed(distribution: str) -> str | None:
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return None

@@ -1,0 +1,41 @@
+"""The lines of a Triton log that tell why it failed. Knows the log's format, not its meaning."""
+
+from __future__ import annotations
+
+import re
+
+MOST_LINES = 30
+TAIL_BYTES = 1 << 18
+_ENTRY = re.compile(r"^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ \d+ [^\]]+\] ?")
+_USAGE = re.compile(r"^.*tritonserver: .*option.*$", re.MULTILINE)
+_NOISE = ("CudaDriverHelper has not been initialized",)  # said on every machine without a GPU
+_TABLE = re.compile(r"^[+|]")
+
+
+def excerpt(text: str, most: int = MOST_LINES) -> str:
+    """Errors with their continuation lines, each once, newest last; the last lines when there are no errors.
+
+    Tables repeat the errors and are left out.
+    """
+    if refused := _USAGE.findall(text):  # a flag it doesn't know; hundreds of lines of help follow
+        return "\n".join(refused)
+    chosen: dict[str, None] = {}
+    others: list[str] = []
+    in_error = False
+    for line in text.splitlines():
+        if _TABLE.match(line) or not line.strip() or any(noise in line for noise in _NOISE):
+            continue
+        entry = _ENTRY.match(line)
+        in_error = line[0] in "EF" if entry else in_error or not others
+        content = _ENTRY.sub("", line)
+        if in_error:
+            chosen[content] = None
+        else:
+            others.append(content)
+    lines = list(chosen) or others
+    return "\n".join(lines[-most:])
+
+
+def port_was_taken(text: str) -> bool:
+    """Whether the server failed because somebody else listens on one of its ports."""
+    return "already in use" in text or "failed to start Metrics service: Unavailable" in text
