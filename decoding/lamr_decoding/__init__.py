@@ -1,1 +1,18 @@
-"""Placeholder."""
+"""Decoding for LaMR: emission heads, gate, and the linear-chain CRF, over packed batches, without torch."""
+
+from lamr_decoding.crf import LinearChainCrf, log_partition, marginals, nll, path_score, viterbi
+from lamr_decoding.decoder import Decoded, Decoder
+from lamr_decoding.weights import DecoderWeights, DecoderWeightsError
+
+__all__ = [
+    "Decoded",
+    "Decoder",
+    "DecoderWeights",
+    "DecoderWeightsError",
+    "LinearChainCrf",
+    "log_partition",
+    "marginals",
+    "nll",
+    "path_score",
+    "viterbi",
+]

@@ -1,0 +1,113 @@
+"""From the encoder's fused states to decisions: heads, gate, and CRFs over a packed batch.
+
+LayerNorm → Linear → GELU → Linear give each rubric's emissions, a softmax gate mixes them, and the fused CRF
+decides (LaMR paper, section 3.2). This module knows the weights; it knows nothing of files, prompts or servers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import array_api_compat
+
+from lamr_decoding.crf import marginals, viterbi
+from lamr_decoding.layers import gelu, sigmoid, softmax
+from lamr_decoding.packing import Array
+from lamr_decoding.weights import DecoderWeights
+
+_EPSILON = 1e-5  # of the LayerNorm
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """What is known of each token of a packed batch.
+
+    Attributes:
+        keep: uint8 [T], Viterbi's labels under the fused CRF.
+        keep_prob: float32 [T], marginal probability of keep under the fused CRF.
+        margin: float32 [T], fused emission of keep minus that of prune.
+        rubric_prob: float32 [T, K], each rubric's own CRF marginal; None unless asked for.
+        gate: float32 [T, K], each rubric's weight; None unless asked for.
+    """
+
+    keep: Array
+    keep_prob: Array
+    margin: Array
+    rubric_prob: Array | None
+    gate: Array | None
+
+    @property
+    def emission_keep_prob(self) -> Array:
+        """float32 [T], sigmoid(e_keep - e_prune) without the CRF: how SWE-Pruner scores a token."""
+        return sigmoid(self.margin)
+
+
+class Decoder:
+    """Decodes fused states with given weights; arrays stay in the weights' namespace and on their device."""
+
+    def __init__(self, weights: DecoderWeights) -> None:
+        self.weights = weights
+        xp = array_api_compat.array_namespace(weights.hidden_weight)
+        # The LayerNorm is folded into the product that follows it: its scale into the weights, its mean by centring
+        # them (Σ_d (x_d - μ) w_d = Σ_d x_d (w_d - mean w)). The gate and the mean ride along in the same product.
+        scaled = weights.hidden_weight * weights.norm_weight
+        centred = scaled - xp.mean(scaled, axis=1, keepdims=True)
+        mean = xp.ones_like(weights.norm_weight)[None, :] / weights.fused_size
+        self._inward = xp.matrix_transpose(xp.concat([centred, mean, weights.gate_weight]))
+        self._hidden_bias = weights.hidden_bias + weights.hidden_weight @ weights.norm_bias
+        self._fused_crf = weights.fused_crf
+        self._rubric_crfs = weights.rubric_crfs
+
+    def decode(self, fused: Array, cu_seqlens: Array, want_rubrics: bool = False) -> Decoded:
+        """Decide for each token.
+
+        Args:
+            fused: [T, D], float; the encoder's fused states of B sequences, packed.
+            cu_seqlens: integers [B+1], from 0 to T, strictly increasing.
+            want_rubrics: also compute `rubric_prob` and `gate`.
+
+        Raises:
+            ValueError: shapes that don't fit, an empty sequence, states that aren't finite.
+        """
+        emissions, gate = self.emissions(fused)
+        xp = array_api_compat.array_namespace(emissions)
+        fused_emissions = xp.sum(emissions * gate[:, :, None], axis=1)
+        rubric_prob = None
+        if want_rubrics:
+            each = [marginals(emissions[:, k, :], cu_seqlens, crf) for k, crf in enumerate(self._rubric_crfs)]
+            rubric_prob = xp.stack(each, axis=1)
+        return Decoded(
+            keep=viterbi(fused_emissions, cu_seqlens, self._fused_crf),
+            keep_prob=marginals(fused_emissions, cu_seqlens, self._fused_crf),
+            margin=fused_emissions[:, 1] - fused_emissions[:, 0],
+            rubric_prob=rubric_prob,
+            gate=gate if want_rubrics else None,
+        )
+
+    def emissions(self, fused: Array) -> tuple[Array, Array]:
+        """Each rubric's emissions [T, K, 2] and the gate [T, K], float32, from `fused` [T, D].
+
+        Raises:
+            ValueError: `fused` has another shape.
+        """
+        D, K = self.weights.fused_size, self.weights.rubrics
+        if fused.ndim != 2 or fused.shape[1] != D:
+            raise ValueError(
+                f"fused must have shape [T, {D}], not {list(fused.shape)}: "
+                "the encoder and decoder.npz are of different models"
+            )
+        xp = array_api_compat.array_namespace(fused)
+        fused = xp.astype(fused, xp.float32, copy=False)
+        H = self._hidden_bias.shape[0]
+        inward = fused @ self._inward
+        hidden, mean, gate_logits = inward[:, :H], inward[:, H : H + 1], inward[:, H + 1 :]
+        variance = xp.einsum("td,td->t", fused, fused)[:, None] / D - mean * mean
+        # States that a LayerNorm left lie around zero; rows that don't would lose digits to cancellation.
+        far = (mean * mean > 0.25 * variance)[:, 0]
+        if bool(xp.any(far)):
+            centred = fused[far] - mean[far]
+            hidden[far] = centred @ self._inward[:, :H]
+            variance[far] = xp.einsum("td,td->t", centred, centred)[:, None] / D
+        hidden = gelu(hidden * (variance + _EPSILON) ** -0.5 + self._hidden_bias)
+        emissions = hidden @ xp.matrix_transpose(self.weights.emission_weight) + self.weights.emission_bias
+        return xp.reshape(emissions, (-1, K, 2)), softmax(gate_logits + self.weights.gate_bias)

@@ -1,0 +1,37 @@
+"""GELU without scipy, softmax and sigmoid."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+from lamr_decoding.layers import gelu, sigmoid, softmax
+
+
+def test_gelu_is_exact_to_float32() -> None:
+    x = np.concatenate([np.linspace(-30, 30, 100_001), np.geomspace(1e-30, 1e30, 301), [0.0]]).astype(
+        np.float32
+    )
+    x = np.concatenate([x, -x])
+    expected = np.array([float(v) * 0.5 * math.erfc(-float(v) * 0.5**0.5) for v in x])
+    error = np.abs(gelu(x.copy()) - expected)
+    assert (error <= np.maximum(1e-6, 1e-6 * np.abs(expected))).all()
+
+
+def test_gelu_of_any_size_and_shape() -> None:
+    rng = np.random.default_rng(0)
+    for shape in ((1, 1), (3, 5), (16_384,), (129, 256)):
+        x = rng.normal(size=shape).astype(np.float32) * 4
+        expected = torch.nn.functional.gelu(torch.as_tensor(x)).numpy()
+        found = gelu(x.copy())
+        assert found.shape == shape
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+        np.testing.assert_allclose(gelu(torch.as_tensor(x)).numpy(), expected, atol=1e-6)
+
+
+def test_softmax_and_sigmoid_do_not_overflow() -> None:
+    logits = np.array([[1e4, -1e4], [0.0, 0.0]], dtype=np.float32)
+    with np.errstate(all="raise", under="ignore"):
+        np.testing.assert_allclose(softmax(logits), [[1, 0], [0.5, 0.5]])
+        np.testing.assert_allclose(sigmoid(logits), [[1, 0], [0.5, 0.5]])
