@@ -1,11 +1,14 @@
 """Evaluation items made from a source file alone, without a person or a model.
 
-Four kinds, each with gold lines that follow from the syntax tree:
+Five kinds, each with gold lines that follow from the source:
 
 - `docstring`: a function's first docstring sentence asks for the function; the docstring is cut from the code.
-- `name`: the words of a function's name ask for the function.
-- `error`: an error message, values replaced by dots, asks for the `raise` and the conditions that lead to it.
+- `comment`: a comment asks for the lines that it stands above; it is cut from the code.
 - `calls`: two function names ask for the call of one in the other and for the one that is called.
+- `error`: an error message, values replaced by dots, asks for the `raise` and the conditions that lead to it.
+- `name`: the words of a function's name ask for the function.
+
+The last two share words with their answers by construction, so a file gives one of them only.
 
 The choice of functions is by hash, so it's the same on every machine and not biased by position. This module
 shares no code with training on purpose: a flaw in the training labels must not repeat itself here.
@@ -15,19 +18,25 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import io
 import re
+import tokenize
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from lamr_evaluation.items import EvalItem, split_lines
 
-KINDS = ("docstring", "name", "error", "calls")
+CHOICES = (("docstring",), ("comment",), ("calls",), ("error", "name"))
+"""Kinds that a file is asked; of two that stand together one is used, by hash."""
 LONGEST = 60
 """Most lines of a function that is gold as a whole; a longer one isn't one answer."""
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _ROLE = re.compile(r":[\w:]+:`[~!]?([^`<]*?)(?:\s*<[^`]*>)?`|`+([^`]*)`+")
+_DIRECTIVE = re.compile(
+    r"noqa|pragma|pylint|type:|pyright|mypy|TODO|FIXME|XXX|-\*-|[Cc]opyright|[Ll]icen[sc]e|://"
+)
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 
 
@@ -89,6 +98,45 @@ def _docstring_drafts(functions: Iterable[_Function]) -> Iterator[_Draft]:
             gold = frozenset(_span(function)) - cut
             if len(gold) >= 4:
                 yield _Draft(function.name, query, gold, cut)
+
+
+def _comment_blocks(code: str) -> Iterator[list[tokenize.TokenInfo]]:
+    """Comments that stand on lines of their own, neighbouring ones together."""
+    block: list[tokenize.TokenInfo] = []
+    for token in tokenize.generate_tokens(io.StringIO(code).readline):
+        if token.type != tokenize.COMMENT or not token.line.lstrip().startswith("#"):
+            continue
+        if block and token.start != (block[-1].start[0] + 1, block[-1].start[1]):
+            yield block
+            block = []
+        block.append(token)
+    if block:
+        yield block
+
+
+def _paragraph_below(lines: list[str], first: int, indent: int) -> list[int]:
+    """0-based numbers of the lines from `first` to a blank line, a dedent or the next comment at `indent`."""
+    found: list[int] = []
+    for number in range(first, len(lines)):
+        text = lines[number]
+        here = len(text) - len(text.lstrip())
+        if not text.strip() or here < indent or (here == indent and text.lstrip().startswith("#")):
+            break
+        found.append(number)
+    return found
+
+
+def _comment_drafts(code: str, lines: list[str]) -> Iterator[_Draft]:
+    for block in _comment_blocks(code):
+        query = " ".join(" ".join(token.string.lstrip("#!: ").split()) for token in block).strip()
+        words = re.findall(r"[A-Za-z]{2,}", query)
+        if not 7 <= len(words) <= 60 or _DIRECTIVE.search(query):
+            continue
+        last, indent = block[-1].start
+        gold = frozenset(number + 1 for number in _paragraph_below(lines, last, indent))
+        if 2 <= len(gold) <= LONGEST // 2:
+            cut = frozenset(token.start[0] for token in block)
+            yield _Draft(f"#{query}", query.rstrip(".:"), gold, cut)
 
 
 def _name_drafts(functions: list[_Function]) -> Iterator[_Draft]:
@@ -174,9 +222,14 @@ def _cut(code: str, draft: _Draft) -> tuple[str, tuple[int, ...]]:
 
 
 def generate_items(
-    code: str, *, path: str | None = None, project: str | None = None, per_kind: int = 1
+    code: str,
+    *,
+    path: str | None = None,
+    project: str | None = None,
+    choices: Sequence[Sequence[str]] = CHOICES,
+    per_kind: int = 1,
 ) -> list[EvalItem]:
-    """Items about one Python file, at most `per_kind` of each kind.
+    """Items about one Python file, at most `per_kind` for each of `choices`.
 
     A file that doesn't parse, or whose lines Python's tokenizer counts in another way than we do (form feeds and
     other separators), gives none.
@@ -187,22 +240,29 @@ def generate_items(
         return []
     if len(code.splitlines()) != len(split_lines(code)):
         return []
+    lines = split_lines(code)
     drafts = {
-        "docstring": _docstring_drafts(functions),
-        "name": _name_drafts(functions),
-        "error": _error_drafts(functions),
-        "calls": _call_drafts(functions),
+        "docstring": list(_docstring_drafts(functions)),
+        "comment": list(_comment_drafts(code, lines)),
+        "calls": list(_call_drafts(functions)),
+        "error": list(_error_drafts(functions)),
+        "name": list(_name_drafts(functions)),
     }
+    salt = f"{project}/{path}"
     items = []
-    for kind in KINDS:
-        for draft in _chosen(drafts[kind], f"{project}/{path}", per_kind):
+    for kinds in choices:
+        kind = next((kind for kind in sorted(kinds, key=lambda k: _hash(salt, k)) if drafts[kind]), kinds[0])
+        for draft in _chosen(drafts[kind], salt, per_kind):
             cut, gold = _cut(code, draft)
             items.append(EvalItem(draft.query, cut, gold, path=path, project=project, kind=kind))
     return items
 
 
-def _chosen(drafts: Iterable[_Draft], salt: str, count: int) -> list[_Draft]:
-    drafts = list(drafts)
+def _hash(salt: str, key: str) -> bytes:
+    return hashlib.sha256(f"{salt}:{key}".encode()).digest()
+
+
+def _chosen(drafts: list[_Draft], salt: str, count: int) -> list[_Draft]:
     asked = Counter(draft.query for draft in drafts)
     unambiguous = (draft for draft in drafts if asked[draft.query] == 1)
-    return sorted(unambiguous, key=lambda d: hashlib.sha256(f"{salt}:{d.key}".encode()).digest())[:count]
+    return sorted(unambiguous, key=lambda draft: _hash(salt, draft.key))[:count]

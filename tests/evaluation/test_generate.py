@@ -1,9 +1,12 @@
 """Generated items: the gold is what the syntax says, the answer isn't left in the query's source."""
 
 import ast
+import importlib
+import inspect
 
 import pytest
-from lamr_evaluation.generate import KINDS, generate_items, split_name
+from lamr_evaluation.generate import CHOICES, generate_items, split_name
+from lamr_evaluation.items import split_lines
 
 CODE = '''"""Module."""
 
@@ -19,6 +22,8 @@ class Store:
     def open_store_file(self, path):
         if path is None:
             return None
+        # Other errors than a missing file are passed on, because
+        # nobody here knows what to do about them.
         try:
             return self.read_all_bytes(path)
         except OSError as error:
@@ -32,12 +37,8 @@ class Store:
 '''
 
 
-def of_kind(kind, code=CODE, per_kind=9):
-    return [
-        item
-        for item in generate_items(code, path="p.py", project="p", per_kind=per_kind)
-        if item.kind == kind
-    ]
+def of_kind(kind, code=CODE):
+    return generate_items(code, path="p.py", project="p", choices=[[kind]], per_kind=9)
 
 
 def gold_text(item):
@@ -90,6 +91,22 @@ def test_calls_asks_for_the_call_and_the_called():
     assert gold_text(item)[2:] == [line.strip() for line in CODE.splitlines()[-3:]]
 
 
+def test_comment_asks_for_what_it_stands_above_and_is_cut():
+    (item,) = of_kind("comment")
+    assert item.query == (
+        "Other errors than a missing file are passed on, because nobody here knows what to do about them"
+    )
+    assert "nobody here" not in item.code
+    assert gold_text(item) == [
+        "try:",
+        "return self.read_all_bytes(path)",
+        "except OSError as error:",
+        "if error.errno == 2:",
+        'raise LookupError(f"no store at {path}, create it first") from error',
+        "raise",
+    ]
+
+
 def test_names_ask_for_functions_of_some_length():
     assert {item.query for item in of_kind("name")} == {"newest entry name", "open store file"}
 
@@ -103,10 +120,30 @@ def test_ambiguous_names_and_messages_are_not_asked_for():
 def test_the_choice_is_the_same_every_time_and_bounded():
     first = generate_items(CODE, path="p.py", project="p")
     assert first == generate_items(CODE, path="p.py", project="p")
-    assert [item.kind for item in first] == list(KINDS)
+    assert [item.kind for item in first[:3]] == ["docstring", "comment", "calls"]
+    assert len(first) == len(CHOICES)
+    assert first[3].kind in ("error", "name")
     assert all(item.path == "p.py" and item.project == "p" for item in first)
 
 
 @pytest.mark.parametrize("code", ["", "def f(:\n", "x = 1\x00", "a = '\x0c'\n" + CODE, "(" * 5000])
 def test_files_that_cannot_be_asked_about_give_nothing(code):
     assert generate_items(code) == []
+
+
+@pytest.mark.parametrize("module", ["argparse", "ast", "tokenize", "unittest.mock"])
+def test_items_about_real_files_are_whole(module):
+    """Whatever is cut, the rest stays as it was, and gold lines hold code of the original."""
+    source = inspect.getsource(importlib.import_module(module))
+    original = split_lines(source)
+    items = generate_items(source, per_kind=5)
+    assert len(items) > 12
+    for item in items:
+        ast.parse(item.code)
+        rest = iter(original)
+        assert all(any(line == other for other in rest) for line in item.lines), (
+            "lines of the original, in order"
+        )
+        assert (len(item.lines) < len(original)) == (item.kind in ("docstring", "comment"))
+        assert 2 <= len(item.kept_frags) <= 150
+        assert any(line.strip() for line in gold_text(item))

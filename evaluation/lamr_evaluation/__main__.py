@@ -1,0 +1,58 @@
+"""`python -m lamr_evaluation`: build the held-out benchmark, and measure the lexical baselines alone.
+
+`lamr eval` measures a model; this is for looking at items and baselines without one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from lamr_evaluation.baselines import BASELINES
+from lamr_evaluation.benchmark import build_items, summary
+from lamr_evaluation.items import DataError, read_items
+from lamr_evaluation.plot import plot_recall
+from lamr_evaluation.report import evaluate
+
+
+def default_cache() -> Path:
+    """Where wheels are kept: `lamr/wheels` in the user's cache folder."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "lamr" / "wheels"
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m lamr_evaluation", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    build = commands.add_parser("build", help="write the held-out items; downloads pinned wheels with pip")
+    build.add_argument("output", type=Path, help="JSONL file to write")
+    build.add_argument("--cache", type=Path, default=default_cache(), help="folder for wheels (%(default)s)")
+    measure = commands.add_parser("baselines", help="measure the lexical baselines on items")
+    measure.add_argument("items", type=Path, help="JSONL file to read")
+    measure.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    measure.add_argument("--plot", type=Path, help="picture of recall against kept lines to write")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; returns its exit code: 0, or 2 for bad input."""
+    options = _parser().parse_args(arguments)
+    try:
+        if options.command == "build":
+            text = summary(build_items(options.cache, options.output))
+        else:
+            report = evaluate(read_items(options.items), BASELINES)
+            text = report.to_json() if options.json else report.table()
+            if options.plot:
+                plot_recall(report, options.plot)
+    except (DataError, ImportError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    sys.stdout.write(text + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,37 @@
+"""`python -m lamr_evaluation`: data on stdout, errors on stderr with code 2."""
+
+import json
+
+import pytest
+from lamr_evaluation.__main__ import default_cache, main
+from lamr_evaluation.items import EvalItem, write_items
+
+
+@pytest.fixture
+def items(tmp_path):
+    path = tmp_path / "items.jsonl"
+    write_items([EvalItem("where is x set?", "y = 1\n\nx = 2\n", (3,))], path)
+    return path
+
+
+def test_baselines_as_tables_and_picture(items, tmp_path, capsys):
+    assert main(["baselines", str(items), "--plot", str(tmp_path / "recall.png")]) == 0
+    assert "bm25-functions" in capsys.readouterr().out
+    assert (tmp_path / "recall.png").stat().st_size > 1000
+
+
+def test_baselines_as_json(items, capsys):
+    assert main(["baselines", str(items), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["items"] == 1
+
+
+def test_bad_input_is_named_on_stderr(tmp_path, capsys):
+    assert main(["baselines", str(tmp_path / "absent.jsonl")]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "absent.jsonl: can't be read" in captured.err
+
+
+def test_cache_follows_the_environment(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert default_cache() == tmp_path / "lamr" / "wheels"
