@@ -9,6 +9,7 @@ from lamr_export.config import LamrConfig, Lexical, paper_fusion_layers
 from lamr_export.errors import CheckpointError, ExportError
 
 if TYPE_CHECKING:
+    from lamr_export.checkpoint import load_checkpoint, save_checkpoint
     from lamr_export.heads import HeadOutput, RubricHeads
     from lamr_export.model import LamrModel
 
@@ -20,13 +21,17 @@ __all__ = [
     "LamrModel",
     "Lexical",
     "RubricHeads",
+    "load_checkpoint",
     "paper_fusion_layers",
+    "save_checkpoint",
 ]
 
 _HEAVY = {  # these import torch, so only when asked for
     "HeadOutput": "lamr_export.heads",
     "LamrModel": "lamr_export.model",
     "RubricHeads": "lamr_export.heads",
+    "load_checkpoint": "lamr_export.checkpoint",
+    "save_checkpoint": "lamr_export.checkpoint",
 }
 
 

@@ -8,6 +8,7 @@ are served by `lamr_decoding`. This module reads no checkpoint files other than 
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 
 import torch
@@ -20,6 +21,11 @@ from lamr_export.config import LamrConfig
 from lamr_export.errors import CheckpointError
 from lamr_export.heads import RubricHeads
 from lamr_export.lexical import LexicalEvidence
+
+_NOT_ARCHITECTURE = frozenset(
+    ("_name_or_path", "transformers_version", "architectures", "dtype", "torch_dtype")
+    + ("id2label", "label2id", "problem_type", "output_hidden_states", "output_attentions", "return_dict")
+)
 
 
 class FusionAttention(nn.Module):
@@ -172,8 +178,6 @@ def _packed_backbone(config: LamrConfig, backbone: PreTrainedModel | None) -> Pr
 
 
 def _plain_config(backbone: PreTrainedModel) -> dict[str, object]:
-    """The backbone's configuration as JSON data, without what belongs to this machine or this run."""
-    found: dict[str, object] = backbone.config.to_dict()
-    for name in ("_name_or_path", "transformers_version", "architectures", "dtype", "torch_dtype"):
-        found.pop(name, None)
-    return found
+    """The backbone's configuration as JSON data, without what belongs to a machine, a run or another task's head."""
+    found: dict[str, object] = json.loads(backbone.config.to_json_string(use_diff=False))
+    return {name: value for name, value in found.items() if name not in _NOT_ARCHITECTURE}

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import torch
 from lamr_client.spec import Chunking, PromptTemplate
 from lamr_export import LamrConfig, LamrModel, Lexical
+from safetensors.torch import save_file
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Whitespace
+from torch import nn
 from transformers import BertConfig, BertModel, Qwen3Config, Qwen3Model
 
 VOCAB = 120
@@ -88,3 +96,52 @@ def packed(lengths: list[int], seed: int = 0) -> tuple[torch.Tensor, torch.Tenso
         ids[start + (end - start) // 4] = SEPARATOR
         ids[end - 1] = SEPARATOR
     return ids, bounds.to(torch.int32), torch.zeros(max(lengths))
+
+
+def write_tokenizer(path: Path) -> Path:
+    """A word-level `tokenizer.json` with ids below `VOCAB`, special tokens included."""
+    special = ["[PAD]", "[CLS]", "[UNK]", "[SEP]", "yes", "no"]
+    words = [f"w{number}" for number in range(VOCAB - len(special))]
+    tokenizer = Tokenizer(
+        WordLevel({word: i for i, word in enumerate([*special, *words])}, unk_token="[UNK]")
+    )
+    tokenizer.pre_tokenizer = Whitespace()
+    tokenizer.add_special_tokens(["[PAD]", "[CLS]", "[UNK]", "[SEP]"])
+    tokenizer.save(str(path))
+    return path
+
+
+def write_swepruner(folder: Path, **settings) -> dict[str, torch.Tensor]:
+    """A SWE-Pruner checkpoint in its published layout, bfloat16 backbone and float32 heads; returns its tensors."""
+    model = qwen3(rubrics=("semantic",))
+    head = nn.Sequential(nn.LayerNorm(96), nn.Linear(96, 24), nn.GELU(), nn.Dropout(0.4), nn.Linear(24, 2))
+    tensors = {
+        f"model.backbone.{name}": value.bfloat16() for name, value in model.backbone.state_dict().items()
+    }
+    tensors |= {
+        f"model.fusion_layers.{n}": v
+        for n, v in nn.ModuleList([nn.MultiheadAttention(96, 8)]).state_dict().items()
+    }
+    tensors |= {
+        f"model.fusion_norms.{n}": v for n, v in nn.ModuleList([nn.LayerNorm(96)]).state_dict().items()
+    }
+    tensors |= {f"model.compression_head.feature_extractor.{n}": v for n, v in head.state_dict().items()}
+    sizes = {"transitions": (2, 2), "start_transitions": (2,), "end_transitions": (2,)}
+    tensors |= {f"model.compression_head.crf.{name}": torch.randn(size) for name, size in sizes.items()}
+    tensors = {name: value.detach().contiguous() for name, value in tensors.items()}
+    save_file(tensors, folder / "model.safetensors")
+    write_tokenizer(folder / "tokenizer.json")
+    config = {
+        "model_type": "swepruner",
+        "backbone_model_name_or_path": "Qwen/Qwen3-Reranker-0.6B",
+        "bottleneck": 24,
+        "dropout": 0.4,
+        "num_fusion_layers": 1,
+        "num_heads": 8,
+        "use_multi_layer_fusion": True,
+        "early_layer_ratio": 0.25,
+        "middle_layer_ratio": 0.5,
+        "compression_head_type": "crf",
+    }
+    (folder / "config.json").write_text(json.dumps({**config, **settings}))
+    return tensors

@@ -1,0 +1,150 @@
+"""Checkpoint folders: `config.json`, `model.safetensors`, `tokenizer.json`.
+
+Two layouts are read, told apart by `model_type`: our own, and SWE-Pruner's (`lamr_export.swepruner`). A bare
+backbone's folder is no checkpoint; `LamrModel.from_backbone` starts from one. This module knows files and says
+what is wrong with them; it doesn't know what the tensors mean.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from lamr_client.spec import TOKENIZER_FILE
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+from transformers.initialization import no_init_weights
+
+from lamr_export import swepruner
+from lamr_export.config import MODEL_TYPE, LamrConfig
+from lamr_export.errors import CheckpointError
+from lamr_export.model import LamrModel
+
+CONFIG_FILE = "config.json"
+WEIGHTS_FILE = "model.safetensors"
+_NAMED = 6  # how many tensors an error names before it counts the rest
+
+
+def save_checkpoint(model: LamrModel, folder: str | Path, tokenizer_file: str | Path) -> None:
+    """Write a model's folder, float32; files of an earlier checkpoint in it are replaced.
+
+    The configuration is written last, so a folder that was only half written doesn't load.
+
+    Raises:
+        CheckpointError: there is no tokenizer file to copy.
+    """
+    folder, source = Path(folder), Path(tokenizer_file)
+    if not source.is_file():
+        raise CheckpointError(f"{source} is missing; a checkpoint needs the tokenizer it was trained with")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / CONFIG_FILE).unlink(missing_ok=True)
+    tensors = {name: value.detach().float().cpu().contiguous() for name, value in model.state_dict().items()}
+    save_file(tensors, folder / WEIGHTS_FILE, metadata={"format": "pt"})
+    if source.resolve() != (folder / TOKENIZER_FILE).resolve():
+        shutil.copyfile(source, folder / TOKENIZER_FILE)
+    (folder / CONFIG_FILE).write_text(model.config.to_json(), encoding="utf-8")
+
+
+def load_checkpoint(folder: str | Path) -> LamrModel:
+    """Read a LaMR or SWE-Pruner folder; float32, in eval mode, on the CPU.
+
+    Raises:
+        CheckpointError: a file is missing or damaged, `model_type` is unknown, or tensors are missing,
+            unexpected, of another shape, or not finite; the message names them.
+    """
+    folder = Path(folder)
+    raw = _read_config(folder / CONFIG_FILE)
+    kind = raw.get("model_type")
+    if kind not in (MODEL_TYPE, swepruner.MODEL_TYPE):
+        raise CheckpointError(
+            f"{folder / CONFIG_FILE}: model_type {kind!r} is unknown; known are {MODEL_TYPE!r} and "
+            f"{swepruner.MODEL_TYPE!r} (a bare backbone is something to train from, not a checkpoint)"
+        )
+    tokenizer = tokenizer_path(folder)
+    tensors = _read_tensors(folder / WEIGHTS_FILE)
+    if kind == MODEL_TYPE:
+        config = LamrConfig.from_json(json.dumps(raw), str(folder / CONFIG_FILE))
+    else:
+        config = swepruner.read_config(raw, tensors, tokenizer)
+        tensors = swepruner.rename_tensors(tensors, config)
+    with no_init_weights():
+        model = LamrModel(config)
+    _fill(model, tensors, folder / WEIGHTS_FILE)
+    return model.eval()
+
+
+def tokenizer_path(folder: str | Path) -> Path:
+    """The checkpoint's `tokenizer.json`.
+
+    Raises:
+        CheckpointError: it isn't there.
+    """
+    path = Path(folder) / TOKENIZER_FILE
+    if not path.is_file():
+        raise CheckpointError(f"{path} is missing; copy the tokenizer that the model was trained with there")
+    return path
+
+
+def _read_config(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CheckpointError(
+            f"{path} can't be read ({error.strerror}); name a checkpoint's folder"
+        ) from error
+    except ValueError as error:
+        raise CheckpointError(f"{path}: not JSON ({error})") from error
+    if not isinstance(found, dict):
+        raise CheckpointError(f"{path}: not a configuration")
+    return found
+
+
+def _read_tensors(path: Path) -> dict[str, Tensor]:
+    """Every tensor as float32.
+
+    Raises:
+        CheckpointError: missing or damaged file, a tensor that isn't of floats or holds NaN or infinity.
+    """
+    if not path.is_file():
+        raise CheckpointError(f"{path} is missing")
+    try:
+        tensors: dict[str, Tensor] = load_file(path)
+    except (SafetensorError, ValueError, OSError) as error:
+        raise CheckpointError(f"{path} is truncated or not a safetensors file ({error})") from error
+    for name, value in tensors.items():
+        if not value.is_floating_point():
+            raise CheckpointError(f"{path}: {name} has type {value.dtype}; weights must be floats")
+        if not bool(value.isfinite().all()):
+            raise CheckpointError(
+                f"{path}: {name} holds NaN or infinity; the training that wrote it diverged"
+            )
+    return {name: value.float() for name, value in tensors.items()}
+
+
+def _fill(model: LamrModel, tensors: Mapping[str, Tensor], source: Path) -> None:
+    wanted = model.state_dict()
+    for problem, names in (
+        ("missing", wanted.keys() - tensors),
+        ("unexpected", tensors.keys() - wanted.keys()),
+    ):
+        if names:
+            raise CheckpointError(f"{source}: {problem} tensors: {_some(sorted(names))}")
+    for name, value in tensors.items():
+        if value.shape != wanted[name].shape:
+            raise CheckpointError(
+                f"{source}: {name} has shape {list(value.shape)}, but the configuration asks for "
+                f"{list(wanted[name].shape)}"
+            )
+    with torch.no_grad():
+        for name, value in wanted.items():
+            value.copy_(tensors[name])
+
+
+def _some(names: list[str]) -> str:
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
