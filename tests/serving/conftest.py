@@ -271,6 +271,22 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> TinyRepository:
 
 
 @pytest.fixture(scope="session")
+def make_shared_repository(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., TinyRepository]:
+    """Writes repositories that outlive a test."""
+
+    def make(**options: int) -> TinyRepository:
+        return write_repository(tmp_path_factory.mktemp("shared") / "repository", **options)
+
+    return make
+
+
+@pytest.fixture(scope="session", name="expected_encoder")
+def expected_encoder_fixture() -> Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, float]]:
+    """The encoder's arithmetic in numpy."""
+    return expected_encoder
+
+
+@pytest.fixture(scope="session")
 def fake_triton() -> ModuleType:
     """Stand-ins for Triton's Python objects, as the module `triton_python_backend_utils`."""
     path = Path(__file__).with_name("fake_triton.py")

@@ -1,0 +1,396 @@
+"""The real server on a tiny repository: batches, errors, and every way to end."""
+
+import contextlib
+import io
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import lamr_client
+import lamr_decoding
+import lamr_serving
+import numpy as np
+import psutil
+import pytest
+import tritonclient.grpc as triton
+from lamr_decoding import Decoder, DecoderWeights
+from lamr_serving import ServerOptions, ServerStartError, TritonServer, server, server_status, workspace
+from lamr_serving.options import Addresses
+from tritonclient.utils import InferenceServerException, np_to_triton_dtype
+
+pytestmark = [pytest.mark.server, pytest.mark.timeout(120)]
+
+OPTIONS = ServerOptions(startup_timeout=60)
+MARK = f"lamr-test-{secrets.token_hex(4)}-"  # other servers may run on this machine
+
+
+@pytest.fixture(scope="module", autouse=True)
+def marked():
+    """What this module's servers make carries its own mark."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(workspace, "PREFIX", MARK)
+        yield
+
+
+@pytest.fixture(scope="module")
+def repository(make_shared_repository):
+    return make_shared_repository(delay=3000)
+
+
+@pytest.fixture(scope="module")
+def running(repository):
+    with TritonServer(repository.root, OPTIONS) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def client(running):
+    with triton.InferenceServerClient(running.addresses.grpc) as connected:
+        yield connected
+
+
+@pytest.fixture(scope="module")
+def decoder(repository):
+    return Decoder(DecoderWeights.load(repository.root / "lamr_decoder" / "1" / "decoder.npz"))
+
+
+def inputs(ids, span):
+    made = []
+    for name, array in (
+        ("input_ids", np.array([ids], np.int64)),
+        ("document_span", np.array([span], np.int32)),
+    ):
+        made.append(triton.InferInput(name, list(array.shape), np_to_triton_dtype(array.dtype)))
+        made[-1].set_data_from_numpy(array)
+    return made
+
+
+def outputs(*names):
+    return [triton.InferRequestedOutput(name) for name in names]
+
+
+def infer(client, ids, span=None, names=("keep", "keep_prob", "relevance")):
+    result = client.infer("lamr", inputs(ids, span or (0, len(ids))), outputs=outputs(*names))
+    return {name: result.as_numpy(name) for name in names}
+
+
+def infer_together(client, requests):
+    """All requests in flight at once; results or exceptions in their order."""
+    results = [None] * len(requests)
+    left = threading.Semaphore(0)
+
+    def done(index, result, error):
+        results[index] = error or {name: result.as_numpy(name) for name in ("keep", "keep_prob", "relevance")}
+        left.release()
+
+    for index, (ids, span) in enumerate(requests):
+        client.async_infer(
+            "lamr",
+            inputs(ids, span),
+            outputs=outputs("keep", "keep_prob", "relevance"),
+            callback=lambda result, error, index=index: done(index, result, error),
+        )
+    for _ in requests:
+        assert left.acquire(timeout=60)
+    return results
+
+
+def counts(client):
+    """(requests, executions) of encoder and decoder so far."""
+    stats = client.get_inference_statistics().model_stats
+    return {entry.name: np.array([entry.inference_count, entry.execution_count]) for entry in stats}
+
+
+def processes_of(started):
+    root = psutil.Process(started.pid)
+    return [root, *root.children(recursive=True)]
+
+
+def traces():
+    """Folders and shared memory of this module's servers."""
+    shared = {path.name for path in workspace.SHARED_MEMORY.glob(f"{MARK}*")}
+    folders = {path.name for parent in workspace._parents() for path in parent.glob(f"{MARK}*")}
+    return shared | folders
+
+
+def all_gone(processes):
+    _, alive = psutil.wait_procs(processes, timeout=10)
+    return not alive
+
+
+def test_says_what_it_serves(running, repository):
+    info = running.info
+    assert (info.name, info.version) == ("triton", "2.51.0")
+    assert {(model.name, model.state) for model in info.models} == {
+        ("lamr", "READY"),
+        ("lamr_encoder", "READY"),
+        ("lamr_decoder", "READY"),
+    }
+    for part in ("triton 2.51.0", "tiny 0.0.1", repository.spec.fingerprint, running.addresses.grpc):
+        assert part in str(info)
+
+
+def test_one_request_through_encoder_and_decoder(client, repository, decoder, expected_encoder):
+    ids = np.arange(40) % 50
+    got = infer(client, ids, (5, 30), names=("keep", "keep_prob", "relevance", "rubric_prob", "gate"))
+    fused, relevance = expected_encoder(repository.table, ids)
+    alone = decoder.decode(fused[5:30], [0, 25], want_rubrics=True)
+    np.testing.assert_array_equal(got["keep"], alone.keep[None])
+    np.testing.assert_allclose(got["keep_prob"], alone.keep_prob[None], atol=1e-5)
+    np.testing.assert_allclose(got["rubric_prob"], alone.rubric_prob[None], atol=1e-5)
+    np.testing.assert_allclose(got["gate"], alone.gate[None], atol=1e-5)
+    np.testing.assert_allclose(got["relevance"], [[relevance]], atol=1e-6)
+
+
+def test_64_concurrent_requests_equal_one_by_one_and_share_runs(client):
+    rng = np.random.default_rng(3)
+    requests = []
+    for _ in range(64):
+        ids = rng.integers(0, 50, rng.integers(2, 500))
+        start = int(rng.integers(0, len(ids) - 1))
+        requests.append((ids, (start, int(rng.integers(start + 1, len(ids) + 1)))))
+    alone = [infer(client, ids, span) for ids, span in requests]
+    before = counts(client)
+    together = infer_together(client, requests)
+    after = counts(client)
+    for one, other in zip(alone, together, strict=True):
+        np.testing.assert_array_equal(one["keep"], other["keep"])
+        np.testing.assert_allclose(one["keep_prob"], other["keep_prob"], atol=1e-5)
+        np.testing.assert_allclose(one["relevance"], other["relevance"], atol=1e-5)
+    for model in ("lamr_encoder", "lamr_decoder"):
+        done, executions = after[model] - before[model]
+        assert done == 64
+        assert done / executions > 1.5, model
+
+
+@pytest.mark.parametrize(
+    ("ids", "span", "message"),
+    [
+        ([], (0, 0), "input_ids is empty"),
+        ([1, 2, 3], (0, 4), "document_span"),
+        ([1, 2, 3], (2, 2), "document_span"),
+        ([1, 50_000, 3], (0, 3), "the model failed"),
+    ],
+)
+def test_a_bad_request_fails_alone(client, ids, span, message):
+    good = [(np.arange(length) % 50, (0, length)) for length in range(1, 12)]
+    results = infer_together(client, [*good[:5], (np.array(ids, np.int64), span), *good[5:]])
+    bad = results.pop(5)
+    assert isinstance(bad, InferenceServerException)
+    assert message in bad.message()
+    for (chunk, whole), result in zip(good, results, strict=True):
+        np.testing.assert_allclose(result["keep_prob"], infer(client, chunk, whole)["keep_prob"], atol=1e-5)
+
+
+def test_status(running, repository, client):
+    infer(client, [1, 2, 3])
+    status = server_status(running.addresses.grpc)
+    assert (status.live, status.ready, status.server, status.server_version) == (
+        True,
+        True,
+        "triton",
+        "2.51.0",
+    )
+    assert (status.fingerprint, status.provider) == (repository.spec.fingerprint, "CPU")
+    encoder = next(model for model in status.models if model.name == "lamr_encoder")
+    assert encoder.state == "READY"
+    assert encoder.requests >= encoder.executions > 0
+    assert encoder.mean_batch >= 1
+    assert encoder.compute_ms > 0
+
+
+def test_a_second_server_runs_beside_the_first_and_leaves_nothing(running, client, make_repository):
+    before = traces()
+    other = make_repository(name="other")
+    with TritonServer(other.root, OPTIONS) as second:
+        assert second.info.spec.name == "other"
+        processes = processes_of(second)
+        assert len(processes) >= 3  # the server and two model processes
+        assert traces() > before
+        with triton.InferenceServerClient(second.addresses.grpc) as connected:
+            infer(connected, [1, 2, 3])
+        infer(client, [1, 2, 3])
+    assert second.poll() == 0
+    assert all_gone(processes)
+    assert traces() == before
+    assert running.poll() is None
+
+
+def test_a_path_that_a_shell_would_trip_over(make_repository):
+    odd = make_repository(folder="my models; $HOME 'quoted'")
+    with (
+        TritonServer(odd.root, OPTIONS) as started,
+        triton.InferenceServerClient(started.addresses.grpc) as connected,
+    ):
+        infer(connected, [1, 2, 3])
+
+
+def test_a_port_that_was_taken_meanwhile_is_chosen_again(tiny, monkeypatch):
+    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as squatter:
+        port = squatter.getsockname()[1]
+        choose = server.choose_addresses
+        offered = []
+
+        def choose_badly_once(options):
+            chosen = choose(options)
+            offered.append(
+                chosen if offered else Addresses(chosen.host, port, chosen.http_port, chosen.metrics_port)
+            )
+            return offered[-1]
+
+        monkeypatch.setattr(server, "choose_addresses", choose_badly_once)
+        with TritonServer(tiny.root, OPTIONS) as started:
+            assert started.addresses == offered[1]
+        assert len(offered) == 2
+
+
+def test_a_busy_port_that_was_asked_for(tiny):
+    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as squatter:
+        port = squatter.getsockname()[1]
+        with pytest.raises(ServerStartError, match=f"gRPC port {port}"):
+            TritonServer(tiny.root, ServerOptions(grpc_port=port)).start()
+
+
+def refusal(repository, options=OPTIONS):
+    before = traces()
+    with pytest.raises(ServerStartError) as caught:
+        TritonServer(repository.root, options).start()
+    assert traces() == before
+    return str(caught.value)
+
+
+def test_a_model_that_does_not_load_is_explained_by_its_file(tiny_copy):
+    config = tiny_copy.root / "lamr_encoder" / "config.pbtxt"
+    config.write_text(config.read_text().replace('"max_len"', '"longest"'))
+    said = refusal(tiny_copy)
+    assert "model.onnx takes ['cu_seqlens', 'input_ids', 'max_len']" in said
+    assert "CudaDriverHelper" not in said
+
+
+def test_a_configuration_that_triton_refuses_is_explained(tiny_copy):
+    config = tiny_copy.root / "lamr_decoder" / "config.pbtxt"
+    config.write_text(config.read_text().replace("TYPE_UINT8 dims: [ -1 ]", "TYPE_UINT8 dims: [ 0 ]"))
+    assert "lamr_decoder" in refusal(tiny_copy)
+
+
+def test_models_that_are_not_ready_in_time(tiny):
+    assert "were not ready within 0.05 s" in refusal(tiny, ServerOptions(startup_timeout=0.05))
+
+
+def test_a_flag_that_triton_does_not_know(tiny):
+    assert "unrecognized option '--nonsense=1'" in refusal(
+        tiny, ServerOptions(extra_arguments=("--nonsense=1",))
+    )
+
+
+def test_a_log_file_that_cannot_be_written(tiny, tmp_path):
+    assert "log file" in refusal(tiny, ServerOptions(log_file=tmp_path / "nowhere" / "log"))
+
+
+class Serving:
+    """`serve` in a process of its own, with only the environment and packages that it is given."""
+
+    def __init__(self, folder, repository, *arguments, site=None, env=None):
+        self.report = folder / "report"
+        code = (
+            f"import sys; sys.path[:0] = {site or []!r}\n"
+            "from pathlib import Path\n"
+            "from lamr_serving import ServerOptions, serve, workspace\n"
+            f"workspace.PREFIX = {MARK!r}\n"
+            f"sys.exit(serve(Path({str(repository)!r}), ServerOptions({', '.join(arguments)})))"
+        )
+        with self.report.open("wb") as report:
+            self.process = subprocess.Popen([sys.executable, "-c", code], stderr=report, cwd=folder, env=env)
+        until = time.monotonic() + 60
+        while "Stop with" not in self.text() and self.process.poll() is None and time.monotonic() < until:
+            time.sleep(0.02)
+        self.children = psutil.Process(self.process.pid).children(recursive=True)
+        self.triton = next((child for child in self.children if child.name() == "tritonserver"), None)
+
+    def text(self):
+        return self.report.read_text()
+
+    def address(self):
+        return next(line.split()[1] for line in self.text().splitlines() if line.strip().startswith("gRPC"))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_serve_stops_cleanly_on_a_signal(tiny, tmp_path, number):
+    before = traces()
+    serving = Serving(tmp_path, tiny.root)
+    assert serving.triton is not None, serving.text()
+    serving.process.send_signal(number)
+    assert serving.process.wait(30) == 0
+    assert all_gone(serving.children)
+    assert traces() == before
+    assert "triton 2.51.0 serves tiny 0.0.1" in serving.text()
+    assert serving.text().endswith("lamr: stopped\n")
+
+
+def test_a_second_signal_does_not_wait(tiny, tmp_path):
+    before = traces()
+    serving = Serving(tmp_path, tiny.root)
+    serving.process.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    begun = time.monotonic()
+    serving.process.send_signal(signal.SIGINT)
+    assert serving.process.wait(30) == 0
+    assert time.monotonic() - begun < 1.5  # Triton takes two seconds to stop when nobody hurries it
+    assert all_gone(serving.children)
+    assert traces() == before
+
+
+def test_serve_says_that_the_server_died_and_how(tiny, tmp_path):
+    before = traces()
+    serving = Serving(tmp_path, tiny.root)
+    serving.triton.kill()
+    assert serving.process.wait(30) == 128 + signal.SIGKILL
+    assert "the server died (killed by SIGKILL)" in serving.text()
+    assert all_gone(serving.children)
+    assert traces() == before
+
+
+@pytest.mark.parametrize("victim", ["parent", "supervisor"])
+def test_a_killed_process_of_ours_takes_the_rest_along(tiny, tmp_path, victim):
+    before = traces()
+    serving = Serving(tmp_path, tiny.root)
+    supervisor = psutil.Process(serving.triton.ppid())
+    (serving.process if victim == "parent" else supervisor).kill()
+    assert serving.process.wait(30) != 0
+    assert all_gone(serving.children)
+    until = time.monotonic() + 10
+    while traces() != before and time.monotonic() < until:
+        time.sleep(0.05)
+    assert traces() == before
+
+
+def test_from_copied_packages_in_an_empty_environment(tiny, tmp_path):
+    """As installed: away from the checkout, with no variable set that could help."""
+    site = tmp_path / "site"
+    for package in (lamr_client, lamr_decoding, lamr_serving):
+        source = Path(package.__file__).parent
+        shutil.copytree(source, site / source.name, ignore=shutil.ignore_patterns("__pycache__"))
+    serving = Serving(tmp_path, tiny.root, site=[str(site)], env={"PATH": os.defpath})
+    assert serving.triton is not None, serving.text()
+    with triton.InferenceServerClient(serving.address()) as connected:
+        infer(connected, [1, 2, 3])
+    commands = " ".join(argument for child in serving.children for argument in child.cmdline())
+    assert str(site / "lamr_serving") in commands
+    assert str(lamr_serving.__path__[0]) not in commands
+    serving.process.terminate()
+    assert serving.process.wait(30) == 0
+
+
+def test_serve_reports_to_a_given_stream_and_refuses_in_the_same_words(tiny_copy):
+    (tiny_copy.root / "lamr_encoder" / "1" / "model.onnx").write_bytes(b"")
+    out = io.StringIO()
+    with pytest.raises(lamr_serving.ModelRepositoryError, match=r"model\.onnx is not a complete ONNX model"):
+        lamr_serving.serve(tiny_copy.root, OPTIONS, out)
+    assert out.getvalue() == ""
