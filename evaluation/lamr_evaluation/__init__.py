@@ -4,7 +4,7 @@ Needs numpy (matplotlib for plots only); never torch.
 """
 
 from lamr_evaluation.baselines import BASELINES, CosineOverFunctions, LineScorer
-from lamr_evaluation.benchmark import HELD_OUT, build_items
+from lamr_evaluation.benchmark import HELD_OUT, QUESTION_KINDS, build_items
 from lamr_evaluation.items import DataError, EvalItem, read_items, write_items
 from lamr_evaluation.metrics import Bootstrap, Metrics, Summary
 from lamr_evaluation.plot import plot_recall
@@ -14,6 +14,7 @@ from lamr_evaluation.scorers import PrunerScorer, Selection, Selector
 __all__ = [
     "BASELINES",
     "HELD_OUT",
+    "QUESTION_KINDS",
     "Bootstrap",
     "CosineOverFunctions",
     "DataError",

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lamr_evaluation.baselines import BASELINES
-from lamr_evaluation.benchmark import build_items, summary
-from lamr_evaluation.items import DataError, read_items
+from lamr_evaluation.benchmark import QUESTION_KINDS, build_items, summary
+from lamr_evaluation.items import read_items
 from lamr_evaluation.plot import plot_recall
 from lamr_evaluation.report import evaluate
 
@@ -31,6 +31,7 @@ def _parser() -> argparse.ArgumentParser:
     build.add_argument("--cache", type=Path, default=default_cache(), help="folder for wheels (%(default)s)")
     measure = commands.add_parser("baselines", help="measure the lexical baselines on items")
     measure.add_argument("items", type=Path, help="JSONL file to read")
+    measure.add_argument("--questions", action="store_true", help="hand-written questions only")
     measure.add_argument("--json", action="store_true", help="print JSON instead of tables")
     measure.add_argument("--plot", type=Path, help="picture of recall against kept lines to write")
     return parser
@@ -43,11 +44,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.command == "build":
             text = summary(build_items(options.cache, options.output))
         else:
-            report = evaluate(read_items(options.items), BASELINES)
+            items = read_items(options.items)
+            if options.questions:
+                items = [item for item in items if item.kind in QUESTION_KINDS]
+            report = evaluate(items, BASELINES)
             text = report.to_json() if options.json else report.table()
             if options.plot:
                 plot_recall(report, options.plot)
-    except (DataError, ImportError) as error:
+    except (ValueError, ImportError) as error:
         sys.stderr.write(f"{error}\n")
         return 2
     sys.stdout.write(text + "\n")

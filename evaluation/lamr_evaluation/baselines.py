@@ -20,7 +20,7 @@ from lamr_evaluation.lexical import Tokens, bm25, idf, query_terms
 from lamr_evaluation.segments import blocks, functions, windows
 
 FloatArray = NDArray[np.float64]
-WINDOW = 20
+WINDOW, STRIDE = 20, 5
 CONTEXT = 5
 
 
@@ -47,26 +47,27 @@ def bm25_functions(query: str, code: str) -> FloatArray:
 
 
 def bm25_windows(query: str, code: str) -> FloatArray:
-    """BM25 over windows of 20 lines, every 10 lines; a line has the better of its two windows."""
+    """BM25 over windows of 20 lines that begin every 5 lines; a line has the sum of its windows.
+
+    Overlap keeps an answer whole wherever it lies; the sum did better than the best window.
+    """
     lines, tokens = _prepared(code)
     counts = tokens.counts(query_terms(query))
-    cuts = (windows(lines, WINDOW), windows(lines, WINDOW, WINDOW // 2))
-    return np.maximum(*(bm25(counts, cut)[cut] for cut in cuts))
+    cuts = (windows(lines, WINDOW, offset) for offset in range(0, WINDOW, STRIDE))
+    return np.asarray(np.sum([bm25(counts, cut)[cut] for cut in cuts], axis=0), dtype=np.float64)
 
 
 def grep(query: str, code: str) -> FloatArray:
-    """Keyword grep with 5 lines of context: a line has the best of itself and its neighbours.
+    """Keyword grep with 5 lines of context: a line has the hits of itself and its neighbours.
 
-    A hit counts as the summed rarity of the distinct query terms in the line.
+    A line's hits count as the summed rarity of the distinct query terms in it.
     """
     lines, tokens = _prepared(code)
     if not lines:
         return np.zeros(0)
     found = tokens.counts(query_terms(query)).lines
-    hits = (found > 0) @ idf(found)
-    padded = np.pad(hits, CONTEXT)
-    near = sliding_window_view(padded, 2 * CONTEXT + 1).max(axis=-1)
-    return np.asarray(near, dtype=np.float64)
+    hits = np.pad((found > 0) @ idf(found), CONTEXT)
+    return np.asarray(sliding_window_view(hits, 2 * CONTEXT + 1).sum(axis=-1), dtype=np.float64)
 
 
 def _scaled(scores: FloatArray) -> FloatArray:

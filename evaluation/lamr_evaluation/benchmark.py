@@ -33,6 +33,9 @@ HELD_OUT = (
 )
 """Projects of the benchmark, all BSD, MIT or Apache-2.0: a training corpus must hold none of them."""
 
+QUESTION_KINDS = ("behaviour", "config", "how", "what-role", "where", "why")
+"""Kinds of the hand-written questions; every other kind is generated."""
+
 
 @dataclass(frozen=True)
 class Question:

@@ -7,7 +7,14 @@ import zipfile
 from collections import Counter
 
 import pytest
-from lamr_evaluation.benchmark import HELD_OUT, Question, build_items, read_files, read_questions
+from lamr_evaluation.benchmark import (
+    HELD_OUT,
+    QUESTION_KINDS,
+    Question,
+    build_items,
+    read_files,
+    read_questions,
+)
 from lamr_evaluation.items import DataError, read_items
 from lamr_evaluation.wheels import SourceFile, pip_fetch
 
@@ -78,7 +85,7 @@ def test_a_broken_definition_is_named(tmp_path, row):
 
 def test_bundled_questions_are_sound():
     questions = read_questions()
-    assert {q.kind for q in questions} == {"how", "why", "where", "what-role", "behaviour", "config"}
+    assert {q.kind for q in questions} == set(QUESTION_KINDS)
     assert {q.file.project for q in questions} <= set(HELD_OUT)
     assert max(Counter((q.file.path, q.query) for q in questions).values()) == 1
     assert all(list(q.kept_frags) == sorted(set(q.kept_frags)) for q in questions)

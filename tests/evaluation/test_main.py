@@ -25,6 +25,15 @@ def test_baselines_as_json(items, capsys):
     assert json.loads(capsys.readouterr().out)["items"] == 1
 
 
+def test_questions_only(items, capsys):
+    assert main(["baselines", str(items), "--questions"]) == 2
+    assert "no items" in capsys.readouterr().err
+    with items.open("a") as file:
+        file.write(EvalItem("why?", "x = 1\n", (1,), kind="why").to_json() + "\n")
+    assert main(["baselines", str(items), "--questions"]) == 0
+    assert capsys.readouterr().out.startswith("1 items")
+
+
 def test_bad_input_is_named_on_stderr(tmp_path, capsys):
     assert main(["baselines", str(tmp_path / "absent.jsonl")]) == 2
     captured = capsys.readouterr()
