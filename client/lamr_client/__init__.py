@@ -1,7 +1,10 @@
 """The client: prompts, tokens, chunks, transports and merging, for servers and in process.
 
-Importing this package loads neither gRPC nor onnxruntime; each is loaded by the first transport that needs it.
+Importing this package loads neither gRPC nor onnxruntime nor asyncio; the first use that needs one of them does.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from lamr_client.encoding import Chunk, PromptEncoder
 from lamr_client.errors import (
@@ -13,12 +16,29 @@ from lamr_client.errors import (
     ServerError,
     ServerUnavailableError,
 )
+from lamr_client.pruner import Pruner
+from lamr_client.result import PruneResult, Timings
 from lamr_client.spec import Chunking, ModelSpec, PromptTemplate, Scoring, bundled_repository, load_spec
+from lamr_client.transport import ChunkRequest, ChunkResult, Transport
+
+if TYPE_CHECKING:
+    from lamr_client.async_grpc_transport import AsyncGrpcTransport
+    from lamr_client.async_pruner import AsyncPruner
+    from lamr_client.async_transport import AsyncTransport
+    from lamr_client.grpc_transport import GrpcTransport
+    from lamr_client.in_process import InProcessTransport
 
 __all__ = [
+    "AsyncGrpcTransport",
+    "AsyncPruner",
+    "AsyncTransport",
     "Chunk",
+    "ChunkRequest",
+    "ChunkResult",
     "Chunking",
     "DeadlineExceededError",
+    "GrpcTransport",
+    "InProcessTransport",
     "InvalidInputError",
     "LamrError",
     "ModelMismatchError",
@@ -26,9 +46,27 @@ __all__ = [
     "OverloadedError",
     "PromptEncoder",
     "PromptTemplate",
+    "PruneResult",
+    "Pruner",
     "Scoring",
     "ServerError",
     "ServerUnavailableError",
+    "Timings",
+    "Transport",
     "bundled_repository",
     "load_spec",
 ]
+
+_LATER = {
+    "AsyncGrpcTransport": "lamr_client.async_grpc_transport",
+    "AsyncPruner": "lamr_client.async_pruner",
+    "AsyncTransport": "lamr_client.async_transport",
+    "GrpcTransport": "lamr_client.grpc_transport",
+    "InProcessTransport": "lamr_client.in_process",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_LATER[name]), name)

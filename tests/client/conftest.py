@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import socket
+from pathlib import Path
+
 import pytest
 from lamr_client.encoding import PromptEncoder
 
-from .tiny import BERT_PROMPT, QWEN_PROMPT, byte_bpe, make_spec, wordpiece
+from .tiny import BERT_PROMPT, QWEN_PROMPT, byte_bpe, make_spec, wordpiece, write_client_files
 
 
 @pytest.fixture(scope="session")
@@ -23,3 +26,27 @@ def qwen() -> PromptEncoder:
 @pytest.fixture(scope="session", params=["bert", "qwen"])
 def encoder(request) -> PromptEncoder:
     return request.getfixturevalue(request.param)
+
+
+@pytest.fixture(scope="session")
+def repository(tmp_path_factory) -> Path:
+    """Client files of a tiny BERT-like model."""
+    tokenizer = wordpiece()
+    return write_client_files(tmp_path_factory.mktemp("tiny"), make_spec(tokenizer, BERT_PROMPT), tokenizer)
+
+
+@pytest.fixture(scope="session")
+def wide_repository(tmp_path_factory) -> Path:
+    """The same with large chunks, for large files."""
+    tokenizer = wordpiece()
+    spec = make_spec(tokenizer, BERT_PROMPT, window=4096, tokens=2048, overlap=128)
+    return write_client_files(tmp_path_factory.mktemp("wide"), spec, tokenizer)
+
+
+@pytest.fixture
+def free_port() -> int:
+    """A port that nothing listens on."""
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        port: int = holder.getsockname()[1]
+        return port

@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 
-from lamr_client.spec import Chunking, ModelSpec, PromptTemplate, Scoring
+from lamr_client.spec import (
+    SPEC_FILE,
+    TOKENIZER_FILE,
+    Chunking,
+    ModelSpec,
+    PromptTemplate,
+    Scoring,
+    client_files,
+)
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 CORPUS = [
@@ -69,3 +78,24 @@ def make_spec(
         scoring=fields.pop("scoring", Scoring()),
         **fields,
     )
+
+
+def write_client_files(repository: Path, spec: ModelSpec, tokenizer: Tokenizer) -> Path:
+    """A model repository as far as a client reads it."""
+    folder = client_files(repository)
+    folder.mkdir(parents=True)
+    (folder / SPEC_FILE).write_text(spec.to_json(), encoding="utf-8")
+    (folder / TOKENIZER_FILE).write_text(tokenizer.to_str(), encoding="utf-8")
+    return repository
+
+
+def program(functions: int, end: str = "\n") -> str:
+    """Python of 5 lines a function."""
+    body = [
+        "def area{0}(width, height):",
+        "    name = width * {0}",
+        "    if name:",
+        "        return name",
+        "",
+    ]
+    return end.join(line.format(i) for i in range(functions) for line in body)

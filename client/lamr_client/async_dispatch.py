@@ -1,0 +1,74 @@
+"""`dispatch` for an event loop: the same bounds, retries and deadline, with tasks instead of threads."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Iterable
+
+from lamr_client.async_transport import AsyncTransport
+from lamr_client.deadline import Deadline, Retry
+from lamr_client.dispatch import OnResult, closed, deliver, grouped, requests_of
+from lamr_client.encoding import Chunk
+from lamr_client.errors import DeadlineExceededError, ServerError
+from lamr_client.transport import ChunkResult
+
+
+class AsyncDispatcher:
+    """Tasks around one transport; `max_concurrency` bounds the calls of all callers together."""
+
+    def __init__(self, transport: AsyncTransport, max_concurrency: int, retry: Retry) -> None:
+        self._transport = transport
+        self._retry = retry
+        self._most = min(max_concurrency, transport.concurrency or max_concurrency)
+        self._slots = asyncio.Semaphore(self._most)
+        self._closed = False
+
+    async def run(
+        self, chunks: Iterable[Chunk], want_rubrics: bool, on_result: OnResult, deadline: Deadline
+    ) -> None:
+        """Ask about all chunks and hand each result to `on_result`, in any order.
+
+        Cancelling it, or an error, cancels the calls under way and waits until they have let go.
+
+        Raises:
+            ServerError, ModelMismatchError: the first one that retries didn't cure.
+        """
+        if self._closed:
+            raise closed()
+        groups = grouped(chunks, self._transport.batch_size)
+        pending: dict[asyncio.Task[list[ChunkResult]], list[Chunk]] = {}
+        try:
+            while True:
+                for group in itertools.islice(groups, self._most - len(pending)):
+                    pending[asyncio.create_task(self._call(group, want_rubrics, deadline))] = group
+                if not pending:
+                    return
+                done, _ = await asyncio.wait(
+                    pending, timeout=deadline.remaining(), return_when=asyncio.FIRST_COMPLETED
+                )
+                for task in done:
+                    deliver(pending.pop(task), task.result(), on_result)
+        finally:
+            for task in pending:
+                task.cancel()
+            await asyncio.gather(*pending, return_exceptions=True)
+
+    async def close(self) -> None:
+        """Close the transport, which ends the calls under way."""
+        self._closed = True
+        await self._transport.close()
+
+    async def _call(self, group: list[Chunk], want_rubrics: bool, deadline: Deadline) -> list[ChunkResult]:
+        requests = requests_of(group, want_rubrics)
+        for failures in itertools.count(1):
+            try:
+                async with self._slots:
+                    return await self._transport.infer_many(requests, deadline.remaining())
+            except DeadlineExceededError as error:
+                raise deadline.exceeded() from error
+            except ServerError as error:
+                if self._closed or (pause := self._retry.pause(failures, error, deadline)) is None:
+                    raise
+            await asyncio.sleep(pause)
+        raise AssertionError("unreachable")

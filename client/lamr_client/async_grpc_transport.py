@@ -1,0 +1,85 @@
+"""`AsyncGrpcTransport`: `GrpcTransport` for one event loop, over grpc.aio."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from lamr_client import triton_wire as wire
+from lamr_client.async_transport import AsyncTransport
+from lamr_client.deadline import Deadline
+from lamr_client.errors import ServerUnavailableError
+from lamr_client.spec import ENSEMBLE, ModelSpec
+from lamr_client.transport import ChunkRequest, ChunkResult
+
+
+class AsyncGrpcTransport(AsyncTransport):
+    """See `GrpcTransport`. It belongs to the event loop that first uses it."""
+
+    def __init__(self, address: str, spec: ModelSpec | None = None, *, model: str = ENSEMBLE) -> None:
+        """See `GrpcTransport`; may be called outside a loop."""
+        self.address = address
+        self._spec = spec
+        self._model = model
+        self._client: Any = None
+        self._endpoint: wire.Endpoint | None = None
+        self._lock = asyncio.Lock()
+        self._closed = False
+
+    async def infer(self, request: ChunkRequest, timeout: float | None = None) -> ChunkResult:
+        deadline = Deadline(timeout)
+        endpoint = self._endpoint or await self._connect(deadline)
+        with self._errors():
+            answer = await self._client.infer(
+                endpoint.model,
+                wire.inputs_of(request, endpoint),
+                outputs=wire.outputs_of(request),
+                client_timeout=deadline.remaining(),
+            )
+        return wire.result_of(answer, request, endpoint)
+
+    async def close(self) -> None:
+        self._closed = True
+        if self._client is not None:
+            await self._client.close()
+
+    async def _connect(self, deadline: Deadline) -> wire.Endpoint:
+        if self._closed:
+            raise wire.closed(self.address)
+        async with self._lock:
+            if self._client is None:  # a channel belongs to the loop that is running when it is made
+                self._client = await asyncio.to_thread(_import_client)
+                self._client = self._client(self.address, channel_args=list(wire.CHANNEL_OPTIONS))
+            if self._endpoint is None:
+                with self._errors():
+                    answer = await self._client.get_model_config(
+                        self._model, client_timeout=deadline.remaining()
+                    )
+                self._endpoint = wire.check_config(answer.config, self.address, self._model, self._spec)
+            return self._endpoint
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Turn tritonclient's errors, and grpc's for a closed channel, into the client's."""
+        from grpc.aio import UsageError  # noqa: PLC0415
+        from tritonclient.utils import InferenceServerException  # noqa: PLC0415
+
+        try:
+            yield
+        except (InferenceServerException, UsageError, asyncio.CancelledError) as error:
+            if self._closed:
+                raise wire.closed(self.address) from error
+            if isinstance(error, asyncio.CancelledError):
+                raise
+            failure = wire.error_of(error, self.address, self._model)
+            if isinstance(failure, ServerUnavailableError):
+                self._endpoint = None  # another model may come up at the address
+            raise failure from error
+
+
+def _import_client() -> Any:
+    from tritonclient.grpc.aio import InferenceServerClient  # noqa: PLC0415
+
+    return InferenceServerClient

@@ -1,0 +1,124 @@
+"""Sends many chunks through a transport: a few at once, again where a retry is safe, all within one deadline.
+
+The form for threads; `async_dispatch` is the same for an event loop. Chunks are taken from their iterator only when
+there is room to send them, so a document of any size has a bounded number of requests in memory. The module knows
+neither prompts nor scores.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+
+from lamr_client.deadline import Deadline, Retry
+from lamr_client.encoding import Chunk
+from lamr_client.errors import DeadlineExceededError, LamrError, ServerError
+from lamr_client.transport import ChunkRequest, ChunkResult, Transport
+
+OnResult = Callable[[tuple[int, int], ChunkResult], None]
+
+
+class Dispatcher:
+    """Threads around one transport; `max_concurrency` bounds the calls of all callers together."""
+
+    def __init__(self, transport: Transport, max_concurrency: int, retry: Retry) -> None:
+        self._transport = transport
+        self._retry = retry
+        self._most = min(max_concurrency, transport.concurrency or max_concurrency)
+        self._slots = threading.BoundedSemaphore(self._most)
+        self._pool: ThreadPoolExecutor | None = None
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def run(
+        self, chunks: Iterable[Chunk], want_rubrics: bool, on_result: OnResult, deadline: Deadline
+    ) -> None:
+        """Ask about all chunks and hand each result to `on_result`, in the caller's thread, in any order.
+
+        Raises:
+            ServerError, ModelMismatchError: the first one that retries didn't cure; the others are dropped.
+        """
+        if self._closed:
+            raise closed()
+        groups = grouped(chunks, self._transport.batch_size)
+        first = list(itertools.islice(groups, 1 if self._most == 1 else 2))
+        groups = itertools.chain(first, groups)
+        if len(first) < 2:  # nothing to do at once: no thread is worth its switch
+            for group in groups:
+                deliver(group, self._call(group, want_rubrics, deadline), on_result)
+            return
+        pending: dict[Future[list[ChunkResult]], list[Chunk]] = {}
+        pool = self._executor()
+        try:
+            while True:
+                for group in itertools.islice(groups, self._most - len(pending)):
+                    pending[pool.submit(self._call, group, want_rubrics, deadline)] = group
+                if not pending:
+                    return
+                done, _ = wait(pending, deadline.remaining(), return_when=FIRST_COMPLETED)
+                for future in done:
+                    deliver(pending.pop(future), future.result(), on_result)
+        finally:
+            for future in pending:
+                future.cancel()
+
+    def close(self) -> None:
+        """Close the transport, which ends the calls under way, and wait for their threads."""
+        with self._lock:
+            self._closed = True
+            pool, self._pool = self._pool, None
+        self._transport.close()
+        if pool:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+    def _call(self, group: list[Chunk], want_rubrics: bool, deadline: Deadline) -> list[ChunkResult]:
+        requests = requests_of(group, want_rubrics)
+        for failures in itertools.count(1):
+            left = deadline.remaining()
+            if not self._slots.acquire(timeout=left):
+                raise deadline.exceeded()
+            try:
+                return self._transport.infer_many(requests, deadline.remaining())
+            except DeadlineExceededError as error:
+                raise deadline.exceeded() from error
+            except ServerError as error:
+                if self._closed or (pause := self._retry.pause(failures, error, deadline)) is None:
+                    raise
+            finally:
+                self._slots.release()
+            time.sleep(pause)
+        raise AssertionError("unreachable")
+
+    def _executor(self) -> ThreadPoolExecutor:
+        with self._lock:
+            if self._closed:
+                raise closed()
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(self._most, thread_name_prefix="lamr-client")
+            return self._pool
+
+
+def closed() -> LamrError:
+    """The error of a call after `close`."""
+    return LamrError("this pruner is closed; make a new one")
+
+
+def grouped(chunks: Iterable[Chunk], size: int) -> Iterator[list[Chunk]]:
+    """Lists of `size` chunks; the last may be shorter."""
+    iterator = iter(chunks)
+    while group := list(itertools.islice(iterator, size)):
+        yield group
+
+
+def requests_of(group: list[Chunk], want_rubrics: bool) -> list[ChunkRequest]:
+    """What a transport is asked for a group."""
+    return [ChunkRequest(chunk.input_ids, chunk.document_span, want_rubrics) for chunk in group]
+
+
+def deliver(group: list[Chunk], results: list[ChunkResult], on_result: OnResult) -> None:
+    """Hand over the results of a group, one by one."""
+    for chunk, result in zip(group, results, strict=True):
+        on_result(chunk.tokens, result)

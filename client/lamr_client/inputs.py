@@ -1,0 +1,66 @@
+"""Checks what a caller hands in before anything is spent on it.
+
+Knows text and options; knows no model. Messages name the offset or the option, and the remedy.
+"""
+
+from __future__ import annotations
+
+from lamr_client.errors import InvalidInputError
+
+
+def decode_code(code: str | bytes | bytearray | memoryview) -> str:
+    """The code as text that can be encoded again byte for byte; a byte order mark stays where it is.
+
+    Raises:
+        InvalidInputError: bytes that aren't UTF-8 (names the byte) or text with lone surrogates (names the character).
+    """
+    if isinstance(code, str):
+        _refuse_surrogates(code, "code")
+        return code
+    if not isinstance(code, (bytes, bytearray, memoryview)):
+        raise InvalidInputError(f"the code must be str or bytes, not {type(code).__name__}")
+    try:
+        return bytes(code).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(
+            f"the code isn't UTF-8: {error.reason} at byte {error.start} (counted from 0); decode it and pass text"
+        ) from error
+
+
+def check_code(code: str) -> None:
+    """Refuse text that no source file holds.
+
+    Raises:
+        InvalidInputError: a NUL character; names its offset.
+    """
+    _refuse_nul(code, "code", "binary files can't be pruned")
+
+
+def check_query(query: str) -> None:
+    """Refuse queries that ask nothing.
+
+    Raises:
+        InvalidInputError: not text, empty or blank, a NUL character, or lone surrogates.
+    """
+    if not isinstance(query, str):
+        raise InvalidInputError(f"the query must be str, not {type(query).__name__}")
+    if not query.strip():
+        raise InvalidInputError("the query is empty; say what you are looking for")
+    _refuse_surrogates(query, "query")
+    _refuse_nul(query, "query", "remove it")
+
+
+def _refuse_surrogates(text: str, what: str) -> None:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InvalidInputError(
+            f"the {what} has a lone surrogate at character {error.start} (counted from 0); decode it without "
+            "'surrogateescape'"
+        ) from error
+
+
+def _refuse_nul(text: str, what: str, remedy: str) -> None:
+    place = text.find("\0")
+    if place >= 0:
+        raise InvalidInputError(f"the {what} has a NUL at character {place} (counted from 0); {remedy}")

@@ -1,0 +1,66 @@
+"""Opens the encoder's ONNX file for in-process use: the one place of the client that knows onnxruntime."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from lamr_client.errors import LamrError, ModelMismatchError
+
+INPUTS = {"input_ids", "cu_seqlens", "max_len"}
+OUTPUTS = {"fused", "relevance"}
+
+
+def open_session(path: Path, *, threads: int | None = None, providers: list[Any] | None = None) -> Any:
+    """An `onnxruntime.InferenceSession` with the encoder's contract.
+
+    Args:
+        path: `model.onnx`.
+        threads: of one run; None takes the CPUs that this process may use.
+        providers: as onnxruntime takes them, best first; None takes the CPU.
+
+    Raises:
+        ModelMismatchError: the file is missing, truncated or no encoder of ours; names it.
+        LamrError: onnxruntime isn't installed, or a provider isn't part of it.
+    """
+    try:
+        import onnxruntime  # noqa: PLC0415
+    except ImportError as error:
+        raise LamrError(
+            "pruning in process needs onnxruntime: pip install 'lamr-server[serve]', or name a server"
+        ) from error
+    if not path.is_file():
+        raise ModelMismatchError(f"{path} is missing; write the repository again with `lamr export`")
+    wanted = providers or ["CPUExecutionProvider"]
+    names = [provider if isinstance(provider, str) else provider[0] for provider in wanted]
+    absent = sorted(set(names) - set(onnxruntime.get_available_providers()))
+    if absent:
+        raise LamrError(
+            f"the installed onnxruntime has no {', '.join(absent)}; it has {onnxruntime.get_available_providers()}"
+        )
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads or usable_cpus()
+    # Every batch has other lengths, so a memory pattern would be planned, kept and never used again.
+    options.enable_mem_pattern = False
+    try:
+        session = onnxruntime.InferenceSession(str(path), options, providers=wanted)
+    except Exception as error:  # its exceptions share no base but this
+        raise ModelMismatchError(
+            f"onnxruntime {onnxruntime.__version__} can't load {path} ({error}); write it again with `lamr export`"
+        ) from error
+    inputs = {node.name for node in session.get_inputs()}
+    outputs = {node.name for node in session.get_outputs()}
+    if inputs != INPUTS or not outputs >= OUTPUTS:
+        raise ModelMismatchError(
+            f"{path} takes {sorted(inputs)} and gives {sorted(outputs)}, but an encoder takes {sorted(INPUTS)} and "
+            f"gives {sorted(OUTPUTS)}; write it again with `lamr export`"
+        )
+    return session
+
+
+def usable_cpus() -> int:
+    """CPUs that this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,70 @@
+"""What a caller may ask of one pruning, checked before anything is spent on it."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from typing import Literal
+
+from lamr_postprocess import language_named
+
+from lamr_client.errors import InvalidInputError
+
+OnError = Literal["raise", "passthrough"]
+Keep = tuple[int, int] | int | str
+
+
+@dataclass(frozen=True)
+class PruneOptions:
+    """See `Pruner.prune`.
+
+    Raises:
+        InvalidInputError: a value outside its range, two ways to choose lines at once, or an unknown language.
+    """
+
+    path: str | os.PathLike[str] | None = None
+    language: str | None = None
+    threshold: float | None = None
+    ratio: float | None = None
+    max_tokens: int | None = None
+    keep: tuple[Keep, ...] = ()
+    line_numbers: bool = False
+
+    def __post_init__(self) -> None:
+        if self.ratio is not None and self.max_tokens is not None:
+            raise InvalidInputError("give either ratio or max_tokens, not both")
+        _check_range("threshold", self.threshold, 0, 1)
+        _check_range("ratio", self.ratio, 1, math.inf)
+        _check_range("max_tokens", self.max_tokens, 1, math.inf)
+        if self.language is not None:
+            try:
+                language_named(self.language)
+            except ValueError as error:
+                raise InvalidInputError(str(error)) from error
+
+
+def check_on_error(value: str) -> None:
+    """Refuse any other word.
+
+    Raises:
+        InvalidInputError: neither `raise` nor `passthrough`.
+    """
+    if value not in ("raise", "passthrough"):
+        raise InvalidInputError(f"on_error must be 'raise' or 'passthrough', not {value!r}")
+
+
+def check_timeout(value: float | None) -> None:
+    """Refuse a time in which nothing can happen.
+
+    Raises:
+        InvalidInputError: not more than 0.
+    """
+    if value is not None and not value > 0:
+        raise InvalidInputError(f"timeout must be more than 0 seconds, or math.inf for no end, not {value!r}")
+
+
+def _check_range(name: str, value: float | None, lowest: float, highest: float) -> None:
+    if value is not None and not lowest <= value <= highest:
+        bounds = f"at least {lowest}" if highest == math.inf else f"between {lowest} and {highest}"
+        raise InvalidInputError(f"{name} must be {bounds}, not {value!r}")

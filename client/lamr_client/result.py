@@ -1,0 +1,80 @@
+"""What `prune` gives back. Plain data: it knows no transport and no model."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from lamr_postprocess import Cut
+
+Status = Literal["pruned", "passthrough"]
+
+
+@dataclass(frozen=True)
+class Timings:
+    """Seconds, wall clock.
+
+    Attributes:
+        encode: checking, tokenizing and planning chunks.
+        infer: until the last chunk was answered, retries and waiting included.
+        postprocess: line scores, selection, repair and rendering.
+        total: of the whole call.
+    """
+
+    encode: float = 0.0
+    infer: float = 0.0
+    postprocess: float = 0.0
+    total: float = 0.0
+
+
+@dataclass(frozen=True)
+class PruneResult:
+    """Pruned code and its account. Lines are 1-based numbers in the original.
+
+    Attributes:
+        text: the kept lines, byte for byte and in order, with a marker for every cut; the original text if `status`
+            is `passthrough`.
+        kept_lines: the lines of the original that are in `text`.
+        line_scores: one score in [0, 1] for each line of the original, what the threshold is compared with; all 0
+            where nothing was scored.
+        reasons: why each kept line was kept: `semantic`, `dependency`, `keep` (the caller's wish) or `repair:<kind>`;
+            empty where nothing was scored.
+        relevance: P("yes") of the most relevant chunk; None where nothing was scored.
+        tokens_in, tokens_out: of the original and of `text`, markers included, by the model's tokenizer.
+        status: `pruned`, or `passthrough` if an error was met and `on_error="passthrough"`.
+        reason: why passthrough, or what was not done as usual ("… does not parse: line level"); None if all was.
+        language: the code's language, normalized; None if it wasn't found out.
+        cuts: the removed runs of lines.
+        model: name and version.
+        timings: see `Timings`.
+    """
+
+    text: str
+    kept_lines: tuple[int, ...]
+    line_scores: tuple[float, ...]
+    reasons: Mapping[int, str]
+    relevance: float | None
+    tokens_in: int
+    tokens_out: int
+    status: Status
+    reason: str | None
+    language: str | None
+    cuts: tuple[Cut, ...]
+    model: str
+    timings: Timings = field(default_factory=Timings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields by name, as JSON's types: line numbers in `reasons` become strings, cuts `{start, end}`."""
+        data = dataclasses.asdict(self)
+        data["kept_lines"] = list(self.kept_lines)
+        data["line_scores"] = [round(score, 6) for score in self.line_scores]
+        data["reasons"] = {str(line): reason for line, reason in self.reasons.items()}
+        data["cuts"] = [dataclasses.asdict(cut) for cut in self.cuts]
+        return data
+
+    def to_json(self) -> str:
+        """`to_dict` as one line of JSON."""
+        return json.dumps(self.to_dict(), ensure_ascii=False)

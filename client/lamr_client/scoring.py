@@ -1,0 +1,137 @@
+"""From chunks' outputs to one score a token of the whole document.
+
+Knows `Scoring` (which of a chunk's outputs count, and how) and overlaps; knows no text and no lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lamr_client.errors import ModelMismatchError
+from lamr_client.spec import ModelSpec, Scoring
+from lamr_client.transport import ChunkResult
+
+KEEP_PROB, RELEVANCE = "keep_prob", "relevance"
+# A marginal of exactly 0 or 1 has no logit; float32 sums are no finer than this anyway.
+_EPSILON = 1e-6
+
+
+def token_scores(result: ChunkResult, scoring: Scoring, rubrics: Sequence[str]) -> NDArray[np.float64]:
+    """Scores float64 [m] in [0, 1] of one chunk's code tokens.
+
+    Args:
+        result: with `rubric_prob` if `scoring` gives a rubric weight.
+        scoring: `paper` takes Viterbi's decisions (paper section 3.4); `calibrated` see `Scoring`.
+        rubrics: names, in the order of the K axis.
+    """
+    if scoring.kind == "paper":
+        return result.keep.astype(np.float64)
+    total = np.full(len(result.keep), scoring.bias, np.float64)
+    for name, weight in scoring.weights.items():
+        if name == KEEP_PROB:
+            total += weight * _logit(result.keep_prob)
+        elif name == RELEVANCE:
+            total += weight * _logit(np.float64(result.relevance))
+        else:
+            assert result.rubric_prob is not None
+            total += weight * _logit(result.rubric_prob[:, rubrics.index(name)])
+    scores: NDArray[np.float64] = 1 / (1 + np.exp(-total))
+    return scores
+
+
+def check_scoring(spec: ModelSpec) -> None:
+    """Refuse a scoring that the model's outputs can't feed.
+
+    Raises:
+        ModelMismatchError: a weight's name is no output.
+    """
+    unknown = spec.scoring.weights.keys() - {KEEP_PROB, RELEVANCE, *spec.rubrics}
+    if unknown:
+        raise ModelMismatchError(
+            f"the scoring of {spec.name} weighs {sorted(unknown)}, which is neither {KEEP_PROB}, {RELEVANCE} "
+            f"nor a rubric of {list(spec.rubrics)}; export the model again"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentScores:
+    """A document's averages.
+
+    Attributes:
+        tokens: float64 [n], the score of each token.
+        rubrics: float64 [n, K], each rubric's marginals; None if the model has one rubric only.
+        relevance: the maximum over chunks; 0 without any.
+    """
+
+    tokens: NDArray[np.float64]
+    rubrics: NDArray[np.float64] | None
+    relevance: float
+
+
+class ScoreMerger:
+    """Averages chunks as they arrive, in any order, in memory of the document's size."""
+
+    def __init__(self, spec: ModelSpec, tokens: int) -> None:
+        """Args:
+        spec: its scoring and rubrics are used.
+        tokens: n, of the document.
+        """
+        self._spec = spec
+        self.want_rubrics = len(spec.rubrics) > 1
+        # float64, so that sums don't depend visibly on the order of arrival.
+        self._sums = np.zeros(tokens, np.float64)
+        self._rubrics = np.zeros((tokens, len(spec.rubrics)), np.float64) if self.want_rubrics else None
+        self._counts = np.zeros(tokens, np.int32)
+        self._relevance = 0.0
+
+    def add(self, tokens: tuple[int, int], result: ChunkResult) -> None:
+        """Take in one chunk.
+
+        Args:
+            tokens: the chunk's range in the document.
+            result: for exactly these tokens.
+
+        Raises:
+            ModelMismatchError: shapes or values that no model of this spec gives.
+        """
+        first, last = tokens
+        self._check(result, last - first)
+        self._sums[first:last] += token_scores(result, self._spec.scoring, self._spec.rubrics)
+        self._counts[first:last] += 1
+        if self._rubrics is not None and result.rubric_prob is not None:
+            self._rubrics[first:last] += result.rubric_prob
+        self._relevance = max(self._relevance, result.relevance)
+
+    def merged(self) -> DocumentScores:
+        """The averages; every token must have been in a chunk."""
+        rubrics = None if self._rubrics is None else self._rubrics / self._counts[:, None]
+        return DocumentScores(self._sums / self._counts, rubrics, self._relevance)
+
+    def _check(self, result: ChunkResult, m: int) -> None:
+        if result.keep.shape != (m,) or result.keep_prob.shape != (m,):
+            raise ModelMismatchError(
+                f"asked about {m} tokens, but keep has shape {list(result.keep.shape)} and keep_prob "
+                f"{list(result.keep_prob.shape)}; the encoder and decoder served are not of this lamr"
+            )
+        expected = (m, len(self._spec.rubrics))
+        if self.want_rubrics and (result.rubric_prob is None or result.rubric_prob.shape != expected):
+            given = None if result.rubric_prob is None else list(result.rubric_prob.shape)
+            raise ModelMismatchError(
+                f"rubric_prob should have shape {list(expected)}, but is {given}; the served model has other rubrics "
+                f"than {list(self._spec.rubrics)}"
+            )
+        finite = np.isfinite(result.relevance) and np.isfinite(result.keep_prob).all()
+        if not finite or (self.want_rubrics and not np.isfinite(np.asarray(result.rubric_prob)).all()):
+            raise ModelMismatchError(
+                "the model answers NaN or infinity: its weights are broken; export it again"
+            )
+
+
+def _logit(p: NDArray[np.float32] | np.float64) -> NDArray[np.float64]:
+    clipped = np.clip(np.asarray(p, np.float64), _EPSILON, 1 - _EPSILON)
+    logits: NDArray[np.float64] = np.log(clipped) - np.log1p(-clipped)
+    return logits

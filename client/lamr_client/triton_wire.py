@@ -1,0 +1,165 @@
+"""How chunks and answers travel to Triton over gRPC, and which of its statuses is which error.
+
+Knows tensor names (docs/architecture.md, "Ensemble") and status codes; opens no connection. Shared by the threaded
+and the asyncio transport. tritonclient is imported where it is used, because it takes longer to import than all the
+rest of the client.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lamr_client.errors import (
+    DeadlineExceededError,
+    LamrError,
+    ModelMismatchError,
+    OverloadedError,
+    ServerError,
+    ServerUnavailableError,
+)
+from lamr_client.spec import ModelSpec
+from lamr_client.transport import ChunkRequest, ChunkResult
+
+FINGERPRINT = "lamr_fingerprint"
+_OUTPUTS = ("keep", "keep_prob", "relevance")
+_RUBRIC_OUTPUTS = ("rubric_prob", "gate")
+# Queue full and queue timeout have the status of a dead server; only Triton's wording tells them apart.
+_OVERLOAD = re.compile(r"maximum queue size|request timeout expired|queue .*(full|limit)", re.IGNORECASE)
+
+# Pings find a peer that vanished without closing its connection; only while calls are under way, and no more often than
+# Triton's default policy forgives. A short backoff lets retries meet a restarted server: gRPC's own starts at 1 s.
+CHANNEL_OPTIONS = (
+    ("grpc.max_send_message_length", -1),
+    ("grpc.max_receive_message_length", -1),
+    ("grpc.keepalive_time_ms", 20_000),
+    ("grpc.keepalive_timeout_ms", 10_000),
+    ("grpc.keepalive_permit_without_calls", 0),
+    ("grpc.http2.max_pings_without_data", 2),
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 2_000),
+)
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """What a request must know of the served model.
+
+    Attributes:
+        address: for messages.
+        model: the ensemble's name.
+        batched: its configuration has a batch dimension, so that tensors carry a leading 1.
+    """
+
+    address: str
+    model: str
+    batched: bool
+
+
+def check_config(config: Any, address: str, model: str, spec: ModelSpec | None) -> Endpoint:
+    """Read the ensemble's configuration before any code is sent.
+
+    Args:
+        config: `ModelConfig` message of the ensemble.
+        spec: of the client's files; None sends whatever the server serves.
+
+    Raises:
+        ModelMismatchError: the served model's fingerprint is missing or another one.
+    """
+    served = config.parameters[FINGERPRINT].string_value if FINGERPRINT in config.parameters else None
+    if spec is not None and served != spec.fingerprint:
+        raise ModelMismatchError(
+            f"{address} serves a model with fingerprint {served or 'none'}, but the client files are those "
+            f"of {spec.name} {spec.version}, fingerprint {spec.fingerprint}; give the client the served "
+            "repository (`model`)"
+        )
+    return Endpoint(address, model, config.max_batch_size > 0)
+
+
+def inputs_of(request: ChunkRequest, endpoint: Endpoint) -> list[Any]:
+    """The request's tensors as `InferInput`s."""
+    return [
+        _input("input_ids", np.ascontiguousarray(request.input_ids, np.int64), "INT64", endpoint.batched),
+        _input("document_span", np.array(request.document_span, np.int32), "INT32", endpoint.batched),
+    ]
+
+
+def outputs_of(request: ChunkRequest) -> list[Any]:
+    """The tensors asked for: rubrics and gate cost the server time and travel only on demand."""
+    from tritonclient.grpc import InferRequestedOutput  # noqa: PLC0415
+
+    names = _OUTPUTS + (_RUBRIC_OUTPUTS if request.want_rubrics else ())
+    return [InferRequestedOutput(name) for name in names]
+
+
+def result_of(answer: Any, request: ChunkRequest, endpoint: Endpoint) -> ChunkResult:
+    """Read an `InferResult`.
+
+    Raises:
+        ModelMismatchError: an output is missing.
+    """
+    m = request.document_span[1] - request.document_span[0]
+
+    def read(name: str) -> NDArray[Any]:
+        array: NDArray[Any] | None = answer.as_numpy(name)
+        if array is None:
+            raise ModelMismatchError(
+                f"{endpoint.model} at {endpoint.address} gives no {name}; serve a model of this lamr"
+            )
+        return array
+
+    relevance = read("relevance")
+    if relevance.size != 1:
+        raise ModelMismatchError(
+            f"{endpoint.model} at {endpoint.address} gives {relevance.size} relevances for one chunk"
+        )
+    return ChunkResult(
+        keep=read("keep").reshape(-1),
+        keep_prob=read("keep_prob").reshape(-1),
+        rubric_prob=_rows(read("rubric_prob"), m) if request.want_rubrics else None,
+        gate=_rows(read("gate"), m) if request.want_rubrics else None,
+        relevance=float(relevance.reshape(-1)[0]),
+    )
+
+
+def error_of(error: Exception, address: str, model: str) -> LamrError:
+    """The client's error for an `InferenceServerException` (or for a call on a closed channel)."""
+    status = str(getattr(error, "status", lambda: "")() or "").removeprefix("StatusCode.")
+    message = str(getattr(error, "message", lambda: error)())
+    if status == "DEADLINE_EXCEEDED" or message == "Deadline Exceeded":
+        return DeadlineExceededError(f"{address} gave no answer in time")
+    if "unknown model" in message.lower() and "no available versions" not in message:
+        return ModelMismatchError(f"{address} serves no model {model!r} ({message}); is it a lamr server?")
+    if status == "RESOURCE_EXHAUSTED" or (status == "UNAVAILABLE" and _OVERLOAD.search(message)):
+        return OverloadedError(
+            f"{address} is overloaded ({message}); ask again later, or with fewer requests at once"
+        )
+    if status in ("UNAVAILABLE", "CANCELLED"):
+        return ServerUnavailableError(f"{address} can't be reached ({message}); is the server running there?")
+    if status in ("NOT_FOUND", "INVALID_ARGUMENT", "UNIMPLEMENTED"):
+        return ModelMismatchError(
+            f"{address} doesn't serve what this client asks for ({message}); is it a lamr server?"
+        )
+    return ServerError(f"{address} failed ({status or type(error).__name__}: {message}); its log says more")
+
+
+def closed(address: str) -> LamrError:
+    """The error of a call on a transport that its owner has closed."""
+    return LamrError(f"the transport to {address} is closed; make a new one")
+
+
+def _input(name: str, values: NDArray[Any], dtype: str, batched: bool) -> Any:
+    from tritonclient.grpc import InferInput  # noqa: PLC0415
+
+    values = values[None] if batched else values
+    tensor = InferInput(name, list(values.shape), dtype)
+    tensor.set_data_from_numpy(values)
+    return tensor
+
+
+def _rows(values: NDArray[Any], m: int) -> NDArray[Any]:
+    return values.reshape(m, -1) if m and values.size % m == 0 else values

@@ -1,0 +1,260 @@
+"""Both gRPC transports against a real gRPC server: tensors, errors, deadlines, cancellation, reconnection."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+
+import grpc
+import numpy as np
+import pytest
+from lamr_client import (
+    AsyncGrpcTransport,
+    AsyncPruner,
+    ChunkRequest,
+    DeadlineExceededError,
+    GrpcTransport,
+    LamrError,
+    ModelMismatchError,
+    OverloadedError,
+    Pruner,
+    ServerError,
+    ServerUnavailableError,
+    load_spec,
+)
+
+from .fakes import FakeTransport, answer
+from .tiny import program
+from .triton_fake import FakeTriton
+
+QUERY = "which function computes the area?"
+
+
+class Blocking:
+    """`GrpcTransport` with the asynchronous one's form, so that both run the same tests."""
+
+    def __init__(self, *arguments, **options):
+        self._inner = GrpcTransport(*arguments, **options)
+
+    async def infer(self, *arguments):
+        return await asyncio.to_thread(self._inner.infer, *arguments)
+
+    async def infer_many(self, *arguments):
+        return await asyncio.to_thread(self._inner.infer_many, *arguments)
+
+    async def close(self):
+        await asyncio.to_thread(self._inner.close)
+
+
+@pytest.fixture(params=[Blocking, AsyncGrpcTransport])
+def transport_class(request):
+    return request.param
+
+
+@pytest.fixture
+def spec(repository):
+    return load_spec(repository)
+
+
+def request_of(length: int, want_rubrics: bool = False) -> ChunkRequest:
+    return ChunkRequest(np.arange(length, dtype=np.int64) * 3 % 50, (2, length - 1), want_rubrics)
+
+
+def assert_equal(result, expected):
+    np.testing.assert_array_equal(result.keep, expected.keep)
+    np.testing.assert_array_equal(result.keep_prob, expected.keep_prob)
+    assert (result.rubric_prob is None) == (expected.rubric_prob is None)
+    if expected.rubric_prob is not None:
+        np.testing.assert_array_equal(result.rubric_prob, expected.rubric_prob)
+        np.testing.assert_array_equal(result.gate, expected.gate)
+    assert result.relevance == pytest.approx(expected.relevance, abs=1e-7)
+
+
+@pytest.mark.parametrize("batched", [False, True])
+@pytest.mark.parametrize("want_rubrics", [False, True])
+async def test_tensors_arrive_and_come_back(transport_class, spec, batched, want_rubrics):
+    with FakeTriton(spec, batched=batched) as triton:
+        transport = transport_class(triton.address, spec)
+        request = request_of(20, want_rubrics)
+        assert_equal(await transport.infer(request, 5), answer(request))
+        many = [request_of(n, want_rubrics) for n in (5, 40, 12, 300)]
+        for result, one in zip(await transport.infer_many(many, 5), many, strict=True):
+            assert_equal(result, answer(one))
+        assert await transport.infer_many([], 5) == []
+        await transport.close()
+        assert {"rubric_prob" in names for names in triton.asked} == {want_rubrics}
+
+
+async def test_other_model_is_refused_before_code_is_sent(transport_class, spec):
+    other = type(spec)(**{**vars(spec), "version": "2"})
+    for served, named in ((other, other.fingerprint), (None, "none")):
+        with FakeTriton(served) as triton:
+            transport = transport_class(triton.address, spec)
+            with pytest.raises(ModelMismatchError, match=f"{named}.*{spec.fingerprint}"):
+                await transport.infer(request_of(9), 5)
+            assert not triton.asked
+            await transport.close()
+
+
+async def test_unknown_model_name(transport_class, spec):
+    with FakeTriton(spec) as triton:
+        transport = transport_class(triton.address, spec, model="other")
+        with pytest.raises(ModelMismatchError, match="no model 'other'"):
+            await transport.infer(request_of(9), 5)
+        await transport.close()
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "expected"),
+    [
+        ("UNAVAILABLE", "[request id: <id_unknown>] Exceeds maximum queue size", OverloadedError),
+        ("UNAVAILABLE", "Request timeout expired", OverloadedError),
+        ("RESOURCE_EXHAUSTED", "too much", OverloadedError),
+        ("UNAVAILABLE", "Socket closed", ServerUnavailableError),
+        (
+            "UNAVAILABLE",
+            "Request for unknown model: 'lamr' has no available versions",
+            ServerUnavailableError,
+        ),
+        ("NOT_FOUND", "Request for unknown model: 'lamr' is not found", ModelMismatchError),
+        ("INVALID_ARGUMENT", "unexpected shape for input 'input_ids'", ModelMismatchError),
+        ("DEADLINE_EXCEEDED", "Deadline Exceeded", DeadlineExceededError),
+        ("INTERNAL", "onnx runtime error 6", ServerError),
+    ],
+)
+async def test_statuses_become_errors(transport_class, spec, status, message, expected):
+    with FakeTriton(spec, faults=[(grpc.StatusCode[status], message)] * 2) as triton:
+        transport = transport_class(triton.address, spec)
+        for call in (transport.infer(request_of(9), 5), transport.infer_many([request_of(9)] * 2, 5)):
+            with pytest.raises(expected, match=triton.address) as caught:
+                await call
+            assert type(caught.value) is expected
+        await transport.close()
+
+
+async def test_missing_output_is_named(transport_class, spec):
+    with FakeTriton(spec, drop=("keep_prob",)) as triton:
+        transport = transport_class(triton.address, spec)
+        with pytest.raises(ModelMismatchError, match="keep_prob"):
+            await transport.infer(request_of(9), 5)
+        await transport.close()
+
+
+async def test_nobody_there(transport_class, spec, free_port):
+    transport = transport_class(f"127.0.0.1:{free_port}", spec)
+    begin = time.monotonic()
+    with pytest.raises(ServerUnavailableError, match=f"127.0.0.1:{free_port}"):
+        await transport.infer(request_of(9), 5)
+    assert time.monotonic() - begin < 2
+    await transport.close()
+
+
+async def test_deadline_is_kept_and_the_server_told(transport_class, spec):
+    with FakeTriton(spec) as triton:
+        transport = transport_class(triton.address, spec)
+        await transport.infer(request_of(9), 5)
+        triton.hold.clear()
+        begin = time.monotonic()
+        with pytest.raises(DeadlineExceededError):
+            await transport.infer(request_of(9), 0.3)
+        assert time.monotonic() - begin < 1.5
+        assert triton.cancelled.acquire(timeout=3)
+        await transport.close()
+
+
+async def test_server_killed_in_mid_request(transport_class, spec):
+    with FakeTriton(spec) as triton:
+        transport = transport_class(triton.address, spec)
+        triton.hold.clear()
+        call = asyncio.ensure_future(transport.infer(request_of(9), 10))
+        assert await asyncio.to_thread(triton.waiting.acquire, timeout=5)
+        begin = time.monotonic()
+        stopper = threading.Thread(target=triton.stop)
+        stopper.start()
+        with pytest.raises(ServerUnavailableError):
+            await call
+        assert time.monotonic() - begin < 3
+        triton.hold.set()
+        await asyncio.to_thread(stopper.join)
+        await transport.close()
+
+
+async def test_restarted_server_is_found_again_and_checked_again(transport_class, spec):
+    with FakeTriton(spec) as triton:
+        transport = transport_class(triton.address, spec)
+        await transport.infer(request_of(9), 5)
+    with pytest.raises(ServerUnavailableError):
+        await transport.infer(request_of(9), 5)
+    other = type(spec)(**{**vars(spec), "version": "2"})
+    with FakeTriton(other, port=triton.port):
+        assert await eventually(transport, ModelMismatchError)
+    assert await eventually(transport, ServerUnavailableError)
+    with FakeTriton(spec, port=triton.port):
+        assert await eventually(transport, None)
+    await transport.close()
+
+
+async def eventually(transport, expected) -> bool:
+    """Whether inference ends with this error (None: well) within five seconds."""
+    end = time.monotonic() + 5
+    while time.monotonic() < end:
+        try:
+            await transport.infer(request_of(9), 1)
+            found = None
+        except LamrError as error:
+            found = type(error)
+        if found is expected:
+            return True
+        await asyncio.sleep(0.05)
+    return False
+
+
+async def test_closing_ends_calls_under_way(transport_class, spec):
+    with FakeTriton(spec) as triton:
+        transport = transport_class(triton.address, spec)
+        triton.hold.clear()
+        call = asyncio.ensure_future(transport.infer(request_of(9), 20))
+        assert await asyncio.to_thread(triton.waiting.acquire, timeout=5)
+        await transport.close()
+        with pytest.raises(LamrError, match="closed"):
+            await call
+        with pytest.raises(LamrError, match="closed"):
+            await transport.infer(request_of(9), 5)
+
+
+async def test_cancelling_reaches_the_server(repository, spec):
+    with FakeTriton(spec) as triton:
+        async with AsyncPruner(triton.address, model=repository, max_concurrency=3) as pruner:
+            triton.hold.clear()
+            task = asyncio.create_task(pruner.prune(QUERY, program(40)))
+            for _ in range(3):
+                assert await asyncio.to_thread(triton.waiting.acquire, timeout=5)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            for _ in range(3):
+                assert triton.cancelled.acquire(timeout=5)
+
+
+def test_pruning_over_grpc_equals_the_fake_transport(repository, spec):
+    code = program(30)
+    with Pruner(model=repository, transport=FakeTransport()) as reference:
+        expected = reference.prune(QUERY, code, path="a.py")
+    overload = (grpc.StatusCode.UNAVAILABLE, "Exceeds maximum queue size")
+    with (
+        FakeTriton(spec, faults=[overload] * 2) as triton,
+        Pruner(triton.address, model=repository) as pruner,
+    ):
+        result = pruner.prune(QUERY, code, path="a.py")
+    assert result.text == expected.text
+    assert result.kept_lines == expected.kept_lines
+    assert result.line_scores == pytest.approx(expected.line_scores, abs=1e-6)
+
+
+def test_dead_server_passes_through_on_demand(repository, free_port):
+    with Pruner(f"127.0.0.1:{free_port}", model=repository, on_error="passthrough") as pruner:
+        result = pruner.prune(QUERY, "x = 1")
+    assert result.status == "passthrough"
+    assert f"127.0.0.1:{free_port}" in result.reason
+    assert result.reason.startswith("ServerUnavailableError")

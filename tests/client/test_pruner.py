@@ -1,0 +1,420 @@
+"""`Pruner` above a fake transport: merging, bad input, retries, deadlines, passthrough, concurrency."""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+import time
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from lamr_client import (
+    DeadlineExceededError,
+    InvalidInputError,
+    LamrError,
+    ModelMismatchError,
+    OverloadedError,
+    PromptEncoder,
+    Pruner,
+    ServerError,
+    ServerUnavailableError,
+)
+from lamr_client.scoring import token_scores
+from lamr_client.spec import Scoring
+from lamr_client.transport import ChunkRequest
+from lamr_postprocess import line_scores_from_tokens, line_spans, prune_lines
+
+from .fakes import FakeTransport, answer, keep_all
+from .tiny import program
+
+QUERY = "which function computes the area?"
+
+
+def pruner(repository, transport, **options) -> Pruner:
+    return Pruner(model=repository, transport=transport, **options)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_result_equals_a_plain_reference(repository, end):
+    code = program(40, end)
+    encoder = PromptEncoder.from_repository(repository)
+    ids, offsets = encoder.encode_document(code)
+    chunks = encoder.chunk(encoder.encode_query(QUERY), ids, offsets, code)
+    assert len(chunks) > 5
+    held = [[] for _ in ids]
+    relevance = 0.0
+    for chunk in chunks:
+        result = answer(ChunkRequest(chunk.input_ids, chunk.document_span, want_rubrics=True))
+        relevance = max(relevance, result.relevance)
+        for i, score in enumerate(token_scores(result, Scoring(), encoder.spec.rubrics)):
+            held[chunk.tokens[0] + i].append(score)
+    lines = line_scores_from_tokens([np.mean(scores) for scores in held], offsets, code)
+
+    with pruner(repository, FakeTransport()) as subject:
+        result = subject.prune(QUERY, code, path="area.py", threshold=0.5)
+    np.testing.assert_allclose(result.line_scores, lines, atol=1e-6)
+    expected = prune_lines(code, lines, path="area.py", threshold=0.5)
+    assert (result.text, result.kept_lines, result.cuts) == (
+        expected.text,
+        expected.kept_lines,
+        expected.cuts,
+    )
+    assert result.relevance == relevance
+    assert result.status == "pruned"
+    assert result.tokens_in == len(ids)
+    assert result.tokens_out == encoder.count_tokens(result.text)
+    assert result.model == "tiny 1"
+    assert set(result.reasons) == set(result.kept_lines)
+    assert (
+        0 < result.timings.encode + result.timings.infer + result.timings.postprocess <= result.timings.total
+    )
+
+
+def test_dependency_is_a_reason_where_that_rubric_says_more(repository):
+    def rule(request):
+        result = keep_all(request)
+        m = len(result.keep)
+        rubric_prob = np.tile(np.float32([0.2, 0.9]), (m, 1))
+        return type(result)(result.keep, result.keep_prob, rubric_prob, None, 1.0)
+
+    with pruner(repository, FakeTransport(rule)) as subject:
+        reasons = subject.prune(QUERY, program(3), path="a.py").reasons
+    assert "dependency" in reasons.values()
+    assert "semantic" not in reasons.values()
+
+
+def test_result_is_json_with_exactly_its_fields(repository):
+    with pruner(repository, FakeTransport()) as subject:
+        result = subject.prune(QUERY, program(10), path="a.py")
+    data = json.loads(result.to_json())
+    assert set(data) == set(result.__dataclass_fields__)
+    assert data["kept_lines"] == list(result.kept_lines)
+    assert data["cuts"] == [{"start": cut.start, "end": cut.end} for cut in result.cuts]
+    assert set(data["timings"]) == {"encode", "infer", "postprocess", "total"}
+
+
+def test_default_threshold_is_the_models(repository):
+    with pruner(repository, FakeTransport(lambda request: keep_all(request, 0.45))) as subject:
+        assert not subject.prune(QUERY, "area = 1\n" * 3).kept_lines  # 0.45 is no Viterbi decision to keep
+    with pruner(repository, FakeTransport(keep_all)) as subject:
+        assert subject.prune(QUERY, "area = 1\n" * 3).kept_lines == (1, 2, 3)
+
+
+# ---- bad input
+
+
+@pytest.mark.parametrize("code", ["", b""])
+def test_empty_code_gives_an_empty_result(repository, code):
+    transport = FakeTransport()
+    with pruner(repository, transport) as subject:
+        result = subject.prune(QUERY, code)
+    assert (result.text, result.kept_lines, result.line_scores, result.status) == ("", (), (), "pruned")
+    assert "empty" in result.reason
+    assert not transport.requests
+
+
+def test_code_of_white_space_is_kept_and_said_so(repository):
+    transport = FakeTransport()
+    with pruner(repository, transport) as subject:
+        result = subject.prune(QUERY, "\n \n\t\n")
+    assert (result.text, result.kept_lines) == ("\n \n\t\n", (1, 2, 3))
+    assert "white space" in result.reason
+    assert not transport.requests
+
+
+BAD_INPUTS = [
+    ("", "x = 1", "query is empty"),
+    (" \n", "x = 1", "query is empty"),
+    ("a\0b", "x = 1", "query has a NUL at character 1"),
+    ("a\ud800", "x = 1", "query has a lone surrogate at character 1"),
+    (b"bytes", "x = 1", "query must be str"),
+    ("area " * 200, "x = 1", "200 tokens.*window of 96"),
+    (QUERY, "x = 1\n\0", "NUL at character 6"),
+    (QUERY, b"x = 1\n\0", "NUL at character 6"),
+]
+UNDECODABLE = [
+    (QUERY, b"x = '\xff'", "isn't UTF-8.*byte 5"),
+    (QUERY, b"x = '\xe2\x82", "isn't UTF-8.*byte 5"),
+    (QUERY, "x = '\udc80'", "code has a lone surrogate at character 5"),
+    (QUERY, 7, "must be str or bytes, not int"),
+]
+
+
+@pytest.mark.parametrize(("query", "code", "message"), BAD_INPUTS + UNDECODABLE)
+def test_bad_input_raises_before_anything_is_sent(repository, query, code, message):
+    transport = FakeTransport()
+    with pruner(repository, transport) as subject, pytest.raises(InvalidInputError, match=message):
+        subject.prune(query, code)
+    assert not transport.requests
+
+
+@pytest.mark.parametrize(("query", "code", "message"), BAD_INPUTS)
+def test_bad_input_passes_through_on_demand(repository, query, code, message):
+    with pruner(repository, FakeTransport(), on_error="passthrough") as subject:
+        result = subject.prune(query, code)
+    assert result.status == "passthrough"
+    assert result.reason.startswith("InvalidInputError: ")
+    assert result.text == (code if isinstance(code, str) else code.decode())
+
+
+@pytest.mark.parametrize(("query", "code", "message"), UNDECODABLE)
+def test_what_cannot_be_decoded_raises_even_then(repository, query, code, message):
+    subject = pruner(repository, FakeTransport(), on_error="passthrough")
+    with subject, pytest.raises(InvalidInputError, match=message):
+        subject.prune(query, code)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"threshold": 1.5}, "threshold"),
+        ({"threshold": math.nan}, "threshold"),
+        ({"ratio": 0.5}, "ratio"),
+        ({"max_tokens": 0}, "max_tokens"),
+        ({"ratio": 2, "max_tokens": 9}, "not both"),
+        ({"language": "klingon"}, "klingon"),
+        ({"on_error": "ignore"}, "on_error"),
+        ({"timeout": 0}, "timeout"),
+    ],
+)
+def test_bad_options_raise_even_with_passthrough(repository, options, message):
+    transport = FakeTransport()
+    subject = pruner(repository, transport, on_error="passthrough")
+    with subject, pytest.raises(InvalidInputError, match=message):
+        subject.prune(QUERY, "x = 1", **options)
+    assert not transport.requests
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "a = 1\r\nb = 2\r\n",
+        "a = 1\rb = 2\r",
+        "a = 1\x0cb = 2\nc = 3",
+        "a = '\x1c\x1d\x1e'\nb = 2",
+        "a = '\u2028\x85'\nb = 2\n\n",
+        "\ufeffa = 1\n",
+        "name = '\U0001f600'\n\tb = 2",
+        "def broken(:\n    return ]\n",
+        "\\\n" * 5 + "'''\n",
+    ],
+)
+def test_kept_text_comes_back_byte_for_byte(repository, code):
+    with pruner(repository, FakeTransport(keep_all)) as subject:
+        for given in (code, code.encode()):
+            result = subject.prune(QUERY, given, language="python")
+            assert result.text == code
+            assert len(result.line_scores) == len(line_spans(code)) == len(result.kept_lines)
+
+
+def test_python_that_does_not_parse_says_so(repository):
+    with pruner(repository, FakeTransport()) as subject:
+        result = subject.prune(QUERY, "def broken(:\n    return ]\n" * 30, language="python")
+    assert result.status == "pruned"
+    assert "parse" in result.reason
+
+
+# ---- retries, deadlines, passthrough
+
+
+@pytest.mark.parametrize("error", [ServerUnavailableError("gone"), OverloadedError("full")])
+def test_safe_errors_are_tried_again(repository, error):
+    transport = FakeTransport(errors=[error, error])
+    with pruner(repository, transport) as subject:
+        assert subject.prune(QUERY, "area = 1\n").status == "pruned"
+    assert len(transport.requests) == 3
+
+
+@pytest.mark.parametrize("error", [ServerUnavailableError("gone"), OverloadedError("full")])
+def test_retries_end(repository, error):
+    transport = FakeTransport(errors=[error] * 9)
+    with pruner(repository, transport, retries=1) as subject, pytest.raises(type(error), match=str(error)):
+        subject.prune(QUERY, "area = 1\n")
+    assert len(transport.requests) == 2
+
+
+@pytest.mark.parametrize(
+    "error",
+    [DeadlineExceededError("late"), ModelMismatchError("other"), ServerError("broken"), LamrError("closed")],
+)
+def test_other_errors_are_not_tried_again(repository, error):
+    transport = FakeTransport(errors=[error])
+    with pruner(repository, transport) as subject, pytest.raises(type(error)):
+        subject.prune(QUERY, "area = 1\n")
+    assert len(transport.requests) == 1
+
+
+def test_timeout_bounds_everything_retries_included(repository):
+    transport = FakeTransport(errors=[ServerUnavailableError("gone")] * 100, delay=0.02)
+    begin = time.monotonic()
+    with pruner(repository, transport, retries=99) as subject, pytest.raises(ServerUnavailableError):
+        subject.prune(QUERY, "area = 1\n", timeout=0.5)
+    assert time.monotonic() - begin < 0.8
+    assert all(0 < timeout <= 0.5 for timeout in transport.timeouts)
+
+
+def test_deadline_passes_between_chunks(repository):
+    transport = FakeTransport(delay=0.1)
+    begin = time.monotonic()
+    with pruner(repository, transport, max_concurrency=2) as subject:
+        with pytest.raises(DeadlineExceededError, match=r"within 0\.35 s"):
+            subject.prune(QUERY, program(200), timeout=0.35)
+        assert time.monotonic() - begin < 1
+    assert len(transport.requests) < 12
+
+
+def test_stuck_transport_does_not_outlast_the_timeout(repository):
+    transport = FakeTransport(delay=1.5)  # ignores its timeout
+    begin = time.monotonic()
+    with pruner(repository, transport) as subject:
+        with pytest.raises(DeadlineExceededError):
+            subject.prune(QUERY, program(40), timeout=0.2)
+        assert time.monotonic() - begin < 1
+
+
+def test_infinite_timeout(repository):
+    transport = FakeTransport()
+    with pruner(repository, transport, timeout=math.inf) as subject:
+        subject.prune(QUERY, program(40))
+    assert set(transport.timeouts) == {None}
+
+
+@pytest.mark.parametrize("per_call", [True, False])
+def test_server_errors_pass_through_and_say_why(repository, per_call):
+    code = program(2)
+    transport = FakeTransport(errors=[ServerUnavailableError("nobody at localhost:1")] * 3)
+    setup, call = ({}, {"on_error": "passthrough"}) if per_call else ({"on_error": "passthrough"}, {})
+    with pruner(repository, transport, **setup) as subject:
+        result = subject.prune(QUERY, code, **call)
+    assert (result.status, result.text) == ("passthrough", code)
+    assert result.reason == "ServerUnavailableError: nobody at localhost:1"
+    assert result.kept_lines == tuple(range(1, len(line_spans(code)) + 1))
+    assert result.relevance is None
+    assert result.tokens_in == result.tokens_out > 0
+    json.dumps(result.to_dict())
+
+
+def test_per_call_raise_overrides_passthrough(repository):
+    transport = FakeTransport(errors=[ServerError("broken")])
+    with pruner(repository, transport, on_error="passthrough") as subject, pytest.raises(ServerError):
+        subject.prune(QUERY, "x = 1", on_error="raise")
+
+
+def test_defects_are_not_disguised_as_passthrough(repository):
+    def rule(request):
+        raise ZeroDivisionError
+
+    subject = pruner(repository, FakeTransport(rule), on_error="passthrough")
+    with subject, pytest.raises(ZeroDivisionError):
+        subject.prune(QUERY, program(40))
+
+
+# ---- concurrency and memory
+
+
+@pytest.mark.parametrize("limit", [1, 3])
+def test_concurrency_is_bounded_over_all_threads(repository, limit):
+    transport = FakeTransport(delay=0.003)
+    with pruner(repository, transport, max_concurrency=limit) as subject, ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda i: subject.prune(QUERY, program(20 + i)), range(4)))
+    assert transport.most_at_once == limit
+    with pruner(repository, FakeTransport(), max_concurrency=limit) as alone:
+        assert [alone.prune(QUERY, program(20 + i)).line_scores for i in range(4)] == [
+            r.line_scores for r in results
+        ]
+
+
+def test_batching_transports_get_groups_in_order(repository):
+    class Batching(FakeTransport):
+        batch_size = 4
+        concurrency = 1
+        sizes: list[int] = []  # noqa: RUF012
+
+        def infer_many(self, requests, timeout=None):
+            self.sizes.append(len(requests))
+            return super().infer_many(requests, timeout)
+
+    transport = Batching()
+    with pruner(repository, transport) as subject, pruner(repository, FakeTransport()) as reference:
+        code = program(40)
+        assert subject.prune(QUERY, code).line_scores == reference.prune(QUERY, code).line_scores
+    assert set(transport.sizes[:-1]) == {4}
+    assert transport.most_at_once == 1
+
+
+def test_five_megabytes_pass_with_few_requests_in_memory(wide_repository):
+    code = program(60_000)
+    assert len(code) > 5_000_000
+    alive: dict[int, weakref.ref] = {}
+    lock = threading.Lock()
+    most = 0
+
+    def rule(request):
+        nonlocal most
+        with lock:
+            key = id(request.input_ids)
+            alive[key] = weakref.ref(request.input_ids, lambda _: alive.pop(key, None))
+            most = max(most, len(alive))
+        return answer(request)
+
+    transport = FakeTransport(rule)
+    transport.requests = transport.timeouts = Forgetful()
+    with pruner(wide_repository, transport, timeout=120) as subject:
+        result = subject.prune(QUERY, code, language="text")
+    assert transport.requests.count > 500
+    assert most <= 3 * 8  # under way, answered and not yet merged, and next
+    assert len(result.line_scores) == len(line_spans(code))
+    assert result.status == "pruned"
+
+
+class Forgetful:
+    count = 0
+
+    def append(self, item):
+        self.count += 1
+
+
+def test_one_line_of_a_megabyte(wide_repository):
+    code = "area(" + "width, " * 150_000 + ")"
+    with pruner(wide_repository, FakeTransport(keep_all), timeout=120) as subject:
+        result = subject.prune(QUERY, code)
+    assert result.kept_lines == (1,)
+    assert result.text == code
+
+
+def test_closing(repository):
+    transport = FakeTransport()
+    with pruner(repository, transport) as subject:
+        subject.prune(QUERY, program(40))
+    assert transport.closed
+    for code in ("x = 1", program(40)):
+        with pytest.raises(LamrError, match="closed"):
+            subject.prune(QUERY, code)
+    subject.close()
+
+
+# ---- construction
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"server": "localhost:1", "transport": FakeTransport()}, "not both"),
+        ({"server": "localhost"}, "host:port"),
+        ({"transport": FakeTransport(), "max_concurrency": 0}, "max_concurrency"),
+        ({"transport": FakeTransport(), "retries": -1}, "retries"),
+        ({"transport": FakeTransport(), "timeout": -1}, "timeout"),
+        ({"transport": FakeTransport(), "on_error": "never"}, "on_error"),
+    ],
+)
+def test_setup_that_cannot_work_is_refused(repository, options, message):
+    with pytest.raises(InvalidInputError, match=message):
+        Pruner(model=repository, **options)
+
+
+def test_missing_client_files_are_named(tmp_path):
+    with pytest.raises(ModelMismatchError, match=r"lamr\.json is missing"):
+        Pruner(model=tmp_path, transport=FakeTransport())

@@ -1,0 +1,117 @@
+"""Merging equals the plain average over chunks, token by token, whatever the order of arrival."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import numpy as np
+import pytest
+from lamr_client.errors import ModelMismatchError
+from lamr_client.scoring import ScoreMerger, check_scoring, token_scores
+from lamr_client.spec import Scoring
+from lamr_client.transport import ChunkRequest, ChunkResult
+
+from .fakes import answer
+from .tiny import BERT_PROMPT, make_spec, wordpiece
+
+RUBRICS = ("semantic", "dependency")
+CALIBRATED = Scoring("calibrated", {"keep_prob": 0.5, "semantic": 1.25, "relevance": -0.75}, bias=0.25)
+
+
+def spec_with(scoring: Scoring, **fields):
+    return make_spec(wordpiece(), BERT_PROMPT, scoring=scoring, **fields)
+
+
+def random_result(m: int, seed: int) -> ChunkResult:
+    ids = np.random.default_rng(seed).integers(0, 400, m)
+    return answer(ChunkRequest(ids, (0, m), want_rubrics=True))
+
+
+@pytest.mark.parametrize("scoring", [Scoring(), CALIBRATED])
+def test_merging_equals_a_plain_average(scoring):
+    spec = spec_with(scoring)
+    spans = [(0, 40), (30, 70), (35, 75), (70, 90)]
+    chunks = [(span, random_result(span[1] - span[0], seed)) for seed, span in enumerate(spans)]
+    held = [[] for _ in range(90)]
+    rubrics = [[] for _ in range(90)]
+    for (first, last), result in chunks:
+        scores = token_scores(result, scoring, RUBRICS)
+        for i in range(first, last):
+            held[i].append(scores[i - first])
+            rubrics[i].append(result.rubric_prob[i - first])
+    random.Random(0).shuffle(chunks)
+    merger = ScoreMerger(spec, 90)
+    for span, result in chunks:
+        merger.add(span, result)
+    merged = merger.merged()
+    np.testing.assert_allclose(merged.tokens, [np.mean(scores) for scores in held], atol=1e-12)
+    np.testing.assert_allclose(merged.rubrics, [np.mean(row, 0) for row in rubrics], atol=1e-6)
+    assert merged.relevance == max(result.relevance for _, result in chunks)
+
+
+def test_paper_scoring_is_the_viterbi_decision():
+    result = random_result(20, 1)
+    np.testing.assert_array_equal(token_scores(result, Scoring(), RUBRICS), result.keep)
+
+
+def test_calibrated_scoring_is_the_logistic_combination():
+    result = random_result(20, 2)
+    scores = token_scores(result, CALIBRATED, RUBRICS)
+
+    def logit(p):
+        p = min(max(float(p), 1e-6), 1 - 1e-6)
+        return math.log(p / (1 - p))
+
+    for i, score in enumerate(scores):
+        total = 0.25 + 0.5 * logit(result.keep_prob[i]) + 1.25 * logit(result.rubric_prob[i, 0])
+        total -= 0.75 * logit(result.relevance)
+        assert score == pytest.approx(1 / (1 + math.exp(-total)), abs=1e-9)
+
+
+def test_calibrated_scoring_stays_finite_at_certainty():
+    one = np.ones(3, np.float32)
+    result = ChunkResult(one.astype(np.uint8), one, np.stack([one, 0 * one], 1), None, 1.0)
+    scores = token_scores(result, CALIBRATED, RUBRICS)
+    assert np.isfinite(scores).all()
+    assert np.all((scores >= 0) & (scores <= 1))
+
+
+def test_scoring_by_an_unknown_output_is_refused():
+    with pytest.raises(ModelMismatchError, match=r"\['grep'\].*export"):
+        check_scoring(spec_with(Scoring("calibrated", {"grep": 1.0})))
+    check_scoring(spec_with(CALIBRATED))
+
+
+def test_one_rubric_asks_for_no_rubric_outputs():
+    assert not ScoreMerger(spec_with(Scoring(), rubrics=("semantic",)), 3).want_rubrics
+
+
+def broken(**fields) -> ChunkResult:
+    good = {
+        "keep": np.ones(3, np.uint8),
+        "keep_prob": np.ones(3, np.float32),
+        "rubric_prob": np.ones((3, 2), np.float32),
+        "gate": None,
+        "relevance": 0.5,
+    }
+    return ChunkResult(**{**good, **fields})
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"keep": np.ones(4, np.uint8)}, "asked about 3 tokens"),
+        ({"keep_prob": np.ones(2, np.float32)}, "asked about 3 tokens"),
+        ({"rubric_prob": None}, "rubric_prob"),
+        ({"rubric_prob": np.ones((3, 3), np.float32)}, "other rubrics"),
+        ({"keep_prob": np.full(3, np.nan, np.float32)}, "NaN"),
+        ({"rubric_prob": np.full((3, 2), np.inf, np.float32)}, "NaN or infinity"),
+        ({"relevance": math.nan}, "NaN"),
+    ],
+)
+def test_answers_that_fit_no_model_are_refused(fields, message):
+    merger = ScoreMerger(spec_with(Scoring()), 3)
+    merger.add((0, 3), broken())
+    with pytest.raises(ModelMismatchError, match=message):
+        merger.add((0, 3), broken(**fields))

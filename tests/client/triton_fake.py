@@ -1,0 +1,92 @@
+"""A gRPC server that speaks as much of Triton's protocol as the client uses; its model is `fakes.answer`."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import grpc
+import numpy as np
+from lamr_client.spec import ENSEMBLE, ModelSpec
+from lamr_client.transport import ChunkRequest
+from tritonclient.grpc import service_pb2, service_pb2_grpc
+
+from .fakes import answer
+
+TYPES = {"keep": "UINT8", "keep_prob": "FP32", "rubric_prob": "FP32", "gate": "FP32", "relevance": "FP32"}
+
+
+class FakeTriton(service_pb2_grpc.GRPCInferenceServiceServicer):
+    """Context manager; `address` while it is open.
+
+    `faults` are (status, message) answered one by one before anything else; `hold` makes inference wait until it is
+    set; `drop` leaves outputs out.
+    """
+
+    def __init__(
+        self, spec: ModelSpec | None, *, batched: bool = False, faults=(), drop=(), port: int = 0
+    ) -> None:
+        self.spec = spec
+        self.batched = batched
+        self.faults = list(faults)
+        self.drop = drop
+        self.hold = threading.Event()
+        self.hold.set()
+        self.waiting = threading.Semaphore(0)
+        self.cancelled = threading.Semaphore(0)
+        self.asked: list[tuple[str, ...]] = []
+        self._server = grpc.server(ThreadPoolExecutor(8), options=[("grpc.so_reuseport", 0)])
+        service_pb2_grpc.add_GRPCInferenceServiceServicer_to_server(self, self._server)
+        self.port = self._server.add_insecure_port(f"127.0.0.1:{port}")
+        self.address = f"127.0.0.1:{self.port}"
+
+    def __enter__(self) -> FakeTriton:
+        self._server.start()
+        return self
+
+    def __exit__(self, *exception) -> None:
+        self.hold.set()
+        self.stop()
+
+    def stop(self) -> None:
+        self._server.stop(0).wait()
+
+    def ModelConfig(self, request, context):
+        if request.name != ENSEMBLE:
+            context.abort(
+                grpc.StatusCode.NOT_FOUND, f"Request for unknown model: '{request.name}' is not found"
+            )
+        response = service_pb2.ModelConfigResponse()
+        response.config.name = ENSEMBLE
+        response.config.max_batch_size = 8 if self.batched else 0
+        if self.spec is not None:
+            response.config.parameters["lamr_fingerprint"].string_value = self.spec.fingerprint
+        return response
+
+    def ModelInfer(self, request, context):
+        context.add_callback(self.cancelled.release)
+        self.waiting.release()
+        self.hold.wait(20)
+        if self.faults:
+            context.abort(*self.faults.pop(0))
+        tensors = dict(
+            zip((tensor.name for tensor in request.inputs), request.raw_input_contents, strict=True)
+        )
+        ids = np.frombuffer(tensors["input_ids"], np.int64)
+        span = np.frombuffer(tensors["document_span"], np.int32)
+        shapes = {tensor.name: list(tensor.shape) for tensor in request.inputs}
+        lead = [1] if self.batched else []
+        assert shapes == {"input_ids": [*lead, len(ids)], "document_span": [*lead, 2]}
+        names = tuple(output.name for output in request.outputs)
+        self.asked.append(names)
+        result = answer(ChunkRequest(ids, (int(span[0]), int(span[1])), "rubric_prob" in names))
+        return self._response({**vars(result), "relevance": np.float32([result.relevance])}, names, lead)
+
+    def _response(self, values, names, lead):
+        response = service_pb2.ModelInferResponse(model_name=ENSEMBLE)
+        for name in names:
+            if name not in self.drop:
+                shape = [*lead, *values[name].shape]
+                response.outputs.add(name=name, datatype=TYPES[name], shape=shape)
+                response.raw_output_contents.append(values[name].tobytes())
+        return response
