@@ -1,1 +1,30 @@
-"""Placeholder."""
+"""Post-processing of line scores: selection, repair that keeps code standing, and rendering.
+
+Usable on its own: needs numpy and tree-sitter, no model and no server.
+
+    from lamr_postprocess import prune_lines
+    pruned = prune_lines(code, scores, path="module.py", threshold=0.4)
+    print(pruned.text)
+"""
+
+from lamr_postprocess.languages import LANGUAGES, Comment, Language, ListKind, detect_language, language_named
+from lamr_postprocess.lines import line_scores_from_tokens, line_spans, split_lines
+from lamr_postprocess.prune import prune_lines
+from lamr_postprocess.result import Cut, PrunedCode, cut_texts, restore
+
+__all__ = [
+    "LANGUAGES",
+    "Comment",
+    "Cut",
+    "Language",
+    "ListKind",
+    "PrunedCode",
+    "cut_texts",
+    "detect_language",
+    "language_named",
+    "line_scores_from_tokens",
+    "line_spans",
+    "prune_lines",
+    "restore",
+    "split_lines",
+]

@@ -1,0 +1,163 @@
+"""A text made ready for pruning: its lines, its language, and the rules of its repair.
+
+One `Document` serves any number of selections of the same text, which is what a search for a token budget needs.
+It knows no scores and writes no markers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lamr_postprocess.languages import Comment, Language
+from lamr_postprocess.lines import BoolArray, IntArray, blank_lines, code_points, spans_of
+from lamr_postprocess.outline import NOBODY, Outline, outline_of
+from lamr_postprocess.repair import Codes, Rules, close, rules_of, rules_without_tree
+from lamr_postprocess.syntax import parse
+
+_MARKER_LENGTH = len("... 1 line pruned (123)")
+
+
+@dataclass(frozen=True, eq=False)
+class Fillers:
+    """The lists that must not be empty.
+
+    Attributes:
+        text: filler of each list.
+        first_row: int [n], where the filler goes if the list is emptied: the row of its first item.
+        items, bounds: rows of all items, list after list; list i has `items[bounds[i]:bounds[i + 1]]`.
+        owner_row: int [n], a row of the frame that needs the list.
+    """
+
+    text: tuple[str, ...]
+    first_row: IntArray
+    items: IntArray
+    bounds: IntArray
+    owner_row: IntArray
+
+    def needed(self, kept: BoolArray) -> dict[int, str]:
+        """Row -> filler for every list whose frame is kept and whose items are all cut."""
+        if not self.text:
+            return {}
+        alive = np.logical_or.reduceat(kept[self.items], self.bounds[:-1])
+        empty = np.flatnonzero(~alive & kept[self.owner_row])
+        return {int(self.first_row[i]): self.text[i] for i in empty.tolist()}
+
+
+@dataclass(frozen=True, eq=False)
+class Document:
+    """A text of L lines, analysed.
+
+    Attributes:
+        text, language: as given and detected.
+        spans: int [L, 2], character offsets of the lines.
+        blank: bool [L]. indents: int [L], characters of leading white space. starts: bool [L], rows where a unit
+            begins (all rows at line level).
+        markup: int [L], index into `comments` of the syntax that a marker takes where the cut begins; -1 for the
+            language's own.
+        rules, fillers: what repair and rendering need.
+        note: what was not done as usual, in words; None when all was.
+    """
+
+    text: str
+    language: Language
+    spans: IntArray
+    blank: BoolArray
+    indents: IntArray
+    starts: BoolArray
+    markup: IntArray
+    comments: tuple[Comment, ...]
+    rules: Rules
+    fillers: Fillers
+    note: str | None
+
+    def repair(self, selected: BoolArray) -> Codes:
+        """Close a selection bool [L] under the rules; see `repair.REASONS` for the codes int8 [L]."""
+        if not selected.any():
+            return np.zeros(selected.shape[0], dtype=np.int8)
+        return close(self.rules, selected)
+
+    def comment(self, first_cut: int) -> Comment:
+        """The comment syntax of a marker whose cut begins at this row."""
+        at = int(self.markup[first_cut]) if first_cut else NOBODY
+        return self.language.comment if at < 0 else self.comments[at]
+
+    def line(self, row: int) -> str:
+        """One line with its newline."""
+        start, stop = self.spans[row].tolist()
+        return self.text[start:stop]
+
+
+def analyse(text: str, language: Language) -> Document:
+    """Find lines and repair rules of a text. Never fails on content: what can't be parsed is pruned line by line."""
+    points = code_points(text)
+    spans = spans_of(points)
+    blank = blank_lines(points, spans)
+    indents = _indents(points, spans)
+    widths = spans[:, 1] - spans[:, 0] - indents
+    short = widths <= _MARKER_LENGTH + len(language.comment.opening) + 1
+    outline, rules, note = _structure(text, language, short, blank)
+    starts = ~blank if outline is None else outline.starts
+    fillers = _no_fillers() if outline is None else _fillers(outline)
+    markup = np.full(spans.shape[0], NOBODY) if outline is None else outline.markup
+    comments = () if outline is None else outline.comments
+    return Document(text, language, spans, blank, indents, starts, markup, comments, rules, fillers, note)
+
+
+def _structure(
+    text: str, language: Language, short: BoolArray, blank: BoolArray
+) -> tuple[Outline | None, Rules, str | None]:
+    if not language.grammar:
+        note = f"{language.name}: no grammar, pruned line by line" if language.name != "text" else None
+        return None, rules_without_tree(short, blank), note
+    if not text:
+        return None, rules_without_tree(short, blank), None
+    source = parse(text, language)
+    if source.tree.root_node.has_error and language.parses is not None and not language.parses(text):
+        note = f"{language.name} that doesn't parse: pruned line by line"
+        return None, rules_without_tree(short, blank), note
+    outline = outline_of(source, language)
+    note = f"{language.name} with syntax errors: broken statements are kept or cut whole"
+    return (
+        outline,
+        rules_of(source, outline, language, short),
+        note if source.tree.root_node.has_error else None,
+    )
+
+
+def _indents(points: NDArray[Any], spans: IntArray) -> IntArray:
+    """Leading spaces and tabs of each line, in characters."""
+    if spans.shape[0] == 0:
+        return np.zeros(0, dtype=np.int64)
+    inked = np.flatnonzero((points != 32) & (points != 9))
+    if inked.shape[0] == 0:
+        return np.zeros(spans.shape[0], dtype=np.int64)
+    nearest = inked[np.minimum(np.searchsorted(inked, spans[:, 0]), inked.shape[0] - 1)]
+    indents: IntArray = np.clip(nearest - spans[:, 0], 0, spans[:, 1] - spans[:, 0])
+    return indents
+
+
+def _no_fillers() -> Fillers:
+    none = np.zeros(0, dtype=np.int64)
+    return Fillers((), none, none, np.zeros(1, dtype=np.int64), none)
+
+
+def _fillers(outline: Outline) -> Fillers:
+    row_of_group = np.full(outline.groups, NOBODY, dtype=np.int64)
+    owned = np.flatnonzero(outline.owner != NOBODY)[::-1]
+    row_of_group[outline.owner[owned]] = owned
+    lists = [each for each in outline.lists if each.kind.filler]
+    lists = [each for each in lists if row_of_group[outline.unit_group[each.owner]] != NOBODY]
+    if not lists:
+        return _no_fillers()
+    rows = [outline.unit_row[each.items] for each in lists]
+    return Fillers(
+        text=tuple(each.kind.filler for each in lists),
+        first_row=np.array([each[0] for each in rows], dtype=np.int64),
+        items=np.concatenate(rows),
+        bounds=np.cumsum([0, *(len(each) for each in rows)]),
+        owner_row=row_of_group[outline.unit_group[[each.owner for each in lists]]],
+    )

@@ -1,0 +1,7 @@
+"""Languages as tables: what they look like, what there are, and which one a text is in."""
+
+from lamr_postprocess.languages.detection import detect_language
+from lamr_postprocess.languages.registry import LANGUAGES, language_named
+from lamr_postprocess.languages.table import Comment, Language, ListKind
+
+__all__ = ["LANGUAGES", "Comment", "Language", "ListKind", "detect_language", "language_named"]

@@ -1,0 +1,68 @@
+"""Which language a text is in: by its path, else its shebang, else its content.
+
+This module reads names and the first 64K characters; it parses nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from pathlib import PurePath
+
+from lamr_postprocess.languages.registry import LANGUAGES, language_named
+from lamr_postprocess.languages.table import Language
+
+_SAMPLE = 65_536
+_SHEBANG = re.compile(r"\ufeff?#![ \t]*(\S+)(?:[ \t]+-S)?(?:[ \t]+(\S+))?")
+_ENOUGH = 2  # matches that make a guess from content
+
+
+def detect_language(text: str, path: str | None = None) -> Language:
+    """The language of a text; `text` when nothing tells.
+
+    Args:
+        text: the file's content.
+        path: its path or name, if known; need not exist.
+    """
+    return (
+        (path and _by_path(path))
+        or _by_shebang(text[:200])
+        or _by_content(text[:_SAMPLE])
+        or language_named("text")
+    )
+
+
+def _by_path(path: str) -> Language | None:
+    name = PurePath(path.replace("\\", "/")).name
+    lower = name.lower()
+    for language in LANGUAGES:
+        if name in language.filenames:
+            return language
+    # The longest ending wins, so that `.d.ts` can differ from `.ts`.
+    endings = [
+        (len(s), language) for language in LANGUAGES for s in language.suffixes if lower.endswith(s.lower())
+    ]
+    return max(endings, key=lambda pair: pair[0])[1] if endings else None
+
+
+def _by_shebang(head: str) -> Language | None:
+    found = _SHEBANG.match(head)
+    if not found:
+        return None
+    program, argument = found.groups()
+    word = argument if program.endswith("env") and argument else program
+    name = re.sub(r"[\d.]+$", "", word.rsplit("/", 1)[-1])
+    return next((language for language in LANGUAGES if name in language.shebangs), None)
+
+
+@lru_cache(maxsize=1)
+def _hints() -> tuple[tuple[Language, tuple[re.Pattern[str], ...]], ...]:
+    return tuple(
+        (each, tuple(re.compile(h, re.MULTILINE) for h in each.hints)) for each in LANGUAGES if each.hints
+    )
+
+
+def _by_content(sample: str) -> Language | None:
+    votes = [(sum(1 for hint in hints if hint.search(sample)), language) for language, hints in _hints()]
+    best = max(votes, key=lambda vote: vote[0], default=(0, None))
+    return best[1] if best[0] >= _ENOUGH else None

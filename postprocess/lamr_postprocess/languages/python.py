@@ -1,0 +1,139 @@
+"""Python 3, and as much of Python 2 as the grammar takes."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import warnings
+
+from lamr_postprocess.languages.table import Comment, Language, ListKind
+
+_BLOCK = ListKind(filler="pass")
+_ELEMENTS = ListKind(separators=frozenset({","}))
+
+# A function's own scope excludes its name, defaults and annotations: these are evaluated around it.
+_NAMES = """
+(identifier) @name
+(function_definition) @scope
+(function_definition name: (identifier) @definition @outside)
+(function_definition return_type: (type) @outside)
+(class_definition) @scope.members
+(class_definition name: (identifier) @definition @outside)
+(class_definition superclasses: (_) @outside)
+(class_definition type_parameters: (_) @outside)
+[(lambda) (list_comprehension) (set_comprehension) (dictionary_comprehension) (generator_expression)] @scope.expression
+(list_comprehension . (_) . (for_in_clause right: (_) @outside))
+(set_comprehension . (_) . (for_in_clause right: (_) @outside))
+(dictionary_comprehension . (_) . (for_in_clause right: (_) @outside))
+(generator_expression . (_) . (for_in_clause right: (_) @outside))
+
+(parameters (identifier) @variable)
+(lambda_parameters (identifier) @variable)
+(default_parameter name: (identifier) @variable)
+(default_parameter value: (_) @outside)
+(typed_default_parameter name: (identifier) @variable)
+(typed_default_parameter value: (_) @outside)
+(typed_default_parameter type: (_) @outside)
+(typed_parameter . (identifier) @variable)
+(typed_parameter type: (_) @outside)
+(list_splat_pattern (identifier) @variable)
+(dictionary_splat_pattern (identifier) @variable)
+
+(assignment left: (identifier) @variable)
+(augmented_assignment left: (identifier) @update)
+(pattern_list (identifier) @variable)
+(tuple_pattern (identifier) @variable)
+(list_pattern (identifier) @variable)
+(for_statement left: (identifier) @variable)
+(for_in_clause left: (identifier) @variable)
+(named_expression name: (identifier) @variable.function)
+(as_pattern_target (identifier) @variable)
+(as_pattern_target (_ (identifier) @variable))
+(as_pattern_target (_ (_ (identifier) @variable)))
+(as_pattern (case_pattern) (identifier) @variable)
+(case_pattern (dotted_name . (identifier) @variable .))
+(case_pattern (as_pattern (identifier) @variable))
+(keyword_pattern . (identifier) @ignore)
+(keyword_pattern (dotted_name . (identifier) @variable .))
+(splat_pattern (identifier) @variable)
+(type_alias_statement left: (type (identifier) @definition))
+(type_alias_statement left: (type (generic_type (identifier) @definition)))
+(_ type_parameters: (type_parameter (type (identifier) @variable)))
+(_ type_parameters: (type_parameter (type (constrained_type . (type (identifier) @variable)))))
+(_ type_parameters: (type_parameter (type (splat_type (identifier) @variable))))
+
+(import_statement name: (dotted_name (identifier) @ignore))
+(import_statement name: (dotted_name . (identifier) @import))
+(import_from_statement name: (dotted_name (identifier) @import))
+(import_from_statement module_name: (dotted_name (identifier) @ignore))
+(import_from_statement module_name: (relative_import (dotted_name (identifier) @ignore)))
+(import_from_statement (wildcard_import) @import.all)
+(future_import_statement name: (dotted_name (identifier) @import))
+(aliased_import name: (dotted_name (identifier) @ignore))
+(aliased_import alias: (identifier) @import)
+
+(attribute attribute: (identifier) @ignore)
+(keyword_argument name: (identifier) @ignore)
+(global_statement (identifier) @declare.global)
+(nonlocal_statement (identifier) @declare.enclosing)
+(type) @implicit
+(type (string (string_content) @quoted))
+(type (binary_operator (string (string_content) @quoted)))
+(subscript value: (_) @_generic subscript: (string (string_content) @quoted)
+  (#match? @_generic "(^|[.])[A-Z][A-Za-z]*$"))
+(call function: (identifier) @_cast arguments: (argument_list . (string (string_content) @quoted)) (#eq? @_cast "cast"))
+(keyword_argument name: (identifier) @_bound value: (string (string_content) @quoted) (#eq? @_bound "bound"))
+"""
+
+
+def _parses(text: str) -> bool:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the file's invalid escapes are not the caller's business
+        try:
+            ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return False
+    return True
+
+
+PYTHON = Language(
+    name="python",
+    comment=Comment("#"),
+    aliases=frozenset({"py", "python3", "python2", "cython"}),
+    suffixes=frozenset({".py", ".pyi", ".pyw", ".pyx", ".pxd"}),
+    filenames=frozenset({"SConstruct", "SConscript", "wscript"}),
+    shebangs=frozenset({"python", "pypy", "ipython"}),
+    hints=(
+        r"^[ \t]*(async )?def \w+\(.*(:|,|\()[ \t]*(#.*)?$",
+        r"^[ \t]*class \w+(\(.*\))?:[ \t]*$",
+        r"^[ \t]*from [\w.]+ import [\w(*]",
+        r"^import [\w.]+( as \w+)?(, *[\w.]+)*[ \t]*(#.*)?$",
+        r"^[ \t]*(elif .*|except( .*)?|try|else|with .*|for .* in .*|if .*):[ \t]*$",
+        r"^if __name__ == ",
+    ),
+    grammar="tree_sitter_python:language",
+    lists={
+        "module": ListKind(),
+        "block": _BLOCK,
+        "function_definition>block": ListKind(filler="pass", results=frozenset({"return_statement"})),
+        "match_statement>block": ListKind(keep_first=True),
+        "expression_statement>string": ListKind(
+            by_row=True, unless=frozenset({"interpolation"}), comment=Comment("")
+        ),
+        "list": _ELEMENTS,
+        "dictionary": _ELEMENTS,
+        "set": _ELEMENTS,
+        "tuple": _ELEMENTS,
+        "import_from_statement": ListKind(keep_first=True, separators=frozenset({","}), field="name"),
+    },
+    comments=frozenset({"comment"}),
+    companions=frozenset({"elif_clause", "else_clause", "except_clause", "finally_clause"}),
+    opaque=frozenset({"string"}),
+    names=_NAMES,
+    builtins=frozenset(dir(builtins))
+    | {"__file__", "__path__", "WindowsError", "unicode", "xrange", "basestring"},
+    implicit_name="annotations",
+    members_visible=False,
+    parses=_parses,
+    continuation="\\",
+)

@@ -1,0 +1,181 @@
+"""Which rows bind the names that other rows use.
+
+Resolves every use to bindings in the same file, scope by scope. Knows scopes and rows; doesn't know types, members
+behind a dot, or other files.
+"""
+
+from __future__ import annotations
+
+import bisect
+from dataclasses import dataclass
+
+from lamr_postprocess.captures import (
+    EXPRESSION,
+    FUNCTION,
+    MEMBERS,
+    NO_SCOPE,
+    Binding,
+    Names,
+    Scope,
+    read_names,
+)
+from lamr_postprocess.languages import Language
+from lamr_postprocess.outline import Outline
+from lamr_postprocess.syntax import Source
+
+_MOST_BINDINGS = 4  # of one name that a use asks for; the rest say nothing new
+_MOST_LOOKED_AT = 16  # bindings that a search backwards passes; bounds the cost of one very long line
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """Row `user` names something that row `binder` binds, by an import or otherwise. Rows are 0-based."""
+
+    user: int
+    binder: int
+    imported: bool
+
+
+def requirements_of(source: Source, outline: Outline, language: Language) -> list[Requirement]:
+    """Every (use, binding) pair of rows in different groups, once each, in document order of the uses.
+
+    A name used in the scope that binds it asks for the nearest binding before it, and for earlier ones as long as
+    those found are conditional; used from an inner scope, for the bindings that the outer scope makes itself.
+    """
+    names = read_names(source, language)
+    _bind(names)
+    resolver = _Resolver(names, outline, language)
+    for name, row, scope in names.uses:
+        resolver.resolve(name, row, scope)
+    for name, row, scope, _ in names.bindings:
+        resolver.require_declaration(name, row, scope)
+    return resolver.found
+
+
+def _bind(names: Names) -> None:
+    """Enter each binding into the scope that it belongs to."""
+    scopes = names.scopes
+    for name, row, found, role in names.bindings:
+        scope = found
+        while role == "variable.function" and scopes[scope].kind == EXPRESSION:
+            scope = scopes[scope].parent
+        declared = scopes[scope].declared.get(name)
+        native = declared is None
+        if declared is not None:
+            scope = 0 if declared[0] == "declare.global" else _enclosing(scopes, scope, name)
+        binding = scopes[scope].bound.setdefault(name, Binding())
+        binding.rows.append(row)
+        binding.imported.append(role == "import")
+        binding.native.append(native)
+
+
+def _enclosing(scopes: list[Scope], scope: int, name: bytes) -> int:
+    """The function scope around `scope` whose variable a `nonlocal` means: the nearest that doesn't pass it on."""
+    at = scopes[scope].parent
+    while scopes[at].parent != NO_SCOPE and (scopes[at].kind != FUNCTION or name in scopes[at].declared):
+        at = scopes[at].parent
+    return at
+
+
+class _Resolver:
+    """Finds, for each use, the rows that must stay with it."""
+
+    def __init__(self, names: Names, outline: Outline, language: Language) -> None:
+        self.scopes = names.scopes
+        self.wildcards = names.wildcards
+        self.builtins = frozenset(name.encode() for name in language.builtins)
+        self.members_visible = language.members_visible
+        self.anywhere = {name for scope in names.scopes for name in scope.bound}
+        self.owner = outline.owner.tolist()
+        self.statement, self.list_end = outline.statement.tolist(), outline.list_end.tolist()
+        self.seen: set[tuple[int, int]] = set()
+        self.known: dict[tuple[bytes, int], tuple[Binding | None, bool]] = {}
+        self.found: list[Requirement] = []
+
+    def resolve(self, name: bytes, row: int, scope: int) -> None:
+        """Ask for what a use of the name needs."""
+        self.require_declaration(name, row, scope)
+        if name not in self.anywhere:
+            if self.wildcards and name not in self.builtins:
+                self.require_wildcards(row)
+            return
+        binding, local = self.lookup(name, scope)
+        if binding is None:  # bound somewhere, but in no scope that this use sees
+            self.require_wildcards(row)
+        elif local:
+            picks = self.reaching(binding, row)
+            self.require(row, binding, picks)
+            if not picks and self.scopes[scope].kind == MEMBERS:
+                # `x = x` in a class body reads the name from around the class.
+                around, _ = self.lookup(name, self.scopes[scope].parent)
+                if around is not None:
+                    self.require(row, around, _outer(around))
+        else:
+            self.require(row, binding, _outer(binding))
+
+    def require(self, row: int, binding: Binding, picks: list[int]) -> None:
+        for pick in picks:
+            self.add(row, binding.rows[pick], binding.imported[pick])
+
+    def require_wildcards(self, row: int) -> None:
+        for wildcard in self.wildcards:
+            self.add(row, wildcard, True)
+
+    def require_declaration(self, name: bytes, row: int, scope: int) -> None:
+        """A name that its scope declares to be another's needs the declaration, or it would mean a local."""
+        declared = self.scopes[scope].declared.get(name)
+        if declared is not None:
+            self.add(row, declared[1], False)
+
+    def add(self, user: int, binder: int, imported: bool) -> None:
+        pair = (self.owner[user], self.owner[binder])
+        if pair[0] != pair[1] and pair not in self.seen:
+            self.seen.add(pair)
+            self.found.append(Requirement(user, binder, imported))
+
+    def lookup(self, name: bytes, scope: int) -> tuple[Binding | None, bool]:
+        """The bindings that a use in `scope` sees, and whether they are of the code that runs with it."""
+        key = (name, scope)
+        if key not in self.known:
+            self.known[key] = self._lookup(name, scope)
+        return self.known[key]
+
+    def _lookup(self, name: bytes, scope: int) -> tuple[Binding | None, bool]:
+        at, local = scope, True
+        while at != NO_SCOPE:
+            here = self.scopes[at]
+            declared = here.declared.get(name)
+            if declared is not None:
+                target = 0 if declared[0] == "declare.global" else _enclosing(self.scopes, at, name)
+                return self.scopes[target].bound.get(name), False
+            visible = at == scope or here.kind != MEMBERS or self.members_visible
+            if visible and name in here.bound:
+                return here.bound[name], local
+            local = local and here.kind == EXPRESSION
+            at = here.parent
+        return None, False
+
+    def reaching(self, binding: Binding, row: int) -> list[int]:
+        """Bindings before the row, nearest first, up to one that no condition can skip; else the first one after it.
+
+        A statement's own binding (`x = x + 1`) neither serves its use nor is asked for.
+        """
+        picks: list[int] = []
+        after = bisect.bisect_right(binding.rows, row)
+        same_statement = False
+        for at in range(after - 1, max(after - 1 - _MOST_LOOKED_AT, -1), -1):
+            if self.statement[binding.rows[at]] == self.statement[row]:
+                same_statement = True
+                continue
+            picks.append(at)
+            if self.list_end[binding.rows[at]] >= row or len(picks) == _MOST_BINDINGS:
+                break
+        if not picks and not same_statement:
+            picks = [min(after, len(binding.rows) - 1)]
+        return picks
+
+
+def _outer(binding: Binding) -> list[int]:
+    """The first bindings that the scope makes itself, or the first one at all."""
+    picks = [at for at, native in enumerate(binding.native[: 4 * _MOST_BINDINGS]) if native]
+    return picks[:_MOST_BINDINGS] or [0]

@@ -1,0 +1,273 @@
+"""What of a file can be cut without the rest: units, lists of units, and the rows that each unit owns.
+
+A *unit* is one child of a *list* (a statement of a block, a member of a class, an element of a literal, a comment).
+It owns the rows of its own tokens, its *frame*: of an `if` statement the header, the `else:` line and whatever
+brackets span lines, but not the rows of the statements inside. A frame is kept or cut whole. Units that touch the
+same row can't be parted and form one *group*. A cut of whole groups leaves text that parses, if every list that
+must not be empty keeps an item or gets its filler; everything in `repair` rests on that.
+
+This module walks the tree once, with a cursor (no recursion, so depth has no limit), and goes inside only what spans
+rows. It knows nothing of names, scores or markers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import tree_sitter
+
+from lamr_postprocess.languages import Comment, Language, ListKind
+from lamr_postprocess.lines import BoolArray, IntArray
+from lamr_postprocess.syntax import Source
+
+NOBODY = -1
+_ANY = ListKind()
+
+
+@dataclass(eq=False)
+class ItemList:
+    """A list node: the unit that owns it, its specification, and its units in order, comments apart."""
+
+    owner: int
+    kind: ListKind
+    items: list[int] = field(default_factory=list)
+    last_kind: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Outline:
+    """The units of a file of R rows, by row.
+
+    Attributes:
+        owner: int [R], the group that owns the row; `NOBODY` for blank rows between units.
+        companion: bool [R], the row belongs to a clause that accompanies another (`else:`).
+        starts: bool [R], a unit begins on the row.
+        groups: number of groups.
+        unit_group, unit_parent, unit_row: int [units]; the parent is a unit or `NOBODY`, the row is where it begins.
+        lists: the lists that have items.
+        list_end: int [R], last row of the innermost list around the unit that owns the row.
+        statement: int [R], a number for the statement around the row: that of an element of a literal is the literal's.
+        markup: for each row the comment syntax inside its list, as an index into `comments`; -1 for the language's.
+        comments: the comment syntaxes that lists bring.
+    """
+
+    owner: IntArray
+    companion: BoolArray
+    starts: BoolArray
+    groups: int
+    unit_group: IntArray
+    unit_parent: IntArray
+    unit_row: IntArray
+    lists: list[ItemList]
+    list_end: IntArray
+    statement: IntArray
+    markup: IntArray
+    comments: tuple[Comment, ...]
+
+
+@dataclass(eq=False)
+class _Place:
+    """Where the walk is: inside which unit, which list if the node around is one, and the kind of that node."""
+
+    unit: int
+    items: ItemList | None
+    companion: bool
+    last_item: int
+    list_end: int
+    kind: int
+
+
+class _Walk:
+    """One walk over a tree: the units found, and the segments of their frames in document order."""
+
+    def __init__(self, source: Source) -> None:
+        self.grammar = source.grammar
+        self.cursor = source.tree.walk()
+        self.careful = source.tree.root_node.has_error
+        self.parents: list[int] = []
+        self.unit_rows: list[int] = []
+        self.unit_ends: list[int] = []
+        self.statements: list[int] = []
+        self.comments: dict[Comment, int] = {}
+        self.markups: list[int] = []
+        self.joined: list[int] = []  # union-find over units
+        self.lists: list[ItemList] = []
+        self.segments: list[tuple[int, int, int, bool]] = []
+        self.last_row = -1
+        self.last_unit = NOBODY
+
+    def run(self, rows: int) -> None:
+        """Visit nodes in document order, entering what spans rows."""
+        top = self.new_unit(NOBODY, 0, rows - 1, _ANY)  # owns what lies outside all lists: nothing, as a rule
+        place = _Place(top, None, False, NOBODY, rows - 1, -1)
+        stack: list[_Place] = []
+        cursor = self.cursor
+        while True:
+            node = cursor.node
+            assert node is not None  # only a cursor of a deleted tree has none
+            inner = self.visit(node, place) if node.start_byte < node.end_byte else None
+            if inner is not None and cursor.goto_first_child():
+                stack.append(place)
+                place = inner
+                continue
+            while not cursor.goto_next_sibling():
+                if not stack or not cursor.goto_parent():
+                    return
+                place = stack.pop()
+
+    def visit(self, node: tree_sitter.Node, place: _Place) -> _Place | None:
+        """Emit the node's rows, or return the place of its children when the walk must go inside."""
+        grammar, kind = self.grammar, node.kind_id
+        row, (last, column) = node.start_point[0], node.end_point
+        if column == 0 and last > row:
+            last -= 1  # the node ends with the newline of the row before
+        unit, is_item = self.unit_of(node, row, place)
+        companion = place.companion or kind in grammar.companions
+        spec = self.list_kind(node, place.kind)
+        whole = (
+            kind in grammar.comments
+            or (kind in grammar.opaque and (spec is None or not spec.by_row))
+            or (self.careful and (node.is_error or (is_item and node.has_error)))
+        )
+        if whole or (last == row and (spec is None or is_item)):
+            self.emit(unit, row, last, companion)
+            return None
+        if spec is None:
+            if node.child_count:
+                return _Place(unit, None, companion, NOBODY, place.list_end, kind)
+            self.emit(unit, row, last, companion)
+            return None
+        if spec.by_row:
+            self.emit_rows(unit, row, last, spec)
+            return None
+        items = ItemList(unit, spec)
+        self.lists.append(items)
+        return _Place(unit, items, False, NOBODY, last, kind)
+
+    def unit_of(self, node: tree_sitter.Node, row: int, place: _Place) -> tuple[int, bool]:
+        """The unit that the node's tokens belong to, and whether the node is a unit itself."""
+        items, kind = place.items, node.kind_id
+        if kind in self.grammar.comments:
+            place.last_item = self.new_unit(place.unit, row, place.list_end, _ANY)
+            return place.last_item, True
+        if items is None:
+            return place.unit, False
+        if not node.is_named:
+            joins = place.last_item != NOBODY and self.grammar.names[kind] in items.kind.separators
+            return place.last_item if joins else place.unit, False
+        if items.kind.field and self.cursor.field_name != items.kind.field:
+            return place.unit, False
+        place.last_item = self.new_unit(place.unit, row, place.list_end, items.kind)
+        items.items.append(place.last_item)
+        items.last_kind = self.grammar.names[kind]
+        return place.last_item, True
+
+    def list_kind(self, node: tree_sitter.Node, parent_kind: int) -> ListKind | None:
+        """The specification of a node that is a list."""
+        specs = self.grammar.lists.get(node.kind_id)
+        spec = (specs.get(parent_kind) or specs.get(-1)) if specs else None
+        if spec is not None and spec.unless and any(child.type in spec.unless for child in node.children):
+            return None
+        return spec
+
+    def new_unit(self, parent: int, row: int, list_end: int, kind: ListKind) -> int:
+        """A unit in a list of that kind. Elements are parts of the statement that their literal stands in."""
+        number = len(self.joined)
+        self.joined.append(number)
+        self.parents.append(parent)
+        self.unit_rows.append(row)
+        self.unit_ends.append(list_end)
+        self.statements.append(self.statements[parent] if kind.is_literal else number)
+        markup = (
+            NOBODY if kind.comment is None else self.comments.setdefault(kind.comment, len(self.comments))
+        )
+        self.markups.append(markup)
+        return number
+
+    def emit(self, unit: int, row: int, last: int, companion: bool) -> None:
+        """The unit has tokens on rows `row`..`last`; a row that the previous segment touched joins both units."""
+        if row <= self.last_row:
+            self.join(unit, self.last_unit)
+            row = self.last_row + 1
+        if row <= last:
+            self.segments.append((row, last, unit, companion))
+            self.last_row = last
+        self.last_unit = unit
+
+    def emit_rows(self, unit: int, row: int, last: int, kind: ListKind) -> None:
+        """A text whose inner rows are units by themselves: a docstring between its quotes."""
+        self.emit(unit, row, row, False)
+        for inner in range(row + 1, last):
+            self.emit(self.new_unit(unit, inner, last, kind), inner, inner, False)
+        self.emit(unit, last, last, False)
+
+    def find(self, unit: int) -> int:
+        while self.joined[unit] != unit:
+            self.joined[unit] = self.joined[self.joined[unit]]
+            unit = self.joined[unit]
+        return unit
+
+    def join(self, one: int, other: int) -> None:
+        a, b = self.find(one), self.find(other)
+        self.joined[max(a, b)] = min(a, b)
+
+
+def outline_of(source: Source, language: Language) -> Outline:
+    """Find the units of a parsed file (see the module's text)."""
+    rows = source.rows.shape[0]
+    walk = _Walk(source)
+    walk.run(rows)
+    return _by_row(walk, rows, _continued(source, language))
+
+
+def _continued(source: Source, language: Language) -> IntArray:
+    """Rows that end in the language's continuation character and so can't be parted from the next."""
+    if not language.continuation or language.continuation.encode() not in source.data:
+        return np.zeros(0, dtype=np.int64)
+    points = np.frombuffer(source.data, dtype=np.uint8)
+    starts, ends = source.rows[:, 0], source.rows[:, 1]
+    last = ends - 1
+    last -= (points[last] == 10) & (last > starts)
+    last -= (points[last] == 13) & (last > starts)
+    rows = np.flatnonzero(points[last] == ord(language.continuation))
+    return rows[rows < starts.shape[0] - 1]
+
+
+def _by_row(walk: _Walk, rows: int, continued: IntArray) -> Outline:
+    """Turn segments into arrays by row and units into numbered groups."""
+    unit_of_row = np.full(rows, NOBODY, dtype=np.int64)
+    companion = np.zeros(rows, dtype=np.bool_)
+    if walk.segments:
+        parts = np.array(walk.segments, dtype=np.int64)
+        lengths = parts[:, 1] - parts[:, 0] + 1
+        where = np.repeat(parts[:, 0] - (np.cumsum(lengths) - lengths), lengths) + np.arange(
+            int(lengths.sum())
+        )
+        unit_of_row[where] = np.repeat(parts[:, 2], lengths)
+        companion[where] = np.repeat(parts[:, 3], lengths).astype(np.bool_)
+    for row in continued.tolist():
+        if unit_of_row[row] != NOBODY and unit_of_row[row + 1] != NOBODY:
+            walk.join(int(unit_of_row[row]), int(unit_of_row[row + 1]))
+        elif unit_of_row[row] != NOBODY:
+            unit_of_row[row + 1] = unit_of_row[row]
+    heads = np.array([walk.find(unit) for unit in range(len(walk.joined))], dtype=np.int64)
+    _, unit_group = np.unique(heads, return_inverse=True)
+    owner = np.where(unit_of_row == NOBODY, NOBODY, unit_group[unit_of_row])
+    ends = np.array(walk.unit_ends, dtype=np.int64)
+    starts = np.zeros(rows, dtype=np.bool_)
+    starts[np.array(walk.unit_rows[1:], dtype=np.int64)] = True
+    return Outline(
+        owner=owner,
+        companion=companion,
+        starts=starts,
+        groups=int(unit_group.max()) + 1,
+        unit_group=unit_group.astype(np.int64),
+        unit_parent=np.array(walk.parents, dtype=np.int64),
+        unit_row=np.array(walk.unit_rows, dtype=np.int64),
+        lists=[each for each in walk.lists if each.items],
+        list_end=np.where(unit_of_row == NOBODY, rows - 1, ends[unit_of_row]),
+        statement=np.where(unit_of_row == NOBODY, NOBODY, heads[np.array(walk.statements)[unit_of_row]]),
+        markup=np.where(unit_of_row == NOBODY, NOBODY, np.array(walk.markups)[unit_of_row]),
+        comments=tuple(walk.comments),
+    )

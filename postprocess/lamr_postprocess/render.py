@@ -1,0 +1,102 @@
+"""Kept lines and markers to text.
+
+A cut, that is a maximal run of lines that are not kept, becomes one marker line: in `comment` style a comment of the
+language, `# ... 12 lines pruned (34-45)`, at the smallest indentation of the statements that it stands for, after
+the filler statement where the cut empties a body; in `swe-pruner` style the bare `(filtered 12 lines)`, which is
+no comment and so promises nothing about parsing. A marker ends as the last line of its cut does. This module knows
+documents and masks; it chooses nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lamr_postprocess.document import Document
+from lamr_postprocess.lines import BoolArray, IntArray
+from lamr_postprocess.result import Cut
+
+BOM = "\ufeff"
+STYLES = ("comment", "swe-pruner")
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a result is written.
+
+    Attributes:
+        markers: one of STYLES.
+        line_numbers: put the original number and a tab before each kept line, a tab before each marker.
+    """
+
+    markers: str = "comment"
+    line_numbers: bool = False
+
+    def __post_init__(self) -> None:
+        if self.markers not in STYLES:
+            raise ValueError(f"unknown marker style {self.markers!r}; known: {', '.join(STYLES)}")
+
+
+def cuts_of(kept: BoolArray) -> IntArray:
+    """Runs of rows that are not kept, int [n, 2]: first and last row, 0-based."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], ~kept, [False])).astype(np.int8)))
+    runs: IntArray = edges.reshape(-1, 2) - np.array([0, 1])
+    return runs
+
+
+def render(document: Document, kept: BoolArray, style: Style) -> tuple[str, tuple[Cut, ...]]:
+    """Write a closed selection bool [L]: the text, and its cuts."""
+    cuts = cuts_of(kept)
+    fillers = document.fillers.needed(kept)
+    filled = np.array(sorted(fillers), dtype=np.int64)
+    # A cut empties one body at most: the header above a body is kept and so ends the cut before it.
+    slots = np.searchsorted(filled, cuts[:, 0]).tolist()
+    parts: list[str] = []
+    row = 0
+    for (first, last), slot in zip(cuts.tolist(), slots, strict=True):
+        parts.append(_lines(document, row, first, style))
+        at = int(filled[slot]) if slot < filled.shape[0] and filled[slot] <= last else None
+        body = "" if at is None else fillers[at] + "  "
+        indent = _indent(document, _shallowest(document, first, last) if at is None else at)
+        parts.append(_marker(document, Cut(first + 1, last + 1), indent + body, style))
+        row = last + 1
+    parts.append(_lines(document, row, kept.shape[0], style))
+    return "".join(parts), tuple(Cut(first + 1, last + 1) for first, last in cuts.tolist())
+
+
+def _lines(document: Document, first: int, stop: int, style: Style) -> str:
+    if first >= stop:
+        return ""
+    if not style.line_numbers:
+        return document.text[document.spans[first, 0] : document.spans[stop - 1, 1]]
+    return "".join(f"{row + 1}\t{document.line(row)}" for row in range(first, stop))
+
+
+def _marker(document: Document, cut: Cut, lead: str, style: Style) -> str:
+    """The line that stands for a cut; `lead` is its indentation and filler."""
+    ending = document.line(cut.end - 1)
+    newline = ending[len(ending.rstrip("\r\n")) :]
+    head = BOM if cut.start == 1 and document.text.startswith(BOM) else ""
+    head += "\t" if style.line_numbers else ""
+    if style.markers == "swe-pruner":
+        return f"{head}(filtered {cut.lines} lines){newline}"
+    where = f"{cut.start}-{cut.end}" if cut.lines > 1 else f"{cut.start}"
+    words = f"... {cut.lines} line{'s' if cut.lines > 1 else ''} pruned ({where})"
+    return f"{head}{lead}{document.comment(cut.start - 1).wrap(words)}{newline}"
+
+
+def _indent(document: Document, row: int) -> str:
+    start = int(document.spans[row, 0])
+    return document.text[start : start + int(document.indents[row])]
+
+
+def _shallowest(document: Document, first: int, last: int) -> int:
+    """The row of the cut whose indentation the marker takes."""
+    window = slice(first, last + 1)
+    rows = np.flatnonzero(document.starts[window] & ~document.blank[window])
+    if rows.shape[0] == 0:
+        rows = np.flatnonzero(~document.blank[window])
+    if rows.shape[0] == 0:
+        return first
+    return first + int(rows[np.argmin(document.indents[window][rows])])

@@ -1,0 +1,101 @@
+"""Source text to syntax tree: the grammar of a language, and text in the form that its parser needs.
+
+This module knows tree-sitter and the tables' grammar names. It looks at no node.
+
+Rows of the tree are the lines of `lines.py`: tree-sitter ends a row at LF only, so a lone CR is handed to it as LF
+(one byte each, offsets stay). A NUL would end its input and is handed over as a space.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import tree_sitter
+
+from lamr_postprocess.languages import Language, ListKind
+from lamr_postprocess.lines import IntArray, spans_of
+
+
+@dataclass(frozen=True, eq=False)
+class Grammar:
+    """A language's table in terms of its grammar's numbers.
+
+    Attributes:
+        lists: kind id -> specification by parent kind id; key -1 for any parent.
+        comments, companions, opaque: kind ids.
+        names: kind id -> name.
+        query: the compiled `names` query, None where the table has none.
+    """
+
+    parser: tree_sitter.Language
+    lists: dict[int, dict[int, ListKind]]
+    comments: frozenset[int]
+    companions: frozenset[int]
+    opaque: frozenset[int]
+    names: dict[int, str]
+    query: tree_sitter.Query | None
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A parsed text: its tree, the bytes that were parsed, and the byte offsets [L, 2] of its rows."""
+
+    tree: tree_sitter.Tree
+    data: bytes
+    rows: IntArray
+    grammar: Grammar
+
+
+@cache  # one entry a language: compiled queries are costly, and immutable
+def grammar_of(language: Language) -> Grammar:
+    """Load a language's grammar wheel and compile its table.
+
+    Raises:
+        ValueError: the table names a kind that the grammar doesn't have.
+    """
+    module, function = language.grammar.split(":")
+    parser = tree_sitter.Language(getattr(importlib.import_module(module), function)())
+    names = {i: parser.node_kind_for_id(i) or "" for i in range(parser.node_kind_count)}
+    ids: dict[str, set[int]] = {}
+    for number, name in names.items():
+        ids.setdefault(name, set()).add(number)
+
+    def kinds(wanted: frozenset[str]) -> frozenset[int]:
+        missing = sorted(wanted - ids.keys())
+        if missing:
+            raise ValueError(f"{language.name}: the grammar {module} has no node kind {', '.join(missing)}")
+        return frozenset(number for name in wanted for number in ids[name])
+
+    lists: dict[int, dict[int, ListKind]] = {}
+    for key, spec in language.lists.items():
+        parent, _, kind = key.rpartition(">")
+        for number in kinds(frozenset({kind})):
+            for above in kinds(frozenset({parent})) if parent else (-1,):
+                lists.setdefault(number, {})[above] = spec
+    return Grammar(
+        parser=parser,
+        lists=lists,
+        comments=kinds(language.comments),
+        companions=kinds(language.companions),
+        opaque=kinds(language.opaque),
+        names=names,
+        query=tree_sitter.Query(parser, language.names) if language.names else None,
+    )
+
+
+def parse(text: str, language: Language) -> Source:
+    """Parse a text of a language that has a grammar. Never fails: what can't be parsed becomes ERROR nodes."""
+    grammar = grammar_of(language)
+    data = text.encode("utf-8", "surrogatepass")
+    if b"\r" in data:
+        points = np.frombuffer(data, dtype=np.uint8).copy()
+        lone = points == 13
+        lone[:-1] &= points[1:] != 10
+        points[lone] = 10
+        data = points.tobytes()
+    data = data.replace(b"\0", b" ")
+    tree = tree_sitter.Parser(grammar.parser).parse(data)
+    return Source(tree, data, spans_of(np.frombuffer(data, dtype=np.uint8)), grammar)

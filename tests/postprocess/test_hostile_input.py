@@ -1,0 +1,166 @@
+"""Input that breaks tools: odd newlines, broken code, extremes of size and depth. No exception, stated behaviour."""
+
+from __future__ import annotations
+
+import ast
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lamr_postprocess import cut_texts, line_spans, prune_lines, restore, split_lines
+
+
+def halves(code: str) -> np.ndarray:
+    return (np.arange(len(line_spans(code))) % 4 < 2).astype(float)
+
+
+ODD = {
+    "empty": "",
+    "newline": "\n",
+    "crlf": "def f():\r\n    a()\r\n    b()\r\n    c()\r\n\r\nx = 1\r\n",
+    "cr": "def f():\r    a()\r    b()\r    c()\r\rx = 1\r",
+    "mixed newlines": "def f():\r\n    a()\r    b()\n    c()\n\rx = 1",
+    "form feed": "import os\n\x0c\ndef f():\n    a()\n\x0c\n    b()\n    c()\n",
+    "separators": "s = 'a\x1cb\x1dc\x1e\x85\u2028\u2029'\nx = 1\ny = 2\nz = 3\n",
+    "vertical tab": "x = '\x0b'\ny = 1\nz = 2\nw = 3\n",
+    "bom": "\ufeffimport os\nx = 1\ny = 2\nz = 3\n",
+    "no final newline": "def f():\n    a()\n    b()\n    c()",
+    "tabs": "class A:\n\tdef f(self):\n\t\ta()\n\t\tb()\n\t\tc()\n\n\tdef g(self):\n        \treturn 1\n",
+    "identifiers": "größe = 1\n变量 = größe\nx = 1\ny = 变量\n\U0001d431 = 2\n",
+    "backslashes": "x = \\\n\\\n1\ny = 2 \\\n\nz = 3\nif x: \\\n  y = 1\n",
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_text_round_trips(name: str) -> None:
+    code = ODD[name]
+    for scores in (
+        halves(code),
+        1 - halves(code),
+        np.zeros(len(line_spans(code))),
+        np.ones(len(line_spans(code))),
+    ):
+        pruned = prune_lines(code, scores, language="python")
+        assert restore(pruned, cut_texts(code, pruned)) == code
+        assert pruned.note is None
+        lines = split_lines(code)
+        assert [line for line in split_lines(pruned.text) if "pruned (" not in line] == [
+            lines[n - 1] for n in pruned.kept_lines
+        ]
+        if name != "bom":
+            ast.parse(pruned.text)
+        elif pruned.text:
+            assert pruned.text.startswith("\ufeff")
+            ast.parse(pruned.text[1:])
+
+
+def test_newline_of_a_marker_is_that_of_its_cut() -> None:
+    assert (
+        prune_lines("a\r\nb\r\nc\r\n", [1, 0, 0], language="text").text == "a\r\n... 2 lines pruned (2-3)\r\n"
+    )
+    assert prune_lines("a\rb\rc", [1, 0, 0], language="text").text == "a\r... 2 lines pruned (2-3)"
+
+
+BROKEN = {
+    "unclosed": "def f(:\n    x = (\n    y = 2\n    z = '''\n",
+    "nul": "x = 1\n\0\ny = 2\nz = 3\n",
+    "surrogate": "x = '\ud800'\ny = 1\nz = 2\n",
+    "template": "{% for x in y %}\ndef {{ x }}():\n    pass\n{% endfor %}\n",
+    "prose": 'Traceback (most recent call last):\n  File "a.py", line 1\n    x =\n       ^\n',
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_python_that_does_not_parse_is_pruned_by_line(name: str) -> None:
+    code = BROKEN[name]
+    pruned = prune_lines(code, halves(code), language="python")
+    assert restore(pruned, cut_texts(code, pruned)) == code
+    if name not in ("surrogate", "nul"):
+        assert pruned.note == "python that doesn't parse: pruned line by line"
+
+
+# The grammar takes more than Python's own parser: these are repaired by their structure.
+TOLERATED = {
+    "python 2": "try:\n    raise E, 'x'\nexcept E, e:\n    print 'a' % e\n    exec 'b' in c\n",
+    "truncated": "        return x\n    def g(self):\n        if a:\n",
+}
+
+
+@pytest.mark.parametrize("name", TOLERATED)
+def test_old_and_truncated_python_is_repaired(name: str) -> None:
+    code = TOLERATED[name]
+    pruned = prune_lines(code, [0, 1, *[0] * (len(line_spans(code)) - 2)], language="python")
+    assert pruned.note is None
+    assert restore(pruned, cut_texts(code, pruned)) == code
+    assert "pass  # ... " in pruned.text
+
+
+def test_lines_without_a_tree_get_no_repair_but_gaps() -> None:
+    code = BROKEN["unclosed"]
+    pruned = prune_lines(code, [0, 0, 1, 0], language="python")
+    assert pruned.kept_lines == (3,)
+    assert pruned.text == "# ... 2 lines pruned (1-2)\n    y = 2\n    # ... 1 line pruned (4)\n"
+
+
+def deep(levels: int) -> str:
+    return "".join(f"{' ' * i}if x:\n" for i in range(levels)) + " " * levels + "y = 1\n"
+
+
+HUGE = {
+    "one long line": "x = [" + "abc, " * 200_000 + "]\n",
+    "one long broken line": "(" * 1_000_000,
+    "nested brackets": "x = " + "[\n" * 5_000 + "]\n" * 5_000,
+    "nested calls": "x = " + "f(" * 5_000 + ")" * 5_000 + "\n",
+    "imports": "".join(f"import m{i}\n" for i in range(50_000)) + "print(m1, m49999)\n",
+    "deep blocks": deep(1_000),
+    "ninety blocks": deep(90),
+    "one name": "x = x + 1\n" * 20_000,
+    "many defs": "".join(f"def f{i}():\n    return f{(i * 7) % 5000}()\n\n" for i in range(5_000)),
+}
+
+
+@pytest.mark.parametrize("name", HUGE)
+def test_extremes_are_fast(name: str) -> None:
+    code = HUGE[name]
+    scores = halves(code)
+    began = time.process_time()
+    pruned = prune_lines(code, scores, language="python")
+    assert time.process_time() - began < 4  # 2 s alone on a core; this machine may be shared
+    assert restore(pruned, cut_texts(code, pruned)) == code
+
+
+def test_chain_of_definitions_is_followed_without_recursion() -> None:
+    code = "".join(f"name{i} = name{i + 1}\nother = {i}\n" for i in range(20_000)) + "name20000 = 1\n"
+    lines = len(line_spans(code))
+    pruned = prune_lines(code[::1], np.arange(lines) == 0, language="python")
+    assert pruned.kept_lines[-1] > 1
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.text(alphabet="abc def:()[]{}\"'\\#\n\r\t @=,;.x1\ufeff\0é", max_size=120),
+    st.sampled_from(["python", "text", "yaml", "html", None]),
+    st.randoms(),
+)
+def test_any_text_survives(code: str, language: str | None, random) -> None:
+    count = len(line_spans(code))
+    pruned = prune_lines(code, [random.random() for _ in range(count)], language=language, threshold=0.6)
+    assert restore(pruned, cut_texts(code, pruned)) == code
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"line_scores": [1.0]}, "3 lines"),
+        ({"line_scores": [1.0, float("nan"), 0.0]}, "finite"),
+        ({"language": "klingon"}, "known: .*python"),
+        ({"markers": "ascii"}, "swe-pruner"),
+        ({"dependency": [True]}, "dependency"),
+    ],
+)
+def test_wrong_arguments_say_what_is_wrong(options: dict, message: str) -> None:
+    arguments = {"line_scores": [1.0, 0.0, 1.0], **options}
+    with pytest.raises(ValueError, match=message):
+        prune_lines("a\nb\nc\n", arguments.pop("line_scores"), **arguments)

@@ -1,0 +1,62 @@
+"""Which language a text is in, and what a marker looks like there."""
+
+from __future__ import annotations
+
+import pytest
+from lamr_postprocess import LANGUAGES, detect_language, language_named, prune_lines
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "name"),
+    [
+        ("a/b.py", "", "python"),
+        ("C:\\x\\stub.PYI", "", "python"),
+        ("Makefile", "all:\n", "makefile"),
+        ("x.yaml", "", "yaml"),
+        ("page.html", "", "html"),
+        ("noending", "#!/usr/bin/env python3.11\n", "python"),
+        (None, "#!/bin/sh\n", "shell"),
+        (None, "#!/usr/bin/env -S python3 -u\n", "python"),
+        (None, "import os\n\ndef f(x):\n    return x\n", "python"),
+        (None, "once upon a time\n", "text"),
+        (None, "", "text"),
+    ],
+)
+def test_detection(path: str | None, text: str, name: str) -> None:
+    assert detect_language(text, path).name == name
+
+
+def test_names_are_normalized_and_unknown_ones_listed() -> None:
+    assert language_named("PY").name == "python"
+    with pytest.raises(ValueError, match=r"'cobol'; known: .*python.*sql"):
+        language_named("cobol")
+
+
+def test_no_name_or_ending_belongs_to_two_languages() -> None:
+    names = [name for language in LANGUAGES for name in (language.name, *language.aliases)]
+    assert len(names) == len(set(names))
+    endings = [ending for language in LANGUAGES for ending in language.suffixes | language.filenames]
+    assert len(endings) == len(set(endings))
+
+
+@pytest.mark.parametrize(
+    ("language", "marker"),
+    [
+        ("yaml", "# ... 2 lines pruned (2-3)"),
+        ("sql", "-- ... 2 lines pruned (2-3)"),
+        ("html", "<!-- ... 2 lines pruned (2-3) -->"),
+        ("css", "/* ... 2 lines pruned (2-3) */"),
+        ("text", "... 2 lines pruned (2-3)"),
+    ],
+)
+def test_markers_are_comments_of_the_language(language: str, marker: str) -> None:
+    pruned = prune_lines("a\n  b\n  c\nd\n", [1, 0, 0, 1], language=language)
+    assert pruned.text == f"a\n  {marker}\nd\n"
+    assert pruned.language == language
+
+
+def test_styles() -> None:
+    code = "a = 1\nbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb = 2\nc = 3\n"
+    assert prune_lines(code, [1, 0, 0], markers="swe-pruner").text == "a = 1\n(filtered 2 lines)\n"
+    numbered = prune_lines(code, [1, 0, 1], language="python", line_numbers=True).text
+    assert numbered == "1\ta = 1\n\t# ... 1 line pruned (2)\n3\tc = 3\n"

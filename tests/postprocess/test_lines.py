@@ -1,0 +1,111 @@
+"""Lines end at LF, CRLF and CR alone, and token scores land on them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lamr_postprocess import line_scores_from_tokens, line_spans, split_lines
+
+NEWLINES = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029 \tab\ufeffé😀"
+
+
+def slow_split(text: str) -> list[str]:
+    lines, start, at = [], 0, 0
+    while at < len(text):
+        step = 2 if text.startswith("\r\n", at) else 1
+        if text[at] in "\r\n":
+            lines.append(text[start : at + step])
+            start = at + step
+        at += step
+    return lines + ([text[start:]] if start < len(text) else [])
+
+
+@given(st.text(alphabet=NEWLINES))
+def test_split_matches_a_character_loop(text: str) -> None:
+    assert split_lines(text) == slow_split(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("", 0),
+        ("a", 1),
+        ("a\n", 1),
+        ("a\n\n", 2),
+        ("\r\n\r", 2),
+        ("a\x0cb\x1c\u2028c\x85", 1),
+        ("\ud800\n", 1),
+    ],
+)
+def test_line_counts(text: str, count: int) -> None:
+    spans = line_spans(text)
+    assert spans.shape == (count, 2)
+    assert "".join(split_lines(text)) == text
+
+
+def slow_scores(scores: list[float], offsets: list[tuple[int, int]], text: str) -> list[float | None]:
+    out: list[float | None] = []
+    at = 0
+    for line in slow_split(text):
+        got = [
+            s
+            for s, (a, b) in zip(scores, offsets, strict=True)
+            for c in range(a, b)
+            if at <= c < at + len(line)
+        ]
+        out.append(sum(got) / len(got) if got and line.strip(" \t\n\r\x0b\x0c") else None)
+        at += len(line)
+    return out
+
+
+@given(st.data())
+def test_scores_match_a_character_loop(data: st.DataObject) -> None:
+    text = data.draw(st.text(alphabet="ab \n\r\té", max_size=40))
+    edges = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=20)))
+    offsets = list(zip(edges[::2], edges[1::2], strict=False))
+    scores = [data.draw(st.floats(0, 1, width=32)) for _ in offsets]
+    got = line_scores_from_tokens(scores, np.array(offsets).reshape(-1, 2), text)
+    want = slow_scores(scores, offsets, text)
+    assert got.dtype == np.float32
+    known = [i for i, value in enumerate(want) if value is not None]
+    for i, value in enumerate(want):
+        before, after = [k for k in known if k <= i], [k for k in known if k >= i]
+        near = [want[k] for k in (before[-1:] or after[:1]) + (after[:1] or before[-1:])]
+        expected = value if value is not None else min((v for v in near if v is not None), default=0.0)
+        assert got[i] == pytest.approx(expected, abs=1e-5)
+
+
+def test_blank_line_follows_its_neighbours() -> None:
+    text = "a\n\nb\n\nc\n"
+    got = line_scores_from_tokens([1.0, 0.8, 0.1], [(0, 1), (3, 4), (6, 7)], text)
+    assert got.tolist() == pytest.approx([1.0, 0.8, 0.8, 0.1, 0.1])
+
+
+def test_token_over_lines_splits_by_characters() -> None:
+    # The second line's four characters: three of the first token, one of the second.
+    got = line_scores_from_tokens([1.0, 0.0], [(0, 5), (5, 6)], "a\nbcd\n")
+    assert got.tolist() == pytest.approx([1.0, 0.75])
+
+
+def test_no_tokens_score_nothing() -> None:
+    assert line_scores_from_tokens([], [], "a\nb").tolist() == [0.0, 0.0]
+    assert line_scores_from_tokens([], [], "").shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("scores", "offsets", "message"),
+    [([1.0], [], "token offsets"), ([np.nan], [(0, 1)], "finite"), ([1.0], [(0, 99)], "bytes")],
+)
+def test_bad_tokens_are_refused(scores: list[float], offsets: list[tuple[int, int]], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        line_scores_from_tokens(scores, offsets, "abc\n")
+
+
+def test_large_texts_are_cheap() -> None:
+    text = "x = 'abcdefgh'\n" * 300_000 + "y" * 1_000_000
+    starts = np.arange(0, len(text) - 4, 4)
+    got = line_scores_from_tokens(np.ones(len(starts)), np.stack([starts, starts + 4], axis=1), text)
+    assert got.shape == (300_001,)
+    assert got.min() == 1.0

@@ -1,0 +1,294 @@
+"""What repair promises for Python, on real files and on every mask."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lamr_postprocess import (
+    PrunedCode,
+    cut_texts,
+    language_named,
+    line_spans,
+    prune_lines,
+    restore,
+    split_lines,
+)
+from lamr_postprocess.document import analyse
+from numpy.typing import NDArray
+from pyflakes import checker, messages
+
+Masks = Callable[[int], dict[str, NDArray[np.bool_]]]
+MARKER = re.compile(r"\.\.\. (\d+) lines? pruned \((\d+)(?:-(\d+))?\)")
+
+
+def parse(text: str) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text)
+
+
+def undefined_names(text: str) -> set[str]:
+    found = checker.Checker(parse(text)).messages
+    return {message.message_args[0] for message in found if isinstance(message, messages.UndefinedName)}
+
+
+def check_account(code: str, mask: NDArray[np.bool_], pruned: PrunedCode) -> None:
+    """Kept lines unchanged and in order, one right marker for each cut, every line accounted for, restorable."""
+    lines = split_lines(code)
+    kept = set(pruned.kept_lines)
+    assert kept >= set((np.flatnonzero(mask) + 1).tolist())
+    assert sorted(pruned.reasons) == list(pruned.kept_lines)
+    covered = [n for cut in pruned.cuts for n in range(cut.start, cut.end + 1)]
+    assert sorted([*kept, *covered]) == list(range(1, len(lines) + 1))
+    assert all(b.start > a.end + 1 for a, b in zip(pruned.cuts, pruned.cuts[1:], strict=False))
+    output = split_lines(pruned.text)
+    order = sorted([(n, "line") for n in kept] + [(cut.start, "cut") for cut in pruned.cuts])
+    assert len(output) == len(order)
+    cuts = {cut.start: cut for cut in pruned.cuts}
+    for text, (number, kind) in zip(output, order, strict=True):
+        if kind == "line":
+            assert text == lines[number - 1]
+            continue
+        found = MARKER.search(text)
+        assert found
+        assert int(found[1]) == cuts[number].lines
+        assert (int(found[2]), int(found[3] or found[2])) == (cuts[number].start, cuts[number].end)
+    assert restore(pruned, cut_texts(code, pruned)) == code
+
+
+def test_every_mask_of_real_files_parses(python_files: list[tuple[str, str]], masks: Masks) -> None:
+    for name, code in python_files:
+        for kind, mask in masks(len(line_spans(code))).items():
+            pruned = prune_lines(code, mask, path=name)
+            check_account(code, mask, pruned)
+            parse(pruned.text)
+            if kind == "full":
+                assert pruned.text == code
+            if kind == "empty":
+                assert pruned.kept_lines == ()
+
+
+def test_repair_is_idempotent_and_monotone(
+    python_files: list[tuple[str, str]], masks: Masks, rng: np.random.Generator
+) -> None:
+    for _, code in python_files[:60]:
+        document = analyse(code, language_named("python"))
+        for mask in masks(document.spans.shape[0]).values():
+            once = document.repair(mask) != 0
+            assert np.array_equal(document.repair(once) != 0, once)
+            more = document.repair(mask | (rng.random(mask.shape[0]) < 0.1)) != 0
+            assert not (once & ~more).any()
+
+
+def test_no_new_undefined_names(python_files: list[tuple[str, str]], masks: Masks) -> None:
+    for name, code in python_files[:40]:
+        before = undefined_names(code)
+        by_kind = masks(len(line_spans(code)))
+        for kind in ("blocks", "random", "single"):
+            pruned = prune_lines(code, by_kind[kind], language="python")
+            assert undefined_names(pruned.text) - before == set(), (name, kind)
+
+
+STATEMENTS = st.recursive(
+    st.sampled_from(
+        [
+            ["x = 1"],
+            ["y = f(", "    x,", "", "    # why", "    y)"],
+            ['"""doc', "", "  text \\", "more", '"""'],
+            ["s = '''a", "b'''"],
+            ["z = \\", "    1"],
+            ["return x"],
+            ["import os; import re"],
+            ["from a import (", "    b,", "    c", ")"],
+            ["t = {", "    'k': 1,", "    'l': [", "        2", "    ],", "}"],
+            ["# comment"],
+            [""],
+            ["if x: y = 1"],
+            ["del x, \\", "  y"],
+            ["@deco", "def g(a,", "      b=x): return a"],
+            ["f'''{", "x", "}'''"],
+        ]
+    ),
+    lambda inner: st.tuples(
+        st.sampled_from(
+            [
+                ["if x:"],
+                ["while (x and", "       y):"],
+                ["def f(a, *, b=1):"],
+                ["async def f(a):"],
+                ["class A(B):"],
+                ["for i in x:", "ELSE"],
+                ["if x:", "ELIF", "ELSE"],
+                ["try:", "EXCEPT", "ELSE", "FINALLY"],
+                ["try:", "FINALLY"],
+                ["with f() as (a, b):"],
+                ["match x:", "CASE"],
+            ]
+        ),
+        st.lists(st.lists(inner, min_size=1, max_size=3), min_size=4, max_size=4),
+    ).map(lambda pair: compound(*pair)),
+    max_leaves=25,
+)
+CLAUSES = {"ELSE": "else:", "ELIF": "elif y:", "EXCEPT": "except (A, B) as e:", "FINALLY": "finally:"}
+
+
+def compound(head: list[str], bodies: list[list[list[str]]]) -> list[str]:
+    def indent(lines: list[str], by: str = "    ") -> list[str]:
+        return [by + line if line else line for line in lines]
+
+    blocks = [indent([line for item in body for line in item] + ["pass"]) for body in bodies]
+    if "CASE" in head:
+        cases = [["case [a, b] if b:", *blocks[0]], ["case _:", *blocks[1]]]
+        return [head[0], *indent([line for case in cases for line in case])]
+    opening = [line for line in head if line not in CLAUSES]
+    result = [*opening, *blocks[0]]
+    for clause, block in zip((line for line in head if line in CLAUSES), blocks[1:], strict=False):
+        result += [CLAUSES[clause], *block]
+    return result
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    st.lists(STATEMENTS, min_size=1, max_size=6),
+    st.sampled_from(["\n", "\r\n", "\r"]),
+    st.booleans(),
+    st.randoms(),
+)
+def test_every_mask_of_any_program_parses(program: list[list[str]], newline: str, ends: bool, random) -> None:
+    lines = [line for item in program for line in item]
+    code = newline.join(lines) + (newline if ends else "")
+    try:
+        parse(code)
+    except SyntaxError:
+        return
+    count = len(line_spans(code))
+    for share in (0.05, 0.3, 0.7):
+        mask = np.array([random.random() < share for _ in range(count)], dtype=np.bool_)
+        pruned = prune_lines(code, mask, language="python")
+        check_account(code, mask, pruned)
+        parse(pruned.text)
+
+
+def kept(code: str, *rows: int) -> PrunedCode:
+    scores = np.zeros(len(line_spans(code)))
+    scores[[row - 1 for row in rows]] = 1
+    pruned = prune_lines(code, scores, language="python")
+    parse(pruned.text)
+    return pruned
+
+
+def test_scope_headers_and_pass() -> None:
+    code = "class A(\n    object,\n):\n    def f(self):\n        a = 1\n        b = 2\n        c = 3\n\n    x = 9\n"
+    pruned = kept(code, 4)
+    assert pruned.text == (
+        "class A(\n    object,\n):\n    def f(self):\n        pass  # ... 5 lines pruned (5-9)\n"
+    )
+    assert pruned.reasons == {1: "repair:scope", 2: "repair:scope", 3: "repair:scope", 4: "semantic"}
+
+
+def test_companions_stay_with_their_statement() -> None:
+    code = (
+        "try:\n    a()\nexcept E:\n    long_handler_name_number_one()\n    long_handler_name_number_two()\n"
+        + ("finally:\n    long_clean_up_name_number_one()\n    long_clean_up_name_number_two()\n")
+    )
+    pruned = kept(code, 2)
+    assert pruned.text == (
+        "try:\n    a()\nexcept E:\n    pass  # ... 2 lines pruned (4-5)\n"
+        "finally:\n    pass  # ... 2 lines pruned (7-8)\n"
+    )
+    assert pruned.reasons[3] == pruned.reasons[6] == "repair:companion"
+
+
+def test_imports_and_definitions_follow_their_names() -> None:
+    code = (
+        "from __future__ import annotations\nimport a_package_with_a_long_name\nimport re\n"
+        "from a import (\n    b,\n    c_is_a_name_longer_than_a_marker,\n    d,\n)\n"
+        "LIMIT = re.compile('x')\n\n\ndef helper(value: 'Late'):\n    first()\n    second()\n    return value\n\n\n"
+        "class Late:\n    third = 3\n    fourth = 4\n\n\nfiller = 1\nfiller = 2\nresult = helper(LIMIT, d)\n"
+    )
+    pruned = kept(code, 25)
+    assert set(pruned.kept_lines) >= {1, 3, 4, 5, 7, 8, 9, 12, 18, 25}
+    assert not set(pruned.kept_lines) & {2, 6, 13, 14, 23, 24}
+    assert pruned.reasons[3] == pruned.reasons[7] == "repair:import"
+    assert pruned.reasons[9] == pruned.reasons[12] == pruned.reasons[18] == "repair:definition"
+
+
+def test_nearest_binding_before_the_use() -> None:
+    code = (
+        "def f():\n    x = 11111111111111111111111111111111\n    x = 2222222222222222222222222222222\n    y = 3\n"
+        + ("    z = 4\n    w = 5\n    print(x)\n    x = 9\n")
+    )
+    assert kept(code, 7).kept_lines == (1, 3, 7)
+
+
+def test_both_branches_when_the_binding_is_conditional() -> None:
+    code = (
+        "def f(c):\n    if c:\n        x = 1\n    else:\n        x = 2\n    aaa()\n    bbb()\n    print(x)\n"
+    )
+    assert kept(code, 8).kept_lines == (1, 2, 3, 4, 5, 8)
+
+
+def test_an_assignment_does_not_serve_its_own_use() -> None:
+    code = "x = 1\na = 2\nb = 3\nx = g(\n    [\n        x,\n        3,\n    ],\n)\nc = 4\nd = 5\n"
+    assert 1 in kept(code, 6).kept_lines
+
+
+def test_global_declaration_goes_with_its_name() -> None:
+    code = "n = 0\n\n\ndef f():\n    global n\n    a()\n    b()\n    n += 1\n    c()\n    d()\n"
+    assert set(kept(code, 8).kept_lines) >= {1, 4, 5, 8}
+
+
+def test_return_goes_with_the_body() -> None:
+    code = "def f():\n    work()\n    more()\n    even_more_work_is_done_here()\n    last()\n    return 1\n\n\nx = 1\n"
+    assert kept(code, 2).reasons == {1: "repair:scope", 2: "semantic", 6: "repair:return"}
+    assert kept(code, 1).kept_lines == (1,)
+
+
+def test_short_gap_is_kept_and_a_long_one_marked() -> None:
+    code = "a = 1\nb = 2\nc = 3\nd = 'a line that is longer than its marker would be'\ne = 5\n\n\nf = 6\n"
+    pruned = kept(code, 1, 3, 5, 8)
+    assert pruned.reasons == {1: "semantic", 2: "repair:gap", 3: "semantic", 5: "semantic"} | dict.fromkeys(
+        (6, 7), "repair:gap"
+    ) | {8: "semantic"}
+    assert [(cut.start, cut.end) for cut in pruned.cuts] == [(4, 4)]
+
+
+def test_multi_line_strings_are_whole_but_docstrings_are_not() -> None:
+    data = 'x = """one\ntwo\nthree\nfour"""\n'
+    assert kept(data, 2).kept_lines == (1, 2, 3, 4)
+    docstring = 'def f():\n    """One.\n\n    two\n    three and some more words\n    four\n    """\n'
+    assert kept(docstring, 4).text == (
+        'def f():\n    """One.\n\n    two\n    ... 2 lines pruned (5-6)\n    """\n'
+    )
+
+
+def test_elements_of_a_literal_can_be_cut() -> None:
+    code = "TABLE = {\n    'a': 1,\n    'b': [\n        2,\n    ],\n    'c': 3,\n    'd': 4\n}\nx = 1\n"
+    assert kept(code, 6).text == (
+        "TABLE = {\n    # ... 4 lines pruned (2-5)\n    'c': 3,\n    'd': 4\n}\n# ... 1 line pruned (9)\n"
+    )
+
+
+def test_match_keeps_its_first_case() -> None:
+    code = "match x:\n    case 1:\n        a()\n        b()\n    case 2:\n        c()\n        d()\n"
+    assert kept(code, 1).text == "match x:\n    case 1:\n        pass  # ... 5 lines pruned (3-7)\n"
+
+
+def test_emptied_body_with_a_kept_comment_still_gets_its_pass() -> None:
+    code = "def f():\n    # why\n    one()\n    two()\n"
+    assert kept(code, 2).text == "def f():\n    # why\n    pass  # ... 2 lines pruned (3-4)\n"
+
+
+@pytest.mark.parametrize("number", [1, 4])
+def test_dependency_lines_are_named_so(number: int) -> None:
+    code = "a = 1\nb = 2\nc = 3\nd = 4\n"
+    flags = np.arange(1, 5) == 4
+    pruned = prune_lines(code, [1, 0, 0, 1], language="python", dependency=flags)
+    assert pruned.reasons[number] == ("dependency" if number == 4 else "semantic")
