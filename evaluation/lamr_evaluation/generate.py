@@ -26,6 +26,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from lamr_evaluation.items import EvalItem, split_lines
+from lamr_evaluation.lexical import split_words
+from lamr_evaluation.segments import span
 
 CHOICES = (("docstring",), ("comment",), ("calls",), ("error", "name"))
 """Kinds that a file is asked; of two that stand together one is used, by hash."""
@@ -37,7 +39,6 @@ _ROLE = re.compile(r":[\w:]+:`[~!]?([^`<]*?)(?:\s*<[^`]*>)?`|`+([^`]*)`+")
 _DIRECTIVE = re.compile(
     r"noqa|pragma|pylint|type:|pyright|mypy|TODO|FIXME|XXX|-\*-|[Cc]opyright|[Ll]icen[sc]e|://"
 )
-_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 
 
 @dataclass(frozen=True)
@@ -50,22 +51,11 @@ class _Draft:
     cut: frozenset[int] = frozenset()
 
 
-def split_name(name: str) -> list[str]:
-    """Lower-case words of an identifier: `parseHTTPHeader_2` gives `parse http header 2`."""
-    return [word.lower() for word in _WORD.findall(name)]
-
-
-def _span(node: ast.stmt) -> range:
-    decorators = getattr(node, "decorator_list", [])
-    first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
-    return range(first, (node.end_lineno or node.lineno) + 1)
-
-
 def _header(node: ast.stmt) -> range:
     """Lines of a compound statement before its body."""
     body: list[ast.stmt] = getattr(node, "body", [])
-    span = _span(node)
-    return range(span.start, max(span.start + 1, _span(body[0]).start)) if body else span
+    whole = span(node)
+    return range(whole.start, max(whole.start + 1, span(body[0]).start)) if body else whole
 
 
 def _docstring(function: _Function) -> ast.Expr | None:
@@ -81,7 +71,7 @@ def _docstring(function: _Function) -> ast.Expr | None:
 
 def _functions(tree: ast.AST) -> list[_Function]:
     nodes = (node for node in ast.walk(tree) if isinstance(node, _Function))
-    return [node for node in nodes if len(_span(node)) <= LONGEST and not node.name.startswith("__")]
+    return [node for node in nodes if len(span(node)) <= LONGEST and not node.name.startswith("__")]
 
 
 def _docstring_drafts(functions: Iterable[_Function]) -> Iterator[_Draft]:
@@ -94,8 +84,8 @@ def _docstring_drafts(functions: Iterable[_Function]) -> Iterator[_Draft]:
         plain = _ROLE.sub(lambda match: match[1] or match[2] or "", sentence)
         query = " ".join(plain.split()).rstrip(".:")
         if 5 <= len(query.split()) <= 40:
-            cut = frozenset(_span(doc))
-            gold = frozenset(_span(function)) - cut
+            cut = frozenset(span(doc))
+            gold = frozenset(span(function)) - cut
             if len(gold) >= 4:
                 yield _Draft(function.name, query, gold, cut)
 
@@ -142,9 +132,9 @@ def _comment_drafts(code: str, lines: list[str]) -> Iterator[_Draft]:
 def _name_drafts(functions: list[_Function]) -> Iterator[_Draft]:
     defined = Counter(function.name for function in functions)
     for function in functions:
-        words = split_name(function.name)
-        if len(words) >= 3 and len(_span(function)) >= 4 and defined[function.name] == 1:
-            yield _Draft(function.name, " ".join(words), frozenset(_span(function)))
+        words = split_words(function.name)
+        if len(words) >= 3 and len(span(function)) >= 4 and defined[function.name] == 1:
+            yield _Draft(function.name, " ".join(words), frozenset(span(function)))
 
 
 def _message(node: ast.Raise) -> str | None:
@@ -170,7 +160,7 @@ def _error_drafts(functions: Iterable[_Function]) -> Iterator[_Draft]:
         while stack:
             node, above = stack.pop()
             if isinstance(node, ast.Raise) and (message := _message(node)):
-                yield _Draft(f"{function.name}:{message}", message, above | frozenset(_span(node)))
+                yield _Draft(f"{function.name}:{message}", message, above | frozenset(span(node)))
             here = above | _lines_above_body(node)
             children = (child for child in ast.iter_child_nodes(node) if not isinstance(child, _Function))
             stack += [(child, here) for child in children if isinstance(child, (ast.stmt, ast.ExceptHandler))]
@@ -178,7 +168,7 @@ def _error_drafts(functions: Iterable[_Function]) -> Iterator[_Draft]:
 
 def _lines_above_body(node: ast.stmt | ast.ExceptHandler) -> frozenset[int]:
     if isinstance(node, ast.ExceptHandler):
-        return frozenset(range(node.lineno, _span(node.body[0]).start))
+        return frozenset(range(node.lineno, span(node.body[0]).start))
     return frozenset(_header(node)) if hasattr(node, "body") else frozenset()
 
 
@@ -193,7 +183,7 @@ def _call_drafts(functions: list[_Function]) -> Iterator[_Draft]:
             for name in sorted(_called(statement)):
                 callees = by_name.get(name, [])
                 if len(callees) == 1 and callees[0] is not caller and len(by_name[caller.name]) == 1:
-                    gold = {*_header(caller), *_span(statement), *_span(callees[0])}
+                    gold = {*_header(caller), *span(statement), *span(callees[0])}
                     query = f"How does {caller.name} make use of {name}?"
                     yield _Draft(f"{caller.name}>{name}", query, frozenset(gold))
 

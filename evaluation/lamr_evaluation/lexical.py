@@ -31,6 +31,11 @@ _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\dA-Za-z_]
 _ENDINGS = ("ings", "ing", "ies", "ied", "es", "ed", "s")
 
 
+def split_words(token: str) -> list[str]:
+    """Lower-case words of an identifier: `parseHTTPHeader_2` gives `parse`, `http`, `header`, `2`."""
+    return [word.lower() for word in _WORD.findall(token)]
+
+
 def stem(word: str) -> str:
     """A word without its plural or verb ending, if at least four letters stay: `parsing` → `pars`, `uses` → `uses`.
 
@@ -45,7 +50,7 @@ def stem(word: str) -> str:
 
 def terms(token: str) -> list[str]:
     """Terms of one token: the words of an identifier and, if there are several, the identifier itself."""
-    words = [stem(word.lower()) for word in _WORD.findall(token)]
+    words = [stem(word) for word in split_words(token)]
     return words if len(words) < 2 else [*words, token.lower().strip("_")]
 
 

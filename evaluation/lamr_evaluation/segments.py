@@ -15,6 +15,13 @@ from numpy.typing import NDArray
 Segments = NDArray[np.intp]
 
 
+def span(node: ast.stmt) -> range:
+    """1-based lines of a statement, decorators included."""
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
+    return range(first, (node.end_lineno or node.lineno) + 1)
+
+
 def _outermost_functions(body: Sequence[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     """Functions that lie in no other function: of the module, of classes, and under `if` or `try`."""
     stack: list[ast.AST] = list(body)
@@ -56,8 +63,8 @@ def functions(code: str, lines: Sequence[str]) -> Segments:
         return _pieces(paragraph)
     owner = np.zeros(len(lines), dtype=np.intp)
     for number, node in enumerate(_outermost_functions(tree.body), 1):
-        first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-        owner[first - 1 : node.end_lineno] = number
+        lines_of = span(node)
+        owner[lines_of.start - 1 : lines_of.stop - 1] = number
     inked = np.fromiter((bool(line.strip()) for line in lines), dtype=np.bool_, count=len(lines))
     before = np.maximum.accumulate(
         np.where(inked, np.arange(len(lines)), 0)

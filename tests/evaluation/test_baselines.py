@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from lamr_evaluation.baselines import BASELINES, CosineOverFunctions
 from lamr_evaluation.items import split_lines
-from lamr_evaluation.lexical import Tokens, bm25, query_terms, stem, terms
+from lamr_evaluation.lexical import Tokens, bm25, query_terms, split_words, stem, terms
 from lamr_evaluation.segments import blocks, functions, windows
 
 CODE = '''"""Shop."""
@@ -69,6 +69,19 @@ def test_files_that_are_not_python_are_cut_into_paragraphs(code):
 def test_windows():
     assert windows(["x"] * 5, 2).tolist() == [0, 0, 1, 1, 2]
     assert windows(["x"] * 5, 2, 1).tolist() == [0, 1, 1, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("parseHTTPHeader_2", "parse http header 2"),
+        ("_read_all", "read all"),
+        ("GMLToken", "gml token"),
+        ("x", "x"),
+    ],
+)
+def test_split_words(name, words):
+    assert " ".join(split_words(name)) == words
 
 
 def test_terms_split_identifiers_and_strip_endings():

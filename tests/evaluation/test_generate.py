@@ -5,7 +5,7 @@ import importlib
 import inspect
 
 import pytest
-from lamr_evaluation.generate import CHOICES, generate_items, split_name
+from lamr_evaluation.generate import CHOICES, generate_items
 from lamr_evaluation.items import split_lines
 
 CODE = '''"""Module."""
@@ -43,19 +43,6 @@ def of_kind(kind, code=CODE):
 
 def gold_text(item):
     return [item.lines[number - 1].strip() for number in item.kept_frags]
-
-
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("parseHTTPHeader_2", "parse http header 2"),
-        ("_read_all", "read all"),
-        ("GMLToken", "gml token"),
-        ("x", "x"),
-    ],
-)
-def test_split_name(name, words):
-    assert " ".join(split_name(name)) == words
 
 
 def test_docstring_asks_for_the_function_and_is_cut():
