@@ -53,10 +53,16 @@ class _Cuts:
 
     def __init__(self, offsets: NDArray[np.int64], text: str) -> None:
         layout = line_layout(text)
-        token = np.searchsorted(offsets[:, 0], layout.spans[:, 0])
+        starts, stops = layout.spans[:, 0], layout.spans[:, 1]
+        first, last = np.ascontiguousarray(offsets[:, 0]), offsets[:, 1]
+        token = np.searchsorted(first, starts)
         held = token < len(offsets)  # lines without any token of their own hold no cut
-        held[held] = offsets[token[held], 0] < layout.spans[held, 1]
-        self._tokens = token[held]
+        held[held] = first[token[held]] < stops[held]
+        token, starts = token[held], starts[held]
+        # A token that joins a line end with the indentation after it goes with the line that it indents.
+        before = np.maximum(token - 1, 0)
+        joined = (first[before] < starts) & (last[before] > starts)
+        self._tokens = np.where(joined, before, token)
         self._costs = layout.cut_cost[held]
 
     def best(self, lowest: int, highest: int) -> int | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,7 @@ from tokenizers import Tokenizer
 
 from lamr_client.chunking import plan_chunks
 from lamr_client.errors import InvalidInputError, ModelMismatchError
-from lamr_client.layout import line_layout
+from lamr_client.layout import single_spaces
 from lamr_client.spec import TOKENIZER_FILE, Chunking, ModelSpec, client_files, load_spec
 
 # A query may take the whole window but for this many code tokens; with fewer, a chunk says nothing of its code.
@@ -26,6 +27,8 @@ MIN_CODE_TOKENS = 32
 # The tokenizer's time and memory grow faster than its input, so text goes in by blocks, a few at a time.
 _BLOCK_CHARS = 8192
 _BLOCKS_AT_ONCE = 16
+# `<think>`, `[SEP]`, `<|im_end|>`: what a control token looks like.
+_CONTROL = re.compile(r"<.*\w.*>|\[.*\w.*\]")
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,9 +100,9 @@ class PromptEncoder:
     def encode_document(self, code: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Tokenize a whole file in bounded memory.
 
-        The text goes through the tokenizer in blocks of at most 8,192 characters that begin at a line that isn't
-        blank; byte-level BPE and WordPiece give the tokens of the whole text that way. A longer line is cut before a
-        space where it has one, or anywhere, which can split a word in two.
+        The text goes through the tokenizer in blocks of at most 8,192 characters that begin at a single space between
+        two words: there, byte-level BPE and WordPiece give the tokens of the whole text, whatever tokens they have for
+        line ends and indentation. A longer run without such a place is cut anywhere.
 
         Returns:
             ids int64 [n] and offsets int64 [n, 2]: first and one-past-last character in `code` of each token.
@@ -188,12 +191,15 @@ class PromptEncoder:
         return np.concatenate(ids), np.concatenate(offsets)
 
     def _protect_prompt_tokens(self) -> None:
-        """Make added tokens that the prompt uses special, so that `encode_special_tokens` covers them too."""
+        """Make the prompt's control tokens special where they aren't, so that `encode_special_tokens` covers them too.
+
+        Other added tokens stay what they are: a code-aware tokenizer has some for indentation and common marks.
+        """
         prompt = "".join((self.spec.prompt.before, self.spec.prompt.between, self.spec.prompt.after))
         used = [
             token
             for token in self._tokenizer.get_added_tokens_decoder().values()
-            if not token.special and not token.content.isspace() and token.content in prompt
+            if not token.special and token.content in prompt and _CONTROL.fullmatch(token.content)
         ]
         for token in used:
             token.special = True
@@ -225,9 +231,7 @@ def _block_bounds(text: str) -> list[int]:
     """Where the blocks of a text begin, and its end."""
     if len(text) <= _BLOCK_CHARS:
         return [0, len(text)] if text else [0]
-    layout = line_layout(text)
-    # Before a blank line a cut could split a token: BPE vocabularies join line ends with the blanks that follow.
-    safe = layout.spans[~layout.blank, 0]
+    safe = single_spaces(text)
     bounds = [0]
     while bounds[-1] + _BLOCK_CHARS < len(text):
         start, hard = bounds[-1], bounds[-1] + _BLOCK_CHARS

@@ -13,7 +13,6 @@ import dataclasses
 import os
 import time
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from lamr_postprocess import PrunedCode, line_scores_from_tokens, line_spans, prune_lines
@@ -108,12 +107,8 @@ class PruneJob:
         names = self._encoder.spec.rubrics
         if scores.rubrics is None or not {"semantic", "dependency"} <= set(names):
             return None
-
-        def of(name: str) -> NDArray[Any]:
-            assert scores.rubrics is not None
-            return line_scores_from_tokens(scores.rubrics[:, names.index(name)], self._offsets, self._text)
-
-        return of("dependency") > of("semantic")
+        difference = scores.rubrics[:, names.index("dependency")] - scores.rubrics[:, names.index("semantic")]
+        return line_scores_from_tokens(difference, self._offsets, self._text) > 0
 
     def _result(self, lines: NDArray[np.float32], pruned: PrunedCode, relevance: float) -> PruneResult:
         unchanged = pruned.text == self._text

@@ -12,13 +12,14 @@ import numpy as np
 from lamr_postprocess.lines import code_points, spans_of
 from numpy.typing import NDArray
 
-_TAB = 9
+_TAB, _SPACE = 9, 32
 _TAB_COLUMNS = 4
 # Unicode White_Space beyond the control characters; all of 0..32 counts as blank as well.
 _WIDE_SPACES = (0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000)
 _BLANK = np.zeros(0x3002, np.bool_)
 _BLANK[:33] = True
 _BLANK[list(_WIDE_SPACES)] = True
+_WORD = np.array([chr(point).isalnum() for point in range(128)])
 
 # Costs of a cut in front of a line, in columns of indentation. A line that only closes or opens a bracket belongs
 # to the lines before it, even at column 0 (C's lone braces); a blank line before it is the best sign there is.
@@ -63,3 +64,11 @@ def line_layout(text: str) -> LineLayout:
         + np.where(bracket, _LONE_BRACKET, 0)
     )
     return LineLayout(spans, blank, np.where(blank, _BLANK_LINE, cost))
+
+
+def single_spaces(text: str) -> NDArray[np.int64]:
+    """Places of the spaces that stand alone between two ASCII letters or digits, ascending."""
+    points = code_points(text)
+    between = (points == _SPACE)[1:-1]
+    word = np.append(_WORD, False)[np.minimum(points, len(_WORD))]
+    return np.flatnonzero(between & word[:-2] & word[2:]) + 1

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from lamr_client.encoding import PromptEncoder
 
-from .tiny import BERT_PROMPT, QWEN_PROMPT, byte_bpe, make_spec, wordpiece, write_client_files
+from .tiny import BERT_PROMPT, QWEN_PROMPT, byte_bpe, indenting, make_spec, wordpiece, write_client_files
 
 
 @pytest.fixture(scope="session")
@@ -23,7 +23,13 @@ def qwen() -> PromptEncoder:
     return PromptEncoder(tokenizer, make_spec(tokenizer, QWEN_PROMPT))
 
 
-@pytest.fixture(scope="session", params=["bert", "qwen"])
+@pytest.fixture(scope="session")
+def indents() -> PromptEncoder:
+    tokenizer = indenting()
+    return PromptEncoder(tokenizer, make_spec(tokenizer, BERT_PROMPT))
+
+
+@pytest.fixture(scope="session", params=["bert", "qwen", "indents"])
 def encoder(request) -> PromptEncoder:
     return request.getfixturevalue(request.param)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lamr_client.chunking import plan_chunks
-from lamr_client.layout import line_layout
+from lamr_client.layout import line_layout, single_spaces
 
 lines = st.lists(st.sampled_from(["a", "  b c", "\tif x", "", "   ", "}", "q" * 3, "w " * 30]), max_size=120)
 
@@ -94,3 +94,19 @@ def test_layout_agrees_with_a_plain_reading(text):
     assert layout.spans[:, 0].tolist() == np.cumsum([0, *map(len, plain)])[:-1].tolist()
     assert layout.blank.tolist() == [not line.strip() for line in plain]
     assert len(layout.cut_cost) == len(plain)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_indentation_tokens_go_with_the_line_they_indent(end):
+    text = end.join(["top"] + ["    inner"] * 60)
+    offsets = np.array([match.span() for match in re.finditer(r"\S|\r?\n *", text)], np.int64)
+    plan = plan_chunks(offsets, text, 50, 0)
+    assert len(plan) > 5
+    assert {text[slice(*offsets[first])] for first, _ in plan[1:]} == {end + "    "}
+
+
+def test_single_spaces_stand_between_words():
+    assert single_spaces("a b  c (d e) \u00e9 f 1 2 ").tolist() == [1, 9, 16, 18]
+    assert (
+        single_spaces("").tolist() == single_spaces(" ").tolist() == single_spaces("a b").tolist()[1:] == []
+    )

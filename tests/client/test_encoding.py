@@ -13,7 +13,7 @@ from lamr_client.encoding import PromptEncoder, _block_bounds
 from lamr_client.errors import InvalidInputError, ModelMismatchError
 from lamr_client.spec import PromptTemplate
 
-from .tiny import BERT_PROMPT, QWEN_PROMPT, byte_bpe, make_spec, wordpiece
+from .tiny import BERT_PROMPT, QWEN_PROMPT, byte_bpe, indenting, make_spec, wordpiece
 
 LIBRARY = Path(sysconfig.get_paths()["stdlib"])
 hypothesis_settings = settings(
@@ -58,7 +58,7 @@ def test_blocks_give_the_tokens_of_the_whole_text(encoder, name):
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_blank_lines_and_line_ends_at_block_bounds_change_nothing(encoder, end):
-    text = (f"x = 1{end}{end}   {end}\t{end}    y = 2{end}" * 2000) + "z"
+    text = (f"x = 1{end}{end}   {end}\t{end}    y = 2 if x else 3{end}" * 2000) + "z"
     ids, _ = encoder.encode_document(text)
     np.testing.assert_array_equal(ids, reference(encoder, text)[0])
 
@@ -103,6 +103,12 @@ def test_prompt_does_hold_its_control_tokens(bert, qwen):
         [chunk] = encoder.chunk(encoder.encode_query("area"), *encoder.encode_document("x"), "x")
         for name in names:
             assert encoder._tokenizer.token_to_id(name) in chunk.input_ids
+
+
+def test_marks_in_the_prompt_stay_marks_in_code():
+    tokenizer = indenting()
+    encoder = PromptEncoder(tokenizer, make_spec(tokenizer, PromptTemplate("[CLS]query: ", "[SEP]", "[SEP]")))
+    assert tokenizer.token_to_id(": ") in encoder.encode_document("a: b")[0]
 
 
 def test_long_lines_are_tokenized_in_blocks(encoder):

@@ -61,6 +61,14 @@ def byte_bpe() -> Tokenizer:
     return tokenizer
 
 
+def indenting() -> Tokenizer:
+    """WordPiece with tokens of its own for line ends with their indentation and for common marks."""
+    tokenizer = wordpiece()
+    joined = ["\n" + " " * n for n in (0, 4, 8)] + ["\r\n    ", "):", "->", ": "]
+    tokenizer.add_tokens([AddedToken(text, special=False, normalized=False) for text in joined])
+    return tokenizer
+
+
 BERT_PROMPT = PromptTemplate("[CLS]", "[SEP]", "[SEP]")
 QWEN_PROMPT = PromptTemplate("<|im_start|>user\n<Query>: ", "\n<Document>: ", "<|im_end|>\n<think>\n")
 
