@@ -1,1 +1,24 @@
-"""Placeholder."""
+"""Training LaMR: corpora and rubric labels without a model, the objective, the loop.
+
+Records, labels and corpora need no torch; everything else is imported when it is asked for.
+"""
+
+from lamr_training.corpus import CorpusSettings, build_corpus
+from lamr_training.errors import CorpusError, RecordError, RunError, TrainingError
+from lamr_training.labels import LabelSettings, RubricLabels, label_lines
+from lamr_training.records import Record, read_records, write_records
+
+__all__ = [
+    "CorpusError",
+    "CorpusSettings",
+    "LabelSettings",
+    "Record",
+    "RecordError",
+    "RubricLabels",
+    "RunError",
+    "TrainingError",
+    "build_corpus",
+    "label_lines",
+    "read_records",
+    "write_records",
+]

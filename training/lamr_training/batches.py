@@ -1,0 +1,99 @@
+"""Packs examples into batches by a token budget, in an order that a seed and a step number determine.
+
+Batches hold sequences of like length: attention is padded to the longest. Knows arrays; knows no model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from lamr_training.examples import ExampleSet
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """A packed batch.
+
+    Attributes:
+        input_ids: int64 `[T]`; cu_seqlens: int32 `[B + 1]`; max_len: float32 `[L]`, only its shape counts.
+        code: int64 `[C]`, places of the code tokens in `[T]`.
+        code_cu_seqlens: int32 `[B + 1]` over the code tokens.
+        labels: int64 `[C, K]`.
+        relevance: float32 `[B]`.
+    """
+
+    input_ids: Tensor
+    cu_seqlens: Tensor
+    max_len: Tensor
+    code: Tensor
+    code_cu_seqlens: Tensor
+    labels: Tensor
+    relevance: Tensor
+
+
+def batch_plan(
+    lengths: NDArray[np.int64], budget: int, seed: int, group: int = 32
+) -> list[NDArray[np.int64]]:
+    """Cut one epoch into batches of at most `budget` tokens (a longer sequence goes alone).
+
+    Args:
+        lengths: `[N]`.
+        budget: tokens of a batch.
+        seed: of the order; give each epoch its own.
+        group: batches' worth of neighbours that are sorted by length together.
+    """
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(lengths))
+    mean = max(1.0, float(lengths.mean())) if len(lengths) else 1.0
+    size = max(1, int(group * budget / mean))
+    batches: list[NDArray[np.int64]] = []
+    for start in range(0, len(order), size):
+        chosen = order[start : start + size]
+        chosen = chosen[np.argsort(lengths[chosen], kind="stable")]
+        totals = np.cumsum(lengths[chosen])
+        first = 0
+        while first < len(chosen):
+            used = totals[first - 1] if first else 0
+            last = max(first + 1, int(np.searchsorted(totals, used + budget, "right")))
+            batches.append(chosen[first:last])
+            first = last
+    return [batches[i] for i in rng.permutation(len(batches))]
+
+
+def epochs(lengths: NDArray[np.int64], budget: int, seed: int, skip: int = 0) -> Iterator[NDArray[np.int64]]:
+    """Batches of all epochs, endlessly, without the first `skip`: where a resumed run goes on."""
+    epoch = 0
+    while True:
+        plan = batch_plan(lengths, budget, seed + epoch)
+        epoch += 1
+        if skip >= len(plan):
+            skip -= len(plan)
+            continue
+        yield from plan[skip:]
+        skip = 0
+
+
+def make_batch(data: ExampleSet, chosen: NDArray[np.int64]) -> Batch:
+    """Lay the chosen examples end to end."""
+    starts, lengths = data.starts[chosen], data.lengths[chosen]
+    cu_seqlens = np.concatenate([[0], np.cumsum(lengths)])
+    places = np.repeat(starts - cu_seqlens[:-1], lengths) + np.arange(cu_seqlens[-1])
+    spans = data.spans[chosen]
+    sizes = spans[:, 1] - spans[:, 0]
+    code_cu = np.concatenate([[0], np.cumsum(sizes)])
+    code = np.repeat(cu_seqlens[:-1] + spans[:, 0] - code_cu[:-1], sizes) + np.arange(code_cu[-1])
+    return Batch(
+        input_ids=torch.from_numpy(data.ids[places].astype(np.int64)),
+        cu_seqlens=torch.from_numpy(cu_seqlens.astype(np.int32)),
+        max_len=torch.zeros(int(lengths.max())),
+        code=torch.from_numpy(code),
+        code_cu_seqlens=torch.from_numpy(code_cu.astype(np.int32)),
+        labels=torch.from_numpy(data.rubrics[places[code]].astype(np.int64)),
+        relevance=torch.from_numpy(data.relevance[chosen]),
+    )

@@ -1,0 +1,19 @@
+"""What can go wrong in training that a user can mend. Each message names the cause and the remedy."""
+
+from __future__ import annotations
+
+
+class TrainingError(Exception):
+    """Base of the errors below."""
+
+
+class CorpusError(TrainingError):
+    """A package can't be downloaded, may not be used, or isn't what the manifest says."""
+
+
+class RecordError(TrainingError):
+    """A record isn't usable; the message names file and line."""
+
+
+class RunError(TrainingError):
+    """A training run can't start or go on: no data, no backbone, a checkpoint of another run."""

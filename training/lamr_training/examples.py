@@ -1,0 +1,195 @@
+"""Turns records into training examples: chunks as the client makes them, with a label for every code token.
+
+A file gives its chunks that hold gold lines and a few that don't, hard ones first (those that share rare words with
+the query), so that compute goes where something can be learned. Knows records, labels and the client's encoder; knows
+no model and no batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from lamr_client.encoding import Chunk, PromptEncoder
+from lamr_client.errors import InvalidInputError
+from numpy.typing import NDArray
+
+from lamr_training.labels import LabelSettings, label_lines
+from lamr_training.records import Record
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Example:
+    """One chunk with its labels.
+
+    Attributes:
+        input_ids: int32 `[t]`.
+        span: first and one-past-last code token.
+        rubrics: uint8 `[m, 2]`, semantic and dependency label of each code token.
+        relevance: what the relevance head should say: the document's score if the chunk holds evidence, else 0.
+    """
+
+    input_ids: NDArray[np.int32]
+    span: tuple[int, int]
+    rubrics: NDArray[np.uint8]
+    relevance: float
+
+
+@dataclass(frozen=True)
+class ChunkChoice:
+    """How many chunks of a file are used.
+
+    Attributes:
+        positives: most chunks with gold lines.
+        hard: chances of a hard negative, one after another (1.5 is one for sure and a second half the time).
+        easy: the same for negatives drawn evenly.
+        hardest: hard negatives are drawn from so many of the most similar chunks.
+        least_gold: fewest gold code tokens that make a chunk positive.
+    """
+
+    positives: int = 2
+    hard: float = 0.9
+    easy: float = 0.35
+    hardest: int = 3
+    least_gold: int = 6
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedRecord:
+    """A record's chunks and, per document token, its line and labels."""
+
+    chunks: list[Chunk]
+    query_ids: IntArray
+    ids: IntArray
+    token_line: IntArray
+    rubrics: NDArray[np.uint8]
+
+
+def encode_record(record: Record, encoder: PromptEncoder, settings: LabelSettings) -> EncodedRecord | None:
+    """Tokenize and label a record; None if its query doesn't fit the window."""
+    labels = label_lines(record.code, record.kept_frags, record.score, settings)
+    query = encoder.encode_query(record.query)
+    ids, offsets = encoder.encode_document(record.code)
+    try:
+        chunks = encoder.chunk(query, ids, offsets, record.code)
+    except InvalidInputError:
+        return None
+    line = token_lines(record.code, offsets)
+    by_line = np.stack([labels.semantic, labels.dependency], axis=1).astype(np.uint8)
+    return EncodedRecord(chunks, query, ids, line, by_line[line] if len(line) else np.zeros((0, 2), np.uint8))
+
+
+def token_lines(code: str, offsets: IntArray) -> IntArray:
+    """The 0-based line of each token: that of its last character, so that an indent belongs to the line it opens."""
+    ends = np.flatnonzero(np.frombuffer(code.encode("utf-32-le"), np.uint32) == 10)
+    return np.searchsorted(ends, np.maximum(offsets[:, 1] - 1, 0)) if len(offsets) else np.zeros(0, np.int64)
+
+
+def make_examples(  # noqa: PLR0913 - keywords with defaults
+    records: Iterable[Record],
+    encoder: PromptEncoder,
+    rarity: NDArray[np.float32],
+    *,
+    choice: ChunkChoice | None = None,
+    settings: LabelSettings | None = None,
+    seed: int = 0,
+) -> Iterator[Example]:
+    """Examples of all records, in their order; records whose query doesn't fit are passed over."""
+    choice, settings = choice or ChunkChoice(), settings or LabelSettings()
+    rng = np.random.default_rng(seed)
+    for record in records:
+        encoded = encode_record(record, encoder, settings)
+        if encoded is None:
+            continue
+        for number in _chosen(encoded, rarity, choice, rng):
+            chunk = encoded.chunks[number]
+            labels = encoded.rubrics[chunk.tokens[0] : chunk.tokens[1]]
+            relevant = record.score if labels[:, 0].sum() >= choice.least_gold else 0.0
+            yield Example(chunk.input_ids.astype(np.int32), chunk.document_span, labels, relevant)
+
+
+def _chosen(
+    encoded: EncodedRecord, rarity: NDArray[np.float32], choice: ChunkChoice, rng: np.random.Generator
+) -> list[int]:
+    gold = np.array([encoded.rubrics[a:b, 0].sum() for a, b in (c.tokens for c in encoded.chunks)])
+    positive = np.flatnonzero(gold >= choice.least_gold)
+    negative = np.flatnonzero(gold == 0)
+    chosen = rng.permutation(positive)[: choice.positives].tolist()
+    if len(negative):
+        asked = np.unique(encoded.query_ids)
+        likeness = [
+            rarity[np.intersect1d(asked, encoded.ids[c.tokens[0] : c.tokens[1]])].sum()
+            for c in encoded.chunks
+        ]
+        hardest = negative[np.argsort(-np.array(likeness)[negative], kind="stable")][: choice.hardest]
+        for pool, expected in ((hardest, choice.hard), (negative, choice.easy)):
+            count = int(expected) + int(rng.random() < expected % 1)
+            chosen += rng.permutation(pool)[:count].tolist()
+    return list(dict.fromkeys(chosen))
+
+
+class ExampleSet:
+    """Examples in flat arrays, so that a set is one `.npz` and an epoch copies nothing."""
+
+    def __init__(
+        self,
+        ids: NDArray[np.int32],
+        rubrics: NDArray[np.uint8],
+        starts: IntArray,
+        spans: IntArray,
+        relevance: NDArray[np.float32],
+    ) -> None:
+        """Args:
+        ids: `[T]`, all sequences end to end.
+        rubrics: `[T, 2]`, 0 outside the code.
+        starts: `[N + 1]`.
+        spans: `[N, 2]`, of the code within each sequence.
+        relevance: `[N]`.
+        """
+        self.ids, self.rubrics, self.starts, self.spans, self.relevance = (
+            ids,
+            rubrics,
+            starts,
+            spans,
+            relevance,
+        )
+
+    def __len__(self) -> int:
+        return len(self.relevance)
+
+    @property
+    def lengths(self) -> IntArray:
+        """Tokens of each sequence, `[N]`."""
+        return np.diff(self.starts)
+
+    @classmethod
+    def of(cls, examples: Sequence[Example]) -> ExampleSet:
+        """Lay examples end to end."""
+        starts = np.concatenate([[0], np.cumsum([len(e.input_ids) for e in examples])]).astype(np.int64)
+        rubrics = np.zeros((starts[-1], 2), np.uint8)
+        for start, example in zip(starts, examples, strict=False):
+            rubrics[start + example.span[0] : start + example.span[1]] = example.rubrics
+        ids = np.concatenate([e.input_ids for e in examples]) if examples else np.zeros(0, np.int32)
+        spans = np.array([e.span for e in examples], np.int64).reshape(-1, 2)
+        return cls(ids, rubrics, starts, spans, np.array([e.relevance for e in examples], np.float32))
+
+    def save(self, path: Path) -> None:
+        """Write one `.npz`."""
+        np.savez(
+            path,
+            ids=self.ids,
+            rubrics=self.rubrics,
+            starts=self.starts,
+            spans=self.spans,
+            relevance=self.relevance,
+        )
+
+    @classmethod
+    def load(cls, path: Path) -> ExampleSet:
+        """Read what `save` wrote."""
+        with np.load(path) as data:
+            return cls(data["ids"], data["rubrics"], data["starts"], data["spans"], data["relevance"])

@@ -1,0 +1,62 @@
+"""Named sets of training settings. A table; the loop is in `trainer`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from lamr_training.losses import LossWeights
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """One run.
+
+    Attributes:
+        steps: optimizer steps.
+        tokens: budget of one batch.
+        accumulate: batches of one step.
+        learning_rate: of the backbone.
+        head_rate: of everything that starts from nothing: fusion, heads, relevance.
+        lexical_rate: of the projections of lexical evidence, which start at zero.
+        warmup, decay: shares of the steps at the start and the end where the rate rises and falls linearly.
+        weight_decay, clip: of AdamW, and the gradient's greatest norm.
+        frozen_layers: how many of the lowest backbone layers stay as they are.
+        frozen_embeddings: whether the word embeddings do.
+        loss: coefficients.
+        dropout: inside the backbone.
+        seed: of order and dropout.
+        checkpoint_every, validate_every, log_every: steps.
+    """
+
+    steps: int = 1200
+    tokens: int = 2048
+    accumulate: int = 1
+    learning_rate: float = 1.5e-4
+    head_rate: float = 8e-4
+    lexical_rate: float = 3e-3
+    warmup: float = 0.05
+    decay: float = 0.4
+    weight_decay: float = 0.01
+    clip: float = 1.0
+    frozen_layers: int = 0
+    frozen_embeddings: bool = False
+    loss: LossWeights = field(default_factory=LossWeights)
+    dropout: float = 0.0
+    seed: int = 0
+    checkpoint_every: int = 50
+    validate_every: int = 150
+    log_every: int = 10
+
+
+# Two cores without matrix units do some hundred tokens a second, so: small batches, many steps, one pass. The
+# relevance head has more to say about a chunk of a long file than about the paper's whole documents.
+PRESETS: dict[str, TrainingSettings] = {
+    "lamr-mini": TrainingSettings(
+        steps=1000,
+        tokens=1536,
+        frozen_layers=2,
+        frozen_embeddings=True,
+        loss=LossWeights(relevance=0.5, balance=0.1),
+    ),
+    "tiny": TrainingSettings(steps=20, tokens=512, validate_every=10, checkpoint_every=10, log_every=1),
+}

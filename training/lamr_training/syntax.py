@@ -1,0 +1,169 @@
+"""Facts about one Python file that queries are made from: functions, classes, spans, docstrings, comments.
+
+Line numbers are 1-based. This module knows the syntax tree; it knows no queries and no labels.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from dataclasses import dataclass, field
+
+FunctionNode = (ast.FunctionDef, ast.AsyncFunctionDef)
+_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+_COMMENT = re.compile(r"^\s*#+:?\s?(.*)$")
+_MARKUP = re.compile(r":[\w:]+:`[~!.]?([^`<]*?)(?:\s*<[^`]*>)?`|`+([^`]*)`+")
+
+
+@dataclass(frozen=True, eq=False)
+class Entity:
+    """A function, method or class.
+
+    Attributes:
+        owner: name of the class it is defined in, or "".
+        first, last: its lines, decorators included.
+        header: last line of the signature.
+        doc: first sentence of the docstring as plain text, or "".
+        doc_lines: lines of the docstring; empty without one.
+    """
+
+    name: str
+    owner: str
+    kind: str
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    first: int
+    last: int
+    header: int
+    doc: str
+    doc_lines: range
+
+    @property
+    def lines(self) -> range:
+        """All of its lines."""
+        return range(self.first, self.last + 1)
+
+    @property
+    def length(self) -> int:
+        """Number of lines without the docstring's."""
+        return len(self.lines) - len(self.doc_lines)
+
+
+@dataclass(frozen=True, eq=False)
+class ParsedFile:
+    """A file that parses, with its entities in source order."""
+
+    text: str
+    lines: list[str]
+    tree: ast.Module
+    entities: list[Entity]
+    functions: list[Entity] = field(default_factory=list)
+    classes: list[Entity] = field(default_factory=list)
+
+
+def words(name: str) -> list[str]:
+    """Lower-case words of an identifier: `parseHTTPHeader_2` gives parse, http, header, 2."""
+    return [word.lower() for word in _WORD.findall(name)]
+
+
+def span(node: ast.AST) -> range:
+    """Lines of a statement with its decorators."""
+    decorators = getattr(node, "decorator_list", [])
+    first = min([node.lineno, *(d.lineno for d in decorators)])  # type: ignore[attr-defined]
+    return range(first, (node.end_lineno or node.lineno) + 1)  # type: ignore[attr-defined]
+
+
+def header_end(node: ast.AST) -> int:
+    """Last line of a compound statement's header."""
+    body = getattr(node, "body", None)
+    first: int = node.lineno  # type: ignore[attr-defined]
+    if not isinstance(body, list) or not body:
+        return span(node)[-1]
+    return max(first, span(body[0])[0] - 1)
+
+
+def first_sentence(docstring: str) -> str:
+    """The first sentence of a docstring, without markup, on one line."""
+    text = re.split(r"(?<=[.!?])\s+(?=[A-Z`\n])|\n\s*\n|:\n", docstring.strip(), maxsplit=1)[0]
+    plain = _MARKUP.sub(lambda m: m[1] or m[2] or "", text)
+    return " ".join(plain.split()).rstrip(".:")
+
+
+def parse_file(text: str) -> ParsedFile | None:
+    """Parse a file; None when it isn't Python of this interpreter's grammar or its lines can't be numbered alike."""
+    if "\r" in text or "\f" in text or "\x00" in text:
+        return None  # `ast` numbers such lines its own way
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    parsed = ParsedFile(text, text.split("\n"), tree, [])
+    _collect(tree, "", parsed)
+    return parsed
+
+
+def _collect(node: ast.AST, owner: str, parsed: ParsedFile) -> None:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, (*FunctionNode, ast.ClassDef)):
+            entity = _entity(child, owner)
+            parsed.entities.append(entity)
+            (parsed.classes if entity.kind == "class" else parsed.functions).append(entity)
+            if isinstance(child, ast.ClassDef):
+                _collect(child, child.name, parsed)
+        elif isinstance(child, (ast.If, ast.Try)):
+            _collect(child, owner, parsed)
+
+
+def _entity(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, owner: str) -> Entity:
+    lines = span(node)
+    doc, doc_lines = "", range(0)
+    head = node.body[0]
+    if (
+        isinstance(head, ast.Expr)
+        and isinstance(head.value, ast.Constant)
+        and isinstance(head.value.value, str)
+    ):
+        doc, doc_lines = first_sentence(head.value.value), span(head)
+    kind = "class" if isinstance(node, ast.ClassDef) else "method" if owner else "function"
+    return Entity(node.name, owner, kind, node, lines[0], lines[-1], header_end(node), doc, doc_lines)
+
+
+def called_names(node: ast.AST) -> dict[str, list[int]]:
+    """Names that are called inside a node (the last part of dotted ones), with the lines of the calls."""
+    found: dict[str, list[int]] = {}
+    for child in ast.walk(node):
+        if isinstance(child, ast.Call):
+            name = getattr(child.func, "attr", None) or getattr(child.func, "id", None)
+            if name:
+                found.setdefault(name, []).append(child.lineno)
+    return found
+
+
+def statement_at(node: ast.AST, line: int) -> range:
+    """Lines of the innermost statement of `node` that holds a line (a compound one counts by its header)."""
+    best = span(node) if hasattr(node, "lineno") else range(line, line + 10**6)
+    for child in ast.walk(node):
+        if isinstance(child, ast.stmt):
+            lines = range(span(child)[0], header_end(child) + 1)
+            if line in lines and len(lines) <= len(best):
+                best = lines
+    return best if len(best) < 10**6 else range(line, line + 1)
+
+
+def comment_blocks(lines: list[str]) -> list[tuple[range, str]]:
+    """Runs of whole-line comments: their lines and their text."""
+    blocks: list[tuple[range, str]] = []
+    number = 1
+    while number <= len(lines):
+        match = _COMMENT.match(lines[number - 1])
+        start, parts = number, []
+        while match:
+            parts.append(match[1].strip())
+            number += 1
+            match = _COMMENT.match(lines[number - 1]) if number <= len(lines) else None
+        if parts:
+            blocks.append((range(start, number), " ".join(parts)))
+        number += 1
+    return blocks

@@ -1,0 +1,131 @@
+"""Makes a code-aware WordPiece tokenizer out of an uncased BERT one, all of it inside `tokenizer.json`.
+
+Line ends with their indentation and common pairs of marks become single tokens; camelCase and snake_case are split
+before lower-casing; plurals lose their s, so that "parses headers" and `parse_header` share tokens; words that code
+is full of get entries of their own, and entries that code never uses go. Offsets stay those of the original text.
+This module knows vocabularies; it knows no weights beyond how a new entry is composed of old ones.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tokenizers import Regex, Tokenizer, normalizers
+
+SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+INDENTS = (
+    tuple("\n" + " " * n for n in range(0, 25, 4)) + tuple("\n" + "\t" * n for n in range(1, 5)) + ("\n\n",)
+)
+# A file with two-character line ends reads as the same file: these rows are copies of the ones above.
+CRLF = tuple("\r" + text for text in INDENTS[:7])
+_MARKS = r"""
+): () == -> [" "] [' '] (" ") (' ') ", ', ), != ** [] {} ... ''' "" '' += >= <= // }) ({ )) ]) (f" (self self.
+"""
+MARKS = (*dict.fromkeys(_MARKS.split()), '"""')
+_CAMEL = r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z](?:[a-rt-z]|s[a-z]))"
+_PLURALS = (
+    (r"(?<=[a-z]{2})(?<!ser)(?<!cook)(?<!mov)ies(?![a-z0-9])", "y"),
+    (r"(?:(?<=ss)|(?<=sh)|(?<=tch)|(?<=x))es(?![a-z0-9])", ""),
+    (r"(?<=[a-z]{2}[b-hj-rtv-z])(?<!doe)(?<!goe)s(?![a-z0-9])", ""),
+)
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """A new tokenizer, and for each of its entries the entries of the old one that it is composed of."""
+
+    tokenizer: Tokenizer
+    origins: list[list[int]]
+
+
+def code_normalizer() -> normalizers.Normalizer:
+    """Splits identifiers, lower-cases, takes accents and plural endings off."""
+    return normalizers.Sequence(
+        [
+            normalizers.Replace(Regex(_CAMEL), " "),
+            normalizers.Replace("_", " "),
+            normalizers.BertNormalizer(
+                clean_text=True, handle_chinese_chars=True, strip_accents=True, lowercase=True
+            ),
+            *(normalizers.Replace(Regex(pattern), content) for pattern, content in _PLURALS),
+        ]
+    )
+
+
+def count_words(tokenizer: Tokenizer, texts: Iterable[str]) -> tuple[Counter[str], Counter[str]]:
+    """How often, and in how many texts, each word occurs after normalization."""
+    total: Counter[str] = Counter()
+    texts_with: Counter[str] = Counter()
+    normalizer, splitter = code_normalizer(), tokenizer.pre_tokenizer
+    for text in texts:
+        found = [word for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text))]
+        total.update(found)
+        texts_with.update(set(found))
+    return total, texts_with
+
+
+def code_vocabulary(
+    base: Tokenizer, texts: Iterable[str], size: int, new_words: int, least_texts: int = 8
+) -> Vocabulary:
+    """Build the tokenizer.
+
+    Args:
+        base: an uncased BERT WordPiece tokenizer.
+        texts: what the vocabulary should fit.
+        size: entries in all.
+        new_words: most words that get an entry of their own.
+        least_texts: texts that a word must occur in to get one.
+    """
+    old = base.get_vocab()
+    total, texts_with = count_words(base, texts)
+    pieces = {word: base.model.tokenize(word) for word in total if word.isascii() and len(word) < 40}
+    gains = {
+        word: total[word] * (len(parts) - 1)
+        for word, parts in pieces.items()
+        if len(parts) > 1 and texts_with[word] >= least_texts and word.isalpha() and len(word) > 2
+    }
+    added = sorted(gains, key=lambda word: (-gains[word], word))[:new_words]
+    used: Counter[str] = Counter()
+    for word, parts in pieces.items():
+        if word not in gains or total[word] < gains[word]:
+            used.update({part.value: total[word] for part in parts})
+    kept = [
+        text
+        for text in _kept(old, used, size - len(added) - len(INDENTS) - len(CRLF) - len(MARKS))
+        if text not in MARKS
+    ]
+    entries = [*kept, *added, *INDENTS, *CRLF, *MARKS]
+    origins = [[old[text]] for text in kept] + [[p.id for p in pieces[word]] for word in added]
+    origins += [[old["."]] for _ in (*INDENTS, *CRLF)]
+    origins += [base.encode(mark, add_special_tokens=False).ids for mark in MARKS]
+    return Vocabulary(_assemble(base, entries), origins)
+
+
+def _kept(old: dict[str, int], used: Counter[str], room: int) -> list[str]:
+    """Special entries, single characters, then by use, then by rank in the old vocabulary (frequent words first)."""
+    ranked = sorted(old, key=old.__getitem__)
+    basic = [t for t in ranked if t in SPECIAL or (t.isascii() and len(t.removeprefix("##")) == 1)]
+    frequent = [t for t, count in sorted(used.items(), key=lambda item: (-item[1], item[0])) if count >= 3]
+    rest = [t for t in ranked if not t.startswith("[unused") and t.isascii() and len(t) > 1]
+    chosen = list(dict.fromkeys([*basic, *frequent, *rest]))[:room]
+    return sorted(chosen, key=old.__getitem__)
+
+
+def _assemble(base: Tokenizer, entries: list[str]) -> Tokenizer:
+    data = json.loads(base.to_str())
+    ids = {text: number for number, text in enumerate(entries)}
+    data["model"]["vocab"] = ids
+    data["normalizer"] = None
+    data["post_processor"] = None  # the prompt template spells the special tokens
+    data["truncation"] = data["padding"] = None
+    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+    data["added_tokens"] = [
+        {"id": ids[text], "content": text, **flags, "special": text in SPECIAL}
+        for text in sorted((*SPECIAL, *INDENTS, *CRLF, *MARKS), key=ids.__getitem__)
+    ]
+    tokenizer = Tokenizer.from_str(json.dumps(data))
+    tokenizer.normalizer = code_normalizer()
+    return tokenizer
