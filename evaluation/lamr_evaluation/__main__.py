@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             text = report.to_json() if options.json else report.table()
             if options.plot:
                 plot_recall(report, options.plot)
-    except (ValueError, ImportError) as error:
+    except (ValueError, OSError, ImportError) as error:
         sys.stderr.write(f"{error}\n")
         return 2
     sys.stdout.write(text + "\n")

@@ -166,7 +166,7 @@ def test_a_hundred_long_files_take_seconds():
         f"def function_{n}(argument_{n}):\n    value = argument_{n} + {n}\n    return value\n\n"
         for n in range(250)
     )
-    started = time.perf_counter()
+    started = time.process_time()
     for number in range(100):
         BASELINES["bm25-functions"]("how is the value of function 17 computed?", f"# {number}\n" + body)
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10
