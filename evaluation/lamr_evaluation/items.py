@@ -8,7 +8,6 @@ checks and writes items; it knows nothing of scores, metrics or where a benchmar
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -16,9 +15,9 @@ from typing import Any
 
 import numpy as np
 from lamr_client.errors import InvalidInputError
+from lamr_postprocess import split_lines as lines_with_newlines
 from numpy.typing import NDArray
 
-_NEWLINE = re.compile(r"\r\n|\r|\n")
 _TEXT_FIELDS = ("path", "project", "kind")
 
 
@@ -27,14 +26,11 @@ class DataError(InvalidInputError):
 
 
 def split_lines(code: str) -> list[str]:
-    """Lines of `code` without their terminators, as `docs/architecture.md` defines a line.
+    """Lines of `code`, as post-processing counts them, without their terminators.
 
     A final terminator ends the last line and doesn't open another: `"a\\n"` is one line, `""` is none.
     """
-    lines = _NEWLINE.split(code)
-    if lines[-1] == "":
-        lines.pop()
-    return lines
+    return [line.rstrip("\r\n") for line in lines_with_newlines(code)]
 
 
 @dataclass(frozen=True)

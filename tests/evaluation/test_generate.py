@@ -118,13 +118,13 @@ def test_files_that_cannot_be_asked_about_give_nothing(code):
     assert generate_items(code) == []
 
 
-@pytest.mark.parametrize("module", ["argparse", "ast", "tokenize", "unittest.mock"])
+@pytest.mark.parametrize("module", ["argparse", "tokenize", "zipfile"])
 def test_items_about_real_files_are_whole(module):
     """Whatever is cut, the rest stays as it was, and gold lines hold code of the original."""
     source = inspect.getsource(importlib.import_module(module))
     original = split_lines(source)
-    items = generate_items(source, per_kind=5)
-    assert len(items) > 12
+    items = generate_items(source, per_kind=3)
+    assert len(items) >= 8
     for item in items:
         ast.parse(item.code)
         rest = iter(original)

@@ -1,7 +1,10 @@
 """Whole evaluations: who is measured how, and what comes out."""
 
+import dataclasses
+import inspect
 import json
 
+import lamr_client
 import numpy as np
 import pytest
 from lamr_evaluation.baselines import BASELINES
@@ -140,6 +143,12 @@ def test_a_result_for_other_lines_is_refused(result):
     assert isinstance(scorer, Selector)
     with pytest.raises(ValueError, match=r"0\.py has 20 lines, but its pruning speaks of others"):
         scorer.select(items()[0])
+
+
+def test_the_client_s_pruner_is_one_that_can_be_measured():
+    inspect.signature(lamr_client.Pruner.prune).bind(None, "query", "code", path="a.py")
+    fields = {field.name for field in dataclasses.fields(lamr_client.PruneResult)}
+    assert {"text", "kept_lines", "line_scores"} <= fields
 
 
 def test_a_pruner_scores_without_an_item_too():
