@@ -10,37 +10,46 @@ import sysconfig
 import time
 from pathlib import Path
 
-from lamr_client import Pruner
-from lamr_serving import TritonServer, server_status
+from lamr_client import Pruner, bundled_repository
+from lamr_serving import TritonServer
 
-STDLIB = Path(sysconfig.get_path("stdlib"))
-FILE = "configparser.py"
+FILE = Path(sysconfig.get_path("stdlib")) / "configparser.py"
 QUERY = "How does ConfigParser resolve %(name)s references in a value, and what stops endless recursion?"
 
 
 def main() -> None:
     """Serve, prune, print, stop."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("file", nargs="?", type=Path, default=STDLIB / FILE, help=f"default: the standard library's {FILE}")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "file", nargs="?", type=Path, default=FILE, help=f"default: the library's {FILE.name}"
+    )
     parser.add_argument("-q", "--query", default=QUERY)
     arguments = parser.parse_args()
     code = arguments.file.read_bytes()
 
     begin = time.perf_counter()
-    with TritonServer() as server:
-        ready = time.perf_counter() - begin
-        status = server_status(server.grpc_address)
-        print(f"server     {status.server_name} {status.server_version} on {server.grpc_address}, ready in {ready:.1f} s")
-        print(f"model      {status.model_name} {status.model_version}")
-        print(f"file       {arguments.file.name}, {code.count(bytes([10])):,} lines")
-        print(f"query      {arguments.query}\n")
-        with Pruner(server.grpc_address) as pruner:
+    with TritonServer(bundled_repository()) as server:
+        started = time.perf_counter() - begin
+        with Pruner(server.addresses.grpc) as pruner:
             result = pruner.prune(arguments.query, code, path=arguments.file, line_numbers=True)
-    print(result.text)
-    print(f"tokens     {result.tokens_in:,} before, {result.tokens_out:,} after")
-    print(f"lines      {len(result.kept_lines):,} of {len(result.line_scores):,} kept, relevance {result.relevance:.2f}")
-    print(f"timings    {result.timings}")
-    print("server     stopped")
+        print(result.text)
+        print(f"{server.info}\n")
+        pid = server.pid
+    spent = result.timings
+    print(f"file      {arguments.file}")
+    print(f"query     {arguments.query}")
+    print(
+        f"lines     {len(result.line_scores):,} before, {len(result.kept_lines):,} kept, {len(result.cuts)} cuts"
+    )
+    print(f"tokens    {result.tokens_in:,} before, {result.tokens_out:,} after")
+    print(f"relevance {result.relevance:.2f}")
+    print(
+        f"seconds   {spent.total:.2f} = encode {spent.encode:.2f} + infer {spent.infer:.2f} + "
+        f"postprocess {spent.postprocess:.2f}; starting the server took {started:.1f}"
+    )
+    print(f"server    {'still there!' if Path(f'/proc/{pid}').exists() else 'gone'} (process {pid})")
 
 
 if __name__ == "__main__":

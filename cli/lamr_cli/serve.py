@@ -3,33 +3,84 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from lamr_cli.exits import SERVER_TROUBLE
+
+if TYPE_CHECKING:
+    from lamr_serving.server import ServerInfo
 
 
 def serve(
     model: Annotated[
-        Path | None, typer.Argument(help="A model repository written by `lamr export`; default: the bundled lamr-mini.")
+        Path | None,
+        typer.Argument(help="A model repository written by `lamr export`; default: the bundled lamr-mini."),
     ] = None,
-    host: Annotated[str, typer.Option(help="Address to listen on; 127.0.0.1 is reachable from this machine only.")] = (
-        "127.0.0.1"
-    ),
-    grpc_port: Annotated[int | None, typer.Option("--port", "--grpc-port", help="gRPC port; default: a free one.")] = None,
-    http_port: Annotated[int | None, typer.Option(help="HTTP port; default: a free one.")] = None,
-    metrics_port: Annotated[int | None, typer.Option(help="Prometheus port; default: a free one.")] = None,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; 127.0.0.1 is reachable from this machine only.")
+    ] = "127.0.0.1",
+    grpc_port: Annotated[
+        int | None,
+        typer.Option("--port", "--grpc-port", help="gRPC port; default: a free one.", min=1, max=65535),
+    ] = None,
+    http_port: Annotated[
+        int | None, typer.Option(help="HTTP port; default: a free one.", min=1, max=65535)
+    ] = None,
+    metrics_port: Annotated[
+        int | None, typer.Option(help="Prometheus port; default: a free one.", min=1, max=65535)
+    ] = None,
+    threads: Annotated[int, typer.Option(help="CPU threads of the encoder; 0: all usable CPUs.", min=0)] = 0,
     startup_timeout: Annotated[float, typer.Option(help="Seconds to wait for readiness.", min=1)] = 120.0,
-    log: Annotated[Path | None, typer.Option(help="Append Triton's log to this file.")] = None,
-    verbose: Annotated[int, typer.Option("--verbose", "-v", count=True, help="More of Triton's log; repeatable.")] = 0,
+    log: Annotated[Path | None, typer.Option(help="Write Triton's log to this file.")] = None,
+    verbose: Annotated[
+        int, typer.Option("--verbose", "-v", count=True, help="More of Triton's log; repeatable.")
+    ] = 0,
     as_json: Annotated[
-        bool, typer.Option("--json", help="When ready, print the addresses and models as one line of JSON on stdout.")
+        bool,
+        typer.Option("--json", help="When ready, print addresses and models as one line of JSON on stdout."),
     ] = False,
 ) -> None:
     """Serve a model with NVIDIA Triton until Ctrl-C or SIGTERM.
+
+    Nothing is authenticated: listen on loopback, or behind something that does it.
 
     lamr serve --port 8001
 
     lamr prune src/server.py -q "How are timeouts handled?" --server 127.0.0.1:8001
     """
+    from lamr_client import bundled_repository
+    from lamr_serving import ServerOptions
+    from lamr_serving import serve as serve_repository
+
+    options = ServerOptions(
+        host=host,
+        grpc_port=grpc_port,
+        http_port=http_port,
+        metrics_port=metrics_port,
+        threads=threads,
+        startup_timeout=startup_timeout,
+        log_file=log,
+        verbosity=verbose,
+    )
+    status = serve_repository(
+        bundled_repository() if model is None else model, options, on_ready=_print_ready if as_json else None
+    )
+    if status:
+        raise typer.Exit(SERVER_TROUBLE)
+
+
+def _print_ready(info: ServerInfo) -> None:
+    addresses = info.addresses
+    ready = {
+        "server": info.name,
+        "server_version": info.version,
+        "model": info.spec.name,
+        "model_version": info.spec.version,
+        "grpc": addresses.grpc,
+        "http": addresses.http,
+        "metrics": addresses.metrics,
+    }
+    typer.echo(json.dumps(ready))

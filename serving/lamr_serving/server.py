@@ -195,13 +195,19 @@ class TritonServer:
         )
 
 
-def serve(repository: Path | str, options: ServerOptions | None = None, report: TextIO | None = None) -> int:
+def serve(
+    repository: Path | str,
+    options: ServerOptions | None = None,
+    report: TextIO | None = None,
+    on_ready: Callable[[ServerInfo], None] | None = None,
+) -> int:
     """Serve until SIGINT or SIGTERM, then stop gracefully; a second signal kills. Call it from the main thread.
 
     Args:
         repository: folder written by `lamr export`.
         options: ports, limits, log.
         report: takes what is served and why it ended; standard error by default.
+        on_ready: called once, when the models are ready.
 
     Returns:
         0 after a stop that was asked for; the server's exit status (128 + signal) when it died by itself.
@@ -227,6 +233,8 @@ def serve(repository: Path | str, options: ServerOptions | None = None, report: 
                 return 0
             raise
         _say(out, f"{info}\nStop with Ctrl-C or SIGTERM.")
+        if on_ready is not None:
+            on_ready(info)
         if not _next_event(events, server):
             status = server.stop()
             _say(out, f"the server died ({describe(status)}):\n{triton_log.excerpt(server.log())}")

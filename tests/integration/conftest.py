@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from lamr_client import Pruner
+from lamr_client import Pruner, bundled_repository
 from lamr_serving import TritonServer
 
 STDLIB = Path(sysconfig.get_path("stdlib"))
@@ -15,13 +15,13 @@ STDLIB = Path(sysconfig.get_path("stdlib"))
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[TritonServer]:
-    with TritonServer() as running:
+    with TritonServer(bundled_repository()) as running:
         yield running
 
 
 @pytest.fixture(scope="session")
 def served(server: TritonServer) -> Iterator[Pruner]:
-    with Pruner(server.grpc_address, timeout=120) as pruner:
+    with Pruner(server.addresses.grpc, timeout=120) as pruner:
         yield pruner
 
 

@@ -22,7 +22,9 @@ FILE = STDLIB / "glob.py"
 DEAD = "127.0.0.1:9"  # the discard port: nothing listens
 
 
-def lamr(*arguments: str, stdin: bytes = b"", environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[bytes]:
+def lamr(
+    *arguments: str, stdin: bytes = b"", environment: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
         [sys.executable, "-m", "lamr_cli.main", *arguments],
         input=stdin,
@@ -78,7 +80,9 @@ def test_line_numbers() -> None:
         (("prune", "-"), b"x = 1\n", "query"),
     ],
 )
-def test_bad_input_is_exit_2_and_names_the_cause(arguments: tuple[str, ...], stdin: bytes, message: str) -> None:
+def test_bad_input_is_exit_2_and_names_the_cause(
+    arguments: tuple[str, ...], stdin: bytes, message: str
+) -> None:
     done = lamr(*arguments, stdin=stdin)
     assert done.returncode == 2, done.stderr.decode()
     assert message in done.stderr.decode()
@@ -90,7 +94,9 @@ def test_dead_server_is_exit_3_or_passthrough() -> None:
     refused = lamr("prune", str(FILE), "-q", QUERY, "--server", DEAD, "--timeout", "5")
     assert refused.returncode == 3
     assert DEAD in refused.stderr.decode()
-    passed = lamr("prune", str(FILE), "-q", QUERY, "--server", DEAD, "--timeout", "5", "--on-error", "passthrough")
+    passed = lamr(
+        "prune", str(FILE), "-q", QUERY, "--server", DEAD, "--timeout", "5", "--on-error", "passthrough"
+    )
     assert passed.returncode == 0
     assert passed.stdout == FILE.read_bytes()
     assert "passthrough" in passed.stderr.decode()
@@ -104,15 +110,15 @@ def test_status_of_a_dead_server_is_exit_3() -> None:
 
 def test_status_in_process_tells_the_model() -> None:
     data = json.loads(lamr("status", "--json").stdout)
-    assert data["model_name"] == "lamr-mini"
+    assert data["model"] == "lamr-mini"
 
 
 @pytest.mark.server
 def test_server_option_and_status(server: TritonServer) -> None:
-    done = lamr("prune", str(FILE), "-q", QUERY, "--server", server.grpc_address, "--quiet")
+    done = lamr("prune", str(FILE), "-q", QUERY, "--server", server.addresses.grpc, "--quiet")
     assert done.returncode == 0, done.stderr.decode()
     assert done.stdout == lamr("prune", str(FILE), "-q", QUERY, "--quiet").stdout
-    text = lamr("status", "--server", server.grpc_address).stdout.decode()
+    text = lamr("status", "--server", server.addresses.grpc).stdout.decode()
     assert "triton" in text
     assert "lamr-mini" in text
 
@@ -120,9 +126,11 @@ def test_server_option_and_status(server: TritonServer) -> None:
 @pytest.mark.server
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_serve_stops_cleanly(number: signal.Signals, tmp_path: Path) -> None:
-    before = set(os.listdir("/dev/shm"))
+    before = set(Path("/dev/shm").iterdir())
     process = subprocess.Popen(
-        [sys.executable, "-m", "lamr_cli.main", "serve", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-m", "lamr_cli.main", "serve", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
     assert process.stdout is not None
     ready = json.loads(process.stdout.readline())
@@ -136,7 +144,7 @@ def test_serve_stops_cleanly(number: signal.Signals, tmp_path: Path) -> None:
     while any(Path(f"/proc/{pid}").exists() for pid in children) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert not [pid for pid in children if Path(f"/proc/{pid}").exists()]
-    assert set(os.listdir("/dev/shm")) <= before
+    assert set(Path("/dev/shm").iterdir()) <= before
 
 
 def _children(pid: int) -> list[int]:
@@ -157,11 +165,16 @@ def test_eval_prints_the_model_and_the_baselines(tmp_path: Path) -> None:
     lines = code.splitlines()
     gold = [n for n, line in enumerate(lines, 1) if "escape" in line]
     items = tmp_path / "items.jsonl"
-    items.write_text(json.dumps({"query": "How are special characters escaped?", "code": code, "kept_frags": gold}) + "\n")
+    items.write_text(
+        json.dumps({"query": "How are special characters escaped?", "code": code, "kept_frags": gold}) + "\n"
+    )
     done = lamr("eval", "--data", str(items), "--json")
     assert done.returncode == 0, done.stderr.decode()
-    names = {row["name"] for row in json.loads(done.stdout)["pruners"]}
-    assert any("lamr-mini" in name for name in names)
+    report = json.loads(done.stdout)
+    assert report["reference"] == "lamr"
+    names = {scorer["name"].lower() for scorer in report["scorers"]}
+    assert len(names) == len(report["scorers"])
+    assert "lamr" in names
     assert any("bm25" in name for name in names)
     assert any("grep" in name for name in names)
 

@@ -8,12 +8,38 @@ from lamr_client import Pruner
 
 from tests.integration.conftest import STDLIB
 
-FILES = """
-signal.py netrc.py pty.py _threading_local.py glob.py copy.py importlib/abc.py shlex.py operator.py posixpath.py
-gzip.py trace.py plistlib.py functools.py asyncio/selector_events.py dataclasses.py subprocess.py queue.py heapq.py
-textwrap.py string.py csv.py calendar.py configparser.py json/decoder.py json/encoder.py http/client.py
-email/message.py logging/handlers.py tempfile.py
-""".split()
+FILES = [
+    "signal.py",
+    "netrc.py",
+    "pty.py",
+    "_threading_local.py",
+    "glob.py",
+    "copy.py",
+    "importlib/abc.py",
+    "shlex.py",
+    "operator.py",
+    "posixpath.py",
+    "gzip.py",
+    "trace.py",
+    "plistlib.py",
+    "functools.py",
+    "asyncio/selector_events.py",
+    "dataclasses.py",
+    "subprocess.py",
+    "queue.py",
+    "heapq.py",
+    "textwrap.py",
+    "string.py",
+    "csv.py",
+    "calendar.py",
+    "configparser.py",
+    "json/decoder.py",
+    "json/encoder.py",
+    "http/client.py",
+    "email/message.py",
+    "logging/handlers.py",
+    "tempfile.py",
+]
 QUERIES = (
     "Where are invalid arguments detected, and which exceptions are raised for them?",
     "How does the main entry point use its helpers to build the result?",
