@@ -27,6 +27,8 @@ MIN_CODE_TOKENS = 32
 # The tokenizer's time and memory grow faster than its input, so text goes in by blocks, a few at a time.
 _BLOCK_CHARS = 8192
 _BLOCKS_AT_ONCE = 16
+# Before spaces inside or at the end of a line; before a line that isn't indented.
+_SECOND_BEST = (re.compile(r".*(?<=\S)(?= )", re.DOTALL), re.compile(r".*\n(?=\S)", re.DOTALL))
 # `<think>`, `[SEP]`, `<|im_end|>`: what a control token looks like.
 _CONTROL = re.compile(r"<.*\w.*>|\[.*\w.*\]")
 
@@ -102,7 +104,7 @@ class PromptEncoder:
 
         The text goes through the tokenizer in blocks of at most 8,192 characters that begin at a single space between
         two words: there, byte-level BPE and WordPiece give the tokens of the whole text, whatever tokens they have for
-        line ends and indentation. A longer run without such a place is cut anywhere.
+        line ends and indentation. A longer run without such a place is cut at the next best one, or anywhere.
 
         Returns:
             ids int64 [n] and offsets int64 [n, 2]: first and one-past-last character in `code` of each token.
@@ -237,10 +239,14 @@ def _block_bounds(text: str) -> list[int]:
         start, hard = bounds[-1], bounds[-1] + _BLOCK_CHARS
         place = int(np.searchsorted(safe, hard, "right"))
         cut = int(safe[place - 1]) if place else start
-        if cut <= start:
-            cut = text.rfind(" ", start + 1, hard)
-        bounds.append(cut if cut > start else hard)
+        bounds.append(cut if cut > start else _second_best(text, start, hard))
     return [*bounds, len(text)]
+
+
+def _second_best(text: str, start: int, hard: int) -> int:
+    """The last place to cut in a block without two words side by side, or its end."""
+    found = (pattern.match(text, start + 1, hard) for pattern in _SECOND_BEST)
+    return next((match.end() for match in found if match), hard)
 
 
 def _batched(blocks: Iterator[str]) -> Iterator[list[str]]:

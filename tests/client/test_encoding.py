@@ -79,6 +79,17 @@ def test_offsets_are_characters_of_the_text(encoder, text):
     np.testing.assert_array_equal(offsets, np.reshape(whole_offsets, (-1, 2)))
 
 
+@pytest.mark.parametrize(
+    "line", ["    'name'  : 'area',\n", "    'name':   'area',  \n", "area\n", "\n    area()\n#\n"]
+)
+def test_blocks_without_two_words_side_by_side(encoder, line):
+    text = line * (40_000 // len(line))
+    ids, offsets = encoder.encode_document(text)
+    whole_ids, whole_offsets = reference(encoder, text)
+    np.testing.assert_array_equal(ids, whole_ids)
+    np.testing.assert_array_equal(offsets, whole_offsets)
+
+
 def test_offsets_hold_for_crlf_and_characters_beyond_the_bmp(bert):
     text = "\U0001d4b3\U0001d4b3 = area\r\nname"
     offsets = bert.encode_document(text)[1]
@@ -107,8 +118,8 @@ def test_prompt_does_hold_its_control_tokens(bert, qwen):
 
 def test_marks_in_the_prompt_stay_marks_in_code():
     tokenizer = indenting()
-    encoder = PromptEncoder(tokenizer, make_spec(tokenizer, PromptTemplate("[CLS]query: ", "[SEP]", "[SEP]")))
-    assert tokenizer.token_to_id(": ") in encoder.encode_document("a: b")[0]
+    encoder = PromptEncoder(tokenizer, make_spec(tokenizer, PromptTemplate("[CLS]query->", "[SEP]", "[SEP]")))
+    assert tokenizer.token_to_id("->") in encoder.encode_document("f()->x")[0]
 
 
 def test_long_lines_are_tokenized_in_blocks(encoder):

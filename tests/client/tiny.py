@@ -64,7 +64,7 @@ def byte_bpe() -> Tokenizer:
 def indenting() -> Tokenizer:
     """WordPiece with tokens of its own for line ends with their indentation and for common marks."""
     tokenizer = wordpiece()
-    joined = ["\n" + " " * n for n in (0, 4, 8)] + ["\r\n    ", "):", "->", ": "]
+    joined = ["\n" + " " * n for n in (0, 4, 8)] + ["\r\n    ", "):", "->"]
     tokenizer.add_tokens([AddedToken(text, special=False, normalized=False) for text in joined])
     return tokenizer
 
