@@ -11,14 +11,17 @@ from lamr_postprocess.languages import LANGUAGES, Comment, Language, ListKind, d
 from lamr_postprocess.lines import line_scores_from_tokens, line_spans, split_lines
 from lamr_postprocess.prune import prune_lines
 from lamr_postprocess.result import Cut, PrunedCode, cut_texts, restore
+from lamr_postprocess.selection import BudgetError, approximate_tokens
 
 __all__ = [
     "LANGUAGES",
+    "BudgetError",
     "Comment",
     "Cut",
     "Language",
     "ListKind",
     "PrunedCode",
+    "approximate_tokens",
     "cut_texts",
     "detect_language",
     "language_named",

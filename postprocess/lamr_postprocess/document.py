@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from lamr_postprocess.languages import Comment, Language
 from lamr_postprocess.lines import BoolArray, IntArray, blank_lines, code_points, spans_of
 from lamr_postprocess.outline import NOBODY, Outline, outline_of
-from lamr_postprocess.repair import Codes, Rules, close, rules_of, rules_without_tree
+from lamr_postprocess.repair import Codes, Rules, close, no_rules, rules_of, rules_without_tree
 from lamr_postprocess.syntax import parse
 
 _MARKER_LENGTH = len("... 1 line pruned (123)")
@@ -91,15 +91,20 @@ class Document:
         return self.text[start:stop]
 
 
-def analyse(text: str, language: Language) -> Document:
-    """Find lines and repair rules of a text. Never fails on content: what can't be parsed is pruned line by line."""
+def analyse(text: str, language: Language, *, repair: bool = True) -> Document:
+    """Find lines and repair rules of a text. Never fails on content: what can't be parsed is pruned line by line.
+
+    Without `repair` the rules are empty: a selection is its own closure.
+    """
     points = code_points(text)
     spans = spans_of(points)
     blank = blank_lines(points, spans)
     indents = _indents(points, spans)
     widths = spans[:, 1] - spans[:, 0] - indents
     short = widths <= _MARKER_LENGTH + len(language.comment.opening) + 1
-    outline, rules, note = _structure(text, language, short, blank)
+    outline, rules, note = (
+        _structure(text, language, short, blank) if repair else (None, no_rules(spans.shape[0]), None)
+    )
     starts = ~blank if outline is None else outline.starts
     fillers = _no_fillers() if outline is None else _fillers(outline)
     markup = np.full(spans.shape[0], NOBODY) if outline is None else outline.markup

@@ -167,7 +167,9 @@ class _Walk:
         """The specification of a node that is a list."""
         specs = self.grammar.lists.get(node.kind_id)
         spec = (specs.get(parent_kind) or specs.get(-1)) if specs else None
-        if spec is not None and spec.unless and any(child.type in spec.unless for child in node.children):
+        if spec is None or node.end_point[0] - node.start_point[0] + 1 < spec.least_rows:
+            return None
+        if spec.unless and any(child.type in spec.unless for child in node.children):
             return None
         return spec
 

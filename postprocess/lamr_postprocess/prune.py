@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,8 +13,16 @@ from lamr_postprocess.document import Document, analyse
 from lamr_postprocess.languages import Language, detect_language, language_named
 from lamr_postprocess.lines import BoolArray
 from lamr_postprocess.render import Style, render
-from lamr_postprocess.repair import REASONS, SELECTED, Codes
+from lamr_postprocess.repair import DEPENDENCY, KEEP, REASONS, SELECTED, Codes
 from lamr_postprocess.result import PrunedCode
+from lamr_postprocess.selection import (
+    BudgetError,
+    BudgetSearch,
+    CountTokens,
+    Keep,
+    approximate_tokens,
+    kept_by_request,
+)
 
 
 def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a function want
@@ -22,6 +32,11 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
     path: str | None = None,
     language: str | None = None,
     threshold: float = 0.4,
+    ratio: float | None = None,
+    max_tokens: int | None = None,
+    keep: Sequence[Keep] = (),
+    count_tokens: CountTokens | None = None,
+    min_tokens: int = 0,
     dependency: ArrayLike | None = None,
     repair: bool = True,
     markers: str = "comment",
@@ -33,25 +48,68 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
         code: the text, of L lines (see `line_spans`).
         line_scores: float [L]; higher is worth more. Need not be probabilities.
         path, language: either names the language; without both it is guessed from the content.
-        threshold: a line is selected when its score is at least this.
+        threshold: a line is selected when its score is at least this. Not used with `ratio` or `max_tokens`, which
+            take lines in falling order of score.
+        ratio: keep one part in `ratio` of the tokens (4 is a quarter), or the smallest valid output if that is more.
+        max_tokens: most tokens of the finished text, repair and markers included. A text without more is kept whole.
+        keep: lines to keep whatever they score: numbers, (first, last) ranges, regular expressions.
+        count_tokens: tokens of a text; `approximate_tokens` if not given.
+        min_tokens: a text with fewer tokens passes untouched, and `note` says so.
         dependency: bool [L], selected lines whose reason is `dependency` rather than `semantic`.
         repair: whether to add the lines that the selection needs; without it nothing is promised about parsing.
         markers: `comment` or `swe-pruner`.
         line_numbers: write original line numbers before the lines.
 
     Raises:
-        ValueError: unknown language or marker style, scores of another length or not finite.
+        BudgetError: the smallest valid output has more than `max_tokens` (a ValueError, with both numbers).
+        ValueError: unknown language or marker style, scores of another length or not finite, a bad range, expression,
+            ratio or token number.
     """
     style = Style(markers, line_numbers)
-    document = analyse(code, _language(code, path, language))
-    count = document.spans.shape[0]
-    scores = _per_line("line_scores", line_scores, count, np.float64)
+    count = count_tokens or approximate_tokens
+    limit = _limit(code, ratio, max_tokens, count)
+    document = analyse(code, _language(code, path, language), repair=repair)
+    lines = document.spans.shape[0]
+    scores = _per_line("line_scores", line_scores, lines, np.float64)
     if not np.isfinite(scores).all():
         raise ValueError("line_scores must be finite numbers; found NaN or infinity")
-    selected = scores >= threshold
-    codes = document.repair(selected) if repair else np.where(selected, SELECTED, 0).astype(np.int8)
-    depends = None if dependency is None else _per_line("dependency", dependency, count, np.bool_)
-    return _result(document, codes, depends, style)
+    depends = None if dependency is None else _per_line("dependency", dependency, lines, np.bool_)
+    wanted = kept_by_request(document, keep)
+    note = document.note
+    if min_tokens > 0 and (tokens := count(code)) < min_tokens:
+        note = f"passed through: {tokens} tokens, fewer than min_tokens {min_tokens}"
+        codes = np.full(lines, SELECTED, dtype=np.int8)
+    elif limit is None:
+        codes = document.repair((scores >= threshold) | wanted)
+    elif count(code) <= limit and not line_numbers:
+        codes = np.full(lines, SELECTED, dtype=np.int8)
+    else:
+        search = BudgetSearch(document, scores, wanted, lambda kept: count(render(document, kept, style)[0]))
+        codes, used = search.fill(limit)
+        if max_tokens is not None and used > max_tokens:
+            raise BudgetError(used, max_tokens)
+        if used > limit:
+            note = f"the smallest valid output has {used} tokens, more than one in {ratio:g}"
+    return _result(document, codes, _Marks(wanted, depends), style, note)
+
+
+@dataclass(frozen=True, eq=False)
+class _Marks:
+    """What the caller said about lines: wanted bool [L], and dependency bool [L] or None."""
+
+    wanted: BoolArray
+    dependency: BoolArray | None
+
+
+def _limit(code: str, ratio: float | None, max_tokens: int | None, count: CountTokens) -> int | None:
+    """The tokens that the text may have, or None without a budget."""
+    if ratio is not None and not ratio >= 1:
+        raise ValueError(f"ratio must be at least 1 (4 keeps a quarter of the tokens), not {ratio}")
+    if max_tokens is not None and max_tokens < 0:
+        raise ValueError(f"max_tokens must not be negative, not {max_tokens}")
+    share = None if ratio is None else int(count(code) / ratio)
+    limits = [limit for limit in (share, max_tokens) if limit is not None]
+    return min(limits, default=None)
 
 
 def _language(code: str, path: str | None, language: str | None) -> Language:
@@ -67,20 +125,20 @@ def _per_line(name: str, values: ArrayLike, lines: int, dtype: type[np.generic])
     return array
 
 
-def _result(document: Document, codes: Codes, dependency: BoolArray | None, style: Style) -> PrunedCode:
+def _result(document: Document, codes: Codes, marks: _Marks, style: Style, note: str | None) -> PrunedCode:
     kept = codes != 0
     text, cuts = render(document, kept, style)
+    codes = codes.copy()
+    codes[marks.wanted] = KEEP
+    if marks.dependency is not None:
+        codes[marks.dependency & (codes == SELECTED)] = DEPENDENCY
     rows = np.flatnonzero(kept)
-    names = [REASONS[code] for code in codes[rows].tolist()]
-    if dependency is not None:
-        flags = (dependency & (codes == SELECTED))[rows].tolist()
-        names = ["dependency" if flag else name for name, flag in zip(names, flags, strict=True)]
     numbers = (rows + 1).tolist()
     return PrunedCode(
         text=text,
         kept_lines=tuple(numbers),
-        reasons=dict(zip(numbers, names, strict=True)),
+        reasons=dict(zip(numbers, (REASONS[code] for code in codes[rows].tolist()), strict=True)),
         cuts=cuts,
         language=document.language.name,
-        note=document.note,
+        note=note,
     )

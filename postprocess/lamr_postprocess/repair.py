@@ -28,7 +28,7 @@ from lamr_postprocess.syntax import Source
 Codes = NDArray[np.int8]
 
 # Why a row is kept; the numbers index REASONS.
-CUT, SELECTED, SCOPE, COMPANION, IMPORTED, DEFINED, CLOSURE, RETURN, GAP = range(9)
+CUT, SELECTED, SCOPE, COMPANION, IMPORTED, DEFINED, CLOSURE, RETURN, GAP, DEPENDENCY, KEEP = range(11)
 REASONS = (
     "",
     "semantic",
@@ -39,6 +39,8 @@ REASONS = (
     "repair:closure",
     "repair:return",
     "repair:gap",
+    "dependency",
+    "keep",
 )
 
 
@@ -73,6 +75,13 @@ def rules_without_tree(short: BoolArray, blank: BoolArray) -> Rules:
         short=short & ~blank,
         blanks=_blanks(owner),
     )
+
+
+def no_rules(rows: int) -> Rules:
+    """Rules under which every selection is closed."""
+    owner = np.full(rows, NOBODY, dtype=np.int64)
+    nothing = np.zeros(rows, dtype=np.bool_)
+    return Rules(owner, nothing, [], nothing, np.zeros((3, 0), dtype=np.int64))
 
 
 def rules_of(source: Source, outline: Outline, language: Language, short: BoolArray) -> Rules:

@@ -263,6 +263,7 @@ def test_short_gap_is_kept_and_a_long_one_marked() -> None:
 def test_multi_line_strings_are_whole_but_docstrings_are_not() -> None:
     data = 'x = """one\ntwo\nthree\nfour"""\n'
     assert kept(data, 2).kept_lines == (1, 2, 3, 4)
+    assert kept('x = """a\n' + "text\n" * 40 + '"""\n', 20).kept_lines == (1, 20, 42)
     docstring = 'def f():\n    """One.\n\n    two\n    three and some more words\n    four\n    """\n'
     assert kept(docstring, 4).text == (
         'def f():\n    """One.\n\n    two\n    ... 2 lines pruned (5-6)\n    """\n'

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import builtins
+import dataclasses
 import warnings
 
 from lamr_postprocess.languages.table import Comment, Language, ListKind
 
 _BLOCK = ListKind(filler="pass")
+_TEXT = ListKind(by_row=True, unless=frozenset({"interpolation"}), comment=Comment(""))
 _ELEMENTS = ListKind(separators=frozenset({","}))
 
 # A function's own scope excludes its name, defaults and annotations: these are evaluated around it.
@@ -117,13 +119,15 @@ PYTHON = Language(
         "block": _BLOCK,
         "function_definition>block": ListKind(filler="pass", results=frozenset({"return_statement"})),
         "match_statement>block": ListKind(keep_first=True),
-        "expression_statement>string": ListKind(
-            by_row=True, unless=frozenset({"interpolation"}), comment=Comment("")
-        ),
+        "expression_statement>string": _TEXT,
+        # Cutting inside a string changes a value, so only embedded documents are: a short text is kept whole.
+        "string": dataclasses.replace(_TEXT, least_rows=20),
         "list": _ELEMENTS,
         "dictionary": _ELEMENTS,
         "set": _ELEMENTS,
         "tuple": _ELEMENTS,
+        # Strings side by side are one expression; there is at least one, and brackets around if they span lines.
+        "concatenated_string": ListKind(keep_first=True, separators=frozenset({","})),
         "import_from_statement": ListKind(keep_first=True, separators=frozenset({","}), field="name"),
     },
     comments=frozenset({"comment"}),

@@ -34,6 +34,7 @@ class ListKind:
         field: only children in this field can be cut; the others belong to the node (names of an import).
         comment: comment syntax inside this list, where it differs from the language's.
         by_row: the node is one text whose inner rows can be cut like children (a docstring between its quotes).
+        least_rows: a node of fewer rows is no such list.
         unless: kinds of children that make the node no such list (an interpolation in a text).
         results: kinds that, standing last in a function's body, are kept with any statement of that body.
     """
@@ -44,6 +45,7 @@ class ListKind:
     field: str = ""
     comment: Comment | None = None
     by_row: bool = False
+    least_rows: int = 0
     unless: frozenset[str] = frozenset()
     results: frozenset[str] = frozenset()
 

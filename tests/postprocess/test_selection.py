@@ -1,0 +1,121 @@
+"""Thresholds, shares, budgets and wishes; what is bounded is the finished text."""
+
+from __future__ import annotations
+
+import ast
+import re
+import time
+
+import numpy as np
+import pytest
+from lamr_postprocess import BudgetError, approximate_tokens, line_spans, prune_lines
+
+CODE = (
+    "import os\n\n\ndef first(a):\n    b = os.path.join(a, 'some name', 'another name')\n    return b\n\n\n"
+    + (
+        "def second(c):\n    d = c * 2 + 1234567890 + 1234567890\n    print('a long line to print', d)\n    return d\n"
+    )
+)
+
+
+def words(text: str) -> int:
+    return len(re.findall(r"\w+|[^\w\s]", text))
+
+
+def smooth(lines: int, rng: np.random.Generator) -> np.ndarray:
+    noise = rng.random(lines + 8)
+    return np.convolve(noise, np.ones(9) / 9, "valid")
+
+
+def test_budgets_are_kept_and_used(python_files: list[tuple[str, str]], rng: np.random.Generator) -> None:
+    used = []
+    for turn in range(60):
+        name, code = python_files[turn % len(python_files)]
+        total = words(code)
+        budget = int(rng.integers(30, max(total, 40)))
+        if turn % 3 == 0 or total <= budget:
+            budget = max(30, total // 4)
+        pruned = prune_lines(
+            code, smooth(len(line_spans(code)), rng), path=name, max_tokens=budget, count_tokens=words
+        )
+        assert words(pruned.text) <= budget
+        ast.parse(pruned.text)
+        if total > budget:
+            used.append((words(pruned.text) / budget, budget, name))
+    # A budget of a few lines can't always be used: the next unit is larger than what is left.
+    large = [share for share, budget, _ in used if budget >= 200]
+    assert len(large) > 15
+    assert min(large) >= 0.85, sorted(used)[:5]
+
+
+def test_budget_takes_the_best_lines_first() -> None:
+    scores = np.array([0, 0, 0, 0, 0.9, 0, 0, 0, 0, 0.8, 0, 0])
+    tight = prune_lines(CODE, scores, language="python", max_tokens=45)
+    assert 5 in tight.kept_lines
+    assert 10 not in tight.kept_lines
+
+
+def test_too_small_a_budget_is_an_error_with_both_numbers() -> None:
+    with pytest.raises(BudgetError, match="has 14 tokens but max_tokens is 3") as caught:
+        prune_lines(CODE, np.zeros(12), language="python", max_tokens=3, count_tokens=words, keep=[1])
+    assert (caught.value.needed, caught.value.max_tokens) == (14, 3)
+
+
+def test_text_within_its_budget_is_whole() -> None:
+    assert prune_lines(CODE, np.zeros(12), language="python", max_tokens=10_000).text == CODE
+
+
+def test_ratio_keeps_a_share(python_files: list[tuple[str, str]], rng: np.random.Generator) -> None:
+    for name, code in python_files[:15]:
+        scores = smooth(len(line_spans(code)), rng)
+        pruned = prune_lines(code, scores, path=name, ratio=4)
+        assert approximate_tokens(pruned.text) <= approximate_tokens(code) / 4 or pruned.note
+
+
+def test_ratio_that_nothing_fits_says_so() -> None:
+    pruned = prune_lines("x = 1\n", [0.0], language="python", ratio=50)
+    assert pruned.note == "the smallest valid output has 7 tokens, more than one in 50"
+
+
+def test_keep_takes_numbers_ranges_and_expressions() -> None:
+    pruned = prune_lines(
+        CODE, np.zeros(12), language="python", keep=[5, (10, 11), re.compile(r"RETURN d", re.I), "^def f"]
+    )
+    assert [n for n, why in pruned.reasons.items() if why == "keep"] == [4, 5, 10, 11, 12]
+    assert pruned.reasons[1] == "repair:import"
+    assert prune_lines(CODE, np.zeros(12), language="python", keep=[(12, 99), 400]).reasons[12] == "keep"
+
+
+def test_small_text_passes_through() -> None:
+    pruned = prune_lines(CODE, np.zeros(12), language="python", min_tokens=500)
+    assert pruned.text == CODE
+    assert pruned.note == f"passed through: {approximate_tokens(CODE)} tokens, fewer than min_tokens 500"
+    assert prune_lines(CODE, np.zeros(12), language="python", min_tokens=5).kept_lines == ()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"ratio": 0.5}, "ratio must be at least 1"),
+        ({"ratio": float("nan")}, "ratio"),
+        ({"max_tokens": -1}, "negative"),
+        ({"keep": [(5, 3)]}, "keep range 5-3"),
+        ({"keep": [0]}, "start at 1"),
+        ({"keep": ["("]}, "invalid"),
+    ],
+)
+def test_bad_options_are_named(options: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        prune_lines(CODE, np.zeros(12), language="python", **options)
+
+
+def test_without_repair_only_selected_lines_are_kept() -> None:
+    assert prune_lines(CODE, np.arange(12) == 4, language="python", repair=False).kept_lines == (5,)
+
+
+def test_search_in_a_long_file_is_quick(rng: np.random.Generator) -> None:
+    code = "".join(f"def f{i}(a):\n    b = a + {i}\n    return f{max(i - 1, 0)}(b)\n\n" for i in range(2_500))
+    began = time.process_time()
+    pruned = prune_lines(code, smooth(10_000, rng), language="python", max_tokens=20_000)
+    assert time.process_time() - began < 5
+    assert 0.85 * 20_000 <= approximate_tokens(pruned.text) <= 20_000
