@@ -150,7 +150,7 @@ class DecoderWeights:
         arrays = {name: np.asarray(getattr(self, field)) for field, name in _NAMES.items()}
         try:
             with partial.open("wb") as file:
-                np.savez(file, **arrays)
+                np.savez_compressed(file, **arrays)
             partial.replace(target)
         finally:
             partial.unlink(missing_ok=True)
