@@ -96,6 +96,10 @@ class PruneJob:
                 path=None if options.path is None else os.fspath(options.path),
                 language=options.language,
                 threshold=threshold,
+                ratio=options.ratio,
+                max_tokens=options.max_tokens,
+                keep=options.keep,
+                count_tokens=self._encoder.count_tokens,
                 dependency=self._dependency(scores),
                 line_numbers=options.line_numbers,
             )

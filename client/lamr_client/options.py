@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from dataclasses import dataclass
 from typing import Literal
 
 from lamr_postprocess import language_named
+from lamr_postprocess.selection import Keep
 
 from lamr_client.errors import InvalidInputError
 
 OnError = Literal["raise", "passthrough"]
-Keep = tuple[int, int] | int | str
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class PruneOptions:
     """See `Pruner.prune`.
 
     Raises:
-        InvalidInputError: a value outside its range, two ways to choose lines at once, or an unknown language.
+        InvalidInputError: a value outside its range, an invalid expression, or an unknown language.
     """
 
     path: str | os.PathLike[str] | None = None
@@ -32,11 +33,11 @@ class PruneOptions:
     line_numbers: bool = False
 
     def __post_init__(self) -> None:
-        if self.ratio is not None and self.max_tokens is not None:
-            raise InvalidInputError("give either ratio or max_tokens, not both")
         _check_range("threshold", self.threshold, 0, 1)
         _check_range("ratio", self.ratio, 1, math.inf)
         _check_range("max_tokens", self.max_tokens, 1, math.inf)
+        for each in self.keep:
+            _check_keep(each)
         if self.language is not None:
             try:
                 language_named(self.language)
@@ -68,3 +69,17 @@ def _check_range(name: str, value: float | None, lowest: float, highest: float) 
     if value is not None and not lowest <= value <= highest:
         bounds = f"at least {lowest}" if highest == math.inf else f"between {lowest} and {highest}"
         raise InvalidInputError(f"{name} must be {bounds}, not {value!r}")
+
+
+def _check_keep(each: Keep) -> None:
+    if isinstance(each, re.Pattern):
+        return
+    if isinstance(each, str):
+        try:
+            re.compile(each)
+        except re.error as error:
+            raise InvalidInputError(f"keep: {each!r} is not a regular expression ({error})") from error
+        return
+    first, last = (each, each) if isinstance(each, int) else each
+    if not 1 <= first <= last:
+        raise InvalidInputError(f"keep: lines {first}-{last}; lines count from 1 and a range goes upwards")

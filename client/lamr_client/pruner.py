@@ -12,13 +12,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from lamr_postprocess.selection import Keep
+
 from lamr_client.deadline import Deadline, Retry
 from lamr_client.dispatch import Dispatcher
 from lamr_client.encoding import PromptEncoder
 from lamr_client.errors import InvalidInputError, LamrError
 from lamr_client.inputs import decode_code
 from lamr_client.job import PruneJob, passthrough
-from lamr_client.options import Keep, OnError, PruneOptions, check_on_error, check_timeout
+from lamr_client.options import OnError, PruneOptions, check_on_error, check_timeout
 from lamr_client.result import PruneResult
 from lamr_client.scoring import check_scoring
 from lamr_client.spec import ModelSpec, bundled_repository
@@ -99,7 +101,8 @@ class Pruner:
             path, language: either names the language; without both it is guessed from the content.
             threshold: lines that score at least this are kept, in [0, 1]; default the model's own.
             ratio: instead of a threshold, 4 keeps about a quarter of the tokens.
-            max_tokens: instead of a threshold, never more tokens than this, markers included.
+            max_tokens: instead of a threshold, never more of the model's tokens than this, markers included. With both,
+                the smaller counts.
             keep: lines to keep whatever they score: numbers, (first, last) ranges, or regular expressions.
             line_numbers: write original line numbers before the lines.
             on_error: `raise`, or `passthrough`: any `LamrError` about the query, the code or the server gives the

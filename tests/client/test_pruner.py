@@ -103,6 +103,24 @@ def test_default_threshold_is_the_models(repository):
         assert subject.prune(QUERY, "area = 1\n" * 3).kept_lines == (1, 2, 3)
 
 
+def test_budgets_count_the_models_tokens(repository):
+    code = program(40)
+    with pruner(repository, FakeTransport()) as subject:
+        half = subject.prune(QUERY, code, path="a.py", ratio=2)
+        few = subject.prune(QUERY, code, path="a.py", max_tokens=200)
+        with pytest.raises(InvalidInputError, match="max_tokens is 1"):
+            subject.prune(QUERY, code, path="a.py", max_tokens=1)
+    assert half.tokens_out <= half.tokens_in / 2
+    assert 150 < few.tokens_out <= 200
+
+
+def test_keep_keeps_and_says_so(repository):
+    nothing = FakeTransport(lambda request: keep_all(request, 0.0))
+    with pruner(repository, nothing) as subject:
+        result = subject.prune(QUERY, "a = 1\n" * 20 + "area = 2\n", keep=[2, (4, 5), "^area"])
+    assert [line for line, why in result.reasons.items() if why == "keep"] == [2, 4, 5, 21]
+
+
 # ---- bad input
 
 
@@ -174,7 +192,9 @@ def test_what_cannot_be_decoded_raises_even_then(repository, query, code, messag
         ({"threshold": math.nan}, "threshold"),
         ({"ratio": 0.5}, "ratio"),
         ({"max_tokens": 0}, "max_tokens"),
-        ({"ratio": 2, "max_tokens": 9}, "not both"),
+        ({"keep": ["("]}, "not a regular expression"),
+        ({"keep": [(3, 2)]}, "3-2"),
+        ({"keep": [0]}, "0-0"),
         ({"language": "klingon"}, "klingon"),
         ({"on_error": "ignore"}, "on_error"),
         ({"timeout": 0}, "timeout"),
