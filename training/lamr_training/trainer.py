@@ -1,8 +1,10 @@
 """The training loop: AdamW, warmup and decay, exact resumption, a log that can be read while it runs.
 
-Everything a run is made of lies in its folder: `log.jsonl` and `state.pt` (written whole or not at all). The batch
-order follows from the seed and the step, and the random state is saved, so a resumed run repeats the uninterrupted one.
-This module knows no corpus and no export.
+Everything a run is made of lies in its folder: `log.jsonl` and `state.pt` (written whole or not at all). Batch order
+and dropout follow from the seed and the step, so a resumed run repeats the uninterrupted one. Under
+`torch.distributed` every process takes its own batches and gradients are averaged; on CPUs that are shared, one
+thread a process beats many threads in one, which wait for each other at every operation. This module knows no corpus
+and no export.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.distributed as dist
 from lamr_export.model import LamrModel
 from torch import Tensor, nn
 from tqdm import tqdm
@@ -55,20 +58,23 @@ def train(  # noqa: PLR0913 - keywords with defaults
     if not len(data):
         raise RunError("there are no training examples; build the corpus with more packages or shorter files")
     folder.mkdir(parents=True, exist_ok=True)
-    torch.manual_seed(settings.seed)
+    rank, world = (dist.get_rank(), dist.get_world_size()) if dist.is_initialized() else (0, 1)
     _set_dropout(model, settings.dropout)
     optimizer = _optimizer(model, settings)
     step = _resume(model, optimizer, folder, settings)
-    order = epochs(data.lengths, settings.tokens, settings.seed, step * settings.accumulate)
+    each = settings.accumulate * world
+    order = epochs(data.lengths, settings.tokens, settings.seed, step * each)
     end = min(settings.steps, stop_after or settings.steps)
     window: list[dict[str, float]] = []
     started = time.monotonic()
     model.train()
-    for now in tqdm(
-        range(step + 1, end + 1), initial=step, total=settings.steps, unit="step", mininterval=10
-    ):
-        batches = [make_batch(data, next(order)) for _ in range(settings.accumulate)]
-        window.append(_step(model, optimizer, batches, settings, now))
+    steps = range(step + 1, end + 1)
+    for now in tqdm(steps, initial=step, total=settings.steps, unit="step", mininterval=10, disable=rank > 0):
+        torch.manual_seed((settings.seed * 1_000_003 + now) * world + rank)
+        mine = [next(order) for _ in range(each)][rank::world]
+        window.append(_step(model, optimizer, [make_batch(data, chosen) for chosen in mine], settings, now))
+        if rank > 0:
+            continue
         if now % settings.log_every == 0:
             row = {name: round(float(np.mean([w[name] for w in window])), 5) for name in window[0]}
             _log(folder, {"step": now, **row, "seconds": round(time.monotonic() - started, 1)})
@@ -120,12 +126,25 @@ def _step(
         (terms.total / len(batches)).backward()
         for name, value in _numbers(terms, output.gate).items():
             total[name] = total.get(name, 0.0) + value / len(batches)
+    _average_gradients(model)
     norm = nn.utils.clip_grad_norm_(model.parameters(), settings.clip)
     if not math.isfinite(total["loss"]) or not torch.isfinite(norm):
         raise RunError(f"step {step}: the loss isn't finite any more; lower the learning rate and resume")
     optimizer.step()
     optimizer.zero_grad()
     return {**total, "norm": float(norm), "tokens": float(sum(len(b.input_ids) for b in batches))}
+
+
+def _average_gradients(model: LamrModel) -> None:
+    """Over all processes, in one message."""
+    if not dist.is_initialized():
+        return
+    gradients = [p.grad for p in model.parameters() if p.grad is not None]
+    flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
+    dist.all_reduce(flat)
+    flat /= dist.get_world_size()
+    for gradient, part in zip(gradients, flat.split([g.numel() for g in gradients]), strict=True):
+        gradient.copy_(part.view_as(gradient))
 
 
 def _numbers(terms: LossTerms, gate: Tensor) -> dict[str, float]:
@@ -187,7 +206,6 @@ def _resume(
         state = torch.load(path, weights_only=True)
         model.load_state_dict(state["model"])
         optimizer.load_state_dict(state["optimizer"])
-        torch.set_rng_state(state["random"])
         if state["seed"] != settings.seed or state["tokens"] != settings.tokens:
             raise ValueError(
                 "its seed or token budget differ from the settings, so the batch order would too"
@@ -203,7 +221,6 @@ def _save(
     state = {
         "model": model.state_dict(),
         "optimizer": optimizer.state_dict(),
-        "random": torch.get_rng_state(),
         "step": step,
         "seed": settings.seed,
         "tokens": settings.tokens,

@@ -1,0 +1,137 @@
+"""Records made from packages: their gold lines, splits, and what is kept out."""
+
+from __future__ import annotations
+
+import json
+import random
+import zipfile
+from pathlib import Path
+
+import pytest
+from lamr_training.corpus import CorpusSettings, build_corpus, make_records
+from lamr_training.errors import CorpusError, RecordError
+from lamr_training.fetch import SourceFile, bundled_manifest, describe, fetch, fetch_pinned, source_files
+from lamr_training.queries import KINDS
+from lamr_training.records import Record, read_records, write_records
+from lamr_training.sources import HELD_OUT, NEVER, TRAINING, VALIDATION
+from lamr_training.syntax import parse_file
+
+from .samples import CACHE, files
+
+SMALL = CorpusSettings(min_lines=10, queries_per_file=8, absent=0.2)
+
+
+def wheel(folder: Path, name: str, licence: str = "MIT", extra: dict[str, str] | None = None) -> Path:
+    path = folder / f"{name}-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(
+            f"{name}-1.0.dist-info/METADATA", f"Name: {name}\nVersion: 1.0\nLicense-Expression: {licence}\n"
+        )
+        for file in files(project=name):
+            archive.writestr(file.path, file.text)
+        for place, text in (extra or {}).items():
+            archive.writestr(place, text)
+    return path
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_every_kind_gives_drafts_whose_lines_exist(kind: str) -> None:
+    parsed = parse_file(
+        CACHE + "\n\n" + CACHE.replace("FileCache", "Other").replace("clear_old_entries", "sweep")
+    )
+    assert parsed is not None
+    make, share = KINDS[kind]
+    drafts = list(make(parsed, "cache", random.Random(3)))
+    assert share > 0
+    assert drafts or kind == "block"  # no function of the sample is long enough to ask about a part of it
+    for draft in drafts:
+        assert draft.query.strip()
+        assert draft.gold
+        assert not draft.gold & draft.cut
+        assert all(1 <= n <= len(parsed.lines) for n in draft.gold | draft.cut)
+
+
+def test_docstring_queries_take_the_docstring_out_of_the_code() -> None:
+    records = make_records(files(), SMALL)["train"]
+    asked = [r for r in records if r.kind == "docstring"]
+    assert asked
+    gone = [r for r in asked if r.code.count('"""') < CACHE.count('"""')]
+    assert len(gone) >= len(asked) / 2
+    for record in gone:
+        compile(record.code, "sample", "exec")
+        first = record.code.split("\n")[record.kept_frags[0] - 1]
+        assert first.lstrip().startswith(("def ", "class "))
+
+
+def test_records_are_repeatable_distinct_and_split_by_project() -> None:
+    found = [*files(), *files(split="validation", project="other"), *files()]
+    one, two = make_records(found, SMALL), make_records(found, SMALL)
+    assert one == two
+    assert {r.project for r in one["train"]} == {"demo"}
+    # the other project's files are the same texts: nothing of them may be in two splits
+    assert not one["validation"]
+    assert len({(r.path, r.query) for r in one["train"] if r.score}) == len(
+        [r for r in one["train"] if r.score]
+    )
+
+
+def test_some_files_hold_no_answer() -> None:
+    records = make_records(files(), SMALL)["train"]
+    absent = [r for r in records if r.kind == "absent"]
+    assert absent
+    assert all(r.score == 0 and not r.kept_frags for r in absent)
+    assert all(r.score == 1 and r.kept_frags for r in records if r.kind != "absent")
+
+
+def test_build_from_wheels(tmp_path: Path) -> None:
+    wheel(tmp_path, "demo", extra={"demo/_vendor/requests.py": CACHE, "demo/bad.py": "def (:\n" * 20})
+    other = "\n".join(line.replace("time", "clock").replace("path", "place") for line in CACHE.split("\n"))
+    with zipfile.ZipFile(wheel(tmp_path, "checks"), "w") as archive:
+        archive.writestr("checks-1.0.dist-info/METADATA", "Name: checks\nVersion: 1.0\nLicense: BSD\n")
+        archive.writestr("checks/one.py", other)
+    packages = [*fetch(["demo"], tmp_path, "train"), *fetch(["checks"], tmp_path, "validation")]
+    assert not any("_vendor" in file.path for file in source_files(packages, tmp_path))
+    counts = build_corpus(tmp_path, tmp_path / "out", packages=packages, settings=SMALL)
+    assert counts["train"] > 10
+    assert counts["validation"] > 0
+    assert counts["train"] == len(list(read_records(tmp_path / "out" / "train.jsonl")))
+
+
+def test_a_manifest_pins_files(tmp_path: Path) -> None:
+    path = wheel(tmp_path, "demo")
+    package = describe(path, "train")
+    fetch_pinned([package], tmp_path)
+    path.write_bytes(path.read_bytes() + b"x")
+    with pytest.raises(CorpusError, match="sha256"):
+        fetch_pinned([package], tmp_path)
+
+
+def test_licences_and_reserved_projects_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match="licence"):
+        describe(wheel(tmp_path, "copyleft", "GPL-3.0-only"), "train")
+    with pytest.raises(CorpusError, match="evaluation"):
+        fetch(["streamlink"], tmp_path, "train")
+    for names in (TRAINING, VALIDATION, [p.name for p in bundled_manifest()]):
+        assert not {n.replace("_", "-") for n in names} & (NEVER | HELD_OUT)
+    assert not set(TRAINING) & set(VALIDATION)
+
+
+def test_records_round_trip_and_errors_name_the_line(tmp_path: Path) -> None:
+    record = Record("where?", "a\nb", (2,), 0.5, "p.py", "demo", "question")
+    path = tmp_path / "r.jsonl"
+    assert write_records([record], path) == 1
+    assert list(read_records(path)) == [record]
+    path.write_text(record.to_json() + "\n" + json.dumps({"query": "q", "code": "a"}) + "\n")
+    with pytest.raises(RecordError, match=r"r\.jsonl:2: .*kept_frags"):
+        list(read_records(path))
+    path.write_text(json.dumps({"query": "q", "code": "a", "kept_frags": [7]}) + "\n")
+    with pytest.raises(RecordError, match=r"r\.jsonl:1: .*lines 1 to 1"):
+        list(read_records(path))
+
+
+def test_files_numbered_otherwise_are_left_out() -> None:
+    assert parse_file("x = 1\r\ny = 2\r\n") is None
+    assert parse_file("x = 1\n\fy = 2\n") is None
+    assert parse_file("def (:") is None
+    odd = [SourceFile("p", "p/a.py", "x = 1\r\n" * 50, "train")]
+    assert not make_records(odd, SMALL)["train"]
