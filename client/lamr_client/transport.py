@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamr_client.deadline import Deadline
+from lamr_client.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from typing_extensions import Self  # in `typing` from Python 3.11
@@ -30,11 +31,22 @@ class ChunkRequest:
         input_ids: int64 [t], t ≥ 1.
         document_span: first and one-past-last code token within `input_ids`, not empty.
         want_rubrics: ask for `rubric_prob` and `gate` too.
+
+    Raises:
+        InvalidInputError: nothing to judge. Servers with a C++ encoder don't check, and an empty sequence would spoil
+            the others of its batch.
     """
 
     input_ids: NDArray[np.int64]
     document_span: tuple[int, int]
     want_rubrics: bool = False
+
+    def __post_init__(self) -> None:
+        first, last = self.document_span
+        if not 0 <= first < last <= len(self.input_ids):
+            raise InvalidInputError(
+                f"document_span [{first}, {last}) must be a non-empty part of {len(self.input_ids)} tokens"
+            )
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ import random
 
 import numpy as np
 import pytest
-from lamr_client.errors import ModelMismatchError
+from lamr_client.errors import InvalidInputError, ModelMismatchError
 from lamr_client.scoring import ScoreMerger, check_scoring, token_scores
 from lamr_client.spec import Scoring
 from lamr_client.transport import ChunkRequest, ChunkResult
@@ -85,6 +85,14 @@ def test_scoring_by_an_unknown_output_is_refused():
 
 def test_one_rubric_asks_for_no_rubric_outputs():
     assert not ScoreMerger(spec_with(Scoring(), rubrics=("semantic",)), 3).want_rubrics
+
+
+@pytest.mark.parametrize(
+    ("length", "span"), [(0, (0, 0)), (5, (3, 3)), (5, (4, 3)), (5, (0, 6)), (5, (-1, 3))]
+)
+def test_requests_without_code_are_refused(length, span):
+    with pytest.raises(InvalidInputError, match="non-empty part"):
+        ChunkRequest(np.zeros(length, np.int64), span)
 
 
 def broken(**fields) -> ChunkResult:

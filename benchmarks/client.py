@@ -1,0 +1,174 @@
+"""What the client itself costs: everything but the model's time.
+
+    python benchmarks/client.py [--repository DIR] [--json]
+
+The transport of these measurements answers at once (or after a fixed delay), so what is left is tokenizing, chunking,
+merging and post-processing. Prints each figure beside its target; ratios are against the bare tokenizer and against
+one request at a time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import sysconfig
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from lamr_client import ChunkRequest, ChunkResult, PromptEncoder, Pruner, Transport, bundled_repository
+
+STDLIB = Path(sysconfig.get_path("stdlib"))
+QUERY = "How are generic aliases cached and what happens for unhashable arguments?"
+
+
+class InstantTransport(Transport):
+    """Answers without a model; `delay` seconds stand for one."""
+
+    def __init__(self, delay: float = 0.0) -> None:
+        self._delay = delay
+
+    def infer(self, request: ChunkRequest, timeout: float | None = None) -> ChunkResult:  # noqa: ARG002
+        """Keeps about every second token."""
+        if self._delay:
+            time.sleep(self._delay)
+        first, last = request.document_span
+        probability = (request.input_ids[first:last] % 100 / 100).astype(np.float32)
+        rubrics = np.stack([probability, 1 - probability], 1) if request.want_rubrics else None
+        return ChunkResult((probability > 0.5).astype(np.uint8), probability, rubrics, rubrics, 0.5)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One measurement; `target` is a bound from above unless `at_least`."""
+
+    name: str
+    value: float
+    unit: str
+    target: float | None = None
+    at_least: bool = False
+
+    def __str__(self) -> str:
+        bound = "" if self.target is None else f"   (target {'≥' if self.at_least else '≤'} {self.target:g})"
+        return f"{self.name:<58}{self.value:>9.3g} {self.unit}{bound}"
+
+
+def median_seconds(action: Callable[[], object], repeats: int) -> float:
+    """Median wall-clock time of some calls, after one that doesn't count."""
+    action()
+    times = []
+    for _ in range(repeats):
+        begin = time.perf_counter()
+        action()
+        times.append(time.perf_counter() - begin)
+    return statistics.median(times)
+
+
+def import_figures() -> list[Figure]:
+    """Seconds until the client is there, and how much of them is numpy's."""
+
+    def seconds(statement: str) -> float:
+        code = f"import time; begin = time.perf_counter(); {statement}; print(time.perf_counter() - begin)"
+        runs = [
+            subprocess.run([sys.executable, "-c", code], capture_output=True, check=True) for _ in range(7)
+        ]
+        return statistics.median(float(run.stdout) for run in runs)
+
+    return [
+        Figure("from lamr_client import Pruner", 1e3 * seconds("from lamr_client import Pruner"), "ms", 150),
+        Figure("  of which numpy", 1e3 * seconds("import numpy"), "ms"),
+    ]
+
+
+def encoding_figures(encoder: PromptEncoder) -> list[Figure]:
+    """Tokens a second, against the tokenizer alone on the whole text."""
+    text = (STDLIB / "typing.py").read_text(encoding="utf-8")
+    ids, offsets = encoder.encode_document(text)
+    query_ids = encoder.encode_query(QUERY)
+    ours = median_seconds(lambda: encoder.encode_document(text), 5)
+    bare = median_seconds(lambda: encoder._tokenizer.encode(text, add_special_tokens=False), 5)
+    chunking = median_seconds(lambda: encoder.chunk(query_ids, ids, offsets, text), 5)
+    return [
+        Figure("tokenizing typing.py with offsets", len(ids) / ours / 1e3, "k tokens/s"),
+        Figure("  time, as a multiple of one bare tokenizer call", ours / bare, "x", 1.5),
+        Figure("  chunking it, as a share of tokenizing it", 100 * chunking / ours, "%", 15),
+    ]
+
+
+def overhead_figures(repository: Path, encoder: PromptEncoder) -> list[Figure]:
+    """Milliseconds around one 400-token request and around a 3,000-line file."""
+    source = (STDLIB / "typing.py").read_text(encoding="utf-8").splitlines(keepends=True)
+    small = "".join(source[:40])
+    while encoder.count_tokens(small) < 400:
+        small += "".join(source[40:45])
+    large = "".join((STDLIB / "_pydecimal.py").read_text(encoding="utf-8").splitlines(keepends=True)[:3000])
+    figures = []
+    with Pruner(model=repository, transport=InstantTransport()) as pruner:
+        for name, code, repeats, target in (("400 tokens", small, 30, 10), ("3,000 lines", large, 5, 1000)):
+            seconds = median_seconds(lambda code=code: pruner.prune(QUERY, code, path="a.py"), repeats)
+            figures.append(Figure(f"pruning {name}, model aside", 1e3 * seconds, "ms", target))
+    return figures
+
+
+def concurrency_figures(repository: Path) -> list[Figure]:
+    """What eight requests at once gain over one where each takes 20 ms."""
+    code = (STDLIB / "argparse.py").read_text(encoding="utf-8")
+    times = {}
+    for limit in (1, 8):
+        with Pruner(model=repository, transport=InstantTransport(0.02), max_concurrency=limit) as pruner:
+            times[limit] = statistics.median(pruner.prune(QUERY, code).timings.infer for _ in range(3))
+    return [Figure("speed-up of 8 requests at once over 1", times[1] / times[8], "x", 6, at_least=True)]
+
+
+def memory_figures(repository: Path) -> list[Figure]:
+    """Time and peak memory of a 5 MB file, in a process of its own."""
+    code = f"from benchmarks.client import prune_five_megabytes; prune_five_megabytes({str(repository)!r})"
+    root = Path(__file__).resolve().parents[1]
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, cwd=root)
+    seconds, megabytes = map(float, run.stdout.split())
+    return [
+        Figure("pruning a 5 MB file, model aside", seconds, "s", 60),
+        Figure("  peak memory of the process", megabytes, "MiB", 600),
+    ]
+
+
+def prune_five_megabytes(repository: str) -> None:
+    """Print seconds and peak MiB."""
+    source = (STDLIB / "typing.py").read_text(encoding="utf-8")
+    code = source * (5_000_000 // len(source) + 1)
+    with Pruner(model=repository, transport=InstantTransport(), timeout=600) as pruner:
+        seconds = pruner.prune(QUERY, code, path="a.py").timings.total
+    print(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--repository", type=Path, help="a model repository; default: the bundled one")
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of the table")
+    arguments = parser.parse_args()
+    repository = arguments.repository or bundled_repository()
+    encoder = PromptEncoder.from_repository(repository)
+    figures = [
+        *import_figures(),
+        *encoding_figures(encoder),
+        *overhead_figures(repository, encoder),
+        *concurrency_figures(repository),
+        *memory_figures(repository),
+    ]
+    if arguments.json:
+        print(json.dumps({figure.name.strip(): figure.value for figure in figures}))
+    else:
+        print(*figures, sep="\n")
+
+
+if __name__ == "__main__":
+    main()
