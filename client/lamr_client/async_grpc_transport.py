@@ -50,8 +50,8 @@ class AsyncGrpcTransport(AsyncTransport):
             raise wire.closed(self.address)
         async with self._lock:
             if self._client is None:  # a channel belongs to the loop that is running when it is made
-                self._client = await asyncio.to_thread(_import_client)
-                self._client = self._client(self.address, channel_args=list(wire.CHANNEL_OPTIONS))
+                make_client = await asyncio.to_thread(_import_client)
+                self._client = make_client(self.address, channel_args=list(wire.CHANNEL_OPTIONS))
             if self._endpoint is None:
                 with self._errors():
                     answer = await self._client.get_model_config(

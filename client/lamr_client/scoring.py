@@ -63,7 +63,7 @@ class DocumentScores:
 
     Attributes:
         tokens: float64 [n], the score of each token.
-        rubrics: float64 [n, K], each rubric's marginals; None if the model has one rubric only.
+        rubrics: float64 [n, K], each rubric's marginals; None if they weren't asked for.
         relevance: the maximum over chunks; 0 without any.
     """
 
@@ -77,11 +77,13 @@ class ScoreMerger:
 
     def __init__(self, spec: ModelSpec, tokens: int) -> None:
         """Args:
-        spec: its scoring and rubrics are used.
+        spec: its scoring and rubrics are used. One rubric alone says nothing that the fused CRF doesn't, so it is
+            asked for only if the scoring weighs it.
         tokens: n, of the document.
         """
         self._spec = spec
-        self.want_rubrics = len(spec.rubrics) > 1
+        weighed = spec.scoring.kind == "calibrated" and bool(spec.scoring.weights.keys() & set(spec.rubrics))
+        self.want_rubrics = len(spec.rubrics) > 1 or weighed
         # float64, so that sums don't depend visibly on the order of arrival.
         self._sums = np.zeros(tokens, np.float64)
         self._rubrics = np.zeros((tokens, len(spec.rubrics)), np.float64) if self.want_rubrics else None

@@ -50,6 +50,13 @@ class Chunking:
     tokens: int
     overlap: int
 
+    def __post_init__(self) -> None:
+        if not (1 <= self.tokens <= self.window and self.overlap >= 0):
+            raise ValueError(
+                f"chunking needs 1 <= tokens <= window and overlap >= 0, not tokens={self.tokens}, "
+                f"window={self.window}, overlap={self.overlap}"
+            )
+
 
 @dataclass(frozen=True)
 class Scoring:
@@ -147,6 +154,8 @@ def load_spec(repository: Path) -> ModelSpec:
         raise ModelMismatchError(
             f"{path} is missing: {repository} isn't a model repository written by `lamr export`"
         ) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise ModelMismatchError(f"{path} can't be read ({error}); export the model again") from error
     return ModelSpec.from_json(text, str(path))
 
 

@@ -86,7 +86,7 @@ async def test_event_loop_runs_on_while_a_large_file_is_tokenized(wide_repositor
             last = now
 
     code = program(20_000)
-    async with AsyncPruner(model=wide_repository, transport=AsyncFakeTransport(), timeout=120) as pruner:
+    async with AsyncPruner(model=wide_repository, transport=AsyncFakeTransport(), timeout=280) as pruner:
         watcher = asyncio.create_task(watch())
         begin = time.monotonic()
         result = await pruner.prune(QUERY, code, language="text")

@@ -145,8 +145,8 @@ async def test_nobody_there(transport_class, spec, free_port):
     transport = transport_class(f"127.0.0.1:{free_port}", spec)
     begin = time.monotonic()
     with pytest.raises(ServerUnavailableError, match=f"127.0.0.1:{free_port}"):
-        await transport.infer(request_of(9), 5)
-    assert time.monotonic() - begin < 2
+        await transport.infer(request_of(9), 10)
+    assert time.monotonic() - begin < 5
     await transport.close()
 
 
@@ -158,7 +158,7 @@ async def test_deadline_is_kept_and_the_server_told(transport_class, spec):
         begin = time.monotonic()
         with pytest.raises(DeadlineExceededError):
             await transport.infer(request_of(9), 0.3)
-        assert time.monotonic() - begin < 1.5
+        assert time.monotonic() - begin < 5
         assert triton.cancelled.acquire(timeout=3)
         await transport.close()
 
@@ -167,14 +167,14 @@ async def test_server_killed_in_mid_request(transport_class, spec):
     with FakeTriton(spec) as triton:
         transport = transport_class(triton.address, spec)
         triton.hold.clear()
-        call = asyncio.ensure_future(transport.infer(request_of(9), 10))
+        call = asyncio.ensure_future(transport.infer(request_of(9), 30))
         assert await asyncio.to_thread(triton.waiting.acquire, timeout=5)
         begin = time.monotonic()
         stopper = threading.Thread(target=triton.stop)
         stopper.start()
         with pytest.raises(ServerUnavailableError):
             await call
-        assert time.monotonic() - begin < 3
+        assert time.monotonic() - begin < 8
         triton.hold.set()
         await asyncio.to_thread(stopper.join)
         await transport.close()

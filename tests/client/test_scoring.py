@@ -87,6 +87,14 @@ def test_one_rubric_asks_for_no_rubric_outputs():
     assert not ScoreMerger(spec_with(Scoring(), rubrics=("semantic",)), 3).want_rubrics
 
 
+def test_one_rubric_that_is_weighed_is_asked_for():
+    scoring = Scoring("calibrated", {"semantic": 1.0})
+    merger = ScoreMerger(spec_with(scoring, rubrics=("semantic",)), 3)
+    assert merger.want_rubrics
+    merger.add((0, 3), broken(rubric_prob=np.float32([[0.25], [0.5], [0.75]])))
+    np.testing.assert_allclose(merger.merged().tokens, [0.25, 0.5, 0.75], atol=1e-7)
+
+
 @pytest.mark.parametrize(
     ("length", "span"), [(0, (0, 0)), (5, (3, 3)), (5, (4, 3)), (5, (0, 6)), (5, (-1, 3))]
 )

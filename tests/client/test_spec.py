@@ -1,0 +1,74 @@
+"""`lamr.json` reads back equal, and says which file is broken."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+from lamr_client import ModelMismatchError, ModelSpec, Scoring, load_spec
+from lamr_client.spec import SPEC_FILE, bundled_repository, client_files
+
+from .tiny import QWEN_PROMPT, make_spec, wordpiece, write_client_files
+
+
+@pytest.fixture
+def spec() -> ModelSpec:
+    return make_spec(
+        wordpiece(), QWEN_PROMPT, scoring=Scoring("calibrated", {"semantic": 0.5}, bias=-1.0), threshold=0.3
+    )
+
+
+def test_json_reads_back_equal(spec):
+    assert ModelSpec.from_json(spec.to_json()) == spec
+
+
+def test_file_reads_back_equal(spec, tmp_path):
+    assert load_spec(write_client_files(tmp_path / "model", spec, wordpiece())) == spec
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "changes"),
+    [
+        ("name", "other", True),
+        ("version", "2", True),
+        ("tokenizer_sha256", "0" * 64, True),
+        ("prompt", dataclasses.replace(QWEN_PROMPT, after="."), True),
+        ("rubrics", ("semantic",), True),
+        ("threshold", 0.9, False),  # a matter of the client's alone: the served model stays the same
+        ("scoring", Scoring(), False),
+    ],
+)
+def test_fingerprint_covers_what_the_server_must_share(spec, field, value, changes):
+    assert (dataclasses.replace(spec, **{field: value}).fingerprint != spec.fingerprint) == changes
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda data: data | {"format": 2}, "format 2, but this lamr reads format 1"),
+        (lambda data: {key: data[key] for key in data if key != "prompt"}, "not a model spec.*prompt"),
+        (lambda data: data | {"unknown": 1}, "not a model spec.*unknown"),
+        (lambda data: data | {"chunking": {"window": 8, "tokens": 9, "overlap": 0}}, "tokens <= window"),
+        (lambda data: data | {"scoring": {"kind": "magic"}}, "magic"),
+        (lambda data: [1], "not a model spec"),
+    ],
+)
+def test_broken_specs_are_refused(spec, damage, message):
+    text = json.dumps(damage(json.loads(spec.to_json())))
+    with pytest.raises(ModelMismatchError, match=message):
+        ModelSpec.from_json(text)
+
+
+@pytest.mark.parametrize("content", [None, b"", b"\xff\xfe", b'{"format": 1, "name"'])
+def test_broken_files_are_named(tmp_path, content):
+    folder = client_files(tmp_path)
+    folder.mkdir(parents=True)
+    if content is not None:
+        (folder / SPEC_FILE).write_bytes(content)
+    with pytest.raises(ModelMismatchError, match=r"lamr\.json"):
+        load_spec(tmp_path)
+
+
+def test_bundled_repository_is_a_folder():
+    assert bundled_repository().is_dir()
