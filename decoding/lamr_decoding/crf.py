@@ -11,11 +11,12 @@ float64 and returns float64 for float64 emissions, else float32.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import array_api_compat
 
 from lamr_decoding import max_product, sum_product
+from lamr_decoding.chain import Chain, base
 from lamr_decoding.packing import Array, Packing, like
 
 # Potentials of a CRF beyond this are a broken checkpoint; the exact arithmetic of `max_product` counts on it.
@@ -54,14 +55,6 @@ class LinearChainCrf:
                 )
 
 
-class _Wide(NamedTuple):
-    """A `LinearChainCrf` in float64, in the namespace and on the device of the emissions."""
-
-    transitions: Array
-    start: Array
-    end: Array
-
-
 def viterbi(emissions: Array, cu_seqlens: Any, crf: LinearChainCrf) -> Array:
     """The best labeling of each sequence, uint8 [T].
 
@@ -77,21 +70,19 @@ def viterbi(emissions: Array, cu_seqlens: Any, crf: LinearChainCrf) -> Array:
     Raises:
         ValueError: shapes that don't fit, empty sequences, NaN or infinite emissions.
     """
-    emissions, packing = _checked(emissions, cu_seqlens)
-    return max_product.labels(margins(emissions, packing, crf), packing, _wide(crf, emissions))
+    return max_product.labels(_chain(emissions, cu_seqlens, crf))
 
 
 def marginals(emissions: Array, cu_seqlens: Any, crf: LinearChainCrf) -> Array:
     """P(y_i = keep | x) of each token, [T], by forward-backward; arguments and errors as `viterbi`."""
-    emissions, packing = _checked(emissions, cu_seqlens)
-    keep = sum_product.keep_probability(margins(emissions, packing, crf), packing, _wide(crf, emissions))
-    return _as(keep, emissions)
+    return _as(sum_product.keep_probability(_chain(emissions, cu_seqlens, crf)), emissions)
 
 
 def log_partition(emissions: Array, cu_seqlens: Any, crf: LinearChainCrf) -> Array:
     """log Z of each sequence, [B]; arguments and errors as `viterbi`. Differentiable for torch."""
-    emissions, packing = _checked(emissions, cu_seqlens)
-    return _as(_log_partition(emissions, packing, crf), emissions)
+    chain = _chain(emissions, cu_seqlens, crf)
+    growth = chain.packing.sums(sum_product.log_growth(chain))
+    return _as(base(emissions, chain.packing, crf) + growth, emissions)
 
 
 def path_score(emissions: Array, labels: Array, cu_seqlens: Any, crf: LinearChainCrf) -> Array:
@@ -100,76 +91,34 @@ def path_score(emissions: Array, labels: Array, cu_seqlens: Any, crf: LinearChai
     Raises:
         ValueError: as `viterbi`, or labels of another shape or other than 0 and 1.
     """
-    emissions, packing = _checked(emissions, cu_seqlens)
-    return _as(_path_score(emissions, labels, packing, crf), emissions)
+    chain = _chain(emissions, cu_seqlens, crf)
+    return _as(base(emissions, chain.packing, crf) + chain.scores(_kept(labels, chain)), emissions)
 
 
 def nll(emissions: Array, labels: Array, cu_seqlens: Any, crf: LinearChainCrf) -> Array:
     """-log P(y | x) of each sequence, [B] (paper, section 3.3). Differentiable for torch; errors as `path_score`."""
-    emissions, packing = _checked(emissions, cu_seqlens)
-    score = _path_score(emissions, labels, packing, crf)
-    return _as(_log_partition(emissions, packing, crf) - score, emissions)
+    chain = _chain(emissions, cu_seqlens, crf)
+    score = chain.scores(_kept(labels, chain))  # like log_growth, relative to pruning everything
+    return _as(chain.packing.sums(sum_product.log_growth(chain)) - score, emissions)
 
 
-def margins(emissions: Array, packing: Packing, crf: LinearChainCrf) -> Array:
-    """How far keep is ahead of prune at each token, float64 [T], with start and end folded in."""
-    xp = array_api_compat.array_namespace(emissions)
-    wide = _wide(crf, emissions)
-    first = xp.astype(like(packing.first, emissions), xp.float64)
-    last = xp.astype(like(packing.last, emissions), xp.float64)
-    ahead = xp.astype(emissions[:, 1], xp.float64) - xp.astype(emissions[:, 0], xp.float64)
-    return ahead + first * (wide.start[1] - wide.start[0]) + last * (wide.end[1] - wide.end[0])
-
-
-def _log_partition(emissions: Array, packing: Packing, crf: LinearChainCrf) -> Array:
-    wide = _wide(crf, emissions)
-    growth = sum_product.log_growth(margins(emissions, packing, crf), packing, wide)
-    xp = array_api_compat.array_namespace(emissions)
-    steps = like(packing.lengths - 1, emissions)
-    never_keep = packing.sums(xp.astype(emissions[:, 0], xp.float64)) + steps * wide.transitions[0, 0]
-    return never_keep + wide.start[0] + wide.end[0] + packing.sums(growth)
-
-
-def _path_score(emissions: Array, labels: Array, packing: Packing, crf: LinearChainCrf) -> Array:
-    wide = _wide(crf, emissions)
-    xp = array_api_compat.array_namespace(emissions)
-    if not array_api_compat.is_array_api_obj(labels) or tuple(labels.shape) != (packing.tokens,):
-        raise ValueError(f"labels must be an array of shape [{packing.tokens}], one label a token")
-    keep = labels == 1
-    if not bool(xp.all(keep | (labels == 0))):
-        raise ValueError("labels must be 0 (prune) or 1 (keep); a packed batch has no padding to mark")
-    first, last = like(packing.first, emissions), like(packing.last, emissions)
-    transitions = wide.transitions
-    after_prune = xp.where(keep, transitions[0, 1], transitions[0, 0])
-    after_keep = xp.where(keep, transitions[1, 1], transitions[1, 0])
-    from_before = xp.where(xp.roll(keep, 1), after_keep, after_prune)
-    score = xp.where(first, xp.where(keep, wide.start[1], wide.start[0]), from_before)
-    score = score + xp.where(keep, emissions[:, 1], emissions[:, 0])
-    score = score + xp.where(last, xp.where(keep, wide.end[1], wide.end[0]), xp.zeros_like(score))
-    return packing.sums(score)
-
-
-def _checked(emissions: Array, cu_seqlens: Any) -> tuple[Array, Packing]:
+def _chain(emissions: Array, cu_seqlens: Any, crf: LinearChainCrf) -> Chain:
     if not array_api_compat.is_array_api_obj(emissions):
         raise ValueError(f"emissions must be an array, not {type(emissions).__name__}")
     if emissions.ndim != 2 or emissions.shape[1] != 2:
         raise ValueError(f"emissions must have shape [T, 2], not {list(emissions.shape)}")
-    xp = array_api_compat.array_namespace(emissions)
-    finite = xp.isfinite(emissions)
-    if not bool(xp.all(finite)):
-        at = int(xp.argmin(xp.astype(xp.reshape(finite, (-1,)), xp.uint8))) // 2
-        raise ValueError(
-            f"emissions must be finite; token {at} has {float(emissions[at, 0])} and {float(emissions[at, 1])}: "
-            "look for overflow in the encoder (float16?) or broken weights"
-        )
-    return emissions, Packing.of(cu_seqlens, int(emissions.shape[0]))
+    return Chain.of(emissions, Packing.of(cu_seqlens, int(emissions.shape[0])), crf)
 
 
-def _wide(crf: LinearChainCrf, other: Array) -> _Wide:
-    """The CRF in float64, beside `other`; keeps torch's graph."""
-    xp = array_api_compat.array_namespace(other)
-    parts = (like(part, other) for part in (crf.transitions, crf.start, crf.end))
-    return _Wide(*(xp.astype(part, xp.float64) for part in parts))
+def _kept(labels: Array, chain: Chain) -> Array:
+    tokens = chain.packing.tokens
+    if not array_api_compat.is_array_api_obj(labels) or tuple(labels.shape) != (tokens,):
+        raise ValueError(f"labels must be an array of shape [{tokens}], one label a token")
+    keep = labels == 1
+    xp = array_api_compat.array_namespace(labels)
+    if not bool(xp.all(keep | (labels == 0))):
+        raise ValueError("labels must be 0 (prune) or 1 (keep); a packed batch has no padding to mark")
+    return like(keep, chain.fields)
 
 
 def _as(result: Array, emissions: Array) -> Array:

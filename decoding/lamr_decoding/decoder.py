@@ -9,10 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import array_api_compat
+import numpy as np
 
-from lamr_decoding.crf import marginals, viterbi
+from lamr_decoding import max_product, sum_product
+from lamr_decoding.chain import Chain
 from lamr_decoding.layers import gelu, sigmoid, softmax
-from lamr_decoding.packing import Array
+from lamr_decoding.packing import Array, Packing
 from lamr_decoding.weights import DecoderWeights
 
 _EPSILON = 1e-5  # of the LayerNorm
@@ -70,16 +72,18 @@ class Decoder:
             ValueError: shapes that don't fit, an empty sequence, states that aren't finite.
         """
         emissions, gate = self.emissions(fused)
+        packing = Packing.of(cu_seqlens, int(emissions.shape[0]))
         xp = array_api_compat.array_namespace(emissions)
-        fused_emissions = xp.sum(emissions * gate[:, :, None], axis=1)
+        mixed = xp.sum(emissions * gate[:, :, None], axis=1)
+        chain = Chain.of(mixed, packing, self._fused_crf)
         rubric_prob = None
         if want_rubrics:
-            each = [marginals(emissions[:, k, :], cu_seqlens, crf) for k, crf in enumerate(self._rubric_crfs)]
-            rubric_prob = xp.stack(each, axis=1)
+            chains = (Chain.of(emissions[:, k, :], packing, crf) for k, crf in enumerate(self._rubric_crfs))
+            rubric_prob = xp.stack([_keep_prob(each) for each in chains], axis=1)
         return Decoded(
-            keep=viterbi(fused_emissions, cu_seqlens, self._fused_crf),
-            keep_prob=marginals(fused_emissions, cu_seqlens, self._fused_crf),
-            margin=fused_emissions[:, 1] - fused_emissions[:, 0],
+            keep=max_product.labels(chain),
+            keep_prob=_keep_prob(chain),
+            margin=mixed[:, 1] - mixed[:, 0],
             rubric_prob=rubric_prob,
             gate=gate if want_rubrics else None,
         )
@@ -98,9 +102,20 @@ class Decoder:
             )
         xp = array_api_compat.array_namespace(fused)
         fused = xp.astype(fused, xp.float32, copy=False)
-        H = self._hidden_bias.shape[0]
-        inward = fused @ self._inward
-        hidden, mean, gate_logits = inward[:, :H], inward[:, H : H + 1], inward[:, H + 1 :]
+        with np.errstate(invalid="ignore", over="ignore"):  # `Chain.of` names the token that isn't finite
+            inward = fused @ self._inward
+            hidden = self._hidden(fused, inward)
+            emissions = (
+                hidden @ xp.matrix_transpose(self.weights.emission_weight) + self.weights.emission_bias
+            )
+            gate = softmax(inward[:, -K:] + self.weights.gate_bias)
+        return xp.reshape(emissions, (-1, K, 2)), gate
+
+    def _hidden(self, fused: Array, inward: Array) -> Array:
+        """Hidden states of the heads, [T, H]."""
+        xp = array_api_compat.array_namespace(fused)
+        D, H = self.weights.fused_size, self._hidden_bias.shape[0]
+        hidden, mean = inward[:, :H], inward[:, H : H + 1]
         variance = xp.einsum("td,td->t", fused, fused)[:, None] / D - mean * mean
         # States that a LayerNorm left lie around zero; rows that don't would lose digits to cancellation.
         far = (mean * mean > 0.25 * variance)[:, 0]
@@ -108,6 +123,11 @@ class Decoder:
             centred = fused[far] - mean[far]
             hidden[far] = centred @ self._inward[:, :H]
             variance[far] = xp.einsum("td,td->t", centred, centred)[:, None] / D
-        hidden = gelu(hidden * (variance + _EPSILON) ** -0.5 + self._hidden_bias)
-        emissions = hidden @ xp.matrix_transpose(self.weights.emission_weight) + self.weights.emission_bias
-        return xp.reshape(emissions, (-1, K, 2)), softmax(gate_logits + self.weights.gate_bias)
+        hidden = hidden * (variance + _EPSILON) ** -0.5
+        hidden += self._hidden_bias
+        return gelu(hidden)
+
+
+def _keep_prob(chain: Chain) -> Array:
+    xp = array_api_compat.array_namespace(chain.fields)
+    return xp.astype(sum_product.keep_probability(chain), xp.float32)

@@ -1,105 +1,59 @@
-"""Viterbi over a packed batch: a scan forward, and the backtrace as a second one.
+"""Viterbi over a packed batch.
 
-With two labels, the forward recursion on the score difference d_i (best prefix that keeps token i, minus best
-that prunes it) only shifts and clamps:
+Where neighbours attract (J >= 0) the message into the next token, by how much the best prefix that keeps it beats
+the best that prunes it, is clamp(message + h_i + J, 0, J). Going back, d_i = message + h_i decides: token i is kept
+if d_i >= 0, pruned if d_i < -J, and in between takes the label of its successor.
 
-    d_i = margin_i + A[1,1] - A[1,0] + max(d_{i-1}, a) - max(d_{i-1}, b),   a = A[0,1] - A[1,1],  b = A[0,0] - A[1,0]
-
-Potentials are taken as whole multiples of 2^-28 nats. All sums are then exact in float64, so the order in which
-the scan composes them, and thus where a sequence lies in its batch, can't change a label; and a tie is a tie.
-This module knows margins (keep's emission minus prune's, with start and end folded in) and transitions only.
+Fields are taken as whole multiples of 2^-28 nats. All sums are then exact in float64, so the order in which steps
+are composed, and thus where a sequence lies in its batch, can't change a label; and a tie is a tie. This module
+knows chains in their plain form (`lamr_decoding.chain`) and picks the form of the passes.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
-
 import array_api_compat
+import numpy as np
 
+from lamr_decoding import rows
+from lamr_decoding.chain import Chain
 from lamr_decoding.maps import ClampMaps, LabelMaps
 from lamr_decoding.packing import Array, Packing, like
-from lamr_decoding.scan import from_lanes, rows_for, scan, to_lanes
+from lamr_decoding.scan import scan
 
 _UNITS_PER_NAT = 2.0**28
-# Potentials up to 2^15 make messages within 2^16 nats, so that a margin of 2^18 settles its token's label, and
-# states within 2^19 nats = 2^47 units.
+# Potentials up to 2^15 make couplings, and messages, up to 2^17 nats. A field beyond 2^18 then settles its token's
+# label, and no sum leaves 2^19 nats = 2^47 units.
 MOST_POTENTIAL = 2.0**15
-_MOST_MARGIN = 2.0**18
+_MOST_FIELD = 2.0**18
 
 
-class _Transitions(Protocol):
-    @property
-    def transitions(self) -> Array:
-        """float64 [2, 2]."""
+def labels(chain: Chain) -> Array:
+    """The best labels, uint8 [T]; ties as `lamr_decoding.crf.viterbi` says."""
+    xp = array_api_compat.array_namespace(chain.fields)
+    units = xp.round(xp.clip(chain.fields, -_MOST_FIELD, _MOST_FIELD) * _UNITS_PER_NAT)
+    coupling = xp.round(chain.coupling * _UNITS_PER_NAT)
+    if coupling >= 0:
+        return xp.astype(_attracted(units, coupling, chain.packing), xp.uint8)
+    # Relabelling every other token turns neighbours that repel into ones that attract: with y = 1 - z there,
+    # h y = h - h z, and the term J y y' of each neighbour becomes J y' - J z y'.
+    turned = like(np.arange(chain.packing.tokens) % 2 == 1, units)
+    neighbours = like(2.0 - chain.packing.first - chain.packing.last, units)
+    units = xp.where(turned, -units, units + coupling * neighbours)
+    # A tie must keep y, hence prune z.
+    found = _attracted(units, -coupling, chain.packing, reluctant=turned)
+    return xp.astype(found ^ turned, xp.uint8)
 
 
-@dataclass(frozen=True)
-class _Step:
-    """The transitions, in units, as the recursion on d uses them.
-
-    Attributes:
-        low, high: the smaller and the larger of a and b. Above `high` both labels follow a kept token, below
-            `low` a pruned one.
-        gain: A[1,1] - A[1,0].
-        repels: a > b. Between the bounds, the best predecessor is then the opposite label, else the same.
-    """
-
-    low: Array
-    high: Array
-    gain: Array
-    repels: bool
-
-    @classmethod
-    def of(cls, transitions: Array) -> _Step:
-        xp = array_api_compat.array_namespace(transitions)
-        table = xp.round(transitions * _UNITS_PER_NAT)
-        a, b = table[0, 1] - table[1, 1], table[0, 0] - table[1, 0]
-        repels = bool(a > b)
-        low, high = (b, a) if repels else (a, b)
-        return cls(low, high, table[1, 1] - table[1, 0], repels)
-
-
-def labels(margins: Array, packing: Packing, crf: _Transitions) -> Array:
-    """The best labels, uint8 [T], from `margins` float64 [T]; ties as `lamr_decoding.crf.viterbi` says."""
-    xp = array_api_compat.array_namespace(margins)
-    rows = rows_for(packing.tokens)
-    step = _Step.of(crf.transitions)
-    units = xp.round(xp.clip(margins, -_MOST_MARGIN, _MOST_MARGIN) * _UNITS_PER_NAT)
-    ahead = _differences(to_lanes(units, rows), to_lanes(like(packing.first, margins), rows), step)
-    last = to_lanes(like(packing.last, margins), rows)
-    # Keep the predecessor of both labels, of neither, or (between the bounds) let it follow its successor.
-    certain = ahead >= xp.where(last, xp.zeros_like(ahead), step.high)
-    follows = ~last & (ahead >= step.low) & ~certain
-    value = (certain | follows) if step.repels else certain
-    backwards = (xp.flip(part, axis=(-2, -1)) for part in (value, follows))
-    maps = LabelMaps(*(xp.astype(part, xp.uint8) for part in backwards))
-    found = scan(maps, maps.value[:1, :1] * 0)
-    return from_lanes(xp.flip(found, axis=(-2, -1)), packing.tokens)
-
-
-def _differences(units: Array, first: Array, step: _Step) -> Array:
-    """d of each token, in units, [rows, lanes].
-
-    Transitions that attract (a <= b) clamp d between a and b. Those that repel clamp and negate; counting every
-    other token with the opposite sign turns them into the first kind.
-    """
+def _attracted(units: Array, coupling: Array, packing: Packing, reluctant: Array | None = None) -> Array:
+    """Best labels, bool [T], for fields and a coupling >= 0 in units; `reluctant` tokens are pruned on a tie."""
+    if array_api_compat.is_numpy_array(units):
+        return rows.best_labels(units, packing, float(coupling), reluctant)
     xp = array_api_compat.array_namespace(units)
-    low, high = step.low, step.high
-    sign = _alternating(units) if step.repels else xp.ones_like(units[:1, :1])
-    shift = sign * (units + (step.gain + high if step.repels else step.gain - high))
-    units = sign * units
-    if step.repels:
-        low, high = xp.where(sign < 0, low, -high), xp.where(sign < 0, high, -low)
-    ends = xp.stack([xp.where(first, units, shift + low), xp.where(first, units, shift + high)])
-    return sign * scan(ClampMaps(ends, shift), xp.zeros_like(units[:1, :1]))
-
-
-def _alternating(lanes: Array) -> Array:
-    """+1 and -1 by turns in the order of tokens, [rows, lanes]."""
-    xp = array_api_compat.array_namespace(lanes)
-    rows, count = lanes.shape
-    device = array_api_compat.device(lanes)
-    row = xp.arange(rows, device=device)[:, None]
-    lane = xp.arange(count, device=device)[None, :]
-    return xp.astype(1 - 2 * ((row + lane * rows) % 2), xp.float64)
+    zero, last = xp.zeros_like(units), like(packing.last, units)
+    ends = xp.stack([zero, xp.where(last, zero, coupling)])
+    ahead = units + scan(ClampMaps(xp, ends, units + coupling), zero[:1, None])
+    if reluctant is not None:
+        ahead = ahead - xp.astype(reluctant, xp.float64)  # half a unit would do
+    certain, follows = ahead >= 0, (ahead >= -coupling) & ~last
+    after = scan(LabelMaps(xp.flip(certain), xp.flip(follows)), xp.zeros_like(certain[:1, None]))
+    return certain | (follows & xp.flip(after))

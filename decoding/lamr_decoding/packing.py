@@ -91,10 +91,22 @@ class Packing:
             return xp.segment_reduce(values, "sum", lengths=lengths)
         return np.add.reduceat(values, self.cu_seqlens[:-1])
 
+    def with_ends(self, values: Array, at_first: Array, at_last: Array) -> Array:
+        """`values` [T] plus `at_first` on first tokens and `at_last` on last ones. numpy: in place."""
+        if array_api_compat.is_numpy_array(values):
+            values[self.cu_seqlens[:-1]] += at_first
+            values[self.cu_seqlens[1:] - 1] += at_last
+            return values
+        xp = array_api_compat.array_namespace(values)
+        first, last = (xp.astype(like(mask, values), values.dtype) for mask in (self.first, self.last))
+        return values + first * at_first + last * at_last
 
-def like(values: npt.NDArray[Any], other: Array) -> Array:
-    """`values` in the namespace and on the device of `other`; numpy passes through."""
+
+def like(values: Array, other: Array) -> Array:
+    """`values` (numpy, or of the namespace of `other`) in the namespace and on the device of `other`."""
     if array_api_compat.is_numpy_array(other):
         return values
-    xp = array_api_compat.array_namespace(other)
-    return xp.asarray(values, device=array_api_compat.device(other))
+    device = array_api_compat.device(other)
+    if array_api_compat.is_numpy_array(values):
+        return array_api_compat.array_namespace(other).asarray(values, device=device)
+    return array_api_compat.to_device(values, device)

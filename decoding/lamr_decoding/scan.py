@@ -1,25 +1,27 @@
-"""Running a chain of maps from state to state, all steps at once.
+"""Running a chain of maps from state to state, without a loop over tokens.
 
-A linear chain applies one map a token to a scalar state. Maps of one family compose associatively, so that all
-states follow from a prefix scan (Blelloch 1990, "Prefix sums and their applications"): pairs of neighbouring
-maps are composed level by level, and the states are filled in on the way back. Work is O(T), depth O(log T),
-without a Python loop over tokens. This module knows how to scan; what the maps mean is `lamr_decoding.maps`.
+A linear chain applies one map a token to a scalar state. Maps of one family compose associatively, so the states
+follow from a prefix scan (Blelloch 1990, "Prefix sums and their applications"): pairs of neighbours are composed,
+then pairs of pairs, and the states are filled in on the way back. Work is O(T), depth O(log T). It takes few
+operations on large arrays, which is what a GPU and autograd want; `lamr_decoding.rows` has the form for numpy.
 
-Tokens lie in *lanes*: [..., rows, lanes], time runs down a lane and then on to the next lane. All levels then
-work on contiguous rows, and the lanes' ends are joined by a second, small scan.
+Tokens lie in *lanes*, [..., rows, lanes]: time runs down a lane and then on to the next lane. A scan composes each
+lane to one map, scans those for the states in which lanes are entered, and then works down all lanes, so that all
+operations are on contiguous rows. This module knows how to scan; what the maps mean is `lamr_decoding.maps`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 import array_api_compat
 import numpy as np
 
-from lamr_decoding.packing import Array, Namespace
+from lamr_decoding.packing import Array
 
-MOST_ROWS = 64  # more rows mean fewer lanes, hence shorter contiguous runs
-
+_MOST_ROWS = 64  # more rows mean fewer lanes, hence more and shorter vector operations
+_ONE_LANE = 32  # chains up to this length aren't worth two levels
 
 M = TypeVar("M", bound="Maps")
 
@@ -31,11 +33,11 @@ class Maps(Protocol):
     def shape(self) -> tuple[int, ...]:
         """[..., rows, lanes]."""
 
-    def rows(self: M, start: int, stop: int) -> M:
-        """Every other row from `start`, before `stop`."""
+    def rows(self: M, rows: slice) -> M:
+        """Some of the rows."""
 
-    def joined(self: M) -> M:
-        """A single row of lanes [..., 1, lanes] as one lane [..., lanes, 1]."""
+    def each(self: M, change: Callable[[Array], Array]) -> M:
+        """The maps with all arrays laid out anew."""
 
     def then(self: M, later: M) -> M:
         """The map that applies this one first and `later` second."""
@@ -44,9 +46,11 @@ class Maps(Protocol):
         """The states after these maps."""
 
 
-def rows_for(tokens: int) -> int:
-    """How many rows (a power of two) to lay `tokens` out on."""
-    return min(MOST_ROWS, 1 << max(0, (tokens.bit_length() - 1) // 2))
+def _rows_for(tokens: int) -> int:
+    """How many rows, a power of two, to lay `tokens` out on."""
+    if tokens <= _ONE_LANE:
+        return 1 << (tokens - 1).bit_length()
+    return min(_MOST_ROWS, 1 << (tokens.bit_length() // 2))
 
 
 def to_lanes(values: Array, rows: int) -> Array:
@@ -59,8 +63,8 @@ def to_lanes(values: Array, rows: int) -> Array:
         device = array_api_compat.device(values)
         padding = xp.zeros((*outer, missing), dtype=values.dtype, device=device)
         values = xp.concat([values, padding], axis=-1)
-    values = xp.reshape(values, (*outer, lanes, rows))
-    return _contiguous(xp.matrix_transpose(values))
+    values = xp.matrix_transpose(xp.reshape(values, (*outer, lanes, rows)))
+    return values.contiguous() if array_api_compat.is_torch_array(values) else np.ascontiguousarray(values)
 
 
 def from_lanes(values: Array, tokens: int) -> Array:
@@ -70,39 +74,35 @@ def from_lanes(values: Array, tokens: int) -> Array:
     return xp.reshape(xp.matrix_transpose(values), (*outer, rows * lanes))[..., :tokens]
 
 
-def scan(maps: M, initial: Array) -> Array:
-    """The state after each map, [..., rows, lanes].
+def scan(maps: Maps, initial: Array) -> Array:
+    """The state *before* each map of chains that lie flat.
 
     Args:
-        maps: the number of rows is a power of two, or there is one lane.
+        maps: arrays [..., T].
         initial: the state before the first map, [..., 1, 1].
+
+    Returns:
+        States [..., T].
     """
+    tokens = maps.shape[-1]
+    rows = _rows_for(tokens)
+    return from_lanes(_scan_lanes(maps.each(lambda values: to_lanes(values, rows)), initial), tokens)
+
+
+def _scan_lanes(maps: M, initial: Array) -> Array:
+    """`scan` of maps that lie in lanes, [..., rows, lanes]; the number of rows is a power of two."""
     xp = array_api_compat.array_namespace(initial)
     levels = [maps]
-    while (count := levels[-1].shape[-2]) > 1:
-        levels.append(levels[-1].rows(0, count - 1).then(levels[-1].rows(1, count)))
-    whole = levels.pop()
-    entering = initial
-    if whole.shape[-1] > 1:
-        ends = xp.matrix_transpose(scan(whole.joined(), initial))
-        entering = xp.concat([initial, ends[..., :-1]], axis=-1)
-    states = whole(entering)
-    for level in reversed(levels):
-        states = _fill(level, entering, states, xp)
+    while levels[-1].shape[-2] > 1:
+        finest = levels[-1]
+        levels.append(finest.rows(slice(0, None, 2)).then(finest.rows(slice(1, None, 2))))
+    states = initial
+    if maps.shape[-1] > 1:
+        states = scan(levels[-1].each(lambda values: values[..., 0, :]), initial)[..., None, :]
+    for level in levels[-2::-1]:
+        # The state before a pair is that before its first map; its image is the state before the second.
+        second = level.rows(slice(0, None, 2))(states)
+        *outer, pairs, lanes = second.shape
+        both = xp.stack([xp.broadcast_to(states, second.shape), second], axis=-2)
+        states = xp.reshape(both, (*outer, 2 * pairs, lanes))
     return states
-
-
-def _fill(maps: M, entering: Array, odd: Array, xp: Namespace) -> Array:
-    """States of all rows from those of the odd rows."""
-    count = maps.shape[-2]
-    before = xp.concat([entering, odd], axis=-2)
-    even = maps.rows(0, count)(before[..., : (count + 1) // 2, :])
-    pairs = count // 2
-    both = xp.stack([even[..., :pairs, :], odd], axis=-2)
-    *outer, _, _, lanes = both.shape
-    states = xp.reshape(both, (*outer, 2 * pairs, lanes))
-    return xp.concat([states, even[..., pairs:, :]], axis=-2) if count % 2 else states
-
-
-def _contiguous(values: Array) -> Array:
-    return values.contiguous() if array_api_compat.is_torch_array(values) else np.ascontiguousarray(values)

@@ -149,7 +149,7 @@ def test_failed_save_leaves_the_old_file(path: Path, monkeypatch: pytest.MonkeyP
     def full(*args: object, **kwargs: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(np, "savez", full)
+    monkeypatch.setattr(np, "savez_compressed", full)
     with pytest.raises(OSError, match="No space"):
         random_weights(12, 8, 2, seed=1).save(path)
     assert path.read_bytes() == before

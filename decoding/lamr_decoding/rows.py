@@ -1,0 +1,194 @@
+"""The passes over a chain for numpy: row by row, in place.
+
+The same recursions that `sum_product` and `max_product` scan for other namespaces. Tokens lie in lanes,
+[rows, lanes] as in `lamr_decoding.scan`, and each pass goes twice down (or up) all lanes at once, one vector
+operation over all lanes a step: first to compose each lane to one map, then, when a scan over lanes has told in
+which state each is entered, to fill in the states. Large temporary arrays cost more than the arithmetic, so most
+steps work in place on a row. This module knows chains with plain numbers; it checks nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from lamr_decoding.maps import MOST_SHIFT, MOST_TILT, ClampMaps, LabelMaps, OddsMaps
+from lamr_decoding.packing import Packing
+from lamr_decoding.scan import from_lanes, scan, to_lanes
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+Lanes = npt.NDArray[np.int64]
+
+# Between two cuts to ±300 a tilt's logarithm grows by at most 64 a row; it must stay within 709.
+_ROWS_BETWEEN_CUTS = 3
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Where tokens and the ends of sequences lie in [rows, lanes]; token i is at row i % rows, lane i // rows.
+
+    Attributes:
+        tokens, rows, lanes: sizes; at least two rows.
+        first, last: for each row the lanes whose token there opens (closes) its sequence.
+    """
+
+    tokens: int
+    rows: int
+    lanes: int
+    first: list[Lanes]
+    last: list[Lanes]
+
+    @classmethod
+    def of(cls, packing: Packing) -> _Layout:
+        # Measured: rows cost calls, lanes cost the scan over them.
+        rows = 1 << min(6, max(1, packing.tokens.bit_length() // 2 - 3))
+        lanes = -(-packing.tokens // rows)
+        first, last = packing.cu_seqlens[:-1], packing.cu_seqlens[1:] - 1
+        if packing.tokens < rows * lanes:
+            first = packing.cu_seqlens  # the padding counts as one more sequence
+        return cls(packing.tokens, rows, lanes, _by_row(first, rows), _by_row(last, rows))
+
+
+def _by_row(tokens: Lanes, rows: int) -> list[Lanes]:
+    """The lanes of `tokens`, for each row."""
+    lane, row = np.divmod(tokens, rows)
+    order = np.argsort(row, kind="stable")
+    stops = np.cumsum(np.bincount(row, minlength=rows)).tolist()
+    return [lane[order[start:stop]] for start, stop in zip([0, *stops], stops, strict=False)]
+
+
+def keep_probability(fields: Floats, packing: Packing, coupling: float) -> Floats:
+    """P(y_i = 1), [T], for fields [T] within ±236 and a coupling within ±64."""
+    layout = _Layout.of(packing)
+    bond = float(np.exp(coupling))
+    # Backward goes up the rows: entry r of the second half is token row rows - 1 - r.
+    weights, messages = np.empty((2, layout.rows, 2, layout.lanes))
+    np.exp(to_lanes(fields, layout.rows), out=weights[:, 0])
+    weights[:, 1] = weights[::-1, 0]
+    closing = [
+        np.concatenate([a, b + layout.lanes]) for a, b in zip(layout.last, layout.first[::-1], strict=True)
+    ]
+
+    messages[0] = _odds_into_lanes(weights[:, 0], layout, bond)
+    ahead, total = np.empty((2, 2, layout.lanes))
+    for row in range(layout.rows - 1):
+        np.multiply(messages[row], weights[row], out=ahead)
+        _pass_on(ahead, total, bond, messages[row + 1])
+        messages[row + 1].reshape(-1)[closing[row]] = 1
+
+    odds, total = weights[:, 0], messages[:, 0]
+    odds *= messages[:, 0]
+    odds *= messages[::-1, 1]
+    np.add(odds, 1, out=total)
+    odds /= total
+    return np.asarray(from_lanes(odds, layout.tokens))
+
+
+def _odds_into_lanes(weights: Floats, layout: _Layout, bond: float) -> Floats:
+    """Forward messages into the first row and backward ones into the last, as odds, [2, lanes].
+
+    One composition serves both directions. With D_i = diag(1, e^h_i) and the symmetric bond matrix C, forward
+    multiplies by G·C and backward by the transpose of C·G, where G = D_1 C D_2 ... C D_rows.
+    """
+    ends, tilt = np.empty((2, layout.lanes)), weights[0].copy()
+    ends[0], ends[1] = 1, bond
+    ends[:, layout.last[0]] = 1
+    ahead, total = np.empty((2, 2, layout.lanes))
+    for row in range(1, layout.rows):
+        if row == layout.rows - 1:
+            inner = OddsMaps(np, ends.copy(), tilt.copy())
+        np.multiply(ends, weights[row], out=ahead)
+        _pass_on(ahead, total, bond, ends)
+        ends[:, layout.last[row]] = 1
+        np.divide(total[1], total[0], out=total[0])
+        np.multiply(tilt, total[0], out=tilt)
+        if row % _ROWS_BETWEEN_CUTS == 0:
+            _cut(tilt)
+    _cut(tilt)
+    back = _transposed(inner, weights[-1], bond, layout.first[0])
+    ends, tilt = np.stack([ends, back.ends[:, ::-1]], axis=1), np.stack([tilt, back.tilt[::-1]])
+    entering = scan(OddsMaps(np, ends, tilt), np.ones((2, 1, 1)))
+    return np.stack([entering[0], entering[1, ::-1]])
+
+
+def _transposed(inner: OddsMaps, last_weights: Floats, bond: float, first: Lanes) -> OddsMaps:
+    """The backward map of each lane: the transpose of G = `inner`·diag(1, last weight), then a bond."""
+    low, high = inner.ends
+    ahead = np.stack([inner.tilt, inner.tilt * (high / low)])
+    ends, total = np.empty_like(ahead), np.empty_like(ahead)
+    _pass_on(ahead, total, bond, ends)
+    ends[:, first] = 1
+    tilt = last_weights * low * (total[1] / total[0])
+    _cut(tilt)
+    return OddsMaps(np, ends, tilt)
+
+
+def _pass_on(ahead: Floats, total: Floats, bond: float, out: Floats) -> None:
+    """(1 + ahead·bond) / (1 + ahead); overwrites `ahead` and leaves 1 + ahead in `total`."""
+    np.add(ahead, 1, out=total)
+    np.multiply(ahead, bond, out=ahead)
+    np.add(ahead, 1, out=ahead)
+    np.divide(ahead, total, out=out)
+
+
+def _cut(tilt: Floats) -> None:
+    np.maximum(tilt, 1 / MOST_TILT, out=tilt)
+    np.minimum(tilt, MOST_TILT, out=tilt)
+
+
+def best_labels(units: Floats, packing: Packing, coupling: float, reluctant: Bools | None) -> Bools:
+    """Best labels, [T], for fields [T] and a coupling >= 0 in whole numbers, |h| within 2^47, J within 2^45.
+
+    Tokens that are `reluctant` [T] are pruned on a tie, others kept.
+    """
+    layout = _Layout.of(packing)
+    ahead = to_lanes(units + coupling, layout.rows)
+    ahead += _clamped_messages(ahead, layout, coupling)
+    if reluctant is not None:
+        ahead -= to_lanes(reluctant, layout.rows)
+    certain, follows = ahead >= coupling, ahead >= 0
+    for row, lanes in enumerate(layout.last):
+        follows[row, lanes] = False
+    return np.asarray(from_lanes(_traced(certain, follows), layout.tokens))
+
+
+def _clamped_messages(shift: Floats, layout: _Layout, coupling: float) -> Floats:
+    """Max-product messages into each token, whole numbers, [rows, lanes], from h + J."""
+    # Three states a lane: the images of the lowest and of the highest message, and what is added in between.
+    states = np.zeros((3, layout.lanes))
+    states[1] = coupling
+    low, high = np.zeros((3, layout.lanes)), np.full((3, layout.lanes), coupling)
+    low[2], high[2] = -MOST_SHIFT, MOST_SHIFT
+    for row in range(layout.rows):
+        _clamp(states, shift[row], low, high, states)
+        states[:2, layout.last[row]] = 0
+    messages = np.empty_like(shift)
+    messages[0] = scan(ClampMaps(np, states[:2], states[2]), np.zeros((1, 1)))
+    for row in range(layout.rows - 1):
+        _clamp(messages[row], shift[row], low[0], high[0], messages[row + 1])
+        messages[row + 1, layout.last[row]] = 0
+    return messages
+
+
+def _clamp(states: Floats, shift: Floats, low: Floats, high: Floats, out: Floats) -> None:
+    np.add(states, shift, out=out)
+    np.maximum(out, low, out=out)
+    np.minimum(out, high, out=out)
+
+
+def _traced(certain: Bools, follows: Bools) -> Bools:
+    """Labels, `certain` or (`follows` and the next token's label), all [rows, lanes]; overwrites both."""
+    composed, through = certain[-1].copy(), follows[-1].copy()
+    for yes, also in zip(certain[-2::-1], follows[-2::-1], strict=True):
+        np.logical_and(composed, also, out=composed)
+        np.logical_or(composed, yes, out=composed)
+        np.logical_and(through, also, out=through)
+    label = scan(LabelMaps(composed[::-1], through[::-1]), np.zeros((1, 1), dtype=np.bool_))[::-1]
+    for yes, also in zip(certain[::-1], follows[::-1], strict=True):
+        np.logical_and(label, also, out=also)
+        np.logical_or(also, yes, out=yes)
+        label = yes
+    return certain
