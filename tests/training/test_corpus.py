@@ -94,6 +94,7 @@ def test_build_from_wheels(tmp_path: Path) -> None:
     counts = build_corpus(tmp_path, tmp_path / "out", packages=packages, settings=SMALL)
     assert counts["train"] > 10
     assert counts["validation"] > 0
+    assert counts["handmade"] == 0
     assert counts["train"] == len(list(read_records(tmp_path / "out" / "train.jsonl")))
 
 

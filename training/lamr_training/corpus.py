@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 
 from lamr_training.errors import CorpusError
 from lamr_training.fetch import Package, SourceFile, bundled_manifest, fetch_pinned, source_files
+from lamr_training.handmade import handmade_records
 from lamr_training.queries import KINDS, Draft
 from lamr_training.records import Record, write_records
 from lamr_training.syntax import ParsedFile, parse_file
@@ -50,14 +51,14 @@ def build_corpus(
     packages: Sequence[Package] | None = None,
     settings: CorpusSettings | None = None,
 ) -> dict[str, int]:
-    """Fetch the packages and write `train.jsonl` and `validation.jsonl` into `output`.
+    """Fetch the packages and write `train.jsonl`, `validation.jsonl` and `handmade.jsonl` into `output`.
 
     Args:
         cache: folder for downloaded wheels.
         packages: a manifest; the bundled one by default.
 
     Returns:
-        Number of records of each split.
+        Number of records in each file.
 
     Raises:
         CorpusError: a package can't be had as the manifest says, or a split got no records.
@@ -73,6 +74,8 @@ def build_corpus(
             raise CorpusError(
                 f"no {split} records: none of the packages has files of {settings.min_lines} lines or more"
             )
+    held = [package for package in packages if package.split == "validation"]
+    counts["handmade"] = write_records(handmade_records(source_files(held, cache)), output / "handmade.jsonl")
     return counts
 
 

@@ -54,22 +54,24 @@ class _Edges:
     """Products of line ranges, expanded at the end."""
 
     def __init__(self) -> None:
-        self.source: list[IntArray] = []
-        self.target: list[IntArray] = []
-        self.weight: list[NDArray[np.float64]] = []
+        self.source: list[int] = []
+        self.target: list[int] = []
+        self.weight: list[float] = []
 
     def add(self, sources: Sequence[int], targets: Sequence[int], weight: float) -> None:
-        """From every source line to every target line, 1-based."""
-        if weight > 0 and len(sources) and len(targets):
-            a, b = np.meshgrid(np.asarray(sources), np.asarray(targets), indexing="ij")
-            self.source.append(a.ravel() - 1)
-            self.target.append(b.ravel() - 1)
-            self.weight.append(np.full(a.size, weight))
+        """From every source line to every target line, 1-based. Plain lists: most products have a few entries."""
+        if weight > 0 and sources and targets:
+            self.source += [line for line in sources for _ in targets]
+            self.target += [*targets] * len(sources)
+            self.weight += [weight] * (len(sources) * len(targets))
 
     def arrays(self) -> tuple[IntArray, IntArray, NDArray[np.float64]]:
-        if not self.source:
-            return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
-        return np.concatenate(self.source), np.concatenate(self.target), np.concatenate(self.weight)
+        """Sources and targets, 0-based, and weights."""
+        return (
+            np.array(self.source, np.int64) - 1,
+            np.array(self.target, np.int64) - 1,
+            np.array(self.weight, np.float64),
+        )
 
 
 def _structure(

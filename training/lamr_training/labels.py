@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamr_training.dependencies import EdgeWeights, dependency_edges
-from lamr_training.syntax import parse_file
+from lamr_training.syntax import parse_tree
 
 
 @dataclass(frozen=True)
@@ -80,16 +80,11 @@ def label_lines(
     semantic = np.zeros(count)
     if score >= settings.score_floor:
         semantic[chosen] = score
-    tree = _tree(code) if semantic.any() else None
+    tree = parse_tree(code) if semantic.any() else None
     dependency = np.zeros(count) if tree is None else _propagate(tree, code, semantic > 0, settings) * score
     # The threshold is on a line's standing among the document's lines: the score itself is the relevance head's.
     level = settings.threshold * max(score, settings.score_floor)
     return RubricLabels(semantic > 0, (dependency >= level) & (dependency > 0), semantic, dependency)
-
-
-def _tree(code: str) -> ast.Module | None:
-    parsed = parse_file(code)
-    return None if parsed is None else parsed.tree
 
 
 def _propagate(

@@ -89,15 +89,22 @@ def first_sentence(docstring: str) -> str:
     return " ".join(plain.split()).rstrip(".:")
 
 
-def parse_file(text: str) -> ParsedFile | None:
-    """Parse a file; None when it isn't Python of this interpreter's grammar or its lines can't be numbered alike."""
+def parse_tree(text: str) -> ast.Module | None:
+    """The syntax tree; None when it isn't Python of this interpreter's grammar or its lines can't be numbered alike."""
     if "\r" in text or "\f" in text or "\x00" in text:
         return None  # `ast` numbers such lines its own way
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = ast.parse(text)
+            return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def parse_file(text: str) -> ParsedFile | None:
+    """Parse a file and collect its entities; None where `parse_tree` gives none."""
+    tree = parse_tree(text)
+    if tree is None:
         return None
     parsed = ParsedFile(text, text.split("\n"), tree, [])
     _collect(tree, "", parsed)

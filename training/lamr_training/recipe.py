@@ -1,0 +1,158 @@
+"""How `lamr-mini` is made from records, start to finish: one function a stage, each leaving files for the next.
+
+`prepare` makes the tokenizer, the start weights and the examples; `fit` trains; `finish` calibrates and writes the
+checkpoint folder. `train_preset` is all three. This module ties the others together and decides nothing itself.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as processes
+from lamr_client.encoding import PromptEncoder
+from lamr_export.checkpoint import load_checkpoint, save_checkpoint
+from tokenizers import Tokenizer
+
+from lamr_training.backbone import alias_line_ends, load_minilm, start_mini
+from lamr_training.calibration import ScoringReport, compare, fit_scoring, score_files
+from lamr_training.errors import RunError
+from lamr_training.examples import ExampleSet, make_examples
+from lamr_training.presets import PRESETS, TrainingSettings
+from lamr_training.records import Record, read_records
+from lamr_training.tokenizer import code_vocabulary
+from lamr_training.trainer import STATE, train
+
+START, EXAMPLES, CHECKS, RUN = "start", "train.npz", "validation.npz", "run"
+_PORT = 29611
+
+
+@dataclass(frozen=True)
+class RecipeSettings:
+    """Sizes of what `prepare` makes.
+
+    Attributes:
+        vocabulary, new_words: entries of the tokenizer, and how many of them are words that MiniLM lacks.
+        files: files that the vocabulary and the tokens' rarity are counted on.
+        window: lines of a document, for rarity.
+        records: training records that become examples; all by default.
+        checked: validation records that are chunked for the figures printed while training.
+        calibrated: validation records whose whole files the scoring is fitted on, beside the handmade questions.
+    """
+
+    vocabulary: int = 24_000
+    new_words: int = 3_000
+    files: int = 2_200
+    window: int = 40
+    records: int | None = None
+    checked: int = 60
+    calibrated: int = 220
+
+
+def train_preset(  # noqa: PLR0913 - keywords with defaults
+    preset: str,
+    data: Path,
+    out: Path,
+    *,
+    work: Path | None = None,
+    settings: TrainingSettings | None = None,
+    sizes: RecipeSettings | None = None,
+    workers: int = 1,
+) -> ScoringReport:
+    """From records to a checkpoint folder. Stages whose files lie in `work` are taken from there, so a run that was
+    broken off goes on.
+
+    Args:
+        preset: name in `PRESETS`.
+        data: folder that `build_corpus` wrote.
+        out: checkpoint folder to write.
+        work: folder for what lies between; `out`/work by default.
+        settings: instead of the preset's.
+        workers: processes that train, one thread each; 1 leaves the threads to torch.
+
+    Returns:
+        How the fitted scoring does on validation files.
+
+    Raises:
+        RunError: the preset is unknown, or a stage can't be done; RecordError: a record is broken.
+    """
+    if preset not in PRESETS:
+        raise RunError(f"preset {preset!r} is unknown; known are {', '.join(sorted(PRESETS))}")
+    settings, sizes = settings or PRESETS[preset], sizes or RecipeSettings()
+    work = work or out / "work"
+    if not (work / CHECKS).exists():
+        prepare(data, work, sizes)
+    fit(work, settings, workers)
+    return finish(data, work, out, sizes)
+
+
+def prepare(data: Path, work: Path, sizes: RecipeSettings) -> None:
+    """Write the start checkpoint and the examples into `work`."""
+    records = list(read_records(data / "train.jsonl"))
+    files = list({(r.project, r.path): r.code for r in records}.values())
+    random.Random(0).shuffle(files)
+    files = files[: sizes.files]
+    _, base = load_minilm()
+    queries = [record.query for record in records[: 3 * sizes.files]]
+    words = code_vocabulary(base, [*files, *queries], sizes.vocabulary, sizes.new_words)
+    documents = [part for text in files for part in _windows(text, sizes.window)]
+    encodings = words.tokenizer.encode_batch_fast(documents, add_special_tokens=False)
+    model = start_mini(words, [encoding.ids for encoding in encodings])
+    work.mkdir(parents=True, exist_ok=True)
+    words.tokenizer.save(str(work / "tokenizer.json"))
+    save_checkpoint(model, work / START, work / "tokenizer.json")
+    encoder = PromptEncoder(words.tokenizer, model.config.spec(""))
+    assert model.lexical is not None
+    rarity = model.lexical.rarity.numpy()
+    chosen = records[: sizes.records]
+    ExampleSet.of(list(make_examples(chosen, encoder, rarity))).save(work / EXAMPLES)
+    checks = list(read_records(data / "validation.jsonl"))[: sizes.checked]
+    ExampleSet.of(list(make_examples(checks, encoder, rarity, seed=1))).save(work / CHECKS)
+
+
+def fit(work: Path, settings: TrainingSettings, workers: int = 1) -> None:
+    """Train on the examples in `work`, going on from its last step."""
+    if workers > 1:
+        processes.spawn(_worker, (work, settings, workers), nprocs=workers)
+    else:
+        _train(work, settings)
+
+
+def finish(data: Path, work: Path, out: Path, sizes: RecipeSettings) -> ScoringReport:
+    """Calibrate the trained weights on validation files and write the checkpoint folder."""
+    model = load_checkpoint(work / START)
+    model.load_state_dict(torch.load(work / RUN / STATE, weights_only=True)["model"])
+    tokenizer = Tokenizer.from_file(str(work / START / "tokenizer.json"))
+    alias_line_ends(model, tokenizer)
+    records: Sequence[Record] = [
+        *list(read_records(data / "validation.jsonl"))[-sizes.calibrated :],
+        *read_records(data / "handmade.jsonl"),
+    ]
+    found = score_files(model.eval(), PromptEncoder(tokenizer, model.config.spec("")), records)
+    scoring = fit_scoring(found, model.config.rubrics, threshold=model.config.threshold)
+    model.config = replace(model.config, scoring=scoring)
+    save_checkpoint(model, out, work / START / "tokenizer.json")
+    return compare(found, scoring, model.config.rubrics, model.config.threshold)
+
+
+def _worker(rank: int, work: Path, settings: TrainingSettings, workers: int) -> None:
+    torch.set_num_threads(1)
+    store = dist.TCPStore("127.0.0.1", _PORT, workers, is_master=rank == 0)
+    dist.init_process_group("gloo", store=store, rank=rank, world_size=workers)
+    _train(work, settings)
+    dist.destroy_process_group()
+
+
+def _train(work: Path, settings: TrainingSettings) -> None:
+    model = load_checkpoint(work / START)
+    data, checks = ExampleSet.load(work / EXAMPLES), ExampleSet.load(work / CHECKS)
+    train(model, data, work / RUN, settings, validation=checks if len(checks) else None)
+
+
+def _windows(text: str, count: int) -> list[str]:
+    lines = text.split("\n")
+    return ["\n".join(lines[start : start + count]) for start in range(0, len(lines), count)]
