@@ -11,12 +11,15 @@ import itertools
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import TYPE_CHECKING
 
 from lamr_client.deadline import Deadline, Retry
 from lamr_client.encoding import Chunk
 from lamr_client.errors import DeadlineExceededError, LamrError, ServerError
 from lamr_client.transport import ChunkRequest, ChunkResult, Transport
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor  # imported when there is more than one chunk
 
 OnResult = Callable[[tuple[int, int], ChunkResult], None]
 
@@ -50,6 +53,8 @@ class Dispatcher:
             for group in groups:
                 deliver(group, self._call(group, want_rubrics, deadline), on_result)
             return
+        from concurrent.futures import FIRST_COMPLETED, CancelledError, wait  # noqa: PLC0415
+
         pending: dict[Future[list[ChunkResult]], list[Chunk]] = {}
         pool = self._executor()
         try:
@@ -61,6 +66,10 @@ class Dispatcher:
                 done, _ = wait(pending, deadline.remaining(), return_when=FIRST_COMPLETED)
                 for future in done:
                     deliver(pending.pop(future), future.result(), on_result)
+        except (RuntimeError, CancelledError) as error:  # what the pool says when it was shut down meanwhile
+            if self._closed:
+                raise closed() from error
+            raise
         finally:
             for future in pending:
                 future.cancel()
@@ -93,6 +102,8 @@ class Dispatcher:
         raise AssertionError("unreachable")
 
     def _executor(self) -> ThreadPoolExecutor:
+        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
+
         with self._lock:
             if self._closed:
                 raise closed()

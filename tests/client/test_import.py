@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 HEAVY = ["torch", "onnxruntime", "transformers", "onnx", "scipy", "pandas"]
-LATER = ["grpc", "tritonclient", "asyncio", "google.protobuf", "lamr_decoding", "numba"]
+LATER = ["grpc", "tritonclient", "asyncio", "concurrent.futures", "google.protobuf", "lamr_decoding", "numba"]
 
 
 def loaded(imports: str, modules: list[str]) -> str:

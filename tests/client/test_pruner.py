@@ -417,6 +417,16 @@ def test_closing(repository):
     subject.close()
 
 
+def test_closing_while_another_thread_prunes(repository):
+    subject = pruner(repository, FakeTransport(delay=0.05), max_concurrency=2)
+    with ThreadPoolExecutor(1) as pool:
+        call = pool.submit(subject.prune, QUERY, program(200))
+        time.sleep(0.3)
+        subject.close()
+        with pytest.raises(LamrError, match="closed"):
+            call.result(timeout=5)
+
+
 # ---- construction
 
 
