@@ -12,24 +12,30 @@ if TYPE_CHECKING:
     from lamr_export.checkpoint import load_checkpoint, save_checkpoint
     from lamr_export.heads import HeadOutput, RubricHeads
     from lamr_export.model import LamrModel
+    from lamr_export.report import ExportReport
+    from lamr_export.repository import export_repository
 
 __all__ = [
     "CheckpointError",
     "ExportError",
+    "ExportReport",
     "HeadOutput",
     "LamrConfig",
     "LamrModel",
     "Lexical",
     "RubricHeads",
+    "export_repository",
     "load_checkpoint",
     "paper_fusion_layers",
     "save_checkpoint",
 ]
 
 _HEAVY = {  # these import torch, so only when asked for
+    "ExportReport": "lamr_export.report",
     "HeadOutput": "lamr_export.heads",
     "LamrModel": "lamr_export.model",
     "RubricHeads": "lamr_export.heads",
+    "export_repository": "lamr_export.repository",
     "load_checkpoint": "lamr_export.checkpoint",
     "save_checkpoint": "lamr_export.checkpoint",
 }

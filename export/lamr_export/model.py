@@ -12,6 +12,7 @@ import json
 from pathlib import Path
 
 import torch
+from lamr_decoding import DecoderWeights
 from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers import AutoConfig, AutoModel, PreTrainedModel
@@ -22,10 +23,10 @@ from lamr_export.errors import CheckpointError
 from lamr_export.heads import RubricHeads
 from lamr_export.lexical import LexicalEvidence
 
-_NOT_ARCHITECTURE = frozenset(
-    ("_name_or_path", "transformers_version", "architectures", "dtype", "torch_dtype")
-    + ("id2label", "label2id", "problem_type", "output_hidden_states", "output_attentions", "return_dict")
-)
+_NOT_ARCHITECTURE = {
+    *("_name_or_path", "transformers_version", "architectures", "dtype", "torch_dtype"),
+    *("id2label", "label2id", "problem_type", "output_hidden_states", "output_attentions", "return_dict"),
+}
 
 
 class FusionAttention(nn.Module):
@@ -140,6 +141,11 @@ class LamrModel(nn.Module):
             fused = norm(fused + attention(fused, packing))
         last = states[-1].to(fused.dtype)
         return fused, self.relevance(last, packing)
+
+    def decoder_weights(self) -> DecoderWeights:
+        """Heads, gate and CRFs as numpy arrays, for `lamr_decoding` and `decoder.npz`."""
+        arrays = {name: value.cpu().numpy() for name, value in self.heads.arrays().items()}
+        return DecoderWeights(**{name.replace(".", "_"): value for name, value in arrays.items()})
 
     def _hidden_states(self, input_ids: Tensor, packing: Packing) -> tuple[list[Tensor], Tensor | None]:
         """The embeddings and every layer's output, `[T, hidden]` each, the last one after the final norm; and what

@@ -20,15 +20,15 @@ SEPARATOR = 3
 CHUNKING = Chunking(window=64, tokens=40, overlap=8)
 
 
-def qwen3(**changes) -> LamrModel:
-    """Four causal layers, four heads sharing two key heads."""
+def qwen3(layers: int = 4, **changes) -> LamrModel:
+    """Causal layers, four heads sharing two key heads."""
     torch.manual_seed(0)
     backbone = Qwen3Model(
         Qwen3Config(
             vocab_size=VOCAB,
             hidden_size=32,
             intermediate_size=48,
-            num_hidden_layers=4,
+            num_hidden_layers=layers,
             num_attention_heads=4,
             num_key_value_heads=2,
             head_dim=16,
@@ -41,7 +41,7 @@ def qwen3(**changes) -> LamrModel:
         "backbone": {},
         "prompt": PromptTemplate("<q>", "<d>", "<end>"),
         "chunking": CHUNKING,
-        "fusion_layers": (1, 2, 4),
+        "fusion_layers": (1, 2, layers),
         "head_hidden": 24,
         "relevance": "yes_no",
         "yes_token_id": 7,
@@ -50,15 +50,15 @@ def qwen3(**changes) -> LamrModel:
     return shaken(LamrModel.from_backbone(backbone, LamrConfig(**{**fields, **changes})))
 
 
-def bert(**changes) -> LamrModel:
-    """Three bidirectional layers with lexical evidence; `lexical=None` turns it off."""
+def bert(layers: int = 3, **changes) -> LamrModel:
+    """Bidirectional layers with lexical evidence; `lexical=None` turns it off."""
     torch.manual_seed(1)
     backbone = BertModel(
         BertConfig(
             vocab_size=VOCAB,
             hidden_size=32,
             intermediate_size=48,
-            num_hidden_layers=3,
+            num_hidden_layers=layers,
             num_attention_heads=4,
             max_position_embeddings=80,
         )
@@ -69,7 +69,7 @@ def bert(**changes) -> LamrModel:
         "backbone": {},
         "prompt": PromptTemplate("[CLS]", "[SEP]", "[SEP]"),
         "chunking": CHUNKING,
-        "fusion_layers": (1, 2, 3),
+        "fusion_layers": (1, 2, layers),
         "head_hidden": 24,
         "lexical": Lexical(SEPARATOR, (0, 1, 2, SEPARATOR), windows=(2, 9)),
     }
@@ -113,7 +113,7 @@ def write_tokenizer(path: Path) -> Path:
 
 def write_swepruner(folder: Path, **settings) -> dict[str, torch.Tensor]:
     """A SWE-Pruner checkpoint in its published layout, bfloat16 backbone and float32 heads; returns its tensors."""
-    model = qwen3(rubrics=("semantic",))
+    model = qwen3(layers=2, rubrics=("semantic",))
     head = nn.Sequential(nn.LayerNorm(96), nn.Linear(96, 24), nn.GELU(), nn.Dropout(0.4), nn.Linear(24, 2))
     tensors = {
         f"model.backbone.{name}": value.bfloat16() for name, value in model.backbone.state_dict().items()

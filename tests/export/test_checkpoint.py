@@ -60,7 +60,7 @@ def test_swepruner_folder_is_the_one_rubric_case(tmp_path):
     model = load_checkpoint(tmp_path)
     config = model.config
     assert config.rubrics == ("semantic",)
-    assert config.fusion_layers == (1, 2, 4)
+    assert config.fusion_layers == (1, 1, 2)
     assert config.backbone["num_key_value_heads"] == 2
     assert config.backbone["head_dim"] == 16
     state = model.state_dict()

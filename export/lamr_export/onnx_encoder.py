@@ -1,0 +1,142 @@
+"""The encoder as an ONNX graph: standard operators, every dimension dynamic, nothing about where it was made.
+
+Knows torch's exporter and what of its output has to be cleaned; it doesn't quantize and writes no repository.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import onnx
+import torch
+from onnx import ModelProto, TensorProto, ValueInfoProto
+
+from lamr_export.errors import ExportError
+from lamr_export.model import LamrModel
+
+# Triton 24.10 brings onnxruntime 1.19, which reads opsets up to 21 and IR versions up to 10. Opset 20 is the first
+# with Gelu as one operator.
+OPSET = 20
+IR_VERSION = 10
+OLDEST_ONNXRUNTIME = "1.19"
+OLDEST_CONTAINER = "24.10"
+
+INPUTS = {"input_ids": ("tokens",), "cu_seqlens": ("bounds",), "max_len": ("slots",)}
+OUTPUTS = {"fused": "tokens", "relevance": "sequences"}
+MODEL_FILE = "model.onnx"
+_DATA_FILE = "model.onnx.data"
+_LARGEST_FILE = 1_900_000_000  # bytes; protobuf can't hold 2 GiB
+
+
+def encoder_to_onnx(model: LamrModel) -> ModelProto:
+    """Export `model.forward`.
+
+    Raises:
+        ExportError: the backbone can't be traced with dynamic sizes, or the graph holds operators outside ONNX's
+            own domain.
+    """
+    lengths = [3, 7, 4]
+    example = (
+        torch.arange(sum(lengths)) % model.backbone.config.vocab_size,
+        torch.tensor([0, *lengths]).cumsum(0).to(torch.int32),
+        torch.zeros(max(lengths)),
+    )
+    dynamic = {name: {0: torch.export.Dim.DYNAMIC} for name in INPUTS}
+    training = model.training
+    try:
+        with torch.no_grad(), _quiet():
+            program = torch.onnx.export(
+                model.eval(),
+                example,
+                dynamo=True,
+                opset_version=OPSET,
+                input_names=list(INPUTS),
+                output_names=list(OUTPUTS),
+                dynamic_shapes=dynamic,
+                verbose=False,
+            )
+    except Exception as error:  # the exporter wraps whatever the backbone's code raised
+        raise ExportError(f"the encoder can't be traced: {_root_cause(error)}") from error
+    finally:
+        model.train(training)
+    assert program is not None
+    return _clean(program.model_proto)
+
+
+def save_onnx(model: ModelProto, folder: Path) -> None:
+    """Write `model.onnx` into a folder; weights beyond 2 GB go to `model.onnx.data` beside it."""
+    weights = sum(len(tensor.raw_data) for tensor in model.graph.initializer)
+    outside = weights > _LARGEST_FILE
+    onnx.save_model(
+        model,
+        folder / MODEL_FILE,
+        save_as_external_data=outside,
+        **({"all_tensors_to_one_file": True, "location": _DATA_FILE} if outside else {}),
+    )
+
+
+def _clean(model: ModelProto) -> ModelProto:
+    """Name the dimensions, and drop traces of the exporting machine and shapes that bind the example."""
+    foreign = sorted({f"{node.domain}::{node.op_type}" for node in model.graph.node if node.domain})
+    if foreign or model.functions:
+        raise ExportError(f"the graph needs operators outside ONNX: {', '.join(foreign) or 'functions'}")
+    opset = next(entry for entry in model.opset_import if not entry.domain)
+    if opset.version != OPSET:
+        raise ExportError(f"torch wrote opset {opset.version} instead of {OPSET}; install a newer onnxscript")
+    del model.opset_import[:]
+    model.opset_import.append(opset)
+    model.ir_version = IR_VERSION
+    model.producer_name, model.producer_version, model.doc_string = "lamr", "", ""
+    graph = model.graph
+    graph.name, graph.doc_string = "lamr_encoder", ""
+    del graph.value_info[:]
+    for item in (model, graph, *graph.node, *graph.input, *graph.output, *graph.initializer):
+        del item.metadata_props[:]
+        item.doc_string = ""
+    for value in graph.input:
+        _name_dimensions(value, INPUTS[value.name])
+    for value in graph.output:
+        _name_dimensions(value, (OUTPUTS[value.name],))
+    _shorten_names(model)
+    return model
+
+
+def _name_dimensions(value: ValueInfoProto, names: tuple[str, ...]) -> None:
+    for dimension, name in zip(value.type.tensor_type.shape.dim, names, strict=False):
+        dimension.dim_param = name
+
+
+def _shorten_names(model: ModelProto) -> None:
+    """Number the nodes; the exporter names them after Python modules."""
+    for number, node in enumerate(model.graph.node):
+        node.name = f"{node.op_type}_{number}"
+
+
+def weight_array(tensor: TensorProto) -> np.ndarray:
+    """An initializer's values."""
+    return onnx.numpy_helper.to_array(tensor)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the exporter's remarks on libraries that we don't use and on its own internals."""
+    log = logging.getLogger("torch.onnx")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        log.setLevel(level)
+
+
+def _root_cause(error: BaseException) -> str:
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

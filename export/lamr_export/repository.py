@@ -1,0 +1,227 @@
+"""Turns a checkpoint into a complete, verified Triton model repository.
+
+Knows which file goes where (docs/architecture.md, "Model repository") and that a target is replaced whole or not at
+all. Graphs, configurations and comparisons are made by the modules it calls.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib import resources
+from pathlib import Path
+
+import onnxruntime
+import torch
+from lamr_client.encoding import PromptEncoder
+from lamr_client.errors import InvalidInputError
+from lamr_client.spec import SPEC_FILE, TOKENIZER_FILE, ModelSpec
+
+from lamr_export import onnx_encoder
+from lamr_export.checkpoint import load_checkpoint, tokenizer_path
+from lamr_export.errors import CheckpointError, ExportError
+from lamr_export.model import LamrModel
+from lamr_export.quantize import quantize_encoder
+from lamr_export.report import REPORT_FILE, ExportReport
+from lamr_export.triton import DECODER, ENCODER, ENSEMBLE, default_batch_size, model_config
+from lamr_export.verify import (
+    SampleText,
+    Verification,
+    random_batches,
+    standard_texts,
+    text_batches,
+    verify_encoder,
+)
+
+PRECISIONS = ("fp32", "int8")
+FP32_TOLERANCE = 1e-3
+VERSION = "1"
+WEIGHTS_FILE = "decoder.npz"
+_MODELS = (ENSEMBLE, ENCODER, DECODER)
+
+
+def export_repository(  # noqa: PLR0913 - each is one choice of the command line
+    checkpoint: str | Path,
+    output: str | Path,
+    precision: str = "fp32",
+    *,
+    texts: Sequence[SampleText] | None = None,
+    max_batch_size: int | None = None,
+    seed: int = 0,
+    progress: Callable[[str], None] = lambda _: None,
+) -> ExportReport:
+    """Export a checkpoint to a model repository that Triton can load.
+
+    Args:
+        checkpoint: a folder that `load_checkpoint` reads.
+        output: the repository's folder; a repository that is there is replaced, other folders are refused.
+        precision: `fp32`, or `int8` for quantized weights and products (CPU).
+        texts: (query, code) pairs to count changed decisions on; questions about the standard library if None.
+        max_batch_size: requests in one execution; by the window if None.
+        seed: of the random batches.
+        progress: called with a line before each step.
+
+    Raises:
+        CheckpointError: the checkpoint can't be read.
+        ExportError: the target can't be replaced or written, the model can't be traced, or what was written
+            doesn't compute what the checkpoint does.
+    """
+    if precision not in PRECISIONS:
+        raise ExportError(f"precision must be one of {', '.join(PRECISIONS)}, not {precision!r}")
+    target = Path(output)
+    _check_target(target)
+    progress(f"reading {checkpoint}")
+    model = load_checkpoint(checkpoint)
+    tokenizer = tokenizer_path(checkpoint)
+    spec = model.config.spec(hashlib.sha256(tokenizer.read_bytes()).hexdigest())
+    _check_window(model)
+    size = max_batch_size or default_batch_size(spec.chunking.window)
+    with _replacing(target) as folder:
+        _write_client_files(folder, spec, tokenizer)
+        _write_decoder(folder, model)
+        width = model.heads.norm.normalized_shape[0]
+        for name in _MODELS:
+            text = model_config(name, spec, width, size)
+            (folder / name / "config.pbtxt").write_text(text, encoding="utf-8")
+        progress(f"tracing the encoder ({precision})")
+        encoder = folder / ENCODER / VERSION
+        graph = onnx_encoder.encoder_to_onnx(model)
+        onnx_encoder.save_onnx(graph if precision == "fp32" else quantize_encoder(graph), encoder)
+        progress("comparing it with PyTorch")
+        checked = _verify(model, encoder, spec, tokenizer, texts, seed)
+        if precision == "fp32":
+            _check_tolerance(checked)
+        report = _report(folder, model, spec, precision, size, checked)
+        (encoder / REPORT_FILE).write_text(report.to_json(), encoding="utf-8")
+    progress(report.summary())
+    return report
+
+
+def _write_client_files(folder: Path, spec: ModelSpec, tokenizer: Path) -> None:
+    place = _version_folder(folder, ENSEMBLE)
+    (place / SPEC_FILE).write_text(spec.to_json(), encoding="utf-8")
+    shutil.copyfile(tokenizer, place / TOKENIZER_FILE)
+
+
+def _write_decoder(folder: Path, model: LamrModel) -> None:
+    _version_folder(folder, ENCODER)
+    place = _version_folder(folder, DECODER)
+    model.decoder_weights().save(place / WEIGHTS_FILE)
+    source = resources.files("lamr_serving") / "backends" / "lamr_decoder" / "model.py"
+    if not source.is_file():
+        raise ExportError(
+            "lamr_serving is installed without backends/lamr_decoder/model.py; reinstall lamr-server"
+        )
+    (place / "model.py").write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
+
+
+def _version_folder(folder: Path, model: str) -> Path:
+    place = folder / model / VERSION
+    place.mkdir(parents=True)
+    return place
+
+
+def _verify(  # noqa: PLR0913, PLR0917 - private, and each is another file or sample
+    model: LamrModel,
+    encoder: Path,
+    spec: ModelSpec,
+    tokenizer: Path,
+    texts: Sequence[SampleText] | None,
+    seed: int,
+) -> Verification:
+    try:
+        chunks = text_batches(PromptEncoder(tokenizer, spec), standard_texts() if texts is None else texts)
+    except InvalidInputError as error:
+        raise ExportError(f"a sample text can't be encoded: {error}") from error
+    return verify_encoder(model, encoder / onnx_encoder.MODEL_FILE, random_batches(model, seed), chunks)
+
+
+def _check_tolerance(checked: Verification) -> None:
+    for name, error in (
+        ("fused features differ from PyTorch's", checked.fused_error),
+        ("relevance differs from PyTorch's", checked.relevance_error),
+        ("packed batches differ from single sequences", checked.packed_error),
+    ):
+        if error > FP32_TOLERANCE:
+            raise ExportError(
+                f"the exported encoder is wrong: {name} by {error:.2e} (allowed {FP32_TOLERANCE:.0e})"
+            )
+
+
+def _check_window(model: LamrModel) -> None:
+    window, positions = model.config.chunking.window, model.backbone.config.max_position_embeddings
+    if window > positions:
+        raise CheckpointError(f"the window is {window} tokens, but the backbone has {positions} positions")
+
+
+def _report(  # noqa: PLR0913, PLR0917 - private
+    folder: Path, model: LamrModel, spec: ModelSpec, precision: str, size: int, checked: Verification
+) -> ExportReport:
+    files = {
+        path.relative_to(folder).as_posix(): path.stat().st_size
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+    return ExportReport(
+        name=spec.name,
+        version=spec.version,
+        fingerprint=spec.fingerprint,
+        precision=precision,
+        parameters=sum(parameter.numel() for parameter in model.parameters()),
+        opset=onnx_encoder.OPSET,
+        ir_version=onnx_encoder.IR_VERSION,
+        oldest_onnxruntime=onnx_encoder.OLDEST_ONNXRUNTIME,
+        oldest_container=onnx_encoder.OLDEST_CONTAINER,
+        torch=torch.__version__,
+        onnxruntime=onnxruntime.__version__,
+        max_batch_size=size,
+        files=files,
+        verification=checked,
+    )
+
+
+def _check_target(target: Path) -> None:
+    """Refuse to replace anything but an absent or empty folder, or a model repository."""
+    if not target.exists():
+        return
+    if not target.is_dir():
+        raise ExportError(f"{target} is a file; name a folder for the model repository")
+    entries = list(target.iterdir())
+    strange = sorted(
+        path.name for path in entries if path.is_dir() and path.name not in (*_MODELS, "__pycache__")
+    )
+    if entries and (strange or not (target / ENSEMBLE / VERSION / SPEC_FILE).is_file()):
+        found = f" (it holds {', '.join(strange[:3])})" if strange else ""
+        raise ExportError(
+            f"{target} isn't a model repository of ours{found}; name another folder or empty it"
+        )
+
+
+@contextmanager
+def _replacing(target: Path) -> Iterator[Path]:
+    """A folder beside the target that takes its place when the block ends well, and vanishes when it doesn't.
+
+    Files at the top of the old repository (a README, a licence) move along.
+    """
+    fresh, old = (target.parent / f".{target.name}.{os.getpid()}.{kind}" for kind in ("new", "old"))
+    try:
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            fresh.mkdir()
+            yield fresh
+            if target.exists():
+                for path in target.iterdir():
+                    if path.is_file():
+                        shutil.copy2(path, fresh / path.name)
+                target.rename(old)
+            fresh.rename(target)
+        except OSError as error:
+            if old.exists() and not target.exists():
+                old.rename(target)
+            raise ExportError(f"{target} can't be written: {error}") from error
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,42 @@
+"""`config.pbtxt` texts, from the templates beside this module.
+
+The templates hold Triton's settings and say why; this module only fills in what depends on the model.
+"""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+from string import Template
+
+from lamr_client.spec import ModelSpec
+
+ENSEMBLE, ENCODER, DECODER = "lamr", "lamr_encoder", "lamr_decoder"
+
+_TOKENS_PER_RUN = 8192  # attention scores grow with the square of a sequence's length and with the batch
+_MOST_REQUESTS = 8
+
+
+def default_batch_size(window: int) -> int:
+    """Requests in one execution: eight, and fewer for windows beyond 1,024 tokens."""
+    return max(1, min(_MOST_REQUESTS, _TOKENS_PER_RUN // window))
+
+
+def model_config(model: str, spec: ModelSpec, width: int, max_batch_size: int) -> str:
+    """The `config.pbtxt` of one of the three models.
+
+    Args:
+        model: `ENSEMBLE`, `ENCODER` or `DECODER`.
+        spec: of the model that is served.
+        width: D, the features of a token.
+        max_batch_size: requests in one execution.
+    """
+    template = resources.files("lamr_export") / "templates" / f"{model}.pbtxt"
+    return Template(template.read_text(encoding="utf-8")).substitute(
+        max_batch_size=max_batch_size,
+        width=width,
+        rubrics=len(spec.rubrics),
+        fingerprint=json.dumps(spec.fingerprint),
+        name=json.dumps(spec.name, ensure_ascii=False),
+        version=json.dumps(spec.version, ensure_ascii=False),
+    )

@@ -1,0 +1,225 @@
+"""Checks that an exported encoder computes what the PyTorch model does, and what that means for decisions.
+
+Runs both on packed batches, random ones and real text, and decodes both through `lamr_decoding` as a server would.
+Knows how to compare; whether a difference is acceptable is the caller's decision, except for a wrong shape.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import torch
+from lamr_client.encoding import PromptEncoder
+from lamr_decoding import Decoder
+from numpy.typing import NDArray
+
+from lamr_export.errors import ExportError
+from lamr_export.model import LamrModel
+
+Array = NDArray[np.generic]
+SampleText = tuple[str, str]  # query, code
+
+LONGEST = (
+    2048  # tokens; random sequences don't grow beyond, so that verifying an 8K window doesn't take minutes
+)
+BATCH = 8
+CHUNKS_PER_TEXT = 8
+_QUESTIONS = {  # of standard-library modules, which are there wherever this runs
+    "argparse": "How are errors in the arguments reported to the user?",
+    "shutil": "Which permissions and times does a copied file keep?",
+    "textwrap": "How is a paragraph split into lines of a given width?",
+}
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One chunk: int64 ids, and the first and one-past-last code token."""
+
+    ids: NDArray[np.int64]
+    span: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Verification:
+    """How an exported encoder differs from the PyTorch model; errors are largest absolute differences.
+
+    Attributes:
+        batches, tokens: how much was compared.
+        fused_error: of the fused features.
+        relevance_error: of the relevance, a probability.
+        packed_error: of the exported graph's features between a packed batch and its sequences alone (random batches).
+        heads_error: of the emissions between the PyTorch heads and `lamr_decoding`, on the same features.
+        decisions: code tokens of real text that were decoded.
+        changed_percent: of those, how many keep decisions differ.
+        keep_prob_error: largest difference of their keep probability.
+        keep_prob_mean_error: mean difference of it.
+    """
+
+    batches: int
+    tokens: int
+    fused_error: float
+    relevance_error: float
+    packed_error: float
+    heads_error: float
+    decisions: int
+    changed_percent: float
+    keep_prob_error: float
+    keep_prob_mean_error: float
+
+
+def verify_encoder(
+    model: LamrModel, onnx_file: Path, random: Sequence[Sequence[Sample]], text: Sequence[Sequence[Sample]]
+) -> Verification:
+    """Compare an exported encoder with its model on batches of samples.
+
+    Args:
+        model: in eval mode.
+        onnx_file: the exported graph.
+        random: batches that probe lengths.
+        text: batches of real chunks; their code tokens are decoded as well.
+
+    Raises:
+        ExportError: the graph can't be loaded or run, or an output has a wrong shape or isn't finite.
+    """
+    run = _Session(onnx_file)
+    decoder = Decoder(model.decoder_weights())
+    errors: list[tuple[float, float, float, float]] = []
+    decisions: list[tuple[Array, Array]] = []
+    for number, batch in enumerate((*random, *text)):
+        real = number >= len(random)
+        feed = pack(batch)
+        with torch.no_grad():
+            expected = [
+                value.numpy() for value in model(*(torch.from_numpy(value) for value in feed.values()))
+            ]
+            emissions = model.heads(torch.from_numpy(expected[0])).emissions.numpy()
+        fused, relevance = run(feed, expected)
+        alone = fused if real else np.concatenate([run(pack([sample]))[0] for sample in batch])
+        pairs = (fused, expected[0]), (relevance, expected[1]), (fused, alone)
+        heads = decoder.emissions(expected[0])[0], emissions
+        errors.append(tuple(float(np.abs(a - b).max()) for a, b in (*pairs, heads)))
+        if real:
+            decisions.append(_decide(decoder, batch, expected[0], fused))
+    worst = np.max(errors, axis=0)
+    keep, keep_prob = (np.concatenate(parts, axis=1) for parts in zip(*decisions, strict=True))
+    return Verification(
+        batches=len(errors),
+        tokens=sum(len(sample.ids) for batch in (*random, *text) for sample in batch),
+        fused_error=float(worst[0]),
+        relevance_error=float(worst[1]),
+        packed_error=float(worst[2]),
+        heads_error=float(worst[3]),
+        decisions=keep.shape[1],
+        changed_percent=float(100 * np.mean(keep[0] != keep[1])),
+        keep_prob_error=float(np.abs(keep_prob[0] - keep_prob[1]).max()),
+        keep_prob_mean_error=float(np.abs(keep_prob[0] - keep_prob[1]).mean()),
+    )
+
+
+def pack(batch: Sequence[Sample]) -> dict[str, Array]:
+    """The encoder's inputs for a batch, by name."""
+    lengths = [len(sample.ids) for sample in batch]
+    return {
+        "input_ids": np.concatenate([sample.ids for sample in batch]),
+        "cu_seqlens": np.cumsum([0, *lengths], dtype=np.int32),
+        "max_len": np.zeros(max(lengths), np.float32),
+    }
+
+
+def random_batches(model: LamrModel, seed: int = 0) -> list[list[Sample]]:
+    """Random ids in ragged batches of lengths 1 to the window (at most `LONGEST`).
+
+    Ids repeat, and the separator ends a query where the model has one, so that lexical evidence has something to
+    find.
+    """
+    generator = np.random.default_rng(seed)
+    longest = min(model.config.chunking.window, LONGEST)
+    few = max(2, longest // 4)
+    lengths = [
+        [1],
+        [longest],
+        [1, 2, *generator.integers(1, few, BATCH - 2)],
+        [*generator.integers(1, few, 3), 1, few],
+    ]
+    vocabulary = generator.integers(0, model.backbone.config.vocab_size, 400)
+    separator = model.config.lexical.separator_id if model.config.lexical else None
+
+    def sample(length: int) -> Sample:
+        ids = generator.choice(vocabulary, length)
+        if separator is not None:
+            ids[[length // 4, length - 1]] = separator
+        return Sample(ids, (0, length))
+
+    return [[sample(int(length)) for length in batch] for batch in lengths]
+
+
+def text_batches(encoder: PromptEncoder, texts: Iterable[SampleText]) -> list[list[Sample]]:
+    """Chunks of real files as batches, the first `CHUNKS_PER_TEXT` of each.
+
+    Raises:
+        InvalidInputError: a query doesn't fit the window, or a text isn't valid.
+    """
+    return list(_batched(sample for query, code in texts for sample in _chunks(encoder, query, code)))
+
+
+def standard_texts() -> list[SampleText]:
+    """Questions about files of the standard library."""
+    found = [(question, importlib.util.find_spec(name)) for name, question in _QUESTIONS.items()]
+    return [
+        (question, Path(spec.origin).read_text(encoding="utf-8"))
+        for question, spec in found
+        if spec and spec.origin and spec.origin.endswith(".py")
+    ]
+
+
+class _Session:
+    """The exported graph on onnxruntime's CPU provider; checks what comes out."""
+
+    def __init__(self, file: Path) -> None:
+        try:
+            self.session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
+        except Exception as error:  # onnxruntime's exceptions share no base but this
+            raise ExportError(f"onnxruntime {onnxruntime.__version__} can't load {file}: {error}") from error
+
+    def __call__(
+        self, feed: dict[str, Array], expected: Sequence[Array] | None = None
+    ) -> tuple[Array, Array]:
+        try:
+            fused, relevance = self.session.run(["fused", "relevance"], feed)
+        except Exception as error:
+            raise ExportError(f"the exported encoder fails on a batch: {error}") from error
+        if expected is not None:
+            for name, got, wanted in (("fused", fused, expected[0]), ("relevance", relevance, expected[1])):
+                # Triton's C++ backend doesn't check this: wrong rows would reach the wrong requests.
+                if got.shape != wanted.shape:
+                    raise ExportError(f"{name} has shape {list(got.shape)} instead of {list(wanted.shape)}")
+                if not np.isfinite(got).all():
+                    raise ExportError(f"{name} holds NaN or infinity")
+        return fused, relevance
+
+
+def _decide(decoder: Decoder, batch: Sequence[Sample], *features: Array) -> tuple[Array, Array]:
+    """Decisions `[2, n]` and probabilities `[2, n]` of a batch's code tokens, from each of two feature arrays."""
+    starts = np.cumsum([0, *(len(sample.ids) for sample in batch)])
+    code = [start + np.arange(*sample.span) for start, sample in zip(starts, batch, strict=False)]
+    bounds = np.cumsum([0, *map(len, code)])
+    decoded = [decoder.decode(values[np.concatenate(code)], bounds) for values in features]
+    return np.stack([one.keep for one in decoded]), np.stack([one.keep_prob for one in decoded])
+
+
+def _chunks(encoder: PromptEncoder, query: str, code: str) -> Iterator[Sample]:
+    ids, offsets = encoder.encode_document(code)
+    chunks = encoder.iter_chunks(encoder.encode_query(query), ids, offsets, code)
+    for chunk in itertools.islice(chunks, CHUNKS_PER_TEXT):
+        yield Sample(chunk.input_ids, chunk.document_span)
+
+
+def _batched(samples: Iterator[Sample]) -> Iterator[list[Sample]]:
+    while batch := list(itertools.islice(samples, BATCH)):
+        yield batch

@@ -1,0 +1,73 @@
+"""Exported repositories of the tiny models, each made once: tracing one takes ten seconds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import pytest
+from lamr_export import ExportReport, export_repository, load_checkpoint, save_checkpoint
+from lamr_export import repository as repository_module
+from lamr_export.model import LamrModel
+from lamr_export.onnx_encoder import encoder_to_onnx
+from onnx import ModelProto
+
+from .models import bert, qwen3, write_swepruner, write_tokenizer
+
+TEXTS = [("w1 w2 where w3", "w5 w6 w1\nw2 ( w3 ) yes\n" * 12), ("w9", "w9 w8 w7\n" * 30)]
+MODELS = ("qwen3", "bert", "bert-plain", "swepruner")
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A repository with what it was made of."""
+
+    checkpoint: Path
+    root: Path
+    model: LamrModel
+    report: ExportReport
+    lines: list[str]
+
+    @property
+    def onnx(self) -> Path:
+        return self.root / "lamr_encoder" / "1" / "model.onnx"
+
+
+def write_checkpoint(kind: str, folder: Path) -> Path:
+    folder.mkdir()
+    if kind == "swepruner":
+        write_swepruner(folder)
+        return folder
+    build = {"qwen3": qwen3, "bert": bert, "bert-plain": lambda: bert(layers=2, lexical=None)}
+    model = build[kind]()
+    save_checkpoint(model, folder, write_tokenizer(folder / "tokenizer.json"))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def exported(tmp_path_factory):
+    """Function of (model, precision) to an `Exported`."""
+    made: dict[tuple[str, str], Exported] = {}
+    graphs: dict[str, ModelProto] = {}
+
+    def trace(kind: str, model: LamrModel) -> ModelProto:
+        if kind not in graphs:
+            graphs[kind] = encoder_to_onnx(model)
+        return graphs[kind]
+
+    def get(kind: str, precision: str = "fp32") -> Exported:
+        if (kind, precision) not in made:
+            folder = tmp_path_factory.mktemp(f"{kind}-{precision}")
+            checkpoint = write_checkpoint(kind, folder / "checkpoint")
+            lines: list[str] = []
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(repository_module.onnx_encoder, "encoder_to_onnx", partial(trace, kind))
+                report = export_repository(
+                    checkpoint, folder / "repository", precision, texts=TEXTS, progress=lines.append
+                )
+            model = load_checkpoint(checkpoint)
+            made[kind, precision] = Exported(checkpoint, folder / "repository", model, report, lines)
+        return made[kind, precision]
+
+    return get

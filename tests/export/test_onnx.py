@@ -1,0 +1,152 @@
+"""The exported graphs: what they compute, fp32 and int8, and what is in the file."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+import torch
+from lamr_decoding import Decoder, DecoderWeights
+from lamr_export.onnx_encoder import IR_VERSION, OPSET, save_onnx
+
+from .conftest import MODELS
+from .models import packed
+
+BATCHES = [[1], [64], [1, 1, 1], [2, 63, 1, 17, 40], [64] * 8, [1, 64, 1]]
+
+
+def session(path, optimize=True):
+    options = onnxruntime.SessionOptions()
+    if not optimize:
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def run(encoder, batch):
+    feed = zip(("input_ids", "cu_seqlens", "max_len"), batch, strict=True)
+    return encoder.run(["fused", "relevance"], {name: value.numpy() for name, value in feed})
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_fp32_is_pytorch(exported, kind):
+    made = exported(kind)
+    encoder = session(made.onnx)
+    for seed, lengths in enumerate(BATCHES):
+        batch = packed(lengths, seed=100 + seed)
+        with torch.no_grad():
+            fused, relevance = made.model(*batch)
+        got = run(encoder, batch)
+        assert got[0].shape == (sum(lengths), 96)
+        assert got[1].shape == (len(lengths), 1)
+        np.testing.assert_allclose(got[0], fused.numpy(), atol=1e-3, rtol=0)
+        np.testing.assert_allclose(got[1], relevance.numpy(), atol=1e-3, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "precision"), [("qwen3", "fp32"), ("bert", "fp32"), ("bert", "int8"), ("qwen3", "int8")]
+)
+def test_a_request_does_not_depend_on_its_batch(exported, kind, precision):
+    encoder = session(exported(kind, precision).onnx)
+    ids, bounds, max_len = packed([5, 1, 60, 33, 2], seed=7)
+    fused, relevance = run(encoder, (ids, bounds, max_len))
+    for index, (start, end) in enumerate(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)):
+        alone = ids[start:end], torch.tensor([0, end - start], dtype=torch.int32), torch.zeros(end - start)
+        got = run(encoder, alone)
+        np.testing.assert_allclose(fused[start:end], got[0], atol=1e-5)
+        np.testing.assert_allclose(relevance[index], got[1][0], atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["qwen3", "bert"])
+def test_int8_is_close_to_pytorch(exported, kind):
+    made = exported(kind, "int8")
+    batch = packed([64, 30, 9], seed=3)
+    with torch.no_grad():
+        fused, relevance = made.model(*batch)
+    got = run(session(made.onnx), batch)
+    error = np.square(got[0] - fused.numpy()).mean() / np.square(fused.numpy()).mean()
+    assert np.sqrt(error) < 0.1
+    np.testing.assert_allclose(got[1], relevance.numpy(), atol=0.1)
+
+
+@pytest.mark.parametrize("kind", ["qwen3", "bert"])
+def test_int8_products_are_fused_and_exact(exported, kind):
+    """onnxruntime turns the groups into integer products, which must not saturate on any processor."""
+    path = exported(kind, "int8").onnx
+    batch = packed([64, 30, 9], seed=4)
+    plain, fused = run(session(path, optimize=False), batch)[0], run(session(path), batch)[0]
+    assert np.sqrt(np.square(plain - fused).mean() / np.square(plain).mean()) < 5e-3
+
+
+def test_int8_file_is_int8(exported):
+    model = onnx.load(exported("bert", "int8").onnx)
+    sizes = {tensor.name: (tensor.data_type, list(tensor.dims)) for tensor in model.graph.initializer}
+    left = [
+        name
+        for name, (kind, dims) in sizes.items()
+        if kind == onnx.TensorProto.FLOAT and len(dims) == 2 and min(dims) >= 16
+    ]
+    assert left == []
+    assert exported("bert", "int8").onnx.stat().st_size < exported("bert").onnx.stat().st_size
+
+
+@pytest.mark.parametrize(("kind", "precision"), [("qwen3", "fp32"), ("bert", "int8")])
+def test_what_the_file_says(exported, kind, precision):
+    path = exported(kind, precision).onnx
+    model = onnx.load(path)
+    onnx.checker.check_model(model)
+    assert (model.ir_version, [(entry.domain, entry.version) for entry in model.opset_import]) == (
+        IR_VERSION,
+        [("", OPSET)],
+    )
+    assert {node.domain for node in model.graph.node} == {""}
+
+    def shapes(values):
+        return {v.name: [d.dim_param or d.dim_value for d in v.type.tensor_type.shape.dim] for v in values}
+
+    assert shapes(model.graph.input) == {
+        "input_ids": ["tokens"],
+        "cu_seqlens": ["bounds"],
+        "max_len": ["slots"],
+    }
+    assert shapes(model.graph.output) == {"fused": ["tokens", 96], "relevance": ["sequences", 1]}
+    for trace in (b".py", b"/home", b"/root", b"/tmp", b"site-packages", b"stack_trace"):
+        assert trace not in path.read_bytes()
+
+
+def test_graph_has_no_leftovers_of_tracing(exported):
+    """Attention is two products and a softmax a layer, with one mask for all layers."""
+    for kind, layers in (("qwen3", 4), ("bert", 3)):
+        kinds = [node.op_type for node in onnx.load(exported(kind).onnx).graph.node]
+        assert kinds.count("Softmax") == layers + 1
+        assert not {"IsNaN", "If", "Loop", "NonZero"} & set(kinds)
+        assert kinds.count("Where") <= 3
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_decoder_agrees_with_pytorch_heads(exported, kind):
+    made = exported(kind)
+    weights = DecoderWeights.load(made.root / "lamr_decoder" / "1" / "decoder.npz")
+    features = torch.nn.functional.layer_norm(torch.randn(200, 96), (96,)) * 2
+    with torch.no_grad():
+        expected = made.model.heads(features)
+    emissions, gate = Decoder(weights).emissions(features.numpy())
+    np.testing.assert_allclose(emissions, expected.emissions.numpy(), atol=1e-5)
+    np.testing.assert_allclose(gate, expected.gate.numpy(), atol=1e-5)
+    for name, value in zip(
+        ("transitions", "start", "end"), made.model.heads.fused_crf_tensors(), strict=True
+    ):
+        np.testing.assert_array_equal(getattr(weights.fused_crf, name), value.detach().numpy())
+
+
+def test_large_models_keep_their_weights_beside_the_file(exported, tmp_path, monkeypatch):
+    from lamr_export import onnx_encoder
+
+    monkeypatch.setattr(onnx_encoder, "_LARGEST_FILE", 1000)
+    source = exported("bert").onnx
+    save_onnx(onnx.load(source), tmp_path)
+    assert (tmp_path / "model.onnx.data").is_file()
+    assert (tmp_path / "model.onnx").stat().st_size < source.stat().st_size / 2
+    batch = packed([9, 4])
+    for a, b in zip(run(session(tmp_path / "model.onnx"), batch), run(session(source), batch), strict=True):
+        np.testing.assert_array_equal(a, b)

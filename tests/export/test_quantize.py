@@ -1,0 +1,112 @@
+"""The quantizer on graphs small enough to check by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from lamr_export.quantize import LONG_VECTOR, WEIGHT_LEVELS, quantize_encoder
+from onnx import TensorProto, helper, numpy_helper
+
+RANDOM = np.random.default_rng(0)
+
+
+def graph(nodes, weights, width, integer_input=False):
+    kind = TensorProto.INT64 if integer_input else TensorProto.FLOAT
+    return helper.make_model(
+        helper.make_graph(
+            nodes,
+            "test",
+            [helper.make_tensor_value_info("x", kind, ["T"] if integer_input else ["T", width])],
+            [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+            [numpy_helper.from_array(value, name) for name, value in weights.items()],
+        ),
+        opset_imports=[helper.make_opsetid("", 20)],
+        ir_version=10,
+    )
+
+
+def run(model, x):
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    return session.run(["y"], {"x": x})[0]
+
+
+def linear(kind="MatMul", shape=(64, 32), bias=True):
+    weights = {"w": RANDOM.normal(size=shape).astype(np.float32)}
+    if kind == "MatMul":
+        return graph([helper.make_node("MatMul", ["x", "w"], ["y"])], weights, shape[0])
+    weights = {
+        "w": np.ascontiguousarray(weights["w"].T),
+        "b": RANDOM.normal(size=shape[1]).astype(np.float32),
+    }
+    names = ["x", "w", "b"] if bias else ["x", "w"]
+    return graph([helper.make_node("Gemm", names, ["y"], transB=1)], weights, shape[0])
+
+
+@pytest.mark.parametrize("model", [linear(), linear("Gemm"), linear("Gemm", bias=False)])
+def test_products_stay_within_rounding(model):
+    x = RANDOM.normal(size=(50, 64)).astype(np.float32) * np.exp(RANDOM.normal(size=(50, 1)) * 3).astype(
+        np.float32
+    )
+    x[7] = 0
+    got, expected = run(quantize_encoder(model), x), run(model, x)
+    # A row's rounding is half a step of 1/127 of its largest value; a column's half a step of 1/63 of its own.
+    bound = np.abs(x).max(1, keepdims=True) * (0.5 / 127 + 0.5 / WEIGHT_LEVELS) * 64 * 4 + 1e-6
+    assert (np.abs(got - expected) < bound).all()
+    relative = np.linalg.norm(got - expected, axis=1) / np.maximum(np.linalg.norm(expected, axis=1), 1e-9)
+    assert np.delete(relative, 7).max() < 0.05
+    np.testing.assert_array_equal(got[7], expected[7])
+
+
+def test_every_row_has_its_own_scale():
+    model = quantize_encoder(linear())
+    x = RANDOM.normal(size=(4, 64)).astype(np.float32)
+    loud = np.concatenate([x, 1000 * x])
+    np.testing.assert_array_equal(run(model, loud)[:4], run(model, x))
+
+
+def test_extreme_values_do_not_saturate():
+    """All inputs and weights at their limits: the largest sums of products that can occur."""
+    model = graph(
+        [helper.make_node("MatMul", ["x", "w"], ["y"])], {"w": np.full((64, 16), 2, np.float32)}, 64
+    )
+    x = np.full((3, 64), 5, np.float32)
+    np.testing.assert_allclose(run(quantize_encoder(model), x), np.full((3, 16), 640, np.float32), rtol=1e-5)
+
+
+def test_a_shared_input_is_quantized_once():
+    weights = {name: RANDOM.normal(size=(32, 32)).astype(np.float32) for name in ("a", "b")}
+    nodes = [helper.make_node("MatMul", ["x", name], [f"{name}y"]) for name in weights]
+    model = quantize_encoder(graph([*nodes, helper.make_node("Add", ["ay", "by"], ["y"])], weights, 32))
+    assert [node.op_type for node in model.graph.node].count("QuantizeLinear") == 1
+
+
+def test_embeddings_have_a_scale_a_row():
+    table = (
+        RANDOM.normal(size=(300, 32)).astype(np.float32) * np.logspace(-3, 1, 300, dtype=np.float32)[:, None]
+    )
+    table[5] = 0
+    model = graph([helper.make_node("Gather", ["w", "x"], ["y"])], {"w": table}, 0, integer_input=True)
+    ids = np.arange(300)
+    got = run(quantize_encoder(model), ids)
+    assert (np.abs(got - table) <= np.abs(table).max(1, keepdims=True) * 0.51 / 127 + 3.2e-5).all()
+    np.testing.assert_array_equal(got[5], table[5])
+
+
+def test_long_vectors_are_halved_and_short_ones_kept():
+    for size, kind in ((LONG_VECTOR, TensorProto.FLOAT16), (LONG_VECTOR - 1, TensorProto.FLOAT)):
+        values = RANDOM.uniform(size=size).astype(np.float32)
+        model = graph([helper.make_node("Gather", ["w", "x"], ["y"])], {"w": values}, 0, integer_input=True)
+        quantized = quantize_encoder(model)
+        assert [tensor.data_type for tensor in quantized.graph.initializer] == [kind]
+        np.testing.assert_allclose(run(quantized, np.arange(size)), values, rtol=1e-3)
+
+
+def test_narrow_matrices_and_the_argument_are_left_alone():
+    model = linear(shape=(64, 8))
+    before = model.SerializeToString()
+    assert quantize_encoder(model).graph.node[0].op_type == "MatMul"
+    quantize_encoder(linear())
+    assert model.SerializeToString() == before
+    assert onnx.load_from_string(before).graph.initializer[0].data_type == TensorProto.FLOAT

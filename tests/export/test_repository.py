@@ -1,0 +1,283 @@
+"""Writing a model repository: complete, loadable, verified, and replaced whole or not at all."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+
+import numpy as np
+import onnx
+import pytest
+from google.protobuf import text_format
+from lamr_client.spec import Chunking, load_spec
+from lamr_export import CheckpointError, ExportError, export_repository, save_checkpoint
+from lamr_export import repository as repository_module
+from lamr_export.triton import default_batch_size, model_config
+from lamr_serving import check_repository
+from tritonclient.grpc import model_config_pb2
+
+from .conftest import TEXTS
+from .models import bert, write_tokenizer
+
+FILES = {
+    "lamr/config.pbtxt",
+    "lamr/1/lamr.json",
+    "lamr/1/tokenizer.json",
+    "lamr_encoder/config.pbtxt",
+    "lamr_encoder/1/model.onnx",
+    "lamr_encoder/1/report.json",
+    "lamr_decoder/config.pbtxt",
+    "lamr_decoder/1/model.py",
+    "lamr_decoder/1/decoder.npz",
+}
+ALL = [
+    ("qwen3", "fp32"),
+    ("bert", "fp32"),
+    ("bert-plain", "fp32"),
+    ("swepruner", "fp32"),
+    ("bert", "int8"),
+    ("qwen3", "int8"),
+]
+
+
+def files(folder):
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+    }
+
+
+def names(folder):
+    return [path.name for path in folder.iterdir()]
+
+
+def config(root, model):
+    return text_format.Parse((root / model / "config.pbtxt").read_text(), model_config_pb2.ModelConfig())
+
+
+@pytest.fixture
+def traced(exported, monkeypatch):
+    """Exports of the tiny BERT without tracing it again; `traced.graph` can be tampered with."""
+    made = exported("bert")
+
+    class Traced:
+        checkpoint = made.checkpoint
+        graph = onnx.load(made.onnx)
+
+        def export(self, output, precision="fp32", **options):
+            return export_repository(self.checkpoint, output, precision, texts=TEXTS[:1], **options)
+
+    found = Traced()
+    monkeypatch.setattr(repository_module.onnx_encoder, "encoder_to_onnx", lambda _: found.graph)
+    return found
+
+
+@pytest.mark.parametrize(("kind", "precision"), ALL)
+def test_repository_is_complete_and_belongs_together(exported, kind, precision):
+    made = exported(kind, precision)
+    assert files(made.root).keys() == FILES
+    spec = check_repository(made.root)
+    digest = hashlib.sha256((made.checkpoint / "tokenizer.json").read_bytes()).hexdigest()
+    assert spec == load_spec(made.root) == made.model.config.spec(digest)
+    assert not list(made.root.parent.glob(".*"))
+
+
+@pytest.mark.parametrize(("kind", "precision"), ALL)
+def test_report(exported, kind, precision):
+    made = exported(kind, precision)
+    stored = json.loads((made.root / "lamr_encoder/1/report.json").read_text())
+    assert stored == {
+        **json.loads(json.dumps(dataclasses.asdict(made.report))),
+        "total_bytes": made.report.total_bytes,
+    }
+    assert stored["files"] == {
+        name: len(data) for name, data in files(made.root).items() if not name.endswith("report.json")
+    }
+    assert (stored["precision"], stored["opset"], stored["fingerprint"]) == (
+        precision,
+        20,
+        load_spec(made.root).fingerprint,
+    )
+    checked = made.report.verification
+    assert checked.decisions > 100
+    assert checked.heads_error < 1e-5
+    assert checked.packed_error < 1e-5
+    if precision == "fp32":
+        assert checked.fused_error < 1e-3
+        assert checked.changed_percent == 0
+    else:
+        assert checked.fused_error > 1e-3
+        assert checked.changed_percent < 20
+    assert made.lines[-1] == made.report.summary()
+    assert f"{checked.changed_percent:.2f} %" in made.report.summary()
+
+
+def test_configurations_are_the_contract(exported):
+    root = exported("bert").root
+    ensemble, encoder, decoder = (config(root, name) for name in ("lamr", "lamr_encoder", "lamr_decoder"))
+    assert (encoder.backend, decoder.backend, ensemble.platform) == ("onnxruntime", "python", "ensemble")
+    assert encoder.input[0].allow_ragged_batch
+    assert all(tensor.allow_ragged_batch for tensor in decoder.input)
+    assert list(encoder.output[0].dims) == list(decoder.input[0].dims) == [-1, 96]
+    kinds = [(item.Kind.Name(item.kind), item.target_name[0]) for item in encoder.batch_input]
+    assert kinds == [
+        ("BATCH_ACCUMULATED_ELEMENT_COUNT_WITH_ZERO", "cu_seqlens"),
+        ("BATCH_MAX_ELEMENT_COUNT_AS_SHAPE", "max_len"),
+    ]
+    assert [(item.target_name[0], item.source_input[0]) for item in encoder.batch_output] == [
+        ("fused", "input_ids")
+    ]
+    for model in (encoder, decoder):
+        queue = model.dynamic_batching.default_queue_policy
+        assert queue.max_queue_size >= 64
+        assert queue.default_timeout_microseconds > 0
+        assert queue.TimeoutAction.Name(queue.timeout_action) == "REJECT"
+        assert [group.Kind.Name(group.kind) for group in model.instance_group] == ["KIND_CPU"]
+    assert {model.max_batch_size for model in (ensemble, encoder, decoder)} == {8}
+    inside = {tensor.name for tensor in decoder.output} | {"relevance"}
+    assert {tensor.name for tensor in ensemble.output} == inside
+    parameters = {key: value.string_value for key, value in ensemble.parameters.items()}
+    assert parameters == {
+        "lamr_fingerprint": load_spec(root).fingerprint,
+        "lamr_name": "tiny-bert",
+        "lamr_version": "0",
+    }
+
+
+def test_names_are_escaped(exported):
+    spec = dataclasses.replace(load_spec(exported("bert").root), name='a "b" \\ $c\n', version="ü")
+    parsed = text_format.Parse(model_config("lamr", spec, 96, 8), model_config_pb2.ModelConfig())
+    assert parsed.parameters["lamr_name"].string_value == spec.name
+    assert parsed.parameters["lamr_version"].string_value == "ü"
+
+
+def test_long_windows_make_small_batches():
+    assert [default_batch_size(window) for window in (64, 512, 1024, 2048, 8192, 32768)] == [8, 8, 8, 4, 1, 1]
+
+
+def test_options_reach_the_repository(traced, tmp_path):
+    report = traced.export(tmp_path / "out", max_batch_size=3)
+    assert report.max_batch_size == 3
+    assert config(tmp_path / "out", "lamr").max_batch_size == 3
+
+
+def test_old_repository_is_replaced_and_its_readme_kept(traced, tmp_path):
+    out = tmp_path / "out"
+    traced.export(out)
+    (out / "README.md").write_text("about this model")
+    (out / "lamr_encoder" / "1" / "stale.bin").write_text("old")
+    traced.export(out, "int8")
+    assert files(out).keys() == FILES | {"README.md"}
+    assert (out / "README.md").read_text() == "about this model"
+    assert json.loads((out / "lamr_encoder/1/report.json").read_text())["precision"] == "int8"
+    assert names(tmp_path) == ["out"]
+    assert out.stat().st_mode & 0o755 == 0o755
+
+
+def test_empty_folder_and_new_parents_are_fine(traced, tmp_path):
+    (tmp_path / "empty").mkdir()
+    traced.export(tmp_path / "empty")
+    traced.export(tmp_path / "a" / "b" / "c")
+    assert check_repository(tmp_path / "empty") == check_repository(tmp_path / "a" / "b" / "c")
+
+
+@pytest.mark.parametrize("content", ["notes.txt", "src/main.py", "lamr/other.txt"])
+def test_other_folders_are_refused_untouched(tmp_path, content):
+    path = tmp_path / "home" / content
+    path.parent.mkdir(parents=True)
+    path.write_text("mine")
+    with pytest.raises(ExportError, match="isn't a model repository"):
+        export_repository(tmp_path / "nowhere", tmp_path / "home")
+    assert files(tmp_path / "home") == {content: b"mine"}
+
+
+def test_repository_with_a_foreign_folder_is_refused(traced, tmp_path):
+    traced.export(tmp_path / "out")
+    (tmp_path / "out" / "another_model").mkdir()
+    with pytest.raises(ExportError, match="another_model"):
+        traced.export(tmp_path / "out")
+
+
+def test_target_that_is_a_file(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ExportError, match="is a file"):
+        export_repository(tmp_path, tmp_path / "file")
+
+
+def test_target_that_cannot_be_written(traced, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ExportError, match="can't be written"):
+        traced.export(tmp_path / "file" / "out")
+
+
+def test_unknown_precision(tmp_path):
+    with pytest.raises(ExportError, match="fp32, int8"):
+        export_repository(tmp_path, tmp_path / "out", "fp8")
+
+
+def test_missing_checkpoint_leaves_nothing(tmp_path):
+    with pytest.raises(CheckpointError, match=r"config\.json"):
+        export_repository(tmp_path / "nowhere", tmp_path / "out")
+    assert names(tmp_path) == []
+
+
+def test_window_beyond_the_backbone(tmp_path):
+    model = bert(chunking=Chunking(window=81, tokens=40, overlap=0))
+    save_checkpoint(model, tmp_path / "checkpoint", write_tokenizer(tmp_path / "t.json"))
+    with pytest.raises(CheckpointError, match=r"81 tokens.*80 positions"):
+        export_repository(tmp_path / "checkpoint", tmp_path / "out")
+
+
+def test_query_that_does_not_fit(traced, tmp_path):
+    with pytest.raises(ExportError, match="sample text can't be encoded"):
+        export_repository(traced.checkpoint, tmp_path / "out", texts=[("w1 " * 70, "w2")])
+
+
+def tamper_numbers(graph):
+    """Shift one bias: everything still runs, with other results."""
+    bias = next(
+        t for t in graph.initializer if list(t.dims) == [96] and t.data_type == onnx.TensorProto.FLOAT
+    )
+    values = onnx.numpy_helper.to_array(bias) + np.eye(96, dtype=np.float32)[5] / 10
+    bias.CopyFrom(onnx.numpy_helper.from_array(values, bias.name))
+
+
+def tamper_rows(graph):
+    """Return the features of all tokens but the first."""
+    last = next(node for node in graph.node if "fused" in node.output)
+    last.output[list(last.output).index("fused")] = "all"
+    for name, value in (("one", [1]), ("end", [2**60])):
+        graph.initializer.append(onnx.numpy_helper.from_array(np.array(value), name))
+    graph.node.append(onnx.helper.make_node("Slice", ["all", "one", "end"], ["fused"]))
+
+
+def tamper_nan(graph):
+    last = next(node for node in graph.node if "fused" in node.output)
+    last.output[list(last.output).index("fused")] = "all"
+    graph.initializer.append(onnx.numpy_helper.from_array(np.float32(np.nan), "nan"))
+    graph.node.append(onnx.helper.make_node("Mul", ["all", "nan"], ["fused"]))
+
+
+def tamper_operator(graph):
+    graph.node[0].op_type = "NoSuchOperator"
+
+
+@pytest.mark.parametrize(
+    ("tamper", "message"),
+    [
+        (tamper_numbers, r"differ from PyTorch's by \d\.\d+e-0[12] \(allowed 1e-03\)"),
+        (tamper_rows, r"fused has shape \[0, 96\] instead of \[1, 96\]"),
+        (tamper_nan, "fused holds NaN"),
+        (tamper_operator, "can't load"),
+    ],
+)
+def test_wrong_graph_is_never_shipped(traced, tmp_path, tamper, message):
+    """The old repository stays when the new one fails its verification."""
+    out = tmp_path / "out"
+    traced.export(out)
+    before = files(out)
+    tamper(traced.graph.graph)
+    with pytest.raises(ExportError, match=message):
+        traced.export(out)
+    assert files(out) == before
+    assert names(tmp_path) == ["out"]
