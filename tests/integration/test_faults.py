@@ -1,0 +1,120 @@
+"""What callers see when the server isn't there, goes away, is too slow or serves something else."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from lamr_client import (
+    AsyncPruner,
+    DeadlineExceededError,
+    GrpcTransport,
+    ModelMismatchError,
+    Pruner,
+    ServerUnavailableError,
+    bundled_repository,
+    load_spec,
+)
+from lamr_serving import ModelRepositoryError, TritonServer
+
+from tests.integration.conftest import STDLIB
+
+QUERY = "Where is the exit status of a child decoded?"
+CODE = (STDLIB / "subprocess.py").read_text(encoding="utf-8")
+DEAD = "127.0.0.1:9"  # the discard port: nothing listens
+
+
+def test_dead_server() -> None:
+    with Pruner(DEAD, timeout=5) as pruner, pytest.raises(ServerUnavailableError, match=DEAD):
+        pruner.prune(QUERY, CODE)
+
+
+async def test_dead_server_passthrough_says_why() -> None:
+    async with AsyncPruner(DEAD, timeout=5, on_error="passthrough") as pruner:
+        result = await pruner.prune(QUERY, CODE)
+    assert result.status == "passthrough"
+    assert result.text == CODE
+    assert DEAD in (result.reason or "")
+
+
+@pytest.mark.server
+def test_server_killed_in_mid_request() -> None:
+    with TritonServer(bundled_repository()) as server, Pruner(server.addresses.grpc, timeout=60) as pruner:
+        assert pruner.prune(QUERY, "x = 1\n").status == "pruned"
+        caught: list[BaseException] = []
+
+        def ask() -> None:
+            try:
+                pruner.prune(QUERY, CODE * 40)
+            except BaseException as error:
+                caught.append(error)
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        time.sleep(2)
+        assert asking.is_alive(), "the request is still under way"
+        psutil.Process(server.pid).kill()
+        begin = time.monotonic()
+        asking.join(45)
+        assert not asking.is_alive()
+        assert time.monotonic() - begin < 45
+    assert [type(error) for error in caught] == [ServerUnavailableError]
+
+
+@pytest.mark.server
+def test_deadline(server: TritonServer) -> None:
+    with Pruner(server.addresses.grpc, timeout=0.3) as pruner, pytest.raises(DeadlineExceededError):
+        pruner.prune(QUERY, CODE * 20)
+
+
+@pytest.mark.server
+def test_wrong_model_name(server: TritonServer) -> None:
+    transport = GrpcTransport(server.addresses.grpc, load_spec(bundled_repository()), model="lamr_none")
+    with Pruner(transport=transport) as pruner, pytest.raises(ModelMismatchError, match="lamr_none"):
+        pruner.prune(QUERY, CODE)
+
+
+@pytest.mark.server
+def test_client_files_of_another_model(server: TritonServer, tmp_path: Path) -> None:
+    other = tmp_path / "lamr" / "1"
+    other.mkdir(parents=True)
+    own = bundled_repository() / "lamr" / "1"
+    (other / "lamr.json").write_text((own / "lamr.json").read_text().replace("lamr-mini", "lamr-other"))
+    shutil.copy(own / "tokenizer.json", other)
+    with (
+        Pruner(server.addresses.grpc, model=tmp_path) as pruner,
+        pytest.raises(ModelMismatchError, match="lamr-other"),
+    ):
+        pruner.prune(QUERY, CODE)
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "lamr/config.pbtxt",
+        "lamr/1/lamr.json",
+        "lamr/1/tokenizer.json",
+        "lamr_encoder/config.pbtxt",
+        "lamr_encoder/1/model.onnx",
+        "lamr_decoder/config.pbtxt",
+        "lamr_decoder/1/model.py",
+        "lamr_decoder/1/decoder.npz",
+    ],
+)
+@pytest.mark.parametrize("damage", ["missing", "truncated"])
+def test_server_refuses_a_damaged_repository_and_names_the_file(
+    file: str, damage: str, tmp_path: Path
+) -> None:
+    repository = tmp_path / "repository"
+    shutil.copytree(bundled_repository(), repository)
+    path = repository / file
+    if damage == "missing":
+        path.unlink()
+    else:
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    with pytest.raises(ModelRepositoryError, match=path.name):
+        TritonServer(repository).start()

@@ -1,0 +1,102 @@
+"""Whatever comes in: a clear error or the stated behaviour, never a lost or changed line."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import pytest
+from lamr_client import InvalidInputError, Pruner, PruneResult
+from lamr_postprocess import split_lines
+
+from tests.integration.conftest import STDLIB
+
+QUERY = "How is the timeout enforced?"
+SOURCE = (STDLIB / "queue.py").read_text(encoding="utf-8")
+MARKER = re.compile(r"\blines? pruned \((\d+)(?:-(\d+))?\)")
+
+
+def check(code: str, result: PruneResult) -> None:
+    """Kept lines are there byte for byte, in order; the markers account for every other line."""
+    lines = split_lines(code)
+    rest = iter(split_lines(result.text))
+    assert all(
+        any(lines[number - 1].rstrip("\r\n") == line.rstrip("\r\n") for line in rest)
+        for number in result.kept_lines
+    )
+    cut = [number for one in result.cuts for number in range(one.start, one.end + 1)]
+    assert sorted([*result.kept_lines, *cut]) == list(range(1, len(lines) + 1))
+    assert len(MARKER.findall(result.text)) >= len(result.cuts)
+
+
+def test_empty_code_gives_an_empty_result(in_process: Pruner) -> None:
+    result = in_process.prune(QUERY, "")
+    assert (result.text, result.kept_lines, result.status) == ("", (), "pruned")
+    assert result.reason
+
+
+@pytest.mark.parametrize("query", ["", "  \n\t"])
+def test_empty_query(query: str, in_process: Pruner) -> None:
+    with pytest.raises(InvalidInputError, match="query"):
+        in_process.prune(query, SOURCE)
+
+
+def test_nul_byte_is_named_with_its_offset(in_process: Pruner) -> None:
+    with pytest.raises(InvalidInputError, match="6"):
+        in_process.prune(QUERY, "x = 1\n\x00\n")
+
+
+def test_invalid_utf8_is_named_with_its_offset(in_process: Pruner) -> None:
+    with pytest.raises(InvalidInputError, match="5"):
+        in_process.prune(QUERY, b"x = '\xff'\n")
+
+
+def test_query_longer_than_the_window_names_both_sizes(in_process: Pruner) -> None:
+    with pytest.raises(
+        InvalidInputError,
+        match=rf"\d+.*{in_process.spec.chunking.window}|{in_process.spec.chunking.window}.*\d+",
+    ):
+        in_process.prune("timeout " * 5000, SOURCE)
+
+
+def test_unknown_language(in_process: Pruner) -> None:
+    with pytest.raises(InvalidInputError, match="klingon"):
+        in_process.prune(QUERY, SOURCE, language="klingon")
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    {
+        "crlf": SOURCE.replace("\n", "\r\n"),
+        "lone cr": SOURCE.replace("\n", "\r"),
+        "form feeds": SOURCE.replace("\nclass ", "\n\x0cclass "),
+        "separators in a string": SOURCE + 's = "\x1c \x1d \x1e \x85"\n',
+        "line separators in a comment": SOURCE + "# a\u2028b\u2029c\n",
+        "no final newline": SOURCE.rstrip("\n"),
+        "byte order mark": "\ufeff" + SOURCE,
+    }.items(),
+)
+def test_odd_newlines_are_kept(name: str, code: str, in_process: Pruner) -> None:
+    result = in_process.prune(QUERY, code.encode(), path="queue.py")
+    check(code, result)
+    assert result.cuts, "something was pruned, so the check means something"
+    ast.parse(result.text)
+
+
+def test_python_that_does_not_parse_is_pruned_by_line_and_says_so(in_process: Pruner) -> None:
+    code = SOURCE.replace("class Queue:", "class Queue(:")
+    result = in_process.prune(QUERY, code, path="queue.py")
+    check(code, result)
+    assert "parse" in (result.reason or "")
+
+
+def test_special_tokens_in_the_text_are_text(in_process: Pruner) -> None:
+    code = '# [SEP] [CLS] <|im_end|>\nmarker = "[SEP]"\n' + SOURCE
+    check(code, in_process.prune("[SEP] What does [CLS] do?", code, path="queue.py"))
+
+
+def test_one_line_far_longer_than_the_window(in_process: Pruner) -> None:
+    """The megabyte and the 5 MB file are in tests/client, and with the real model in benchmarks/large_files.py."""
+    code = SOURCE + "x = [" + ", ".join(str(number) for number in range(12_000)) + "]\n"
+    assert len(code.splitlines()[-1]) > 60_000
+    check(code, in_process.prune(QUERY, code, path="numbers.py"))

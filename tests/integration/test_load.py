@@ -1,0 +1,55 @@
+"""Many chunks at once: Triton forms batches, and nobody's answer depends on the company it was computed in."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from lamr_client import ChunkRequest, GrpcTransport, PromptEncoder, bundled_repository
+from lamr_serving import TritonServer, server_status
+
+from tests.integration.conftest import STDLIB
+
+REQUESTS = 64
+
+
+def _requests() -> list[ChunkRequest]:
+    """64 chunks of different lengths out of a real file."""
+    encoder = PromptEncoder.from_repository(bundled_repository())
+    ids, _ = encoder.encode_document((STDLIB / "subprocess.py").read_text(encoding="utf-8"))
+    query = encoder.encode_query("How is a child process waited for with a timeout?")
+    room = min(encoder.spec.chunking.tokens, encoder.code_room(len(query)))
+    before = encoder.chunk(query, ids[:1], np.array([[0, 1]]), "x")[0]
+    span = before.document_span
+    lengths = np.linspace(1, room, REQUESTS).astype(int)
+    assert len(set(lengths)) == REQUESTS
+    made = []
+    for start, length in zip(np.linspace(0, len(ids) - room, REQUESTS).astype(int), lengths, strict=True):
+        code = ids[start : start + length]
+        whole = np.concatenate([before.input_ids[: span[0]], code, before.input_ids[span[1] :]])
+        made.append(ChunkRequest(whole, (span[0], span[0] + length), want_rubrics=True))
+    return made
+
+
+@pytest.mark.server
+def test_64_at_once_are_batched_and_equal_to_one_by_one() -> None:
+    requests = _requests()
+    with TritonServer(bundled_repository()) as server, GrpcTransport(server.addresses.grpc) as transport:
+        with ThreadPoolExecutor(REQUESTS) as pool:
+            together = list(pool.map(lambda request: transport.infer(request, 120), requests))
+        models = {model.name: model for model in server_status(server.addresses.grpc).models}
+        alone = [transport.infer(request, 120) for request in requests]
+    for name in ("lamr_encoder", "lamr_decoder"):
+        mean = models[name].mean_batch
+        print(f"{name}: {models[name].requests} requests, mean batch {mean:.2f}")
+        assert models[name].requests == REQUESTS
+        assert models[name].failures == 0
+        assert mean is not None
+        assert mean > 1.5
+    for request, one, other in zip(requests, together, alone, strict=True):
+        assert len(one.keep) == request.document_span[1] - request.document_span[0]
+        np.testing.assert_array_equal(one.keep, other.keep)
+        np.testing.assert_allclose(one.keep_prob, other.keep_prob, atol=1e-4)
+        np.testing.assert_allclose(one.rubric_prob, other.rubric_prob, atol=1e-4)
+        assert one.relevance == pytest.approx(other.relevance, abs=1e-4)
