@@ -1,0 +1,1 @@
+"""Benchmarks that print figures beside their targets; never part of the tests."""
