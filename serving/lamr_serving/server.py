@@ -232,21 +232,28 @@ def serve(
                 _say(out, "stopped while starting")
                 return 0
             raise
-        _say(out, f"{info}\nStop with Ctrl-C or SIGTERM.")
-        if on_ready is not None:
-            on_ready(info)
-        if not _next_event(events, server):
-            status = server.stop()
-            _say(out, f"the server died ({describe(status)}):\n{triton_log.excerpt(server.log())}")
-            return 128 - status if status < 0 else status or 1
-        _say(out, "stopping; again to kill")
-        stopper = threading.Thread(target=server.stop)
-        stopper.start()
-        if _next_event(events, server):
-            server.kill()
-        stopper.join()
-        _say(out, "stopped")
-        return 0
+        try:
+            _say(out, f"{info}\nStop with Ctrl-C or SIGTERM.")
+            if on_ready is not None:
+                on_ready(info)
+            return _until_the_end(server, events, out)
+        finally:
+            server.stop()
+
+
+def _until_the_end(server: TritonServer, events: queue.SimpleQueue[int], out: TextIO) -> int:
+    if not _next_event(events, server):
+        status = server.stop()
+        _say(out, f"the server died ({describe(status)}):\n{triton_log.excerpt(server.log())}")
+        return 128 - status if status < 0 else status or 1
+    _say(out, "stopping; again to kill")
+    stopper = threading.Thread(target=server.stop)
+    stopper.start()
+    if _next_event(events, server):
+        server.kill()
+    stopper.join()
+    _say(out, "stopped")
+    return 0
 
 
 def describe(status: int | None) -> str:

@@ -61,6 +61,8 @@ ensemble_scheduling {{
   ]
 }}
 parameters {{ key: "lamr_fingerprint" value: {{ string_value: "{fingerprint}" }} }}
+parameters {{ key: "name" value: {{ string_value: "{name}" }} }}
+parameters {{ key: "version" value: {{ string_value: "0.0.1" }} }}
 """
 
 ENCODER_CONFIG = """
@@ -230,6 +232,7 @@ def write_repository(root: Path, batch: int = 16, delay: int = 0, name: str = "t
         "width": WIDTH,
         "rubrics": len(RUBRICS),
         "fingerprint": spec.fingerprint,
+        "name": name,
     }
     for model, config in (
         ("lamr", ENSEMBLE_CONFIG),

@@ -1,0 +1,217 @@
+"""What serving through Triton costs over calling the same model directly, and what it gives under load.
+
+    python benchmarks/serving.py [--repository DIR] [--requests N] [--json]
+
+Prints the latency that Triton adds to one 400-token request (target: at most 5 ms), the throughput and mean batch
+sizes of 64 concurrent requests of different lengths, and the memory of the server and its model processes.
+Direct calls and requests alternate in blocks, since the machine's load changes while we measure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import argparse as subject  # a real source file of the standard library, for real token ids
+import json
+import statistics
+import threading
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import psutil
+from lamr_client.spec import bundled_repository, client_files
+from lamr_decoding import Decoder, DecoderWeights
+from lamr_serving import ServerOptions, TritonServer
+from lamr_serving.onnx_config import OnnxModelConfig
+from tokenizers import Tokenizer
+from tritonclient import grpc
+
+TARGET_MS = 5.0
+LENGTH = 400
+CONCURRENCY = 64
+BLOCK = 10
+OUTPUTS = ("keep", "keep_prob", "relevance")
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Milliseconds, requests a second, requests a run, MiB."""
+
+    direct_ms: float
+    triton_ms: float
+    added_ms: float
+    requests_per_second: float
+    tokens_per_second: float
+    encoder_mean_batch: float
+    decoder_mean_batch: float
+    memory_mib: dict[str, float]
+
+
+class Direct:
+    """Encoder and decoder in this process: what Triton's time is compared with."""
+
+    def __init__(self, repository: Path, threads: int) -> None:
+        import onnxruntime
+        from lamr_serving.onnx_session import session_options
+
+        config = OnnxModelConfig("", "", 1, (), (), (), {}, {"intra_op_thread_count": str(threads)}, 0, {})
+        self._session = onnxruntime.InferenceSession(
+            repository / "lamr_encoder" / "1" / "model.onnx", session_options(config, onnxruntime)
+        )
+        self._decoder = Decoder(DecoderWeights.load(repository / "lamr_decoder" / "1" / "decoder.npz"))
+
+    def __call__(self, ids: np.ndarray, span: tuple[int, int]) -> None:
+        bounds = np.array([0, len(ids)], np.int32)
+        feed = {"input_ids": ids, "cu_seqlens": bounds, "max_len": np.zeros(len(ids), np.float32)}
+        fused, _ = self._session.run(["fused", "relevance"], feed)
+        self._decoder.decode(fused[span[0] : span[1]], [0, span[1] - span[0]])
+
+
+class Remote:
+    """The same through Triton."""
+
+    def __init__(self, address: str) -> None:
+        self._client = grpc.InferenceServerClient(address)
+        self._outputs = [grpc.InferRequestedOutput(name) for name in OUTPUTS]
+
+    def __call__(self, ids: np.ndarray, span: tuple[int, int]) -> None:
+        self._client.infer("lamr", self._inputs(ids, span), outputs=self._outputs).as_numpy("keep_prob")
+
+    def together(self, requests: list[tuple[np.ndarray, tuple[int, int]]], in_flight: int) -> float:
+        """Seconds for all requests with `in_flight` of them under way at any time."""
+        slots = threading.Semaphore(in_flight)
+        failures: list[Exception] = []
+
+        def done(result: object, error: Exception | None) -> None:  # noqa: ARG001  # passed by name
+            if error is not None:
+                failures.append(error)
+            slots.release()
+
+        begun = time.perf_counter()
+        for ids, span in requests:
+            slots.acquire()
+            self._client.async_infer("lamr", self._inputs(ids, span), outputs=self._outputs, callback=done)
+        for _ in range(in_flight):
+            slots.acquire()
+        if failures:
+            raise failures[0]
+        return time.perf_counter() - begun
+
+    def counts(self) -> dict[str, tuple[int, int]]:
+        """(requests, executions) by model so far."""
+        stats = self._client.get_inference_statistics().model_stats
+        return {entry.name: (entry.inference_count, entry.execution_count) for entry in stats}
+
+    @staticmethod
+    def _inputs(ids: np.ndarray, span: tuple[int, int]) -> list[grpc.InferInput]:
+        tokens = grpc.InferInput("input_ids", [1, len(ids)], "INT64")
+        tokens.set_data_from_numpy(ids[None])
+        document = grpc.InferInput("document_span", [1, 2], "INT32")
+        document.set_data_from_numpy(np.array([span], np.int32))
+        return [tokens, document]
+
+
+def source_ids(repository: Path) -> np.ndarray:
+    """Token ids of a real source file."""
+    tokenizer = Tokenizer.from_file(str(client_files(repository) / "tokenizer.json"))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    text = Path(subject.__file__).read_text(encoding="utf-8")
+    return np.array(tokenizer.encode(text, add_special_tokens=False).ids, np.int64)
+
+
+def latency(direct: Direct, remote: Remote, ids: np.ndarray, requests: int) -> tuple[float, float, float]:
+    """Median milliseconds of a direct call and of a request, and the median difference of blocks."""
+    request = (ids[:LENGTH], (20, LENGTH - 1))
+
+    def block(call: Direct | Remote) -> float:
+        call(*request)  # whatever ran before has left caches and spinning threads
+        times = []
+        for _ in range(BLOCK):
+            begun = time.perf_counter()
+            call(*request)
+            times.append((time.perf_counter() - begun) * 1e3)
+        return statistics.median(times)
+
+    pairs = [(block(direct), block(remote)) for _ in range(max(1, requests // BLOCK))]
+    return (
+        statistics.median(pair[0] for pair in pairs),
+        statistics.median(pair[1] for pair in pairs),
+        statistics.median(pair[1] - pair[0] for pair in pairs),
+    )
+
+
+def measure(repository: Path, requests: int, threads: int) -> Figures:
+    """All figures for one repository."""
+    ids = source_ids(repository)
+    rng = np.random.default_rng(0)
+    with TritonServer(repository, ServerOptions(threads=threads)) as server:
+        remote = Remote(server.addresses.grpc)
+        direct_ms, triton_ms, added_ms = latency(Direct(repository, threads), remote, ids, requests)
+        load = []
+        for _ in range(max(requests, 2 * CONCURRENCY)):
+            length = int(rng.integers(32, LENGTH + 1))
+            start = int(rng.integers(0, len(ids) - length))
+            load.append((ids[start : start + length], (10, length - 1)))
+        before = remote.counts()
+        seconds = remote.together(load, CONCURRENCY)
+        after = remote.counts()
+        batches = {
+            name: (after[name][0] - before[name][0]) / (after[name][1] - before[name][1])
+            for name in ("lamr_encoder", "lamr_decoder")
+        }
+        return Figures(
+            direct_ms=direct_ms,
+            triton_ms=triton_ms,
+            added_ms=added_ms,
+            requests_per_second=len(load) / seconds,
+            tokens_per_second=sum(len(chunk) for chunk, _ in load) / seconds,
+            encoder_mean_batch=batches["lamr_encoder"],
+            decoder_mean_batch=batches["lamr_decoder"],
+            memory_mib=memory(server.pid),
+        )
+
+
+def memory(server: int) -> dict[str, float]:
+    """Resident MiB of the supervisor, the server and each model's process."""
+    process = psutil.Process(server)
+    found = {"supervisor": process.parent(), "tritonserver": process}
+    for child in process.children(recursive=True):
+        models = [part for part in child.cmdline() if "lamr_encoder" in part or "lamr_decoder" in part]
+        if models:
+            found["lamr_encoder" if "lamr_encoder" in models[-1] else "lamr_decoder"] = child
+    return {name: one.memory_info().rss / 2**20 for name, one in found.items() if one is not None}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repository", type=Path, help="model repository (default: the bundled one)")
+    parser.add_argument("--requests", type=int, default=200, help="how many to measure")
+    parser.add_argument("--threads", type=int, default=2, help="CPU threads of the encoder, in both")
+    parser.add_argument("--json", action="store_true", help="print figures as JSON")
+    options = parser.parse_args()
+    figures = measure(options.repository or bundled_repository(), options.requests, options.threads)
+    if options.json:
+        print(json.dumps(asdict(figures), indent=2))
+        return
+    print(f"one {LENGTH}-token request, median of {options.requests}")
+    print(f"  direct          {figures.direct_ms:8.2f} ms")
+    print(f"  through Triton  {figures.triton_ms:8.2f} ms")
+    print(
+        f"  added           {figures.added_ms:8.2f} ms   target {TARGET_MS:.0f} ms: x{figures.added_ms / TARGET_MS:.2f}"
+    )
+    print(f"{CONCURRENCY} concurrent requests of 32 to {LENGTH} tokens")
+    print(
+        f"  throughput      {figures.requests_per_second:8.1f} requests/s, {figures.tokens_per_second:.0f} tokens/s"
+    )
+    print(
+        f"  mean batch      {figures.encoder_mean_batch:8.2f} encoder, {figures.decoder_mean_batch:.2f} decoder"
+    )
+    print("resident memory")
+    for name, mib in figures.memory_mib.items():
+        print(f"  {name:<15} {mib:8.1f} MiB")
+
+
+if __name__ == "__main__":
+    main()
