@@ -10,6 +10,7 @@ language; which binding a use means is `names.py`'s business. The captures:
 - `@scope`, `@scope.members` (a class), `@scope.expression` (lambda, comprehension): opens a scope.
 - `@outside`: a part of a scope that is resolved in the scope around it (defaults, annotations, a function's name).
 - `@declare.global`, `@declare.enclosing`: the name belongs to the outermost, or to an enclosing, scope.
+- `@import.path`: a quoted path whose last parts are what it binds (Go).
 - `@import.all`: an import that may bind anything; names that nothing else binds need it.
 - `@implicit`: uses `Language.implicit_name`. `@quoted`: text whose words are uses (annotations in quotes).
 """
@@ -95,6 +96,7 @@ def read_names(source: Source, language: Language) -> Names:
     if source.grammar.query is None:
         return names
     captures = tree_sitter.QueryCursor(source.grammar.query).captures(source.tree.root_node)
+    _read_extras(captures, source, language, names)
     scope = 0
     stack: list[tuple[int, int]] = [(len(source.data) + 1, 0)]  # (end, scope in force until there)
     for start, end, row, what, detail in _events(captures, source):
@@ -110,7 +112,6 @@ def read_names(source: Source, language: Language) -> Names:
         else:
             scope = max(names.scopes[scope].parent, 0)
         stack.append((end, scope))
-    _read_extras(captures, source, language, names)
     return names
 
 
@@ -175,13 +176,16 @@ def _role_table(captures: dict[str, list[tree_sitter.Node]]) -> IntArray:
 def _read_extras(
     captures: dict[str, list[tree_sitter.Node]], source: Source, language: Language, names: Names
 ) -> None:
-    """Wildcard imports, implicit uses and quoted names; all resolved from the outermost scope."""
+    """Imports by path, wildcard imports, implicit uses and quoted names; all resolved from the outermost scope."""
 
     def rows(name: str) -> list[int]:
         starts = np.array([node.start_byte for node in captures.get(name, [])], dtype=np.int64)
         found: list[int] = np.searchsorted(source.rows[:, 1], starts, side="right").tolist()
         return found
 
+    for node, row in zip(captures.get("import.path", []), rows("import.path"), strict=True):
+        parts = source.data[node.start_byte : node.end_byte].split(b"/")[-2:]
+        names.bindings.extend((word, row, 0, "import") for part in parts for word in _WORD.findall(part))
     names.wildcards = sorted(set(rows("import.all")))
     implicit = language.implicit_name.encode()
     if implicit:

@@ -76,15 +76,17 @@ class _Place:
     last_item: int
     list_end: int
     kind: int
+    prefix: bool = False  # the last item belongs to the next one
 
 
 class _Walk:
     """One walk over a tree: the units found, and the segments of their frames in document order."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, strict: bool) -> None:
         self.grammar = source.grammar
         self.cursor = source.tree.walk()
-        self.careful = source.tree.root_node.has_error
+        self.careful = source.tree.root_node.has_error and strict
+        self.broken: set[int] = set()
         self.parents: list[int] = []
         self.unit_rows: list[int] = []
         self.unit_ends: list[int] = []
@@ -106,6 +108,9 @@ class _Walk:
         while True:
             node = cursor.node
             assert node is not None  # only a cursor of a deleted tree has none
+            if node.is_error or node.is_missing:
+                self.broken.add(place.unit if place.items is None else place.last_item)
+                place.prefix = True
             inner = self.visit(node, place) if node.start_byte < node.end_byte else None
             if inner is not None and cursor.goto_first_child():
                 stack.append(place)
@@ -122,14 +127,16 @@ class _Walk:
         row, (last, column) = node.start_point[0], node.end_point
         if column == 0 and last > row:
             last -= 1  # the node ends with the newline of the row before
+        if kind in grammar.padded:
+            row, last = _inked_rows(node, row)
+            if row > last:
+                return None
         unit, is_item = self.unit_of(node, row, place)
-        companion = place.companion or kind in grammar.companions
+        companion = kind in grammar.companions or (place.companion and not is_item)
         spec = self.list_kind(node, place.kind)
         whole = (
-            kind in grammar.comments
-            or (kind in grammar.opaque and (spec is None or not spec.by_row))
-            or (self.careful and (node.is_error or (is_item and node.has_error)))
-        )
+            (kind in grammar.comments or kind in grammar.opaque) and (spec is None or not spec.by_row)
+        ) or (self.careful and (node.is_error or (is_item and node.has_error)))
         if whole or (last == row and (spec is None or is_item)):
             self.emit(unit, row, last, companion)
             return None
@@ -143,25 +150,35 @@ class _Walk:
             return None
         items = ItemList(unit, spec)
         self.lists.append(items)
-        return _Place(unit, items, False, NOBODY, last, kind)
+        return _Place(unit, items, companion, NOBODY, last, kind)
 
     def unit_of(self, node: tree_sitter.Node, row: int, place: _Place) -> tuple[int, bool]:
         """The unit that the node's tokens belong to, and whether the node is a unit itself."""
         items, kind = place.items, node.kind_id
         if kind in self.grammar.comments:
-            place.last_item = self.new_unit(place.unit, row, place.list_end, _ANY)
-            return place.last_item, True
+            return self.new_unit(place.unit, row, place.list_end, _ANY), True
         if items is None:
             return place.unit, False
         if not node.is_named:
             joins = place.last_item != NOBODY and self.grammar.names[kind] in items.kind.separators
             return place.last_item if joins else place.unit, False
-        if items.kind.field and self.cursor.field_name != items.kind.field:
+        if not self.can_be_cut(kind, items.kind):
             return place.unit, False
-        place.last_item = self.new_unit(place.unit, row, place.list_end, items.kind)
-        items.items.append(place.last_item)
+        unit = self.new_unit(place.unit, row, place.list_end, items.kind)
+        if place.prefix and place.last_item != NOBODY:
+            self.join(unit, place.last_item)
+        place.last_item, place.prefix = unit, kind in self.grammar.prefixes or node.is_error
+        items.items.append(unit)
         items.last_kind = self.grammar.names[kind]
-        return place.last_item, True
+        return unit, True
+
+    def can_be_cut(self, kind: int, list_kind: ListKind) -> bool:
+        """Whether the child under the cursor is one of the list's items."""
+        if not list_kind.items and not list_kind.fixed:
+            return True
+        marks = (self.grammar.names[kind], self.cursor.field_name)
+        wanted = not list_kind.items or any(mark in list_kind.items for mark in marks)
+        return wanted and not any(mark in list_kind.fixed for mark in marks)
 
     def list_kind(self, node: tree_sitter.Node, parent_kind: int) -> ListKind | None:
         """The specification of a node that is a list."""
@@ -199,10 +216,13 @@ class _Walk:
 
     def emit_rows(self, unit: int, row: int, last: int, kind: ListKind) -> None:
         """A text whose inner rows are units by themselves: a docstring between its quotes."""
-        self.emit(unit, row, row, False)
-        for inner in range(row + 1, last):
+        edge = 1 if kind.delimited else 0
+        if edge:
+            self.emit(unit, row, row, False)
+        for inner in range(row + edge, last + 1 - edge):
             self.emit(self.new_unit(unit, inner, last, kind), inner, inner, False)
-        self.emit(unit, last, last, False)
+        if edge:
+            self.emit(unit, last, last, False)
 
     def find(self, unit: int) -> int:
         while self.joined[unit] != unit:
@@ -214,12 +234,30 @@ class _Walk:
         a, b = self.find(one), self.find(other)
         self.joined[max(a, b)] = min(a, b)
 
+    def close_broken(self) -> None:
+        """Tie each unit with an error in its frame to all that is inside it: there, nothing is sure."""
+        if self.broken:
+            self.broken.discard(NOBODY)
+            for unit, parent in enumerate(self.parents):
+                if parent in self.broken:
+                    self.join(unit, parent)
+                    self.broken.add(unit)
+
+
+def _inked_rows(node: tree_sitter.Node, row: int) -> tuple[int, int]:
+    """First and last row of a node without the white space around its text; crossed when there is only that."""
+    text = node.text or b""
+    inner = text.lstrip()
+    first = row + text[: len(text) - len(inner)].count(b"\n")
+    return (first, first + inner.rstrip().count(b"\n")) if inner else (row + 1, row)
+
 
 def outline_of(source: Source, language: Language) -> Outline:
     """Find the units of a parsed file (see the module's text)."""
     rows = source.rows.shape[0]
-    walk = _Walk(source)
+    walk = _Walk(source, strict=language.parses is not None)
     walk.run(rows)
+    walk.close_broken()
     return _by_row(walk, rows, _continued(source, language))
 
 

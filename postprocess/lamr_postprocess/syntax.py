@@ -18,6 +18,8 @@ import tree_sitter
 from lamr_postprocess.languages import Language, ListKind
 from lamr_postprocess.lines import IntArray, spans_of
 
+_ERROR = 65_535  # tree-sitter's kind id of an ERROR node; it is outside the grammar's own range
+
 
 @dataclass(frozen=True, eq=False)
 class Grammar:
@@ -25,7 +27,7 @@ class Grammar:
 
     Attributes:
         lists: kind id -> specification by parent kind id; key -1 for any parent.
-        comments, companions, opaque: kind ids.
+        comments, companions, prefixes, padded, opaque: kind ids.
         names: kind id -> name.
         query: the compiled `names` query, None where the table has none.
     """
@@ -34,6 +36,8 @@ class Grammar:
     lists: dict[int, dict[int, ListKind]]
     comments: frozenset[int]
     companions: frozenset[int]
+    prefixes: frozenset[int]
+    padded: frozenset[int]
     opaque: frozenset[int]
     names: dict[int, str]
     query: tree_sitter.Query | None
@@ -59,9 +63,11 @@ def grammar_of(language: Language) -> Grammar:
     module, function = language.grammar.split(":")
     parser = tree_sitter.Language(getattr(importlib.import_module(module), function)())
     names = {i: parser.node_kind_for_id(i) or "" for i in range(parser.node_kind_count)}
+    names[_ERROR] = "ERROR"
     ids: dict[str, set[int]] = {}
     for number, name in names.items():
-        ids.setdefault(name, set()).add(number)
+        if number == _ERROR or parser.node_kind_is_named(number):  # the token `begin` is not the node `begin`
+            ids.setdefault(name, set()).add(number)
 
     def kinds(wanted: frozenset[str]) -> frozenset[int]:
         missing = sorted(wanted - ids.keys())
@@ -80,6 +86,8 @@ def grammar_of(language: Language) -> Grammar:
         lists=lists,
         comments=kinds(language.comments),
         companions=kinds(language.companions),
+        prefixes=kinds(language.prefixes),
+        padded=kinds(language.padded),
         opaque=kinds(language.opaque),
         names=names,
         query=tree_sitter.Query(parser, language.names) if language.names else None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import random
+import re
 import sysconfig
 import warnings
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from lamr_postprocess import PrunedCode, cut_texts, restore, split_lines
 from numpy.typing import NDArray
 
 
@@ -75,3 +77,35 @@ def masks(rng: np.random.Generator) -> Callable[[int], dict[str, NDArray[np.bool
         }
 
     return make
+
+
+MARKER = re.compile(r"\.\.\. (\d+) lines? pruned \((\d+)(?:-(\d+))?\)")
+
+
+@pytest.fixture(scope="session")
+def check_account() -> Callable[[str, NDArray[np.bool_], PrunedCode], None]:
+    return _check_account
+
+
+def _check_account(code: str, mask: NDArray[np.bool_], pruned: PrunedCode) -> None:
+    """Kept lines unchanged and in order, one right marker for each cut, every line accounted for, restorable."""
+    lines = split_lines(code)
+    kept = set(pruned.kept_lines)
+    assert kept >= set((np.flatnonzero(mask) + 1).tolist())
+    assert sorted(pruned.reasons) == list(pruned.kept_lines)
+    covered = [n for cut in pruned.cuts for n in range(cut.start, cut.end + 1)]
+    assert sorted([*kept, *covered]) == list(range(1, len(lines) + 1))
+    assert all(b.start > a.end + 1 for a, b in zip(pruned.cuts, pruned.cuts[1:], strict=False))
+    output = split_lines(pruned.text)
+    order = sorted([(n, "line") for n in kept] + [(cut.start, "cut") for cut in pruned.cuts])
+    assert len(output) == len(order)
+    cuts = {cut.start: cut for cut in pruned.cuts}
+    for text, (number, kind) in zip(output, order, strict=True):
+        if kind == "line":
+            assert text == lines[number - 1]
+            continue
+        found = MARKER.search(text)
+        assert found
+        assert int(found[1]) == cuts[number].lines
+        assert (int(found[2]), int(found[3] or found[2])) == (cuts[number].start, cuts[number].end)
+    assert restore(pruned, cut_texts(code, pruned)) == code

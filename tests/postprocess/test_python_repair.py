@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 import warnings
 from collections.abc import Callable
 
@@ -13,19 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lamr_postprocess import (
     PrunedCode,
-    cut_texts,
     language_named,
     line_spans,
     prune_lines,
-    restore,
-    split_lines,
 )
 from lamr_postprocess.document import analyse
 from numpy.typing import NDArray
 from pyflakes import checker, messages
 
 Masks = Callable[[int], dict[str, NDArray[np.bool_]]]
-MARKER = re.compile(r"\.\.\. (\d+) lines? pruned \((\d+)(?:-(\d+))?\)")
+Check = Callable[[str, NDArray[np.bool_], PrunedCode], None]
 
 
 def parse(text: str) -> ast.Module:
@@ -39,31 +35,9 @@ def undefined_names(text: str) -> set[str]:
     return {message.message_args[0] for message in found if isinstance(message, messages.UndefinedName)}
 
 
-def check_account(code: str, mask: NDArray[np.bool_], pruned: PrunedCode) -> None:
-    """Kept lines unchanged and in order, one right marker for each cut, every line accounted for, restorable."""
-    lines = split_lines(code)
-    kept = set(pruned.kept_lines)
-    assert kept >= set((np.flatnonzero(mask) + 1).tolist())
-    assert sorted(pruned.reasons) == list(pruned.kept_lines)
-    covered = [n for cut in pruned.cuts for n in range(cut.start, cut.end + 1)]
-    assert sorted([*kept, *covered]) == list(range(1, len(lines) + 1))
-    assert all(b.start > a.end + 1 for a, b in zip(pruned.cuts, pruned.cuts[1:], strict=False))
-    output = split_lines(pruned.text)
-    order = sorted([(n, "line") for n in kept] + [(cut.start, "cut") for cut in pruned.cuts])
-    assert len(output) == len(order)
-    cuts = {cut.start: cut for cut in pruned.cuts}
-    for text, (number, kind) in zip(output, order, strict=True):
-        if kind == "line":
-            assert text == lines[number - 1]
-            continue
-        found = MARKER.search(text)
-        assert found
-        assert int(found[1]) == cuts[number].lines
-        assert (int(found[2]), int(found[3] or found[2])) == (cuts[number].start, cuts[number].end)
-    assert restore(pruned, cut_texts(code, pruned)) == code
-
-
-def test_every_mask_of_real_files_parses(python_files: list[tuple[str, str]], masks: Masks) -> None:
+def test_every_mask_of_real_files_parses(
+    python_files: list[tuple[str, str]], masks: Masks, check_account: Check
+) -> None:
     for name, code in python_files:
         for kind, mask in masks(len(line_spans(code))).items():
             pruned = prune_lines(code, mask, path=name)
@@ -161,7 +135,9 @@ def compound(head: list[str], bodies: list[list[list[str]]]) -> list[str]:
     st.booleans(),
     st.randoms(),
 )
-def test_every_mask_of_any_program_parses(program: list[list[str]], newline: str, ends: bool, random) -> None:
+def test_every_mask_of_any_program_parses(
+    check_account: Check, program: list[list[str]], newline: str, ends: bool, random
+) -> None:
     lines = [line for item in program for line in item]
     code = newline.join(lines) + (newline if ends else "")
     try:

@@ -63,6 +63,11 @@ def _hints() -> tuple[tuple[Language, tuple[re.Pattern[str], ...]], ...]:
 
 
 def _by_content(sample: str) -> Language | None:
-    votes = [(sum(1 for hint in hints if hint.search(sample)), language) for language, hints in _hints()]
-    best = max(votes, key=lambda vote: vote[0], default=(0, None))
-    return best[1] if best[0] >= _ENOUGH else None
+    votes = {language: sum(1 for hint in hints if hint.search(sample)) for language, hints in _hints()}
+    best = max(votes, key=lambda language: votes[language], default=None)
+    if best is None or votes[best] < _ENOUGH:
+        return None
+    for language, count in votes.items():  # in the order of the registry: a base before what extends it
+        if language.extends == best.name and count >= _ENOUGH:
+            best = language
+    return best

@@ -128,7 +128,9 @@ PYTHON = Language(
         "tuple": _ELEMENTS,
         # Strings side by side are one expression; there is at least one, and brackets around if they span lines.
         "concatenated_string": ListKind(keep_first=True, separators=frozenset({","})),
-        "import_from_statement": ListKind(keep_first=True, separators=frozenset({","}), field="name"),
+        "import_from_statement": ListKind(
+            keep_first=True, separators=frozenset({","}), items=frozenset({"name"})
+        ),
     },
     comments=frozenset({"comment"}),
     companions=frozenset({"elif_clause", "else_clause", "except_clause", "finally_clause"}),

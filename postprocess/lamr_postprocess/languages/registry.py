@@ -5,11 +5,33 @@ Adding a language means adding its table to `LANGUAGES`; nothing else in the pac
 
 from __future__ import annotations
 
+from lamr_postprocess.languages.c import CPP, C
+from lamr_postprocess.languages.csharp import CSHARP
+from lamr_postprocess.languages.ecmascript import JAVASCRIPT, TSX, TYPESCRIPT
+from lamr_postprocess.languages.go import GO
+from lamr_postprocess.languages.java import JAVA
+from lamr_postprocess.languages.php import PHP
 from lamr_postprocess.languages.plain import PLAIN
 from lamr_postprocess.languages.python import PYTHON
+from lamr_postprocess.languages.ruby import RUBY
+from lamr_postprocess.languages.rust import RUST
 from lamr_postprocess.languages.table import Language
 
-LANGUAGES: tuple[Language, ...] = (PYTHON, *PLAIN)
+LANGUAGES: tuple[Language, ...] = (
+    PYTHON,
+    JAVASCRIPT,
+    TYPESCRIPT,
+    TSX,
+    JAVA,
+    GO,
+    RUST,
+    C,
+    CPP,
+    CSHARP,
+    RUBY,
+    PHP,
+    *PLAIN,
+)
 
 _BY_NAME = {name: language for language in LANGUAGES for name in (language.name, *language.aliases)}
 

@@ -31,9 +31,11 @@ class ListKind:
         filler: statement that stands for an emptied list where the grammar wants one (Python's `pass`).
         keep_first: the first child is kept with the node instead, where no filler can stand (`case` in `match`).
         separators: anonymous tokens that belong to the child before them.
-        field: only children in this field can be cut; the others belong to the node (names of an import).
+        items: only children of these kinds or in these fields can be cut; empty means every named child.
+        fixed: children of these kinds or in these fields belong to the node and can't be cut.
         comment: comment syntax inside this list, where it differs from the language's.
-        by_row: the node is one text whose inner rows can be cut like children (a docstring between its quotes).
+        by_row: the node is one text whose rows can be cut like children (a docstring).
+        delimited: the first and last row of such a text hold its quotes and belong to the node.
         least_rows: a node of fewer rows is no such list.
         unless: kinds of children that make the node no such list (an interpolation in a text).
         results: kinds that, standing last in a function's body, are kept with any statement of that body.
@@ -42,9 +44,11 @@ class ListKind:
     filler: str = ""
     keep_first: bool = False
     separators: frozenset[str] = frozenset()
-    field: str = ""
+    items: frozenset[str] = frozenset()
+    fixed: frozenset[str] = frozenset()
     comment: Comment | None = None
     by_row: bool = False
+    delimited: bool = True
     least_rows: int = 0
     unless: frozenset[str] = frozenset()
     results: frozenset[str] = frozenset()
@@ -52,7 +56,7 @@ class ListKind:
     @property
     def is_literal(self) -> bool:
         """The children are parts of one expression, not statements."""
-        return bool(self.separators) or self.by_row
+        return self.by_row or "," in self.separators
 
 
 @dataclass(frozen=True, eq=False)  # compared and hashed by identity: there is one table a language
@@ -66,10 +70,13 @@ class Language:
         suffixes: file name endings, with their dot; filenames: whole file names.
         shebangs: interpreter names, without version.
         hints: regular expressions (multi-line mode) that each speak for this language in a text without a name.
+        extends: the language that this one adds to; where both are recognized by their hints, this one is meant.
         grammar: `module:function` of the grammar wheel; empty means line level.
         lists: kind, or `parent>kind`, of every node whose children can be cut one by one.
         comments: kinds of comment nodes.
         companions: kinds of clauses that stay with their statement (`else`, `except`, decorators).
+        prefixes: kinds that belong to the child of the list that follows them (attributes before an item).
+        padded: kinds whose leading and trailing white space is not theirs (text between tags).
         opaque: kinds that are never cut inside though the grammar gives them children (strings).
         names: tree-sitter query for scopes, bindings and uses; the captures are listed in `names.py`.
         builtins: names that are bound without the file's help.
@@ -87,10 +94,13 @@ class Language:
     filenames: frozenset[str] = frozenset()
     shebangs: frozenset[str] = frozenset()
     hints: tuple[str, ...] = ()
+    extends: str = ""
     grammar: str = ""
     lists: Mapping[str, ListKind] = field(default_factory=dict)
     comments: frozenset[str] = frozenset()
     companions: frozenset[str] = frozenset()
+    prefixes: frozenset[str] = frozenset()
+    padded: frozenset[str] = frozenset()
     opaque: frozenset[str] = frozenset()
     names: str = ""
     builtins: frozenset[str] = frozenset()
@@ -98,3 +108,7 @@ class Language:
     members_visible: bool = True
     parses: Callable[[str], bool] | None = None
     continuation: str = ""
+
+
+# A block comment can be cut between its first and last row; the marker takes the asterisk that such rows begin with.
+BLOCK_COMMENT = ListKind(by_row=True, comment=Comment("*"))

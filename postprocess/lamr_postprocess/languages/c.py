@@ -1,0 +1,116 @@
+"""C, and C++ on top of it. Preprocessor branches are compound statements; macros are definitions."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from lamr_postprocess.languages.table import BLOCK_COMMENT, Comment, Language, ListKind
+
+_ELEMENTS = ListKind(separators=frozenset({","}))
+_BRANCH = ListKind(fixed=frozenset({"name", "condition", "alternative"}))
+_BODY = ListKind(results=frozenset({"return_statement"}))
+
+_NAMES = """
+[(identifier) (type_identifier)] @name
+(function_definition) @scope
+[(compound_statement) (for_statement)] @scope.expression
+(function_declarator declarator: (identifier) @definition @outside)
+(init_declarator declarator: (identifier) @variable)
+(declaration declarator: (identifier) @variable)
+(pointer_declarator declarator: (identifier) @variable)
+(array_declarator declarator: (identifier) @variable)
+(parenthesized_declarator (pointer_declarator declarator: (identifier) @variable))
+(parameter_declaration declarator: (identifier) @variable)
+(struct_specifier name: (type_identifier) @definition body: (_))
+(union_specifier name: (type_identifier) @definition body: (_))
+(enum_specifier name: (type_identifier) @definition body: (_))
+(enumerator name: (identifier) @definition)
+(type_definition declarator: (type_identifier) @definition)
+(type_definition declarator: (pointer_declarator declarator: (type_identifier) @definition))
+(type_definition declarator: (function_declarator
+  declarator: (parenthesized_declarator (pointer_declarator declarator: (type_identifier) @definition))))
+(preproc_def name: (identifier) @definition)
+(preproc_function_def name: (identifier) @definition)
+(preproc_params (identifier) @ignore)
+(assignment_expression left: (identifier) @update)
+"""
+
+C = Language(
+    name="c",
+    comment=Comment("//"),
+    aliases=frozenset({"h"}),
+    suffixes=frozenset({".c", ".h"}),
+    hints=(
+        r"^#[ \t]*include [<\"]",
+        r"^#[ \t]*(define|ifdef|ifndef|endif)\b",
+        r"^(static |extern |const |inline )*(int|void|char|size_t|double|struct \w+) \**\w+\([^;]*\)?[ \t]*{?$",
+        r"^typedef (struct|enum|union)\b",
+    ),
+    grammar="tree_sitter_c:language",
+    lists={
+        "comment": BLOCK_COMMENT,
+        "translation_unit": ListKind(separators=frozenset({";"})),
+        "compound_statement": ListKind(separators=frozenset({";"})),
+        "function_definition>compound_statement": _BODY,
+        "declaration_list": ListKind(),
+        "case_statement": ListKind(fixed=frozenset({"value"})),
+        "field_declaration_list": ListKind(separators=frozenset({";"})),
+        "enumerator_list": _ELEMENTS,
+        "initializer_list": _ELEMENTS,
+        "preproc_if": _BRANCH,
+        "preproc_ifdef": _BRANCH,
+        "preproc_elif": _BRANCH,
+        "preproc_elifdef": _BRANCH,
+        "preproc_else": ListKind(),
+    },
+    comments=frozenset({"comment"}),
+    companions=frozenset({"else_clause", "preproc_elif", "preproc_elifdef", "preproc_else"}),
+    opaque=frozenset({"string_literal", "preproc_def", "preproc_function_def", "preproc_call"}),
+    names=_NAMES,
+    continuation="\\",
+)
+
+CPP = dataclasses.replace(
+    C,
+    name="cpp",
+    extends="c",
+    aliases=frozenset({"c++", "cc", "cxx", "hpp"}),
+    suffixes=frozenset(
+        {".cpp", ".cc", ".cxx", ".c++", ".hpp", ".hh", ".hxx", ".ipp", ".tpp", ".inl", ".cu", ".cuh"}
+    ),
+    hints=(
+        r"^#[ \t]*include <(iostream|vector|string|memory|map|algorithm|utility)>",
+        r"^[ \t]*(namespace [\w:]+ ?{|using namespace \w+;|template ?<)",
+        r"^[ \t]*(public|private|protected):[ \t]*$",
+        r"\bstd::\w+",
+        r"^class \w+.*[{:]?$",
+    ),
+    grammar="tree_sitter_cpp:language",
+    lists={**C.lists, "lambda_expression>compound_statement": _BODY},
+    companions=C.companions | {"catch_clause"},
+    opaque=C.opaque | {"raw_string_literal"},
+    names=_NAMES
+    + """
+(namespace_identifier) @name
+(lambda_expression) @scope
+[(for_range_loop) (catch_clause)] @scope.expression
+(field_declaration_list) @scope.members
+(function_declarator declarator: (field_identifier) @definition @outside)
+(field_declaration declarator: (field_identifier) @definition)
+(field_declaration declarator: (pointer_declarator declarator: (field_identifier) @definition))
+(class_specifier name: (type_identifier) @definition body: (_))
+(namespace_definition name: (namespace_identifier) @definition)
+(alias_declaration name: (type_identifier) @definition)
+(concept_definition name: (identifier) @definition)
+(type_parameter_declaration (type_identifier) @variable)
+(optional_type_parameter_declaration name: (type_identifier) @variable)
+(optional_parameter_declaration declarator: (identifier) @variable)
+(reference_declarator (identifier) @variable)
+(structured_binding_declarator (identifier) @variable)
+(for_range_loop declarator: (identifier) @variable)
+(qualified_identifier name: (identifier) @ignore)
+(qualified_identifier name: (type_identifier) @ignore)
+(using_declaration (qualified_identifier name: (identifier) @import))
+(using_declaration "namespace") @import.all
+""",
+)

@@ -1,0 +1,157 @@
+"""JavaScript, and TypeScript on top of it; both with JSX."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from lamr_postprocess.languages.table import BLOCK_COMMENT, Comment, Language, ListKind
+
+_MEMBERS = ListKind(separators=frozenset({";"}))
+_ELEMENTS = ListKind(separators=frozenset({","}))
+_CASE = ListKind(items=frozenset({"body"}))
+_BODY = ListKind(results=frozenset({"return_statement"}))
+_FUNCTIONS = (
+    "function_declaration",
+    "function_expression",
+    "generator_function_declaration",
+    "generator_function",
+    "arrow_function",
+    "method_definition",
+)
+
+_NAMES = """
+[(identifier) (shorthand_property_identifier)] @name
+[(function_declaration) (function_expression) (generator_function_declaration) (generator_function)
+ (arrow_function) (method_definition)] @scope
+[(statement_block) (for_statement) (for_in_statement) (catch_clause) (switch_body)] @scope.expression
+(class_body) @scope.members
+
+(function_declaration name: (identifier) @definition @outside)
+(generator_function_declaration name: (identifier) @definition @outside)
+(function_expression name: (identifier) @variable)
+(lexical_declaration (variable_declarator name: (identifier) @variable))
+(variable_declaration (variable_declarator name: (identifier) @variable.function))
+(object_pattern (shorthand_property_identifier_pattern) @variable)
+(object_assignment_pattern left: (shorthand_property_identifier_pattern) @variable)
+(pair_pattern value: (identifier) @variable)
+(array_pattern (identifier) @variable)
+(assignment_pattern left: (identifier) @variable)
+(rest_pattern (identifier) @variable)
+(arrow_function parameter: (identifier) @variable)
+(catch_clause parameter: (identifier) @variable)
+(for_in_statement kind: _ left: (identifier) @variable)
+(assignment_expression left: (identifier) @update)
+
+(import_specifier name: (identifier) @ignore)
+(import_specifier !alias name: (identifier) @import)
+(import_specifier alias: (identifier) @import)
+(import_clause (identifier) @import)
+(namespace_import (identifier) @import)
+(export_specifier alias: (identifier) @ignore)
+"""
+
+_JAVASCRIPT_NAMES = (
+    _NAMES
+    + """
+(class_declaration name: (identifier) @definition)
+(formal_parameters (identifier) @variable)
+"""
+)
+
+_TYPESCRIPT_NAMES = (
+    _NAMES
+    + """
+(type_identifier) @name
+(class_declaration name: (type_identifier) @definition)
+(abstract_class_declaration name: (type_identifier) @definition)
+(interface_declaration name: (type_identifier) @definition)
+(type_alias_declaration name: (type_identifier) @definition)
+(enum_declaration name: (identifier) @definition)
+(internal_module name: (identifier) @definition)
+(function_signature name: (identifier) @definition)
+(type_parameter name: (type_identifier) @variable)
+(required_parameter pattern: (identifier) @variable)
+(optional_parameter pattern: (identifier) @variable)
+(import_require_clause (identifier) @import)
+"""
+)
+
+_LISTS = {
+    "program": ListKind(),
+    "comment": BLOCK_COMMENT,
+    "statement_block": ListKind(),
+    **{f"{function}>statement_block": _BODY for function in _FUNCTIONS},
+    "class_body": _MEMBERS,
+    "switch_body": ListKind(),
+    "switch_case": _CASE,
+    "switch_default": _CASE,
+    "array": _ELEMENTS,
+    "object": _ELEMENTS,
+    "named_imports": _ELEMENTS,
+    "export_clause": _ELEMENTS,
+    "jsx_element": ListKind(fixed=frozenset({"open_tag", "close_tag"}), comment=Comment("{/*", "*/}")),
+}
+
+_HINTS = (
+    r"^[ \t]*(export )?(default )?(async )?function\*? ?\w*\(",
+    r"^[ \t]*(export )?(const|let|var) [\w{\[][^=\n]*=[^=\n]",
+    r"^(import|export) .* from ['\"]",
+    r"\brequire\(['\"]",
+    r"=> [{(]?$|\) => ",
+    r"^module\.exports\b|^'use strict'|^\"use strict\"",
+)
+
+JAVASCRIPT = Language(
+    name="javascript",
+    comment=Comment("//"),
+    aliases=frozenset({"js", "jsx", "node", "ecmascript"}),
+    suffixes=frozenset({".js", ".jsx", ".mjs", ".cjs"}),
+    shebangs=frozenset({"node", "nodejs"}),
+    hints=_HINTS,
+    grammar="tree_sitter_javascript:language",
+    lists=_LISTS,
+    comments=frozenset({"comment", "html_comment"}),
+    companions=frozenset({"else_clause", "catch_clause", "finally_clause", "decorator"}),
+    padded=frozenset({"jsx_text"}),
+    opaque=frozenset({"template_string", "string", "regex"}),
+    names=_JAVASCRIPT_NAMES,
+    members_visible=False,
+)
+
+TYPESCRIPT = dataclasses.replace(
+    JAVASCRIPT,
+    name="typescript",
+    extends="javascript",
+    aliases=frozenset({"ts", "mts", "cts"}),
+    suffixes=frozenset({".ts", ".mts", ".cts"}),
+    shebangs=frozenset({"ts-node", "deno", "bun", "tsx"}),
+    hints=(
+        r"^[ \t]*(export )?(declare )?(interface|type|enum|namespace) \w+.*[{=]$",
+        r"\w+\??: (string|number|boolean|void|unknown|any|Promise<)",
+        r"^import type |\bimplements \w|\bas const\b|\breadonly \w",
+        r"^[ \t]*(private|public|protected) (readonly |async |static )*\w+[(:?]",
+        *_HINTS[2:3],
+    ),
+    grammar="tree_sitter_typescript:language_typescript",
+    lists={
+        **{kind: spec for kind, spec in _LISTS.items() if not kind.startswith("jsx")},
+        "interface_body": ListKind(separators=frozenset({";", ","})),
+        "object_type": ListKind(separators=frozenset({";", ","})),
+        "enum_body": _ELEMENTS,
+    },
+    padded=frozenset(),
+    names=_TYPESCRIPT_NAMES,
+)
+
+TSX = dataclasses.replace(
+    TYPESCRIPT,
+    name="tsx",
+    extends="typescript",
+    aliases=frozenset({"typescriptreact"}),
+    suffixes=frozenset({".tsx"}),
+    shebangs=frozenset(),
+    hints=(r"^[ \t]*</?[A-Za-z][\w.]*( .*)?>[ \t]*$", r"from ['\"]react['\"]"),
+    grammar="tree_sitter_typescript:language_tsx",
+    lists={**TYPESCRIPT.lists, "jsx_element": _LISTS["jsx_element"]},
+    padded=frozenset({"jsx_text"}),
+)

@@ -1,0 +1,71 @@
+"""Go, with type parameters."""
+
+from __future__ import annotations
+
+from lamr_postprocess.languages.table import BLOCK_COMMENT, Comment, Language, ListKind
+
+_CASES = ListKind(items=frozenset({"expression_case", "type_case", "communication_case", "default_case"}))
+_ELEMENTS = ListKind(separators=frozenset({","}))
+_SPECS = frozenset({";", "\n"})
+
+# An import's path binds the words of its last parts: `gopkg.in/yaml.v3` may be `yaml`.
+_NAMES = """
+[(identifier) (type_identifier) (package_identifier)] @name
+[(function_declaration) (method_declaration) (func_literal)] @scope
+[(block) (if_statement) (for_statement) (expression_switch_statement) (type_switch_statement) (select_statement)
+ (expression_case) (type_case) (communication_case)] @scope.expression
+
+(package_clause (package_identifier) @ignore)
+(function_declaration name: (identifier) @definition @outside)
+(type_spec name: (type_identifier) @definition)
+(type_alias name: (type_identifier) @definition)
+(const_spec name: (identifier) @definition)
+(var_spec name: (identifier) @variable)
+(short_var_declaration left: (expression_list (identifier) @variable))
+(range_clause left: (expression_list (identifier) @variable))
+(receive_statement left: (expression_list (identifier) @variable))
+(type_switch_statement alias: (expression_list (identifier) @variable))
+(assignment_statement left: (expression_list (identifier) @update))
+(parameter_declaration name: (identifier) @variable)
+(variadic_parameter_declaration name: (identifier) @variable)
+(type_parameter_declaration name: (identifier) @variable)
+(keyed_element key: (literal_element (identifier) @ignore))
+(label_name) @ignore
+
+(import_spec name: (package_identifier) @import)
+(import_spec (dot)) @import.all
+(import_spec !name path: (interpreted_string_literal) @import.path)
+"""
+
+GO = Language(
+    name="go",
+    comment=Comment("//"),
+    aliases=frozenset({"golang"}),
+    suffixes=frozenset({".go"}),
+    hints=(
+        r"^package \w+[ \t]*$",
+        r"^func (\(\w* ?\*?\w+(\[\w+\])?\) )?\w+(\[.*\])?\(",
+        r"^import (\(|\")",
+        r":= ",
+        r"^type \w+ (struct|interface|func)\b",
+    ),
+    grammar="tree_sitter_go:language",
+    lists={
+        "comment": BLOCK_COMMENT,
+        "source_file": ListKind(separators=_SPECS),
+        "statement_list": ListKind(separators=_SPECS),
+        "expression_switch_statement": _CASES,
+        "type_switch_statement": _CASES,
+        "select_statement": _CASES,
+        "import_spec_list": ListKind(separators=_SPECS),
+        "const_declaration": ListKind(items=frozenset({"const_spec"}), separators=_SPECS),
+        "var_spec_list": ListKind(separators=_SPECS),
+        "type_declaration": ListKind(items=frozenset({"type_spec", "type_alias"}), separators=_SPECS),
+        "field_declaration_list": ListKind(separators=_SPECS),
+        "interface_type": ListKind(separators=_SPECS),
+        "literal_value": _ELEMENTS,
+    },
+    comments=frozenset({"comment"}),
+    opaque=frozenset({"raw_string_literal", "interpreted_string_literal"}),
+    names=_NAMES,
+)

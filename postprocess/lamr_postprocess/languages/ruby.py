@@ -1,0 +1,82 @@
+"""Ruby."""
+
+from __future__ import annotations
+
+from lamr_postprocess.languages.table import Comment, Language, ListKind
+
+_CLAUSES = frozenset({"rescue", "ensure", "else"})
+_ELEMENTS = ListKind(separators=frozenset({","}))
+_RESULTS = frozenset(
+    {"identifier", "return", "instance_variable", "call", "array", "hash", "string", "binary"}
+)
+
+_NAMES = """
+[(identifier) (constant)] @name
+[(method) (singleton_method)] @scope
+[(do_block) (block) (lambda)] @scope.expression
+[(class) (module)] @scope.members
+(method name: (identifier) @definition @outside)
+(singleton_method name: (identifier) @definition @outside)
+(class name: (constant) @definition @outside)
+(class superclass: (_) @outside)
+(module name: (constant) @definition @outside)
+(assignment left: (identifier) @variable)
+(assignment left: (constant) @definition)
+(operator_assignment left: (identifier) @update)
+(left_assignment_list (identifier) @variable)
+(method_parameters (identifier) @variable)
+(block_parameters (identifier) @variable)
+(lambda_parameters (identifier) @variable)
+(optional_parameter name: (identifier) @variable)
+(keyword_parameter name: (identifier) @variable)
+(splat_parameter name: (identifier) @variable)
+(hash_splat_parameter name: (identifier) @variable)
+(block_parameter name: (identifier) @variable)
+(destructured_parameter (identifier) @variable)
+(exception_variable (identifier) @variable)
+(for pattern: (identifier) @variable)
+(array_pattern (identifier) @variable)
+(keyword_pattern value: (identifier) @variable)
+(as_pattern name: (identifier) @variable)
+(call receiver: (_) method: (identifier) @ignore)
+(call receiver: (_) method: (constant) @ignore)
+(scope_resolution scope: (_) name: (constant) @ignore)
+"""
+
+RUBY = Language(
+    name="ruby",
+    comment=Comment("#"),
+    aliases=frozenset({"rb"}),
+    suffixes=frozenset({".rb", ".rake", ".gemspec", ".ru", ".rbi"}),
+    filenames=frozenset({"Gemfile", "Rakefile", "Vagrantfile", "Guardfile", "Podfile", "Fastfile"}),
+    shebangs=frozenset({"ruby", "rake", "jruby"}),
+    hints=(
+        r"^[ \t]*def (self\.)?\w+[?!=]?(\(.*\))?[ \t]*$",
+        r"^[ \t]*(class|module) [A-Z]\w*(::[A-Z]\w*)*( < [A-Z][\w:]*)?[ \t]*$",
+        r"^require(_relative)? ['\"]",
+        r"^[ \t]*end[ \t]*$",
+        r"^[ \t]*attr_(reader|accessor|writer) :|\bdo \|\w+",
+    ),
+    grammar="tree_sitter_ruby:language",
+    lists={
+        "comment": ListKind(by_row=True, comment=Comment("")),
+        "program": ListKind(fixed=frozenset({"uninterpreted"})),
+        "body_statement": ListKind(fixed=_CLAUSES),
+        "method>body_statement": ListKind(fixed=_CLAUSES, results=_RESULTS),
+        "singleton_method>body_statement": ListKind(fixed=_CLAUSES, results=_RESULTS),
+        "block_body": ListKind(),
+        "then": ListKind(),
+        "else": ListKind(),
+        "ensure": ListKind(),
+        "do": ListKind(),
+        "begin": ListKind(fixed=_CLAUSES),
+        "case": ListKind(items=frozenset({"when"})),
+        "array": _ELEMENTS,
+        "hash": _ELEMENTS,
+    },
+    comments=frozenset({"comment"}),
+    companions=frozenset({"else", "elsif", "rescue", "ensure"}),
+    opaque=frozenset({"string", "heredoc_body", "regex", "string_array", "symbol_array", "subshell"}),
+    names=_NAMES,
+    continuation="\\",
+)

@@ -1,0 +1,141 @@
+"""Rust."""
+
+from __future__ import annotations
+
+from lamr_postprocess.languages.table import BLOCK_COMMENT, Comment, Language, ListKind
+
+_ELEMENTS = ListKind(separators=frozenset({","}))
+# The last expression of a body, without a semicolon, is what it returns.
+_RESULTS = frozenset(
+    {
+        "identifier",
+        "call_expression",
+        "field_expression",
+        "reference_expression",
+        "macro_invocation",
+        "struct_expression",
+        "binary_expression",
+        "self",
+        "try_expression",
+        "tuple_expression",
+        "unit_expression",
+        "boolean_literal",
+        "scoped_identifier",
+    }
+)
+
+_PRELUDE = frozenset(
+    {
+        "Some",
+        "None",
+        "Ok",
+        "Err",
+        "Vec",
+        "String",
+        "Option",
+        "Result",
+        "Box",
+        "Default",
+        "Clone",
+        "Copy",
+        "Debug",
+    }
+    | {
+        "Iterator",
+        "Into",
+        "From",
+        "Drop",
+        "Fn",
+        "FnMut",
+        "FnOnce",
+        "Send",
+        "Sync",
+        "Sized",
+        "Self",
+        "println",
+    }
+    | {"format", "vec", "assert", "assert_eq", "panic", "write", "writeln", "std", "self", "super", "crate"}
+)
+
+_NAMES = """
+[(identifier) (type_identifier)] @name
+[(function_item) (closure_expression)] @scope
+[(block) (match_arm) (if_expression) (while_expression) (for_expression) (mod_item)] @scope.expression
+(let_declaration pattern: (identifier) @variable)
+(parameter pattern: (identifier) @variable)
+(closure_parameters (identifier) @variable)
+(for_expression pattern: (identifier) @variable)
+(tuple_pattern (identifier) @variable)
+(tuple_struct_pattern type: (_) (identifier) @variable)
+(slice_pattern (identifier) @variable)
+(mut_pattern (identifier) @variable)
+(ref_pattern (identifier) @variable)
+(reference_pattern (identifier) @variable)
+(captured_pattern . (identifier) @variable)
+(or_pattern (identifier) @variable)
+(field_pattern name: (shorthand_field_identifier) @variable)
+(field_pattern pattern: (identifier) @variable)
+(match_pattern (identifier) @update)
+(assignment_expression left: (identifier) @update)
+(type_parameter name: (type_identifier) @variable)
+(const_parameter name: (identifier) @variable)
+
+(function_item name: (identifier) @definition @outside)
+(function_signature_item name: (identifier) @definition)
+(struct_item name: (type_identifier) @definition)
+(enum_item name: (type_identifier) @definition)
+(union_item name: (type_identifier) @definition)
+(trait_item name: (type_identifier) @definition)
+(type_item name: (type_identifier) @definition)
+(associated_type name: (type_identifier) @ignore)
+(const_item name: (identifier) @definition)
+(static_item name: (identifier) @definition)
+(mod_item name: (identifier) @definition @outside)
+(macro_definition name: (identifier) @definition)
+(enum_variant name: (identifier) @ignore)
+
+(scoped_identifier name: (identifier) @ignore)
+(scoped_type_identifier name: (type_identifier) @ignore)
+(use_declaration argument: (identifier) @import)
+(use_declaration argument: (scoped_identifier name: (identifier) @import))
+(use_list (identifier) @import)
+(use_list (scoped_identifier name: (identifier) @import))
+(use_as_clause path: (identifier) @ignore)
+(use_as_clause alias: (identifier) @import)
+(use_wildcard) @import.all
+"""
+
+RUST = Language(
+    name="rust",
+    comment=Comment("//"),
+    aliases=frozenset({"rs"}),
+    suffixes=frozenset({".rs"}),
+    hints=(
+        r"^[ \t]*(pub(\([\w: ]+\))? )?(async |const |unsafe )*fn \w+",
+        r"^[ \t]*(pub )?(use|mod) [\w:{}*, ]+;",
+        r"^[ \t]*(pub )?(struct|enum|trait|impl)\b.*[{;]$",
+        r"\blet (mut )?\w+(: [^=]+)? = ",
+        r"^[ \t]*#!?\[\w+",
+    ),
+    grammar="tree_sitter_rust:language",
+    lists={
+        "block_comment": BLOCK_COMMENT,
+        "source_file": ListKind(),
+        "block": ListKind(separators=frozenset({";"})),
+        "function_item>block": ListKind(separators=frozenset({";"}), results=_RESULTS),
+        "declaration_list": ListKind(),
+        "match_block": ListKind(),
+        "enum_variant_list": _ELEMENTS,
+        "field_declaration_list": _ELEMENTS,
+        "field_initializer_list": _ELEMENTS,
+        "use_list": _ELEMENTS,
+        "array_expression": _ELEMENTS,
+        "macro_definition": ListKind(items=frozenset({"macro_rule"}), separators=frozenset({";"})),
+    },
+    comments=frozenset({"line_comment", "block_comment"}),
+    companions=frozenset({"else_clause"}),
+    prefixes=frozenset({"attribute_item"}),
+    opaque=frozenset({"string_literal", "raw_string_literal", "token_tree"}),
+    names=_NAMES,
+    builtins=_PRELUDE,
+)

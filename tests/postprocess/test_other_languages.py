@@ -1,0 +1,250 @@
+"""The other languages: one engine reads their tables, and pruned text has no more syntax errors than the original."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import lamr_postprocess
+import numpy as np
+import pytest
+from lamr_postprocess import (
+    LANGUAGES,
+    Language,
+    PrunedCode,
+    detect_language,
+    language_named,
+    line_spans,
+    prune_lines,
+)
+from lamr_postprocess.document import analyse
+from lamr_postprocess.render import Style, render
+from lamr_postprocess.syntax import grammar_of, parse
+from numpy.typing import NDArray
+
+Masks = Callable[[int], dict[str, NDArray[np.bool_]]]
+Check = Callable[[str, NDArray[np.bool_], PrunedCode], None]
+
+FIXTURES = sorted((Path(__file__).parent / "fixtures").iterdir())
+IDS = [path.name for path in FIXTURES]
+
+
+def error_nodes(text: str, language: Language) -> int:
+    """ERROR and MISSING nodes of the tree."""
+    cursor = parse(text, language).tree.walk()
+    count = 0
+    while True:
+        node = cursor.node
+        assert node is not None
+        count += node.is_error or node.is_missing
+        if node.has_error and cursor.goto_first_child():
+            continue
+        while not cursor.goto_next_sibling():
+            if not cursor.goto_parent():
+                return count
+
+
+def test_every_language_with_a_grammar_has_a_fixture() -> None:
+    assert {detect_language("", path.name).name for path in FIXTURES} == {
+        language.name for language in LANGUAGES if language.grammar and language.name != "python"
+    }
+
+
+@pytest.mark.parametrize("path", FIXTURES, ids=IDS)
+def test_every_mask_of_the_fixture_stands(path: Path, masks: Masks, check_account: Check) -> None:
+    code = path.read_text(encoding="utf-8")
+    language = detect_language(code, path.name)
+    lines = len(line_spans(code))
+    assert lines >= 300
+    assert error_nodes(code, language) == 0
+    document = analyse(code, language)
+    for _ in range(4):
+        for kind, mask in masks(lines).items():
+            pruned = prune_lines(code, mask, path=path.name)
+            check_account(code, mask, pruned)
+            assert pruned.language == language.name
+            assert error_nodes(pruned.text, language) == 0, kind
+            once = document.repair(mask) != 0
+            assert np.array_equal(document.repair(once) != 0, once)
+            assert not (once & (document.repair(mask | np.roll(mask, 7)) == 0)).any()
+
+
+@pytest.mark.parametrize("path", FIXTURES, ids=IDS)
+def test_every_single_line_of_the_fixture_stands(path: Path) -> None:
+    code = path.read_text(encoding="utf-8")
+    language = detect_language(code, path.name)
+    lines = len(line_spans(code))
+    document = analyse(code, language)
+    for row in range(0, lines, 4):
+        kept = document.repair(np.arange(lines) == row) != 0
+        assert error_nodes(render(document, kept, Style())[0], language) == 0, row + 1
+
+
+@pytest.mark.parametrize("path", FIXTURES, ids=IDS)
+def test_language_is_recognized_by_content(path: Path) -> None:
+    assert detect_language(path.read_text(encoding="utf-8")).name == detect_language("", path.name).name
+
+
+@pytest.mark.parametrize("newline", ["\r\n", "\r"])
+@pytest.mark.parametrize("path", FIXTURES, ids=IDS)
+def test_newlines_of_the_fixture_are_kept(
+    path: Path, newline: str, masks: Masks, check_account: Check
+) -> None:
+    code = path.read_text(encoding="utf-8").replace("\n", newline)
+    mask = masks(len(line_spans(code)))["blocks"]
+    pruned = prune_lines(code, mask, path=path.name)
+    check_account(code, mask, pruned)
+    assert pruned.note is None
+
+
+@pytest.mark.parametrize("path", FIXTURES, ids=IDS)
+def test_truncated_and_damaged_files_get_no_more_errors(path: Path, rng: np.random.Generator) -> None:
+    code = path.read_text(encoding="utf-8")
+    language = detect_language(code, path.name)
+    damaged = [
+        code[: len(code) // 2],
+        code[len(code) // 3 :],
+        code.replace("}", "", 1),
+        code.replace("(", "", 3).replace("end\n", "\n", 1),
+    ]
+    for text in damaged:
+        before = error_nodes(text, language)
+        lines = len(line_spans(text))
+        for share in (0.05, 0.25, 0.6):
+            pruned = prune_lines(text, rng.random(lines) < share, language=language.name)
+            assert error_nodes(pruned.text, language) <= before
+
+
+def kept(code: str, language: str, *rows: int) -> PrunedCode:
+    scores = np.zeros(len(line_spans(code)))
+    scores[[row - 1 for row in rows]] = 1
+    return prune_lines(code, scores, language=language)
+
+
+LONG = "x".ljust(40, "x")
+
+
+@pytest.mark.parametrize(
+    ("language", "code", "rows", "lines", "marker"),
+    [
+        (
+            "javascript",
+            f"import {{\n  {LONG},\n  b,\n}} from 'c';\nfunction f(a) {{\n  {LONG}();\n  g();\n  return b(a);\n}}\n",
+            [8],
+            (1, 3, 4, 5, 8, 9),
+            "  // ... 2 lines pruned (6-7)",
+        ),
+        (
+            "tsx",
+            f"const a = (\n  <p>\n    <b/>\n    <i>{LONG}</i>\n    <u>{LONG}</u>\n  </p>\n);\n",
+            [3],
+            (1, 2, 3, 6, 7),
+            "    {/* ... 2 lines pruned (4-5) */}",
+        ),
+        (
+            "java",
+            f"import a.{LONG};\nimport a.B;\nclass C {{\n  int {LONG};\n  B b;\n  int {LONG};\n  void f() {{\n    b.f();\n  }}\n}}\n",  # noqa: E501
+            [8],
+            (2, 3, 5, 7, 8, 9, 10),
+            "  // ... 1 line pruned (4)",
+        ),
+        (
+            "go",
+            f'package a\nimport (\n\t"{LONG}"\n\t"b/yaml.v3"\n)\nfunc f() {{\n\tx := {LONG}\n\ty := x\n\tyaml.Do(1)\n}}\n',  # noqa: E501
+            [9],
+            (2, 4, 5, 6, 9, 10),
+            "\t// ... 2 lines pruned (7-8)",
+        ),
+        (
+            "rust",
+            f"use a::{LONG};\nuse b::C;\n#[derive(Debug)]\nstruct D {{\n    c: C,\n    {LONG}: u8,\n}}\nfn f() {{ {LONG}() }}\n",  # noqa: E501
+            [5],
+            (2, 3, 4, 5, 7),
+            "    // ... 1 line pruned (6)",
+        ),
+        (
+            "c",
+            f"#define A {LONG}\n#define B {LONG}\n#ifdef C\nint {LONG};\n#else\nint {LONG}x;\nint e = B;\n#endif\n",
+            [7],
+            (2, 3, 5, 7, 8),
+            "// ... 1 line pruned (4)",
+        ),
+        (
+            "cpp",
+            f"class A {{\npublic:\n  int {LONG};\n  int g() {{\n    {LONG}();\n    return b;\n  }}\nprivate:\n  int b;\n  int {LONG};\n}};\n",  # noqa: E501
+            [6],
+            (1, 2, 4, 6, 7, 8, 9, 11),
+            "    // ... 1 line pruned (5)",
+        ),
+        (
+            "csharp",
+            f"class A {{\n  int {LONG};\n  int f(int b) {{\n    try {{\n      g();\n    }} catch (E e) {{\n      {LONG}();\n    }}\n  }}\n}}\n",  # noqa: E501
+            [5],
+            (1, 3, 4, 5, 6, 8, 9, 10),
+            "      // ... 1 line pruned (7)",
+        ),
+        (
+            "ruby",
+            f"class A\n  def {LONG}\n    1\n  end\n  def g(c)\n    {LONG}\n    if c\n      d\n    else\n      {LONG}\n    end\n  end\nend\n",  # noqa: E501
+            [8],
+            (1, 5, 7, 8, 9, 11, 12, 13),
+            "      # ... 1 line pruned (10)",
+        ),
+        (
+            "php",
+            f"<?php\nuse A\\{LONG};\nuse A\\B;\nfunction f() {{\n  $x = {LONG}();\n  $y = 1;\n  return new B($y);\n}}\n",  # noqa: E501
+            [7],
+            (1, 3, 4, 6, 7, 8),
+            "// ... 1 line pruned (2)",
+        ),
+    ],
+)
+def test_repair_in_each_language(
+    language: str, code: str, rows: list[int], lines: tuple[int, ...], marker: str
+) -> None:
+    pruned = kept(code, language, *rows)
+    assert pruned.kept_lines == lines
+    assert marker in pruned.text.split("\n")
+
+
+def test_html_around_php_is_cut_with_html_markers() -> None:
+    code = "<html>\n<p>one</p>\n<p>two</p>\n<p>three</p>\n<?php\n$a = 1;\n$b = 2;\n?>\n<p>four</p>\n"
+    pruned = kept(code, "php", 1, 6)
+    assert pruned.text.split("\n")[1] == "<!-- ... 3 lines pruned (2-4) -->"
+
+
+def test_block_comments_can_be_cut_inside() -> None:
+    code = "/*\n * one\n * two is a longer line of words\n * three\n */\nint a;\n"
+    assert kept(code, "c", 2).text.startswith("/*\n * one\n * ... 2 lines pruned (3-4)\n */\n")
+
+
+def test_a_macro_over_lines_is_whole() -> None:
+    assert kept("#define A(x) \\\n  b(x);   \\\n  c(x)\nint y;\n", "c", 2).kept_lines == (1, 2, 3)
+
+
+def test_minified_javascript_is_one_line() -> None:
+    code = "(function(){" + "var a=1,b=function(c){return c+a};" * 5_000 + "})();\n// end\n"
+    assert kept(code, "javascript", 1).kept_lines == (1,)
+
+
+def test_engine_names_no_language() -> None:
+    folder = Path(lamr_postprocess.__file__).parent
+    names = [language.name for language in LANGUAGES if language.grammar and language.name not in ("c", "go")]
+    for module in ("syntax", "outline", "captures", "names", "repair", "document", "render", "selection"):
+        code = "\n".join(
+            line
+            for line in (folder / f"{module}.py").read_text(encoding="utf-8").lower().splitlines()
+            if "#" not in line
+        ).split('"""')[::2]
+        assert not [name for name in names if name in " ".join(code)], module
+
+
+def test_a_table_that_names_an_unknown_kind_is_refused() -> None:
+    table = Language(
+        name="toy",
+        comment=language_named("go").comment,
+        grammar="tree_sitter_go:language",
+        comments=frozenset({"remark"}),
+    )
+    with pytest.raises(ValueError, match="toy: the grammar tree_sitter_go has no node kind remark"):
+        grammar_of(table)
