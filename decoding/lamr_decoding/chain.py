@@ -67,6 +67,20 @@ class Chain:
         )
         return cls(fields, transitions[1, 1] - transitions[1, 0] - after_prune, packing)
 
+    @property
+    def differentiable(self) -> bool:
+        """Whether torch wants derivatives by these fields or this coupling."""
+        return any(getattr(values, "requires_grad", False) for values in (self.fields, self.coupling))
+
+    def plain(self) -> Chain:
+        """The same chains without a graph: numpy arrays if they are in main memory, else where they are."""
+        if array_api_compat.is_numpy_array(self.fields):
+            return self
+        fields, coupling = self.fields.detach(), self.coupling.detach()
+        if fields.device.type == "cpu":
+            fields, coupling = fields.numpy(), coupling.numpy()
+        return Chain(fields, coupling, self.packing)
+
     def scores(self, keep: Array) -> Array:
         """Σ h_i y_i + J Σ y_{i-1} y_i over each sequence, float64 [B], for y = `keep` (bool [T])."""
         xp = array_api_compat.array_namespace(self.fields)

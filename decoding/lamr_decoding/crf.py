@@ -17,10 +17,8 @@ import array_api_compat
 
 from lamr_decoding import max_product, sum_product
 from lamr_decoding.chain import Chain, base
+from lamr_decoding.maps import MOST_POTENTIAL
 from lamr_decoding.packing import Array, Packing, like
-
-# Potentials of a CRF beyond this are a broken checkpoint; the exact arithmetic of `max_product` counts on it.
-MOST_POTENTIAL = max_product.MOST_POTENTIAL
 
 
 @dataclass(frozen=True)
@@ -33,7 +31,8 @@ class LinearChainCrf:
         end: [2], of the last token's label.
 
     Raises:
-        ValueError: a wrong shape, or a potential that isn't finite or exceeds ±`MOST_POTENTIAL`.
+        ValueError: a wrong shape, or a potential that isn't finite or exceeds ±32768: a broken
+            checkpoint.
     """
 
     transitions: Array
@@ -70,23 +69,23 @@ def viterbi(emissions: Array, cu_seqlens: Any, crf: LinearChainCrf) -> Array:
     Raises:
         ValueError: shapes that don't fit, empty sequences, NaN or infinite emissions.
     """
-    return max_product.labels(_chain(emissions, cu_seqlens, crf))
+    return like(max_product.labels(_chain(emissions, cu_seqlens, crf).plain()), emissions)
 
 
 def marginals(emissions: Array, cu_seqlens: Any, crf: LinearChainCrf) -> Array:
     """P(y_i = keep | x) of each token, [T], by forward-backward; arguments and errors as `viterbi`."""
-    return _as(sum_product.keep_probability(_chain(emissions, cu_seqlens, crf)), emissions)
+    keep = sum_product.keep_probability(_chain(emissions, cu_seqlens, crf).plain())
+    return _as(like(keep, emissions), emissions)
 
 
 def log_partition(emissions: Array, cu_seqlens: Any, crf: LinearChainCrf) -> Array:
-    """log Z of each sequence, [B]; arguments and errors as `viterbi`. Differentiable for torch."""
+    """log Z of each sequence, [B]; arguments and errors as `viterbi`. Differentiable for torch, once."""
     chain = _chain(emissions, cu_seqlens, crf)
-    growth = chain.packing.sums(sum_product.log_growth(chain))
-    return _as(base(emissions, chain.packing, crf) + growth, emissions)
+    return _as(base(emissions, chain.packing, crf) + sum_product.log_growth(chain), emissions)
 
 
 def path_score(emissions: Array, labels: Array, cu_seqlens: Any, crf: LinearChainCrf) -> Array:
-    """score(y) of the labeling `labels` ([T], 0 or 1) of each sequence, [B]. Differentiable for torch.
+    """score(y) of the labeling `labels` ([T], 0 or 1) of each sequence, [B]. Differentiable for torch, once.
 
     Raises:
         ValueError: as `viterbi`, or labels of another shape or other than 0 and 1.
@@ -96,10 +95,10 @@ def path_score(emissions: Array, labels: Array, cu_seqlens: Any, crf: LinearChai
 
 
 def nll(emissions: Array, labels: Array, cu_seqlens: Any, crf: LinearChainCrf) -> Array:
-    """-log P(y | x) of each sequence, [B] (paper, section 3.3). Differentiable for torch; errors as `path_score`."""
+    """-log P(y | x) of each sequence, [B] (paper, section 3.3); as `path_score`."""
     chain = _chain(emissions, cu_seqlens, crf)
     score = chain.scores(_kept(labels, chain))  # like log_growth, relative to pruning everything
-    return _as(chain.packing.sums(sum_product.log_growth(chain)) - score, emissions)
+    return _as(sum_product.log_growth(chain) - score, emissions)
 
 
 def _chain(emissions: Array, cu_seqlens: Any, crf: LinearChainCrf) -> Chain:

@@ -14,7 +14,7 @@ import numpy as np
 from lamr_decoding import max_product, sum_product
 from lamr_decoding.chain import Chain
 from lamr_decoding.layers import gelu, sigmoid, softmax
-from lamr_decoding.packing import Array, Packing
+from lamr_decoding.packing import Array, Packing, like
 from lamr_decoding.weights import DecoderWeights
 
 _EPSILON = 1e-5  # of the LayerNorm
@@ -81,7 +81,7 @@ class Decoder:
             chains = (Chain.of(emissions[:, k, :], packing, crf) for k, crf in enumerate(self._rubric_crfs))
             rubric_prob = xp.stack([_keep_prob(each) for each in chains], axis=1)
         return Decoded(
-            keep=max_product.labels(chain),
+            keep=like(max_product.labels(chain.plain()), mixed),
             keep_prob=_keep_prob(chain),
             margin=mixed[:, 1] - mixed[:, 0],
             rubric_prob=rubric_prob,
@@ -129,5 +129,6 @@ class Decoder:
 
 
 def _keep_prob(chain: Chain) -> Array:
-    xp = array_api_compat.array_namespace(chain.fields)
-    return xp.astype(sum_product.keep_probability(chain), xp.float32)
+    keep = like(sum_product.keep_probability(chain.plain()), chain.fields)
+    xp = array_api_compat.array_namespace(keep)
+    return xp.astype(keep, xp.float32)

@@ -16,44 +16,35 @@ import numpy as np
 
 from lamr_decoding import rows
 from lamr_decoding.chain import Chain
-from lamr_decoding.maps import ClampMaps, LabelMaps
+from lamr_decoding.maps import MOST_FIELD, UNITS_PER_NAT, ClampMaps, LabelMaps
 from lamr_decoding.packing import Array, Packing, like
 from lamr_decoding.scan import scan
-
-_UNITS_PER_NAT = 2.0**28
-# Potentials up to 2^15 make couplings, and messages, up to 2^17 nats. A field beyond 2^18 then settles its token's
-# label, and no sum leaves 2^19 nats = 2^47 units.
-MOST_POTENTIAL = 2.0**15
-_MOST_FIELD = 2.0**18
 
 
 def labels(chain: Chain) -> Array:
     """The best labels, uint8 [T]; ties as `lamr_decoding.crf.viterbi` says."""
     xp = array_api_compat.array_namespace(chain.fields)
-    units = xp.round(xp.clip(chain.fields, -_MOST_FIELD, _MOST_FIELD) * _UNITS_PER_NAT)
-    coupling = xp.round(chain.coupling * _UNITS_PER_NAT)
+    packing, coupling = chain.packing, xp.round(chain.coupling * UNITS_PER_NAT)
+    if array_api_compat.is_numpy_array(chain.fields):
+        return rows.best_labels(chain.fields, packing, float(coupling)).view(np.uint8)
+    units = xp.round(xp.clip(chain.fields, -MOST_FIELD, MOST_FIELD) * UNITS_PER_NAT)
     if coupling >= 0:
-        return xp.astype(_attracted(units, coupling, chain.packing), xp.uint8)
+        return xp.astype(_attracted(units, coupling, packing, xp.zeros_like(units)), xp.uint8)
     # Relabelling every other token turns neighbours that repel into ones that attract: with y = 1 - z there,
     # h y = h - h z, and the term J y y' of each neighbour becomes J y' - J z y'.
-    turned = like(np.arange(chain.packing.tokens) % 2 == 1, units)
-    neighbours = like(2.0 - chain.packing.first - chain.packing.last, units)
+    turned = like(np.arange(packing.tokens) % 2 == 1, units)
+    neighbours = like(2.0 - packing.first - packing.last, units)
     units = xp.where(turned, -units, units + coupling * neighbours)
     # A tie must keep y, hence prune z.
-    found = _attracted(units, -coupling, chain.packing, reluctant=turned)
-    return xp.astype(found ^ turned, xp.uint8)
+    return xp.astype(_attracted(units, -coupling, packing, xp.astype(turned, xp.float64)) ^ turned, xp.uint8)
 
 
-def _attracted(units: Array, coupling: Array, packing: Packing, reluctant: Array | None = None) -> Array:
-    """Best labels, bool [T], for fields and a coupling >= 0 in units; `reluctant` tokens are pruned on a tie."""
-    if array_api_compat.is_numpy_array(units):
-        return rows.best_labels(units, packing, float(coupling), reluctant)
+def _attracted(units: Array, coupling: Array, packing: Packing, reluctance: Array) -> Array:
+    """Best labels, bool [T], for fields and a coupling >= 0 in units; `reluctance` [T] 1 prunes on a tie, 0 keeps."""
     xp = array_api_compat.array_namespace(units)
     zero, last = xp.zeros_like(units), like(packing.last, units)
     ends = xp.stack([zero, xp.where(last, zero, coupling)])
-    ahead = units + scan(ClampMaps(xp, ends, units + coupling), zero[:1, None])
-    if reluctant is not None:
-        ahead = ahead - xp.astype(reluctant, xp.float64)  # half a unit would do
+    ahead = units - reluctance + scan(ClampMaps(xp, ends, units + coupling), zero[:1])
     certain, follows = ahead >= 0, (ahead >= -coupling) & ~last
-    after = scan(LabelMaps(xp.flip(certain), xp.flip(follows)), xp.zeros_like(certain[:1, None]))
+    after = scan(LabelMaps(xp, xp.flip(certain), xp.flip(follows)), certain[:1] & False)
     return certain | (follows & xp.flip(after))

@@ -11,12 +11,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import array_api_compat.numpy as xp
 import numpy as np
 import numpy.typing as npt
 
-from lamr_decoding.maps import MOST_SHIFT, MOST_TILT, ClampMaps, LabelMaps, OddsMaps
+from lamr_decoding.maps import (
+    MOST_FIELD,
+    MOST_LOG_FIELD,
+    MOST_SHIFT,
+    MOST_TILT,
+    UNITS_PER_NAT,
+    ClampMaps,
+    LabelMaps,
+    OddsMaps,
+)
 from lamr_decoding.packing import Packing
-from lamr_decoding.scan import from_lanes, scan, to_lanes
+from lamr_decoding.scan import from_lanes, scan_by_doubling, to_lanes
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -60,31 +70,67 @@ def _by_row(tokens: Lanes, rows: int) -> list[Lanes]:
     return [lane[order[start:stop]] for start, stop in zip([0, *stops], stops, strict=False)]
 
 
-def keep_probability(fields: Floats, packing: Packing, coupling: float) -> Floats:
-    """P(y_i = 1), [T], for fields [T] within ±236 and a coupling within ±64."""
+def forward_messages(fields: Floats, packing: Packing, coupling: float) -> Floats:
+    """Sum-product messages into each token as odds, [T], for a coupling within ±64."""
     layout = _Layout.of(packing)
     bond = float(np.exp(coupling))
-    # Backward goes up the rows: entry r of the second half is token row rows - 1 - r.
+    weights = _within(to_lanes(fields, layout.rows), MOST_LOG_FIELD)
+    np.exp(weights, out=weights)
+    messages = np.empty_like(weights)
+    messages[0] = _odds_into_lanes(weights, layout, bond)[0]
+    _fill_in(messages, weights, layout.last, bond)
+    return np.asarray(from_lanes(messages, layout.tokens))
+
+
+def keep_probability(fields: Floats, packing: Packing, coupling: float) -> Floats:
+    """P(y_i = 1), [T], for fields [T] and a coupling within ±64."""
+    layout = _Layout.of(packing)
+    weights, messages = _both_ways(fields, layout, coupling)
+    return _probability(weights, messages, layout)
+
+
+def forward_backward(fields: Floats, packing: Packing, coupling: float) -> tuple[Floats, Floats]:
+    """`forward_messages` and `keep_probability` at once."""
+    layout = _Layout.of(packing)
+    weights, messages = _both_ways(fields, layout, coupling)
+    forward = np.array(from_lanes(messages[:, 0], layout.tokens))
+    return forward, _probability(weights, messages, layout)
+
+
+def _both_ways(fields: Floats, layout: _Layout, coupling: float) -> tuple[Floats, Floats]:
+    """e^h and messages into each token, [rows, 2, lanes].
+
+    The second half is for going back, up the rows: its entry r belongs to token row rows - 1 - r.
+    """
+    bond = float(np.exp(coupling))
     weights, messages = np.empty((2, layout.rows, 2, layout.lanes))
-    np.exp(to_lanes(fields, layout.rows), out=weights[:, 0])
+    np.exp(_within(to_lanes(fields, layout.rows), MOST_LOG_FIELD), out=weights[:, 0])
     weights[:, 1] = weights[::-1, 0]
-    closing = [
-        np.concatenate([a, b + layout.lanes]) for a, b in zip(layout.last, layout.first[::-1], strict=True)
-    ]
-
     messages[0] = _odds_into_lanes(weights[:, 0], layout, bond)
-    ahead, total = np.empty((2, 2, layout.lanes))
-    for row in range(layout.rows - 1):
-        np.multiply(messages[row], weights[row], out=ahead)
-        _pass_on(ahead, total, bond, messages[row + 1])
-        messages[row + 1].reshape(-1)[closing[row]] = 1
+    closing = zip(layout.last, layout.first[::-1], strict=True)
+    closing_either = [np.concatenate([last, first + layout.lanes]) for last, first in closing]
+    side_by_side = (layout.rows, 2 * layout.lanes)
+    _fill_in(messages.reshape(side_by_side), weights.reshape(side_by_side), closing_either, bond)
+    return weights, messages
 
+
+def _probability(weights: Floats, messages: Floats, layout: _Layout) -> Floats:
+    """P(y_i = 1), [T]; overwrites both arrays."""
     odds, total = weights[:, 0], messages[:, 0]
     odds *= messages[:, 0]
     odds *= messages[::-1, 1]
     np.add(odds, 1, out=total)
     odds /= total
     return np.asarray(from_lanes(odds, layout.tokens))
+
+
+def _fill_in(messages: Floats, weights: Floats, closing: list[Lanes], bond: float) -> None:
+    """All rows of `messages` from the first, in place; both arrays [rows, lanes]."""
+    ahead, total = np.empty((2, weights.shape[1]))
+    for row in range(len(weights) - 1):
+        np.multiply(messages[row], weights[row], out=ahead)
+        _pass_on(ahead, total, bond, messages[row + 1])
+        messages[row + 1, closing[row]] = 1
 
 
 def _odds_into_lanes(weights: Floats, layout: _Layout, bond: float) -> Floats:
@@ -99,7 +145,7 @@ def _odds_into_lanes(weights: Floats, layout: _Layout, bond: float) -> Floats:
     ahead, total = np.empty((2, 2, layout.lanes))
     for row in range(1, layout.rows):
         if row == layout.rows - 1:
-            inner = OddsMaps(np, ends.copy(), tilt.copy())
+            inner = ends.copy(), tilt.copy()
         np.multiply(ends, weights[row], out=ahead)
         _pass_on(ahead, total, bond, ends)
         ends[:, layout.last[row]] = 1
@@ -108,22 +154,22 @@ def _odds_into_lanes(weights: Floats, layout: _Layout, bond: float) -> Floats:
         if row % _ROWS_BETWEEN_CUTS == 0:
             _cut(tilt)
     _cut(tilt)
-    back = _transposed(inner, weights[-1], bond, layout.first[0])
-    ends, tilt = np.stack([ends, back.ends[:, ::-1]], axis=1), np.stack([tilt, back.tilt[::-1]])
-    entering = scan(OddsMaps(np, ends, tilt), np.ones((2, 1, 1)))
+    back_ends, back_tilt = _transposed(*inner, weights[-1], bond)
+    back_ends[:, layout.first[0]] = 1
+    ends, tilt = np.stack([ends, back_ends[:, ::-1]], axis=1), np.stack([tilt, back_tilt[::-1]])
+    entering = scan_by_doubling(OddsMaps(xp, ends, tilt), np.ones((2, 1)))
     return np.stack([entering[0], entering[1, ::-1]])
 
 
-def _transposed(inner: OddsMaps, last_weights: Floats, bond: float, first: Lanes) -> OddsMaps:
-    """The backward map of each lane: the transpose of G = `inner`·diag(1, last weight), then a bond."""
-    low, high = inner.ends
-    ahead = np.stack([inner.tilt, inner.tilt * (high / low)])
+def _transposed(inner: Floats, tilt: Floats, last_weights: Floats, bond: float) -> tuple[Floats, Floats]:
+    """The backward map of each lane: the transpose of G = (`inner`, `tilt`)·diag(1, last weight), then a bond."""
+    low, high = inner
+    ahead = np.stack([tilt, tilt * (high / low)])
     ends, total = np.empty_like(ahead), np.empty_like(ahead)
     _pass_on(ahead, total, bond, ends)
-    ends[:, first] = 1
     tilt = last_weights * low * (total[1] / total[0])
     _cut(tilt)
-    return OddsMaps(np, ends, tilt)
+    return ends, tilt
 
 
 def _pass_on(ahead: Floats, total: Floats, bond: float, out: Floats) -> None:
@@ -139,20 +185,42 @@ def _cut(tilt: Floats) -> None:
     np.minimum(tilt, MOST_TILT, out=tilt)
 
 
-def best_labels(units: Floats, packing: Packing, coupling: float, reluctant: Bools | None) -> Bools:
-    """Best labels, [T], for fields [T] and a coupling >= 0 in whole numbers, |h| within 2^47, J within 2^45.
+def _within(values: Floats, most: float) -> Floats:
+    """`values` cut off at ±`most`, in place."""
+    np.maximum(values, -most, out=values)
+    return np.minimum(values, most, out=values)
 
-    Tokens that are `reluctant` [T] are pruned on a tie, others kept.
-    """
+
+def best_labels(fields: Floats, packing: Packing, coupling: float) -> Bools:
+    """Best labels, [T], for fields [T] in nats and a coupling in units, ties as `lamr_decoding.crf.viterbi` says."""
     layout = _Layout.of(packing)
-    ahead = to_lanes(units + coupling, layout.rows)
+    ahead = _within(to_lanes(fields, layout.rows), MOST_FIELD)
+    ahead *= UNITS_PER_NAT
+    np.rint(ahead, out=ahead)
+    repels = coupling < 0
+    if repels:
+        _turn(ahead, layout, coupling)
+        coupling = -coupling
+    ahead += coupling
     ahead += _clamped_messages(ahead, layout, coupling)
-    if reluctant is not None:
-        ahead -= to_lanes(reluctant, layout.rows)
+    if repels:
+        ahead[1::2] -= 1  # a tie must keep the label that was turned, hence prune
     certain, follows = ahead >= coupling, ahead >= 0
     for row, lanes in enumerate(layout.last):
         follows[row, lanes] = False
-    return np.asarray(from_lanes(_traced(certain, follows), layout.tokens))
+    labels = _traced(certain, follows)
+    if repels:
+        np.logical_not(labels[1::2], out=labels[1::2])
+    return np.asarray(from_lanes(labels, layout.tokens))
+
+
+def _turn(fields: Floats, layout: _Layout, coupling: float) -> None:
+    """Relabel odd rows, in place, so that the coupling changes its sign (see `max_product`)."""
+    np.negative(fields[1::2], out=fields[1::2])
+    fields[::2] += 2 * coupling
+    for row in range(0, layout.rows, 2):
+        fields[row, layout.first[row]] -= coupling
+        fields[row, layout.last[row]] -= coupling
 
 
 def _clamped_messages(shift: Floats, layout: _Layout, coupling: float) -> Floats:
@@ -166,7 +234,7 @@ def _clamped_messages(shift: Floats, layout: _Layout, coupling: float) -> Floats
         _clamp(states, shift[row], low, high, states)
         states[:2, layout.last[row]] = 0
     messages = np.empty_like(shift)
-    messages[0] = scan(ClampMaps(np, states[:2], states[2]), np.zeros((1, 1)))
+    messages[0] = scan_by_doubling(ClampMaps(xp, states[:2], states[2]), np.zeros(1))
     for row in range(layout.rows - 1):
         _clamp(messages[row], shift[row], low[0], high[0], messages[row + 1])
         messages[row + 1, layout.last[row]] = 0
@@ -186,7 +254,7 @@ def _traced(certain: Bools, follows: Bools) -> Bools:
         np.logical_and(composed, also, out=composed)
         np.logical_or(composed, yes, out=composed)
         np.logical_and(through, also, out=through)
-    label = scan(LabelMaps(composed[::-1], through[::-1]), np.zeros((1, 1), dtype=np.bool_))[::-1]
+    label = scan_by_doubling(LabelMaps(xp, composed[::-1], through[::-1]), np.zeros(1, dtype=np.bool_))[::-1]
     for yes, also in zip(certain[::-1], follows[::-1], strict=True):
         np.logical_and(label, also, out=also)
         np.logical_or(also, yes, out=yes)

@@ -13,20 +13,43 @@ import array_api_compat
 from lamr_decoding import rows
 from lamr_decoding.chain import Chain
 from lamr_decoding.layers import sigmoid
-from lamr_decoding.maps import MOST_LOG_ODDS, MOST_LOG_TILT, LogMaps, OddsMaps
+from lamr_decoding.maps import MOST_LOG_FIELD, MOST_LOG_ODDS, LogMaps, OddsMaps
 from lamr_decoding.packing import Array, like
 from lamr_decoding.scan import scan
 
-# With messages within e^±64, a field beyond this settles its token's label to the last bit of float64, and what
-# the token passes on no longer changes.
-_MOST_FIELD = MOST_LOG_TILT - MOST_LOG_ODDS
+
+def log_growth(chain: Chain) -> Array:
+    """log Z of each sequence over the labeling that prunes everything, [B].
+
+    Differentiable for torch, once: its derivatives are the expectations of what fields and coupling multiply,
+    P(y_i = 1) and Σ P(y_{i-1} = y_i = 1), which forward-backward gives without a graph.
+    """
+    plain = chain.plain()
+    if not chain.differentiable:
+        return like(plain.packing.sums(_softplus(_log_forward(plain) + plain.fields)), chain.fields)
+    log_forward, keep = _forward_backward(plain)
+    ahead = log_forward + plain.fields
+    xp = array_api_compat.array_namespace(ahead)
+    onward = xp.astype(like(~plain.packing.last, keep), xp.float64)
+    pairs = xp.roll(keep, -1) * sigmoid(ahead + plain.coupling) * onward
+    growth = like(plain.packing.sums(_softplus(ahead)), chain.fields)
+    fields, coupling = chain.fields - chain.fields.detach(), chain.coupling - chain.coupling.detach()
+    return growth + chain.packing.sums(fields * like(keep, fields) + coupling * like(pairs, fields))
 
 
 def keep_probability(chain: Chain) -> Array:
-    """P(y_i = keep), float64 [T]."""
+    """P(y_i = keep), float64 [T]. Not differentiable."""
     if _moderate(chain) and array_api_compat.is_numpy_array(chain.fields):
-        return rows.keep_probability(_cut(chain.fields), chain.packing, float(chain.coupling))
+        return rows.keep_probability(chain.fields, chain.packing, float(chain.coupling))
+    return _forward_backward(chain)[1]
+
+
+def _forward_backward(chain: Chain) -> tuple[Array, Array]:
+    """Forward messages into each token in log-odds, and P(y_i = keep), [T] each."""
     xp = array_api_compat.array_namespace(chain.fields)
+    if _moderate(chain) and array_api_compat.is_numpy_array(chain.fields):
+        forward, keep = rows.forward_backward(chain.fields, chain.packing, float(chain.coupling))
+        return xp.log(forward), keep
     closes = xp.stack(
         [like(chain.packing.last, chain.fields), xp.flip(like(chain.packing.first, chain.fields))]
     )
@@ -34,21 +57,26 @@ def keep_probability(chain: Chain) -> Array:
         odds = xp.exp(_cut(chain.fields))
         messages = _odds_messages(xp.stack([odds, xp.flip(odds)]), closes, chain.coupling)
         odds = odds * messages[0, :] * xp.flip(messages[1, :])
-        return odds / (1 + odds)
+        return xp.log(messages[0, :]), odds / (1 + odds)
     messages = _log_messages(xp.stack([chain.fields, xp.flip(chain.fields)]), closes, chain.coupling)
-    return sigmoid(messages[0, :] + chain.fields + xp.flip(messages[1, :]))
+    return messages[0, :], sigmoid(messages[0, :] + chain.fields + xp.flip(messages[1, :]))
 
 
-def log_growth(chain: Chain) -> Array:
-    """log(1 + t_i), float64 [T]: its sum over a sequence is log Z over the labeling that prunes everything."""
+def _log_forward(chain: Chain) -> Array:
+    """Forward messages into each token in log-odds, [T]."""
     xp = array_api_compat.array_namespace(chain.fields)
     closes = like(chain.packing.last, chain.fields)
-    if _moderate(chain):
-        messages = xp.log(_odds_messages(xp.exp(_cut(chain.fields)), closes, chain.coupling))
-    else:
-        messages = _log_messages(chain.fields, closes, chain.coupling)
-    ahead = messages + chain.fields
-    return xp.logaddexp(ahead, xp.zeros_like(ahead))
+    if not _moderate(chain):
+        return _log_messages(chain.fields, closes, chain.coupling)
+    if array_api_compat.is_numpy_array(chain.fields):
+        return xp.log(rows.forward_messages(chain.fields, chain.packing, float(chain.coupling)))
+    return xp.log(_odds_messages(xp.exp(_cut(chain.fields)), closes, chain.coupling))
+
+
+def _softplus(values: Array) -> Array:
+    """log(1 + e^x)."""
+    xp = array_api_compat.array_namespace(values)
+    return xp.logaddexp(values, xp.zeros_like(values))
 
 
 def _moderate(chain: Chain) -> bool:
@@ -59,7 +87,7 @@ def _moderate(chain: Chain) -> bool:
 def _cut(fields: Array) -> Array:
     """Fields, cut off where it no longer matters."""
     xp = array_api_compat.array_namespace(fields)
-    return xp.clip(fields, -_MOST_FIELD, _MOST_FIELD)
+    return xp.clip(fields, -MOST_LOG_FIELD, MOST_LOG_FIELD)
 
 
 def _odds_messages(odds: Array, closes: Array, coupling: Array) -> Array:
@@ -67,7 +95,7 @@ def _odds_messages(odds: Array, closes: Array, coupling: Array) -> Array:
     xp = array_api_compat.array_namespace(odds)
     one = xp.ones_like(odds)
     ends = xp.stack([one, xp.where(closes, one, xp.exp(coupling))])
-    return scan(OddsMaps(xp, ends, odds), one[..., :1, None])
+    return scan(OddsMaps(xp, ends, odds), one[..., :1])
 
 
 def _log_messages(fields: Array, closes: Array, coupling: Array) -> Array:
@@ -75,4 +103,4 @@ def _log_messages(fields: Array, closes: Array, coupling: Array) -> Array:
     xp = array_api_compat.array_namespace(fields)
     zero = xp.zeros_like(fields)
     ends = xp.stack([zero, xp.where(closes, zero, coupling)])
-    return scan(LogMaps(xp, ends, fields), zero[..., :1, None])
+    return scan(LogMaps(xp, ends, fields), zero[..., :1])

@@ -68,3 +68,13 @@ def test_training_dtypes(dtype: torch.dtype) -> None:
     (gradient,) = torch.autograd.grad(loss.sum(), [emissions])
     assert gradient.dtype == dtype
     assert torch.isfinite(gradient).all()
+
+
+def test_second_derivatives_are_refused() -> None:
+    emissions = torch.zeros((5, 2), dtype=torch.float64, requires_grad=True)
+    crf = as_torch(random_crf(np.zeros))
+    (gradient,) = torch.autograd.grad(
+        nll(emissions, torch.ones(5), [0, 5], crf).sum(), [emissions], create_graph=True
+    )
+    with pytest.raises(RuntimeError, match=r"not implemented|does not require grad"):
+        gradient.sum().backward()
