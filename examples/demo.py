@@ -32,7 +32,7 @@ def main() -> None:
     begin = time.perf_counter()
     with TritonServer(bundled_repository()) as server:
         started = time.perf_counter() - begin
-        with Pruner(server.addresses.grpc) as pruner:
+        with Pruner(server.addresses.grpc, timeout=300) as pruner:
             result = pruner.prune(arguments.query, code, path=arguments.file, line_numbers=True)
         print(result.text)
         print(f"{server.info}\n")
