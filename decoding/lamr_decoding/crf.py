@@ -104,6 +104,9 @@ def nll(emissions: Array, labels: Array, cu_seqlens: Any, crf: LinearChainCrf) -
 def _chain(emissions: Array, cu_seqlens: Any, crf: LinearChainCrf) -> Chain:
     if not array_api_compat.is_array_api_obj(emissions):
         raise ValueError(f"emissions must be an array, not {type(emissions).__name__}")
+    xp = array_api_compat.array_namespace(emissions)
+    if not xp.isdtype(emissions.dtype, ("real floating", "integral")):
+        raise ValueError(f"emissions must be real numbers, not {emissions.dtype}")
     if emissions.ndim != 2 or emissions.shape[1] != 2:
         raise ValueError(f"emissions must have shape [T, 2], not {list(emissions.shape)}")
     return Chain.of(emissions, Packing.of(cu_seqlens, int(emissions.shape[0])), crf)

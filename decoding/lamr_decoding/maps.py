@@ -23,12 +23,12 @@ from lamr_decoding.packing import Array, Namespace
 
 M = TypeVar("M", bound="Maps")
 
-# OddsMaps: with couplings, hence messages, within e^±64 and tilts within e^±300 no product leaves float64 (e^±709),
-# and a tilt that is cut off at e^±300 already decides between the two ends to the last bit. So does a field beyond
-# ±236, and what its token passes on no longer changes.
+# OddsMaps: with couplings within ±64 messages stay within e^±64, and with fields within ±236 tilts stay within
+# e^±300: the tilt of a chain compares starting it with 1 to starting it with 0, which differ by the first field and
+# one coupling. No product then leaves float64 (e^±709). A field beyond ±236 settles its token's label to the last bit,
+# whatever the messages say.
 MOST_LOG_ODDS = 64.0
 MOST_LOG_FIELD = 236.0
-MOST_TILT = 1.9424263952412558e130  # e^300
 
 # ClampMaps count in units of 2^-28 nats. Potentials up to 2^15 nats make couplings, and messages, up to 2^17. A field
 # beyond 2^18 then settles its token's label, no sum of a field and messages leaves 2^20 nats = 2^48 units, and all
@@ -78,17 +78,12 @@ class Maps(ABC):
     def __call__(self, state: Array) -> Array:
         """The states after these maps."""
 
-    def _clamp(self, values: Array, low: float, high: float) -> Array:
-        if hasattr(self.xp, "clamp"):  # torch: its minimum takes no plain numbers
-            return self.xp.clamp(values, low, high)
-        return self.xp.minimum(self.xp.maximum(values, low), high)  # numpy: faster than its clip
-
 
 class OddsMaps(Maps):
     """x -> (x·tilt·ends[1] + ends[0]) / (x·tilt + 1): a 2x2 matrix of the forward recursion, up to scale.
 
-    `arrays` are ends [2, ...], images of 0 and of infinity, within e^±`MOST_LOG_ODDS`, and tilt [...], from
-    1/`MOST_TILT` to `MOST_TILT`; float64.
+    `arrays` are ends [2, ...], images of 0 and of infinity, within e^±`MOST_LOG_ODDS`, and tilt [...], within
+    e^±300; float64.
     """
 
     def then(self, later: OddsMaps) -> OddsMaps:
@@ -96,8 +91,7 @@ class OddsMaps(Maps):
         ahead = ends * later_tilt
         total = ahead + 1
         composed = (ahead * later_ends[1, ...] + later_ends[0, ...]) / total
-        tilt = tilt * (total[1, ...] / total[0, ...])
-        return OddsMaps(self.xp, composed, self._clamp(tilt, 1 / MOST_TILT, MOST_TILT))
+        return OddsMaps(self.xp, composed, tilt * (total[1, ...] / total[0, ...]))
 
     def __call__(self, state: Array) -> Array:
         ends, tilt = self.arrays
@@ -139,7 +133,12 @@ class ClampMaps(Maps):
 
     def then(self, later: ClampMaps) -> ClampMaps:
         (ends, shift), (_, later_shift) = self.arrays, later.arrays
-        return ClampMaps(self.xp, later(ends), self._clamp(shift + later_shift, -MOST_SHIFT, MOST_SHIFT))
+        shift = shift + later_shift
+        if hasattr(self.xp, "clamp"):  # torch: its minimum takes no plain numbers
+            shift = self.xp.clamp(shift, -MOST_SHIFT, MOST_SHIFT)
+        else:  # numpy: faster than its clip
+            shift = self.xp.minimum(self.xp.maximum(shift, -MOST_SHIFT), MOST_SHIFT)
+        return ClampMaps(self.xp, later(ends), shift)
 
     def __call__(self, state: Array) -> Array:
         ends, shift = self.arrays

@@ -19,7 +19,6 @@ from lamr_decoding.maps import (
     MOST_FIELD,
     MOST_LOG_FIELD,
     MOST_SHIFT,
-    MOST_TILT,
     UNITS_PER_NAT,
     ClampMaps,
     LabelMaps,
@@ -31,9 +30,6 @@ from lamr_decoding.scan import from_lanes, scan_by_doubling, to_lanes
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Lanes = npt.NDArray[np.int64]
-
-# Between two cuts to ±300 a tilt's logarithm grows by at most 64 a row; it must stay within 709.
-_ROWS_BETWEEN_CUTS = 3
 
 
 @dataclass(frozen=True)
@@ -151,9 +147,6 @@ def _odds_into_lanes(weights: Floats, layout: _Layout, bond: float) -> Floats:
         ends[:, layout.last[row]] = 1
         np.divide(total[1], total[0], out=total[0])
         np.multiply(tilt, total[0], out=tilt)
-        if row % _ROWS_BETWEEN_CUTS == 0:
-            _cut(tilt)
-    _cut(tilt)
     back_ends, back_tilt = _transposed(*inner, weights[-1], bond)
     back_ends[:, layout.first[0]] = 1
     ends, tilt = np.stack([ends, back_ends[:, ::-1]], axis=1), np.stack([tilt, back_tilt[::-1]])
@@ -167,9 +160,7 @@ def _transposed(inner: Floats, tilt: Floats, last_weights: Floats, bond: float) 
     ahead = np.stack([tilt, tilt * (high / low)])
     ends, total = np.empty_like(ahead), np.empty_like(ahead)
     _pass_on(ahead, total, bond, ends)
-    tilt = last_weights * low * (total[1] / total[0])
-    _cut(tilt)
-    return ends, tilt
+    return ends, last_weights * low * (total[1] / total[0])
 
 
 def _pass_on(ahead: Floats, total: Floats, bond: float, out: Floats) -> None:
@@ -178,11 +169,6 @@ def _pass_on(ahead: Floats, total: Floats, bond: float, out: Floats) -> None:
     np.multiply(ahead, bond, out=ahead)
     np.add(ahead, 1, out=ahead)
     np.divide(ahead, total, out=out)
-
-
-def _cut(tilt: Floats) -> None:
-    np.maximum(tilt, 1 / MOST_TILT, out=tilt)
-    np.minimum(tilt, MOST_TILT, out=tilt)
 
 
 def _within(values: Floats, most: float) -> Floats:

@@ -54,6 +54,12 @@ def test_emissions_that_are_no_array() -> None:
         viterbi([[0.0, 1.0]], [0, 1], CRF)
 
 
+@pytest.mark.parametrize("dtype", [np.complex64, np.bool_, object, "U1"])
+def test_emissions_that_are_no_numbers(dtype: Any) -> None:
+    with pytest.raises(ValueError, match="must be real numbers"):
+        viterbi(np.zeros((4, 2)).astype(dtype), [0, 4], CRF)
+
+
 @pytest.mark.parametrize("function", [path_score, nll])
 @pytest.mark.parametrize(
     ("labels", "message"),

@@ -81,3 +81,23 @@ def test_both_forms_agree(kind: str) -> None:
         np.testing.assert_allclose(keep, sum_product.keep_probability(ours), rtol=1e-6, atol=1e-9)
         forward = sum_product._log_forward(scanned).numpy()
         np.testing.assert_allclose(forward, sum_product._log_forward(ours), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("fields", [1.0, 30.0, 1e3])
+@pytest.mark.parametrize("coupling", [63.9, 20.0, -20.0, -63.9])
+def test_odds_reach_as_far_as_they_claim(coupling: float, fields: float) -> None:
+    """At the largest couplings, odds agree with logarithms, which have no limit, and nothing overflows."""
+    rng = np.random.default_rng(0)
+    values, cu_seqlens = rng.normal(size=20_000) * fields, np.array([0, 7, 15_000, 20_000])
+    packing = Packing(cu_seqlens)
+    with np.errstate(over="raise", invalid="raise", divide="raise"):
+        found = sum_product.keep_probability(Chain(values, np.float64(coupling), packing))
+        scanned = sum_product._odds_messages(
+            np.exp(np.clip(values, -236, 236)), packing.last, np.float64(coupling)
+        )
+    logs = sum_product._log_messages(
+        np.stack([values, values[::-1]]), np.stack([packing.last, packing.first[::-1]]), np.float64(coupling)
+    )
+    np.testing.assert_allclose(np.log(scanned), logs[0], rtol=1e-9, atol=1e-7)
+    odds = logs[0] + values + logs[1, ::-1]
+    np.testing.assert_allclose(found, 1 / (1 + np.exp(-np.clip(odds, -700, 700))), atol=1e-7)
