@@ -9,9 +9,11 @@ Usable on its own: needs numpy and tree-sitter, no model and no server.
 
 from lamr_postprocess.languages import LANGUAGES, Comment, Language, ListKind, detect_language, language_named
 from lamr_postprocess.lines import line_scores_from_tokens, line_spans, split_lines
+from lamr_postprocess.page import render_html
 from lamr_postprocess.prune import prune_lines
 from lamr_postprocess.result import Cut, PrunedCode, cut_texts, restore
 from lamr_postprocess.selection import BudgetError, approximate_tokens
+from lamr_postprocess.view import render_heat, render_json
 
 __all__ = [
     "LANGUAGES",
@@ -28,6 +30,9 @@ __all__ = [
     "line_scores_from_tokens",
     "line_spans",
     "prune_lines",
+    "render_heat",
+    "render_html",
+    "render_json",
     "restore",
     "split_lines",
 ]

@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lamr_postprocess.headings import headings_of
 from lamr_postprocess.languages import Comment, Language
-from lamr_postprocess.lines import BoolArray, IntArray, blank_lines, code_points, spans_of
+from lamr_postprocess.lines import BoolArray, IntArray, blank_lines, code_points, line_spans, spans_of
+from lamr_postprocess.listing import Listing
 from lamr_postprocess.outline import NOBODY, Outline, outline_of
 from lamr_postprocess.repair import Codes, Rules, close, no_rules, rules_of, rules_without_tree
 from lamr_postprocess.syntax import parse
@@ -54,6 +56,8 @@ class Document:
     Attributes:
         text, language: as given and detected.
         spans: int [L, 2], character offsets of the lines.
+        body, body_spans: the same of the code without line prefixes (see `listing`); of the text where it has none.
+        numbers: int [L], the numbers that people know the lines by. margin: what stands before a marker.
         blank: bool [L]. indents: int [L], characters of leading white space. starts: bool [L], rows where a unit
             begins (all rows at line level).
         markup: int [L], index into `comments` of the syntax that a marker takes where the cut begins; -1 for the
@@ -65,6 +69,10 @@ class Document:
     text: str
     language: Language
     spans: IntArray
+    body: str
+    body_spans: IntArray
+    numbers: IntArray
+    margin: str
     blank: BoolArray
     indents: IntArray
     starts: BoolArray
@@ -91,46 +99,64 @@ class Document:
         return self.text[start:stop]
 
 
-def analyse(text: str, language: Language, *, repair: bool = True) -> Document:
+def analyse(
+    text: str, language: Language, *, listing: Listing | None = None, repair: bool = True
+) -> Document:
     """Find lines and repair rules of a text. Never fails on content: what can't be parsed is pruned line by line.
 
-    Without `repair` the rules are empty: a selection is its own closure.
+    A `listing` (see `read_listing`) says what the text is without its prefixes. Without `repair` the rules are empty:
+    a selection is its own closure.
     """
-    points = code_points(text)
+    body = text if listing is None else listing.body
+    points = code_points(body)
     spans = spans_of(points)
+    lines = spans.shape[0]
     blank = blank_lines(points, spans)
     indents = _indents(points, spans)
-    widths = spans[:, 1] - spans[:, 0] - indents
-    short = widths <= _MARKER_LENGTH + len(language.comment.opening) + 1
-    outline, rules, note = (
-        _structure(text, language, short, blank) if repair else (None, no_rules(spans.shape[0]), None)
+    short = spans[:, 1] - spans[:, 0] - indents <= _MARKER_LENGTH + len(language.comment.opening) + 1
+    outline, rules, note = None, no_rules(lines), None
+    if repair:
+        outline, rules, note = _structure(body, language, short, blank, listing)
+    return Document(
+        text=text,
+        language=language,
+        spans=spans if listing is None else line_spans(text),
+        body=body,
+        body_spans=spans,
+        numbers=np.arange(1, lines + 1) if listing is None or listing.numbers is None else listing.numbers,
+        margin="" if listing is None else listing.margin,
+        blank=blank,
+        indents=indents,
+        starts=~blank if outline is None else outline.starts,
+        markup=np.full(lines, NOBODY) if outline is None else outline.markup,
+        comments=() if outline is None else outline.comments,
+        rules=rules,
+        fillers=_no_fillers() if outline is None else _fillers(outline),
+        note=note,
     )
-    starts = ~blank if outline is None else outline.starts
-    fillers = _no_fillers() if outline is None else _fillers(outline)
-    markup = np.full(spans.shape[0], NOBODY) if outline is None else outline.markup
-    comments = () if outline is None else outline.comments
-    return Document(text, language, spans, blank, indents, starts, markup, comments, rules, fillers, note)
 
 
 def _structure(
-    text: str, language: Language, short: BoolArray, blank: BoolArray
+    text: str, language: Language, short: BoolArray, blank: BoolArray, listing: Listing | None
 ) -> tuple[Outline | None, Rules, str | None]:
-    if not language.grammar:
-        note = f"{language.name}: no grammar, pruned line by line" if language.name != "text" else None
-        return None, rules_without_tree(short, blank), note
-    if not text:
-        return None, rules_without_tree(short, blank), None
+    """Outline, rules and note of a text; without an outline where it is pruned line by line."""
+    by_line = rules_without_tree(short, blank, headings_of(text, language))
+    if listing is not None and listing.files > 1:
+        return None, by_line, f"lines of {listing.files} files: pruned line by line"
+    if not language.grammar or not text:
+        note = (
+            None
+            if language.name == "text" or not text
+            else f"{language.name}: no grammar, pruned line by line"
+        )
+        return None, by_line, note
     source = parse(text, language)
-    if source.tree.root_node.has_error and language.parses is not None and not language.parses(text):
-        note = f"{language.name} that doesn't parse: pruned line by line"
-        return None, rules_without_tree(short, blank), note
+    broken = source.tree.root_node.has_error
+    if broken and language.parses is not None and not language.parses(text):
+        return None, by_line, f"{language.name} that doesn't parse: pruned line by line"
     outline = outline_of(source, language)
-    note = f"{language.name} with syntax errors: broken statements are kept or cut whole"
-    return (
-        outline,
-        rules_of(source, outline, language, short),
-        note if source.tree.root_node.has_error else None,
-    )
+    note = f"{language.name} with syntax errors: broken statements are kept or cut whole" if broken else None
+    return outline, rules_of(source, outline, language, short), note
 
 
 def _indents(points: NDArray[Any], spans: IntArray) -> IntArray:

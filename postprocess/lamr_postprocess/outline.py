@@ -6,33 +6,21 @@ brackets span lines, but not the rows of the statements inside. A frame is kept 
 same row can't be parted and form one *group*. A cut of whole groups leaves text that parses, if every list that
 must not be empty keeps an item or gets its filler; everything in `repair` rests on that.
 
-This module walks the tree once, with a cursor (no recursion, so depth has no limit), and goes inside only what spans
-rows. It knows nothing of names, scores or markers.
+This module turns what `walk.py` finds into arrays by row. It knows nothing of names, scores or markers.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
-import tree_sitter
 
-from lamr_postprocess.languages import Comment, Language, ListKind
+from lamr_postprocess.languages import Comment, Language
 from lamr_postprocess.lines import BoolArray, IntArray
 from lamr_postprocess.syntax import Source
+from lamr_postprocess.walk import NOBODY, ItemList, Walk
 
-NOBODY = -1
-_ANY = ListKind()
-
-
-@dataclass(eq=False)
-class ItemList:
-    """A list node: the unit that owns it, its specification, and its units in order, comments apart."""
-
-    owner: int
-    kind: ListKind
-    items: list[int] = field(default_factory=list)
-    last_kind: str = ""
+__all__ = ["NOBODY", "Outline", "outline_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,196 +54,10 @@ class Outline:
     comments: tuple[Comment, ...]
 
 
-@dataclass(eq=False)
-class _Place:
-    """Where the walk is: inside which unit, which list if the node around is one, and the kind of that node."""
-
-    unit: int
-    items: ItemList | None
-    companion: bool
-    last_item: int
-    list_end: int
-    kind: int
-    prefix: bool = False  # the last item belongs to the next one
-
-
-class _Walk:
-    """One walk over a tree: the units found, and the segments of their frames in document order."""
-
-    def __init__(self, source: Source, strict: bool) -> None:
-        self.grammar = source.grammar
-        self.cursor = source.tree.walk()
-        self.careful = source.tree.root_node.has_error and strict
-        self.broken: set[int] = set()
-        self.parents: list[int] = []
-        self.unit_rows: list[int] = []
-        self.unit_ends: list[int] = []
-        self.statements: list[int] = []
-        self.comments: dict[Comment, int] = {}
-        self.markups: list[int] = []
-        self.joined: list[int] = []  # union-find over units
-        self.lists: list[ItemList] = []
-        self.segments: list[tuple[int, int, int, bool]] = []
-        self.last_row = -1
-        self.last_unit = NOBODY
-
-    def run(self, rows: int) -> None:
-        """Visit nodes in document order, entering what spans rows."""
-        top = self.new_unit(NOBODY, 0, rows - 1, _ANY)  # owns what lies outside all lists: nothing, as a rule
-        place = _Place(top, None, False, NOBODY, rows - 1, -1)
-        stack: list[_Place] = []
-        cursor = self.cursor
-        while True:
-            node = cursor.node
-            assert node is not None  # only a cursor of a deleted tree has none
-            if node.is_error or node.is_missing:
-                self.broken.add(place.unit if place.items is None else place.last_item)
-                place.prefix = True
-            inner = self.visit(node, place) if node.start_byte < node.end_byte else None
-            if inner is not None and cursor.goto_first_child():
-                stack.append(place)
-                place = inner
-                continue
-            while not cursor.goto_next_sibling():
-                if not stack or not cursor.goto_parent():
-                    return
-                place = stack.pop()
-
-    def visit(self, node: tree_sitter.Node, place: _Place) -> _Place | None:
-        """Emit the node's rows, or return the place of its children when the walk must go inside."""
-        grammar, kind = self.grammar, node.kind_id
-        row, (last, column) = node.start_point[0], node.end_point
-        if column == 0 and last > row:
-            last -= 1  # the node ends with the newline of the row before
-        if kind in grammar.padded:
-            row, last = _inked_rows(node, row)
-            if row > last:
-                return None
-        unit, is_item = self.unit_of(node, row, place)
-        companion = kind in grammar.companions or (place.companion and not is_item)
-        spec = self.list_kind(node, place.kind)
-        whole = (
-            (kind in grammar.comments or kind in grammar.opaque) and (spec is None or not spec.by_row)
-        ) or (self.careful and (node.is_error or (is_item and node.has_error)))
-        if whole or (last == row and (spec is None or is_item)):
-            self.emit(unit, row, last, companion)
-            return None
-        if spec is None:
-            if node.child_count:
-                return _Place(unit, None, companion, NOBODY, place.list_end, kind)
-            self.emit(unit, row, last, companion)
-            return None
-        if spec.by_row:
-            self.emit_rows(unit, row, last, spec)
-            return None
-        items = ItemList(unit, spec)
-        self.lists.append(items)
-        return _Place(unit, items, companion, NOBODY, last, kind)
-
-    def unit_of(self, node: tree_sitter.Node, row: int, place: _Place) -> tuple[int, bool]:
-        """The unit that the node's tokens belong to, and whether the node is a unit itself."""
-        items, kind = place.items, node.kind_id
-        if kind in self.grammar.comments:
-            return self.new_unit(place.unit, row, place.list_end, _ANY), True
-        if items is None:
-            return place.unit, False
-        if not node.is_named:
-            joins = place.last_item != NOBODY and self.grammar.names[kind] in items.kind.separators
-            return place.last_item if joins else place.unit, False
-        if not self.can_be_cut(kind, items.kind):
-            return place.unit, False
-        unit = self.new_unit(place.unit, row, place.list_end, items.kind)
-        if place.prefix and place.last_item != NOBODY:
-            self.join(unit, place.last_item)
-        place.last_item, place.prefix = unit, kind in self.grammar.prefixes or node.is_error
-        items.items.append(unit)
-        items.last_kind = self.grammar.names[kind]
-        return unit, True
-
-    def can_be_cut(self, kind: int, list_kind: ListKind) -> bool:
-        """Whether the child under the cursor is one of the list's items."""
-        if not list_kind.items and not list_kind.fixed:
-            return True
-        marks = (self.grammar.names[kind], self.cursor.field_name)
-        wanted = not list_kind.items or any(mark in list_kind.items for mark in marks)
-        return wanted and not any(mark in list_kind.fixed for mark in marks)
-
-    def list_kind(self, node: tree_sitter.Node, parent_kind: int) -> ListKind | None:
-        """The specification of a node that is a list."""
-        specs = self.grammar.lists.get(node.kind_id)
-        spec = (specs.get(parent_kind) or specs.get(-1)) if specs else None
-        if spec is None or node.end_point[0] - node.start_point[0] + 1 < spec.least_rows:
-            return None
-        if spec.unless and any(child.type in spec.unless for child in node.children):
-            return None
-        return spec
-
-    def new_unit(self, parent: int, row: int, list_end: int, kind: ListKind) -> int:
-        """A unit in a list of that kind. Elements are parts of the statement that their literal stands in."""
-        number = len(self.joined)
-        self.joined.append(number)
-        self.parents.append(parent)
-        self.unit_rows.append(row)
-        self.unit_ends.append(list_end)
-        self.statements.append(self.statements[parent] if kind.is_literal else number)
-        markup = (
-            NOBODY if kind.comment is None else self.comments.setdefault(kind.comment, len(self.comments))
-        )
-        self.markups.append(markup)
-        return number
-
-    def emit(self, unit: int, row: int, last: int, companion: bool) -> None:
-        """The unit has tokens on rows `row`..`last`; a row that the previous segment touched joins both units."""
-        if row <= self.last_row:
-            self.join(unit, self.last_unit)
-            row = self.last_row + 1
-        if row <= last:
-            self.segments.append((row, last, unit, companion))
-            self.last_row = last
-        self.last_unit = unit
-
-    def emit_rows(self, unit: int, row: int, last: int, kind: ListKind) -> None:
-        """A text whose inner rows are units by themselves: a docstring between its quotes."""
-        edge = 1 if kind.delimited else 0
-        if edge:
-            self.emit(unit, row, row, False)
-        for inner in range(row + edge, last + 1 - edge):
-            self.emit(self.new_unit(unit, inner, last, kind), inner, inner, False)
-        if edge:
-            self.emit(unit, last, last, False)
-
-    def find(self, unit: int) -> int:
-        while self.joined[unit] != unit:
-            self.joined[unit] = self.joined[self.joined[unit]]
-            unit = self.joined[unit]
-        return unit
-
-    def join(self, one: int, other: int) -> None:
-        a, b = self.find(one), self.find(other)
-        self.joined[max(a, b)] = min(a, b)
-
-    def close_broken(self) -> None:
-        """Tie each unit with an error in its frame to all that is inside it: there, nothing is sure."""
-        if self.broken:
-            self.broken.discard(NOBODY)
-            for unit, parent in enumerate(self.parents):
-                if parent in self.broken:
-                    self.join(unit, parent)
-                    self.broken.add(unit)
-
-
-def _inked_rows(node: tree_sitter.Node, row: int) -> tuple[int, int]:
-    """First and last row of a node without the white space around its text; crossed when there is only that."""
-    text = node.text or b""
-    inner = text.lstrip()
-    first = row + text[: len(text) - len(inner)].count(b"\n")
-    return (first, first + inner.rstrip().count(b"\n")) if inner else (row + 1, row)
-
-
 def outline_of(source: Source, language: Language) -> Outline:
     """Find the units of a parsed file (see the module's text)."""
     rows = source.rows.shape[0]
-    walk = _Walk(source, strict=language.parses is not None)
+    walk = Walk(source, strict=language.parses is not None)
     walk.run(rows)
     walk.close_broken()
     return _by_row(walk, rows, _continued(source, language))
@@ -274,7 +76,7 @@ def _continued(source: Source, language: Language) -> IntArray:
     return rows[rows < starts.shape[0] - 1]
 
 
-def _by_row(walk: _Walk, rows: int, continued: IntArray) -> Outline:
+def _by_row(walk: Walk, rows: int, continued: IntArray) -> Outline:
     """Turn segments into arrays by row and units into numbered groups."""
     unit_of_row = np.full(rows, NOBODY, dtype=np.int64)
     companion = np.zeros(rows, dtype=np.bool_)

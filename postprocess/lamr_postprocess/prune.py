@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from lamr_postprocess.document import Document, analyse
 from lamr_postprocess.languages import Language, detect_language, language_named
 from lamr_postprocess.lines import BoolArray
+from lamr_postprocess.listing import read_listing
 from lamr_postprocess.render import Style, render
 from lamr_postprocess.repair import DEPENDENCY, KEEP, REASONS, SELECTED, Codes
 from lamr_postprocess.result import PrunedCode
@@ -68,7 +69,9 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
     style = Style(markers, line_numbers)
     count = count_tokens or approximate_tokens
     limit = _limit(code, ratio, max_tokens, count)
-    document = analyse(code, _language(code, path, language), repair=repair)
+    listing = read_listing(code)
+    body, place = (code, path) if listing is None else (listing.body, path or listing.path)
+    document = analyse(code, _language(body, place, language), listing=listing, repair=repair)
     lines = document.spans.shape[0]
     scores = _per_line("line_scores", line_scores, lines, np.float64)
     if not np.isfinite(scores).all():

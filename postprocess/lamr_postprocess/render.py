@@ -70,25 +70,27 @@ def _lines(document: Document, first: int, stop: int, style: Style) -> str:
         return ""
     if not style.line_numbers:
         return document.text[document.spans[first, 0] : document.spans[stop - 1, 1]]
-    return "".join(f"{row + 1}\t{document.line(row)}" for row in range(first, stop))
+    return "".join(f"{document.numbers[row]}\t{document.line(row)}" for row in range(first, stop))
 
 
 def _marker(document: Document, cut: Cut, lead: str, style: Style) -> str:
     """The line that stands for a cut; `lead` is its indentation and filler."""
     ending = document.line(cut.end - 1)
     newline = ending[len(ending.rstrip("\r\n")) :]
-    head = BOM if cut.start == 1 and document.text.startswith(BOM) else ""
+    head = document.margin
+    head += BOM if cut.start == 1 and document.text.startswith(BOM) else ""
     head += "\t" if style.line_numbers else ""
     if style.markers == "swe-pruner":
         return f"{head}(filtered {cut.lines} lines){newline}"
-    where = f"{cut.start}-{cut.end}" if cut.lines > 1 else f"{cut.start}"
+    first, last = int(document.numbers[cut.start - 1]), int(document.numbers[cut.end - 1])
+    where = f"{first}-{last}" if cut.lines > 1 else f"{first}"
     words = f"... {cut.lines} line{'s' if cut.lines > 1 else ''} pruned ({where})"
     return f"{head}{lead}{document.comment(cut.start - 1).wrap(words)}{newline}"
 
 
 def _indent(document: Document, row: int) -> str:
-    start = int(document.spans[row, 0])
-    return document.text[start : start + int(document.indents[row])]
+    start = int(document.body_spans[row, 0])
+    return document.body[start : start + int(document.indents[row])]
 
 
 def _shallowest(document: Document, first: int, last: int) -> int:

@@ -64,14 +64,14 @@ class Rules:
     blanks: IntArray
 
 
-def rules_without_tree(short: BoolArray, blank: BoolArray) -> Rules:
-    """The rules for a text that is pruned line by line: gaps alone."""
+def rules_without_tree(short: BoolArray, blank: BoolArray, headings: IntArray) -> Rules:
+    """The rules for a text that is pruned line by line: gaps, and the headings int [R] that rows stand under."""
     rows = short.shape[0]
     owner = np.where(blank, NOBODY, np.arange(rows))
     return Rules(
         owner=owner,
         companion=np.zeros(rows, dtype=np.bool_),
-        targets=[[] for _ in range(rows)],
+        targets=[[] if above < 0 else [(above, SCOPE)] for above in headings.tolist()],
         short=short & ~blank,
         blanks=_blanks(owner),
     )

@@ -10,6 +10,8 @@ _SLASHES = Comment("//")
 _BLOCK = Comment("/*", "*/")
 _MARKUP = Comment("<!--", "-->")
 _NONE = Comment("")
+_SECTIONS = (r"[ \t]*\[",)
+_DIFF = (r"diff |Index: ", r"--- ", r"\+\+\+ ", r"@@ ")
 
 
 def _plain(  # noqa: PLR0913  # the columns of the table below
@@ -20,6 +22,8 @@ def _plain(  # noqa: PLR0913  # the columns of the table below
     aliases: str = "",
     filenames: str = "",
     shebangs: str = "",
+    headings: tuple[str, ...] = (),
+    hints: tuple[str, ...] = (),
 ) -> Language:
     return Language(
         name=name,
@@ -28,6 +32,8 @@ def _plain(  # noqa: PLR0913  # the columns of the table below
         aliases=frozenset(aliases.split()),
         filenames=frozenset(filenames.split()),
         shebangs=frozenset(shebangs.split()),
+        headings=headings,
+        hints=hints,
     )
 
 
@@ -42,8 +48,10 @@ PLAIN: tuple[Language, ...] = (
         shebangs="sh bash zsh ksh dash fish",
     ),
     _plain("yaml", _HASH, ".yaml .yml", aliases="yml"),
-    _plain("toml", _HASH, ".toml", filenames="Pipfile Cargo.lock poetry.lock"),
-    _plain("ini", _HASH, ".ini .cfg .conf .properties .editorconfig", filenames=".gitconfig"),
+    _plain("toml", _HASH, ".toml", headings=_SECTIONS, filenames="Pipfile Cargo.lock poetry.lock"),
+    _plain(
+        "ini", _HASH, ".ini .cfg .conf .properties .editorconfig", headings=_SECTIONS, filenames=".gitconfig"
+    ),
     _plain(
         "makefile",
         _HASH,
@@ -74,7 +82,14 @@ PLAIN: tuple[Language, ...] = (
         aliases="jinja",
     ),
     _plain("xml", _MARKUP, ".xml .xsd .xsl .xslt .svg .plist .csproj .pom", aliases="svg"),
-    _plain("markdown", _MARKUP, ".md .markdown .mdx", aliases="md"),
+    _plain(
+        "markdown",
+        _MARKUP,
+        ".md .markdown .mdx",
+        aliases="md",
+        headings=tuple(rf"#{{{level}}} " for level in range(1, 7)),
+        hints=(r"^#{1,6} \w", r"^```\w*[ \t]*$", r"^[-*] \w.*$", r"\]\(https?://"),
+    ),
     _plain("css", _BLOCK, ".css"),
     _plain("scss", _SLASHES, ".scss .sass .less", aliases="sass less"),
     _plain("json", _SLASHES, ".json .jsonc .json5 .jsonl .ndjson .ipynb", aliases="jsonc jsonl"),
@@ -97,5 +112,12 @@ PLAIN: tuple[Language, ...] = (
     _plain("ocaml", Comment("(*", "*)"), ".ml .mli"),
     _plain("vim", Comment('"'), ".vim", filenames=".vimrc"),
     _plain("batch", Comment("REM"), ".bat .cmd"),
-    _plain("diff", _NONE, ".diff .patch", aliases="patch"),
+    _plain(
+        "diff",
+        _NONE,
+        ".diff .patch",
+        aliases="patch",
+        headings=_DIFF,
+        hints=(r"^@@ -\d+(,\d+)? \+\d+(,\d+)? @@", r"^\+\+\+ \S", r"^diff --git "),
+    ),
 )

@@ -70,6 +70,8 @@ class Language:
         suffixes: file name endings, with their dot; filenames: whole file names.
         shebangs: interpreter names, without version.
         hints: regular expressions (multi-line mode) that each speak for this language in a text without a name.
+        headings: of a format without a grammar, regular expressions of lines that say what the lines after them belong
+            to, outermost first; a kept line keeps its headings.
         extends: the language that this one adds to; where both are recognized by their hints, this one is meant.
         grammar: `module:function` of the grammar wheel; empty means line level.
         lists: kind, or `parent>kind`, of every node whose children can be cut one by one.
@@ -94,6 +96,7 @@ class Language:
     filenames: frozenset[str] = frozenset()
     shebangs: frozenset[str] = frozenset()
     hints: tuple[str, ...] = ()
+    headings: tuple[str, ...] = ()
     extends: str = ""
     grammar: str = ""
     lists: Mapping[str, ListKind] = field(default_factory=dict)

@@ -1,0 +1,36 @@
+"""Which heading each line of a text without a grammar stands under.
+
+Reads the `headings` expressions of a language's table: sections of Markdown, tables of TOML, files and hunks of a diff.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from lamr_postprocess.languages import Language
+from lamr_postprocess.lines import IntArray, split_lines
+
+
+def headings_of(text: str, language: Language) -> IntArray:
+    """For each line int [L] the row of the heading right above it in rank, -1 for none.
+
+    A line belongs to the last heading before it; a heading to the last one of a higher rank.
+    """
+    lines = split_lines(text)
+    above = np.full(len(lines), -1, dtype=np.int64)
+    if not language.headings:
+        return above
+    ranks = [re.compile(expression) for expression in language.headings]
+    open_headings: list[tuple[int, int]] = []  # (rank, row), ranks rising
+    for row, line in enumerate(lines):
+        rank = next((index for index, expression in enumerate(ranks) if expression.match(line)), None)
+        if rank is not None:
+            while open_headings and open_headings[-1][0] >= rank:
+                open_headings.pop()
+        if open_headings:
+            above[row] = open_headings[-1][1]
+        if rank is not None:
+            open_headings.append((rank, row))
+    return above

@@ -1,0 +1,113 @@
+"""One HTML page that shows what a threshold keeps, and why: shaded by score, coloured by reason, with a slider.
+
+The page is self-contained: no network, no fonts, no libraries, and a content security policy that allows none. The
+slider is exact: what repair adds is computed here for each of its steps. This module knows selections and HTML.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lamr_postprocess.document import Document, analyse
+from lamr_postprocess.languages import detect_language, language_named
+from lamr_postprocess.lines import split_lines
+from lamr_postprocess.listing import read_listing
+from lamr_postprocess.page_template import TEMPLATE
+from lamr_postprocess.repair import CUT, DEPENDENCY, REASONS, SELECTED
+from lamr_postprocess.view import visible
+
+_STEPS = 41
+_CODES = "abcdefghijklmnopqrstuvwxyz"  # one letter a reason, in the order of REASONS
+
+
+def render_html(  # noqa: PLR0913  # one keyword an option is what callers of a function want
+    code: str,
+    line_scores: ArrayLike,
+    *,
+    path: str | None = None,
+    language: str | None = None,
+    threshold: float = 0.4,
+    query: str = "",
+    dependency: ArrayLike | None = None,
+) -> str:
+    """A page for a file of L lines.
+
+    Args:
+        line_scores: float [L].
+        path: names the language, and the page.
+        language: instead of the path.
+        threshold: where the slider stands at first.
+        query: shown above the code.
+        dependency: bool [L], lines whose own reason is `dependency`.
+
+    Raises:
+        ValueError: unknown language, or scores of another length.
+    """
+    listing = read_listing(code)
+    body = code if listing is None else listing.body
+    table = language_named(language) if language is not None else detect_language(body, path)
+    document = analyse(code, table, listing=listing)
+    scores = np.asarray(line_scores, dtype=np.float64)
+    lines = document.spans.shape[0]
+    if scores.shape != (lines,):
+        raise ValueError(
+            f"line_scores has shape {scores.shape} but the code has {lines} lines; give one value a line"
+        )
+    steps = _steps(scores, threshold)
+    fates = _fates(document, scores, steps, dependency)
+    data = {
+        "steps": [float(step) for step in steps],
+        "start": int(np.argmin(np.abs(steps - threshold))),
+        "reasons": {letter: reason or "pruned" for letter, reason in zip(_CODES, REASONS, strict=False)},
+        "fates": fates,
+    }
+    parts = {
+        "TITLE": html.escape(visible(path or "pruned code")),
+        "QUERY": html.escape(visible(query)),
+        "NOTE": html.escape(document.note or ""),
+        "DATA": json.dumps(data).replace("<", "\\u003c"),
+        "ROWS": _rows(code, scores, document),
+    }
+    return re.sub("@([A-Z]+)@", lambda match: parts[match[1]], TEMPLATE)
+
+
+def _steps(scores: NDArray[np.float64], threshold: float) -> NDArray[np.float64]:
+    """Thresholds that the slider offers: even over the scores, and the given one."""
+    low, high = (float(scores.min()), float(scores.max())) if scores.size else (0.0, 1.0)
+    steps: NDArray[np.float64] = np.unique(
+        np.append(np.linspace(low, high + 1e-4, _STEPS), threshold).round(4)
+    )
+    return steps
+
+
+def _fates(
+    document: Document, scores: NDArray[np.float64], steps: NDArray[np.float64], dependency: ArrayLike | None
+) -> list[str]:
+    """For each line a letter a step: why it is kept there, `a` when it isn't."""
+    table = np.full((steps.shape[0], scores.shape[0]), CUT, dtype=np.int8)
+    for row, step in enumerate(steps):
+        table[row] = document.repair(scores >= step)
+    if dependency is not None:
+        table[(table == SELECTED) & np.asarray(dependency, dtype=np.bool_)[None, :]] = DEPENDENCY
+    letters = np.array(list(_CODES))[table.T]
+    return ["".join(line) for line in letters]
+
+
+def _rows(code: str, scores: NDArray[np.float64], document: Document) -> str:
+    low, high = (float(scores.min()), float(scores.max())) if scores.size else (0.0, 1.0)
+    heat = (scores - low) / max(high - low, 1e-9)
+    return "\n".join(
+        f'<li value="{number}" style="--h:{shade:.2f}" title="score {score:.3f}"><code>{text or " "}</code></li>'
+        for number, shade, score, text in zip(
+            document.numbers.tolist(),
+            heat.tolist(),
+            scores.tolist(),
+            (html.escape(visible(line.rstrip("\r\n")), quote=False) for line in split_lines(code)),
+            strict=True,
+        )
+    )

@@ -1,0 +1,89 @@
+"""Ways to look at a result: spans as JSON, a heat map for terminals.
+
+These show the original with what happened to each line; the pruned text itself is `PrunedCode.text`. Code may hold
+escape sequences; on a terminal they are shown, never sent. This module formats results and computes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lamr_postprocess.lines import split_lines
+from lamr_postprocess.result import PrunedCode
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_HEAT = (235, 236, 58, 94, 130, 166, 202)  # xterm colours from grey to orange
+_MARKS = {"semantic": "●", "dependency": "◆", "keep": "■", "repair": "+", "": " "}
+
+
+def render_json(code: str, pruned: PrunedCode, line_scores: ArrayLike | None = None) -> str:
+    """Runs of lines with the same fate, as JSON: `language`, `note`, `lines`, `kept`, and `spans`.
+
+    A span has `start` and `end` (1-based, inclusive), `kept`, `reason` (null for a cut), `text`, and the mean `score`
+    where scores are given.
+    """
+    lines = split_lines(code)
+    scores = None if line_scores is None else np.asarray(line_scores, dtype=np.float64)
+    fates = [pruned.reasons.get(number) for number in range(1, len(lines) + 1)]
+    bounds = [i for i in range(len(fates)) if i == 0 or fates[i] != fates[i - 1]] + [len(fates)]
+    spans = []
+    for start, stop in pairwise(bounds):
+        span: dict[str, object] = {
+            "start": start + 1,
+            "end": stop,
+            "kept": fates[start] is not None,
+            "reason": fates[start],
+            "text": "".join(lines[start:stop]),
+        }
+        if scores is not None:
+            span["score"] = round(float(scores[start:stop].mean()), 4)
+        spans.append(span)
+    result = {
+        "language": pruned.language,
+        "note": pruned.note,
+        "lines": len(lines),
+        "kept": len(pruned.kept_lines),
+        "spans": spans,
+    }
+    return json.dumps(result, ensure_ascii=False, indent=2) + "\n"
+
+
+def render_heat(code: str, pruned: PrunedCode, line_scores: ArrayLike, *, color: bool = True) -> str:
+    """Every line of the original with its number, why it was kept, its score, and a background that grows with it.
+
+    Without `color` the score stands alone and no escape sequence is written.
+    """
+    scores = np.asarray(line_scores, dtype=np.float64)
+    low, high = (float(scores.min()), float(scores.max())) if scores.size else (0.0, 0.0)
+    levels = (
+        np.clip((scores - low) / max(high - low, 1e-9) * len(_HEAT), 0, len(_HEAT) - 1).astype(int).tolist()
+    )
+    width = len(str(len(scores)))
+    rows = []
+    for number, (line, level) in enumerate(zip(split_lines(code), levels, strict=True), 1):
+        reason = pruned.reasons.get(number, "")
+        mark = _MARKS[reason.split(":")[0]]
+        text = visible(line.rstrip("\r\n"))
+        head = f"{number:{width}} {mark} {scores[number - 1]:6.3f} "
+        if not color:
+            rows.append(head + text)
+        elif reason:
+            rows.append(f"{head}\x1b[48;5;{_HEAT[level]}m{text}\x1b[0m")
+        else:
+            rows.append(f"\x1b[2m{head}{text}\x1b[0m")
+    return "\n".join(rows) + "\n" if rows else ""
+
+
+def visible(text: str) -> str:
+    """The text with control characters, and those that reorder text, replaced by pictures or their numbers."""
+
+    def picture(match: re.Match[str]) -> str:
+        point = ord(match[0])
+        return chr(0x2400 + point) if point < 32 else f"<{point:04x}>"
+
+    return _CONTROL.sub(picture, text)

@@ -1,0 +1,141 @@
+"""Formats without a grammar, and code under line prefixes."""
+
+from __future__ import annotations
+
+import ast
+
+import numpy as np
+import pytest
+from lamr_postprocess import PrunedCode, cut_texts, line_spans, prune_lines, restore, split_lines
+
+CODE = """import os
+other = 'a line that is longer than a marker'
+
+def f(a):
+    b = os.path.join(a)
+    print('a line that is long enough', b)
+    return b
+
+
+x = 1
+"""
+
+
+def kept(text: str, *rows: int, **options: object) -> PrunedCode:
+    scores = np.zeros(len(line_spans(text)))
+    scores[[row - 1 for row in rows]] = 1
+    pruned = prune_lines(text, scores, **options)  # type: ignore[arg-type]
+    assert restore(pruned, cut_texts(text, pruned)) == text
+    return pruned
+
+
+@pytest.mark.parametrize("form", ["{:6d}\t", "{:>4}→", "{}| ", "{} │ ", "{}: "])
+def test_numbered_listing_is_parsed_under_its_numbers(form: str) -> None:
+    first = 118
+    listing = "".join(form.format(first + i) + line for i, line in enumerate(split_lines(CODE)))
+    pruned = kept(listing, 5, language="python")
+    assert pruned.kept_lines == (1, 4, 5, 7)
+    lines = split_lines(pruned.text)
+    assert lines[0] == form.format(first) + "import os\n"
+    assert lines[1].strip() == "# ... 2 lines pruned (119-120)"
+    width = len(form.format(first))
+    assert all(line[width:] in ("", *split_lines(CODE)) for line in lines if "pruned (" not in line)
+    bare = "".join(line[width:] for line in lines)
+    ast.parse(bare)
+    assert pruned.note is None
+
+
+def test_language_of_a_listing_is_that_of_its_code() -> None:
+    listing = "".join(f"{i + 1:6d}\t{line}" for i, line in enumerate(split_lines(CODE)))
+    assert kept(listing, 5).language == "python"
+    assert kept(listing, 5).kept_lines == (1, 4, 5, 7)
+
+
+def test_numbers_with_a_hole_are_no_listing() -> None:
+    assert kept("1\ta\n3\tb\n", 1, language="text").text == "1\ta\n... 1 line pruned (2)\n"
+
+
+def test_grep_output_of_one_file_is_parsed_under_its_prefixes() -> None:
+    body = split_lines(CODE)
+    output = "".join(
+        f"src/a.py{':' if i == 4 else '-'}{i + 1}{':' if i == 4 else '-'}{line}"
+        for i, line in enumerate(body)
+    )
+    pruned = kept(output, 5)
+    assert pruned.language == "python"
+    assert pruned.kept_lines == (1, 4, 5, 7)
+    assert split_lines(pruned.text)[0] == "src/a.py-1-import os\n"
+
+
+def test_grep_output_of_several_files_is_pruned_by_line() -> None:
+    output = "a.py:1:def f(): pass\na.py:9:    f()\n--\nb.py:3:class A:\nb.py:4:    f = 1\n"
+    pruned = kept(output, 2)
+    assert pruned.text == "... 1 line pruned (1)\na.py:9:    f()\n... 3 lines pruned (3-5)\n"
+    assert pruned.note == "lines of 2 files: pruned line by line"
+
+
+def test_diff_keeps_file_and_hunk_of_a_line() -> None:
+    diff = (
+        "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@ def f\n a\n-b\n+c\n"
+        "@@ -90,3 +90,3 @@ def g\n d\n-e\n+f\ndiff --git a/y b/y\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-g\n+h\n"
+    )
+    pruned = kept(diff, 10)
+    assert pruned.language == "diff"
+    assert pruned.kept_lines == (1, 2, 3, 8, 9, 10)
+    assert split_lines(pruned.text)[3] == "... 4 lines pruned (4-7)\n"
+
+
+def test_markdown_keeps_the_sections_above() -> None:
+    text = (
+        "# A\n\nintroduction, which is a longer line\n\n## B\n\ntext\n\n## C\n\n"
+        "more text, again a longer line\n\n### D\n\nlast\n"
+    )
+    pruned = kept(text, 15, path="README.md")
+    assert pruned.reasons == {
+        1: "repair:scope",
+        9: "repair:scope",
+        13: "repair:scope",
+        14: "repair:gap",
+        15: "semantic",
+    }
+    assert "<!-- ... 7 lines pruned (2-8) -->" in pruned.text
+
+
+def test_toml_keeps_its_table() -> None:
+    text = "[a]\nx = 'a value that is longer than a marker'\n\n[b]\ny = 'a value that is longer than a marker'\nz = 3\n"
+    assert kept(text, 6, path="x.toml").kept_lines == (4, 6)
+
+
+FORMS = {
+    "data.json": (
+        '{\n  "a": [\n    1,\n    2\n  ],\n  "b": "some longer text of words"\n}\n',
+        "  // ... 4 lines pruned (3-6)",
+    ),
+    "app.log": (
+        "12:00 start\n12:01 warning of something\n12:02 error of something\n12:03 end\n",
+        "... 2 lines pruned (2-3)",
+    ),
+    "trace.txt": (
+        'Traceback (most recent call last):\n  File "a.py", line 1, in <module>\n    f()\nValueError: bad\n',
+        "  ... 2 lines pruned (2-3)",
+    ),
+    "x.yaml": (
+        "a:\n  b: a longer line of text in YAML\n  c: another longer line\nd: 2\n",
+        "  # ... 2 lines pruned (2-3)",
+    ),
+    "q.sql": (
+        "SELECT a,\n  b_is_a_long_column_name,\n  c_is_another_long_name\nFROM t\n",
+        "  -- ... 2 lines pruned (2-3)",
+    ),
+    "t.j2": (
+        "<p>\n  {% for a in b %}{{ a.b.c.d.e.f }}\n  {% endfor %}{{ some_more }}\n</p>\n",
+        "  <!-- ... 2 lines pruned (2-3) -->",
+    ),
+}
+
+
+@pytest.mark.parametrize("path", FORMS)
+def test_marker_in_each_form(path: str) -> None:
+    text, marker = FORMS[path]
+    pruned = kept(text, 1, *([2] if path == "data.json" else []), len(split_lines(text)), path=path)
+    assert marker + "\n" in split_lines(pruned.text)
