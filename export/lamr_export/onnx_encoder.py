@@ -6,15 +6,15 @@ Knows torch's exporter and what of its output has to be cleaned; it doesn't quan
 from __future__ import annotations
 
 import logging
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
 import onnx
 import torch
-from onnx import ModelProto, TensorProto, ValueInfoProto
+from onnx import GraphProto, ModelProto
 
 from lamr_export.errors import ExportError
 from lamr_export.model import LamrModel
@@ -26,7 +26,8 @@ IR_VERSION = 10
 OLDEST_ONNXRUNTIME = "1.19"
 OLDEST_CONTAINER = "24.10"
 
-INPUTS = {"input_ids": ("tokens",), "cu_seqlens": ("bounds",), "max_len": ("slots",)}
+# Names of the first dimension of each input and output.
+INPUTS = {"input_ids": "tokens", "cu_seqlens": "bounds", "max_len": "slots"}
 OUTPUTS = {"fused": "tokens", "relevance": "sequences"}
 MODEL_FILE = "model.onnx"
 _DATA_FILE = "model.onnx.data"
@@ -81,7 +82,7 @@ def save_onnx(model: ModelProto, folder: Path) -> None:
 
 
 def _clean(model: ModelProto) -> ModelProto:
-    """Name the dimensions, and drop traces of the exporting machine and shapes that bind the example."""
+    """Name the dimensions, and drop traces of the exporting machine."""
     foreign = sorted({f"{node.domain}::{node.op_type}" for node in model.graph.node if node.domain})
     if foreign or model.functions:
         raise ExportError(f"the graph needs operators outside ONNX: {', '.join(foreign) or 'functions'}")
@@ -94,32 +95,39 @@ def _clean(model: ModelProto) -> ModelProto:
     model.producer_name, model.producer_version, model.doc_string = "lamr", "", ""
     graph = model.graph
     graph.name, graph.doc_string = "lamr_encoder", ""
-    del graph.value_info[:]
-    for item in (model, graph, *graph.node, *graph.input, *graph.output, *graph.initializer):
+    for item in (
+        model,
+        graph,
+        *graph.node,
+        *graph.input,
+        *graph.output,
+        *graph.initializer,
+        *graph.value_info,
+    ):
         del item.metadata_props[:]
         item.doc_string = ""
-    for value in graph.input:
-        _name_dimensions(value, INPUTS[value.name])
-    for value in graph.output:
-        _name_dimensions(value, (OUTPUTS[value.name],))
-    _shorten_names(model)
+    _name_dimensions(graph)
+    for number, node in enumerate(graph.node):  # the exporter names them after Python modules
+        node.name = f"{node.op_type}_{number}"
     return model
 
 
-def _name_dimensions(value: ValueInfoProto, names: tuple[str, ...]) -> None:
-    for dimension, name in zip(value.type.tensor_type.shape.dim, names, strict=False):
-        dimension.dim_param = name
+def _name_dimensions(graph: GraphProto) -> None:
+    """Give sizes their meaning: the exporter's are `s72` and `s40 - 1`.
 
-
-def _shorten_names(model: ModelProto) -> None:
-    """Number the nodes; the exporter names them after Python modules."""
-    for number, node in enumerate(model.graph.node):
-        node.name = f"{node.op_type}_{number}"
-
-
-def weight_array(tensor: TensorProto) -> np.ndarray:
-    """An initializer's values."""
-    return onnx.numpy_helper.to_array(tensor)
+    Shapes of intermediate values stay in the file, since onnxruntime doesn't infer all of them and fuses a residual
+    sum with its LayerNorm only where it knows them.
+    """
+    names = {}
+    for values, meanings in ((graph.output, OUTPUTS), (graph.input, INPUTS)):  # `s40 - 1` before `s40`
+        for value in values:
+            first = value.type.tensor_type.shape.dim[0].dim_param
+            names.setdefault(first, meanings[value.name])
+    pattern = re.compile("|".join(rf"\b{re.escape(old)}\b" for old in names))
+    for value in (*graph.input, *graph.output, *graph.value_info):
+        for dimension in value.type.tensor_type.shape.dim:
+            if dimension.dim_param:
+                dimension.dim_param = pattern.sub(lambda found: names[found[0]], dimension.dim_param)
 
 
 @contextmanager

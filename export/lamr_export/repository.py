@@ -96,7 +96,6 @@ def export_repository(  # noqa: PLR0913 - each is one choice of the command line
             _check_tolerance(checked)
         report = _report(folder, model, spec, precision, size, checked)
         (encoder / REPORT_FILE).write_text(report.to_json(), encoding="utf-8")
-    progress(report.summary())
     return report
 
 

@@ -7,16 +7,16 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from lamr_export import ExportReport, export_repository, load_checkpoint, save_checkpoint
+from lamr_export import ExportReport, export_repository, load_checkpoint, save_checkpoint, verify
 from lamr_export import repository as repository_module
 from lamr_export.model import LamrModel
 from lamr_export.onnx_encoder import encoder_to_onnx
 from onnx import ModelProto
 
-from .models import bert, qwen3, write_swepruner, write_tokenizer
+from .models import bert, write_swepruner, write_tokenizer
 
 TEXTS = [("w1 w2 where w3", "w5 w6 w1\nw2 ( w3 ) yes\n" * 12), ("w9", "w9 w8 w7\n" * 30)]
-MODELS = ("qwen3", "bert", "bert-plain", "swepruner")
+MODELS = ("swepruner", "bert", "bert-plain")  # swepruner: a Qwen3 and one rubric
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,7 @@ def write_checkpoint(kind: str, folder: Path) -> Path:
     if kind == "swepruner":
         write_swepruner(folder)
         return folder
-    build = {"qwen3": qwen3, "bert": bert, "bert-plain": lambda: bert(layers=2, lexical=None)}
-    model = build[kind]()
+    model = bert() if kind == "bert" else bert(layers=1, lexical=None)
     save_checkpoint(model, folder, write_tokenizer(folder / "tokenizer.json"))
     return folder
 
@@ -63,6 +62,7 @@ def exported(tmp_path_factory):
             lines: list[str] = []
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(repository_module.onnx_encoder, "encoder_to_onnx", partial(trace, kind))
+                patch.setattr(verify, "LONGEST", 256)
                 report = export_repository(
                     checkpoint, folder / "repository", precision, texts=TEXTS, progress=lines.append
                 )

@@ -50,7 +50,7 @@ def qwen3(layers: int = 4, **changes) -> LamrModel:
     return shaken(LamrModel.from_backbone(backbone, LamrConfig(**{**fields, **changes})))
 
 
-def bert(layers: int = 3, **changes) -> LamrModel:
+def bert(layers: int = 2, **changes) -> LamrModel:
     """Bidirectional layers with lexical evidence; `lexical=None` turns it off."""
     torch.manual_seed(1)
     backbone = BertModel(
@@ -69,7 +69,7 @@ def bert(layers: int = 3, **changes) -> LamrModel:
         "backbone": {},
         "prompt": PromptTemplate("[CLS]", "[SEP]", "[SEP]"),
         "chunking": CHUNKING,
-        "fusion_layers": (1, 2, layers),
+        "fusion_layers": (1, layers, layers),
         "head_hidden": 24,
         "lexical": Lexical(SEPARATOR, (0, 1, 2, SEPARATOR), windows=(2, 9)),
     }
@@ -113,7 +113,7 @@ def write_tokenizer(path: Path) -> Path:
 
 def write_swepruner(folder: Path, **settings) -> dict[str, torch.Tensor]:
     """A SWE-Pruner checkpoint in its published layout, bfloat16 backbone and float32 heads; returns its tensors."""
-    model = qwen3(layers=2, rubrics=("semantic",))
+    model = qwen3(rubrics=("semantic",))
     head = nn.Sequential(nn.LayerNorm(96), nn.Linear(96, 24), nn.GELU(), nn.Dropout(0.4), nn.Linear(24, 2))
     tensors = {
         f"model.backbone.{name}": value.bfloat16() for name, value in model.backbone.state_dict().items()

@@ -60,7 +60,7 @@ def test_swepruner_folder_is_the_one_rubric_case(tmp_path):
     model = load_checkpoint(tmp_path)
     config = model.config
     assert config.rubrics == ("semantic",)
-    assert config.fusion_layers == (1, 1, 2)
+    assert config.fusion_layers == (1, 2, 4)
     assert config.backbone["num_key_value_heads"] == 2
     assert config.backbone["head_dim"] == 16
     state = model.state_dict()
@@ -186,7 +186,7 @@ def test_config_that_is_none(folder, text):
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
-        ("fusion_layers", [1, 2, 9], "layers 1 to 3"),
+        ("fusion_layers", [1, 2, 9], "layers 1 to 2"),
         ("relevance", "maybe", "relevance must be one of"),
         ("relevance", "yes_no", "yes_token_id"),
         ("rubrics", [], "rubrics"),

@@ -44,7 +44,7 @@ def test_fp32_is_pytorch(exported, kind):
 
 
 @pytest.mark.parametrize(
-    ("kind", "precision"), [("qwen3", "fp32"), ("bert", "fp32"), ("bert", "int8"), ("qwen3", "int8")]
+    ("kind", "precision"), [("swepruner", "fp32"), ("bert", "fp32"), ("bert", "int8"), ("swepruner", "int8")]
 )
 def test_a_request_does_not_depend_on_its_batch(exported, kind, precision):
     encoder = session(exported(kind, precision).onnx)
@@ -57,7 +57,7 @@ def test_a_request_does_not_depend_on_its_batch(exported, kind, precision):
         np.testing.assert_allclose(relevance[index], got[1][0], atol=1e-5)
 
 
-@pytest.mark.parametrize("kind", ["qwen3", "bert"])
+@pytest.mark.parametrize("kind", ["swepruner", "bert"])
 def test_int8_is_close_to_pytorch(exported, kind):
     made = exported(kind, "int8")
     batch = packed([64, 30, 9], seed=3)
@@ -69,7 +69,7 @@ def test_int8_is_close_to_pytorch(exported, kind):
     np.testing.assert_allclose(got[1], relevance.numpy(), atol=0.1)
 
 
-@pytest.mark.parametrize("kind", ["qwen3", "bert"])
+@pytest.mark.parametrize("kind", ["swepruner", "bert"])
 def test_int8_products_are_fused_and_exact(exported, kind):
     """onnxruntime turns the groups into integer products, which must not saturate on any processor."""
     path = exported(kind, "int8").onnx
@@ -90,7 +90,7 @@ def test_int8_file_is_int8(exported):
     assert exported("bert", "int8").onnx.stat().st_size < exported("bert").onnx.stat().st_size
 
 
-@pytest.mark.parametrize(("kind", "precision"), [("qwen3", "fp32"), ("bert", "int8")])
+@pytest.mark.parametrize(("kind", "precision"), [("swepruner", "fp32"), ("bert", "int8")])
 def test_what_the_file_says(exported, kind, precision):
     path = exported(kind, precision).onnx
     model = onnx.load(path)
@@ -116,7 +116,7 @@ def test_what_the_file_says(exported, kind, precision):
 
 def test_graph_has_no_leftovers_of_tracing(exported):
     """Attention is two products and a softmax a layer, with one mask for all layers."""
-    for kind, layers in (("qwen3", 4), ("bert", 3)):
+    for kind, layers in (("swepruner", 4), ("bert", 2)):
         kinds = [node.op_type for node in onnx.load(exported(kind).onnx).graph.node]
         assert kinds.count("Softmax") == layers + 1
         assert not {"IsNaN", "If", "Loop", "NonZero"} & set(kinds)
@@ -137,6 +137,19 @@ def test_decoder_agrees_with_pytorch_heads(exported, kind):
         ("transitions", "start", "end"), made.model.heads.fused_crf_tensors(), strict=True
     ):
         np.testing.assert_array_equal(getattr(weights.fused_crf, name), value.detach().numpy())
+
+
+def test_residual_sums_are_fused(exported, tmp_path):
+    """onnxruntime joins a residual sum with its LayerNorm only where the file says the shapes."""
+    for precision in ("fp32", "int8"):
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 3
+        options.optimized_model_filepath = str(tmp_path / f"{precision}.onnx")
+        path = str(exported("bert", precision).onnx)
+        onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        kinds = [node.op_type for node in onnx.load(options.optimized_model_filepath).graph.node]
+        assert kinds.count("SkipLayerNormalization") == 2 * 2 + 1
+        assert kinds.count("MatMulIntegerToFloat") == (6 * 2 + 2 if precision == "int8" else 0)
 
 
 def test_large_models_keep_their_weights_beside_the_file(exported, tmp_path, monkeypatch):

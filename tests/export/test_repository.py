@@ -32,12 +32,11 @@ FILES = {
     "lamr_decoder/1/decoder.npz",
 }
 ALL = [
-    ("qwen3", "fp32"),
+    ("swepruner", "fp32"),
     ("bert", "fp32"),
     ("bert-plain", "fp32"),
-    ("swepruner", "fp32"),
     ("bert", "int8"),
-    ("qwen3", "int8"),
+    ("swepruner", "int8"),
 ]
 
 
@@ -108,7 +107,7 @@ def test_report(exported, kind, precision):
     else:
         assert checked.fused_error > 1e-3
         assert checked.changed_percent < 20
-    assert made.lines[-1] == made.report.summary()
+    assert [line.split()[0] for line in made.lines] == ["reading", "tracing", "comparing"]
     assert f"{checked.changed_percent:.2f} %" in made.report.summary()
 
 
