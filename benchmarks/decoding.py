@@ -89,10 +89,11 @@ def decoding(length: int, most_ms: float, least_ratio: float | None) -> list[Row
     """Viterbi + marginals of 16 sequences, and pytorch-crf's Viterbi alone."""
     emissions, cu_seqlens, crf = batch(16, length)
     padded, other = torch.as_tensor(emissions).reshape(16, length, 2), reference(crf)
+    mask = torch.ones((16, length), dtype=torch.bool)
 
     @torch.no_grad()
     def theirs() -> object:
-        return other.decode(padded)
+        return other.decode(padded, mask)
 
     def best() -> object:
         return viterbi(emissions, cu_seqlens, crf)
