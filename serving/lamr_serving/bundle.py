@@ -49,7 +49,7 @@ def find_bundle() -> TritonBundle:
     """The bundled server for the running interpreter.
 
     Raises:
-        ServerStartError: the wheel is absent, lacks a file, or has no stub for this Python.
+        ServerStartError: the wheel is absent, lacks a file, has no stub for this Python, or numpy is too new.
     """
     found = importlib.util.find_spec("pytriton")
     places = list(found.submodule_search_locations or []) if found else []
@@ -78,6 +78,19 @@ def find_bundle() -> TritonBundle:
                 f"{path} is missing: {DISTRIBUTION} is damaged; reinstall it with {INSTALL}"
             )
     return bundle
+
+
+def check_numpy(version: str) -> None:
+    """Refuse a numpy whose arrays the stub misreads: it was built against numpy 1, and sends numpy 2's without data.
+
+    Raises:
+        ServerStartError: names the version to install.
+    """
+    if int(version.partition(".")[0]) >= 2:
+        raise ServerStartError(
+            f"numpy {version} is installed, but the bundled Triton passes tensors as numpy 1 lays them out; "
+            "pip install 'numpy<2'"
+        )
 
 
 def check_stub(bundle: TritonBundle, environment: dict[str, str]) -> None:

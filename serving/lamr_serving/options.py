@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lamr_serving.bundle import TritonBundle
+from lamr_serving.cpus import usable_cpus
 from lamr_serving.errors import ServerStartError
 from lamr_serving.ports import check_free, free_ports, join, reachable
 from lamr_serving.workspace import Workspace
@@ -142,11 +143,14 @@ def environment(bundle: TritonBundle, workspace: Workspace, options: ServerOptio
         "PATH": [workspace.root / "bin"],
         "LD_LIBRARY_PATH": [workspace.root / "lib", bundle.libraries],
     }
+    ours = {"PATH": os.defpath, **os.environ}
     searched = {
-        name: os.pathsep.join([*map(str, folders), *filter(None, [os.environ.get(name)])])
+        name: os.pathsep.join([*map(str, folders), *filter(None, [ours.get(name)])])
         for name, folders in front.items()
     }
     return {
+        # The decoder's products are small: more threads than this wait for each other, and for the encoder's.
+        "OPENBLAS_NUM_THREADS": str(min(4, options.threads or usable_cpus())),
         **os.environ,
         **searched,
         THREADS_VARIABLE: str(options.threads),

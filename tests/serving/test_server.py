@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-import os
 import secrets
 import shutil
 import signal
@@ -378,7 +377,7 @@ def test_from_copied_packages_in_an_empty_environment(tiny, tmp_path):
     for package in (lamr_client, lamr_decoding, lamr_serving):
         source = Path(package.__file__).parent
         shutil.copytree(source, site / source.name, ignore=shutil.ignore_patterns("__pycache__"))
-    serving = Serving(tmp_path, tiny.root, site=[str(site)], env={"PATH": os.defpath})
+    serving = Serving(tmp_path, tiny.root, site=[str(site)], env={})
     assert serving.triton is not None, serving.text()
     with triton.InferenceServerClient(serving.address()) as connected:
         infer(connected, [1, 2, 3])

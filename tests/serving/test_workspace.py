@@ -6,7 +6,7 @@ import sys
 
 import pytest
 from lamr_serving import workspace
-from lamr_serving.bundle import check_stub, find_bundle
+from lamr_serving.bundle import check_numpy, check_stub, find_bundle
 from lamr_serving.errors import ServerStartError
 from lamr_serving.options import ServerOptions, environment, package_folders
 
@@ -53,6 +53,18 @@ def test_a_stub_without_its_libraries_is_explained(made):
     variables = environment(bundle, made, ServerOptions())
     with pytest.raises(ServerStartError, match=r"(?s)cannot open shared object file.*apt install libpython3"):
         check_stub(type(bundle)(**{**vars(bundle), "stub": broken}), variables)
+
+
+def test_a_numpy_that_the_stub_misreads_is_refused():
+    check_numpy("1.26.4")
+    with pytest.raises(ServerStartError, match=r"numpy 2\.0\.1 is installed.*numpy<2"):
+        check_numpy("2.0.1")
+
+
+def test_without_the_wheel_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ServerStartError, match=r"pip install 'lamr-server\[serve\]'"):
+        find_bundle()
 
 
 def test_a_missing_bash_is_explained(made):
