@@ -37,8 +37,6 @@ STOP_WORDS = frozenset(_STOP.split())
 
 # A token that fewer than this share of documents hold is as rare as can be: beyond, counts are noise.
 _RARE = 0.004
-# Log-potential for keeping a label from one token to the next, and against changing it, before training.
-_STAY = 1.5
 
 
 def minilm_folder() -> Path:
@@ -130,11 +128,6 @@ def start_mini(vocabulary: Vocabulary, documents: Iterable[Sequence[int]]) -> La
     replace_vocabulary(backbone, vocabulary)
     config = mini_config(vocabulary.tokenizer, backbone.config.num_hidden_layers)
     model = LamrModel.from_backbone(backbone, replace(config))
-    with torch.no_grad():
-        # Evidence comes in lines, not tokens; a chain that starts indifferent needs hundreds of steps to see that.
-        for crf in (model.heads.rubric_crf, model.heads.fused_crf):
-            if crf is not None:
-                crf.transitions.copy_(_STAY * torch.tensor([[1.0, -1.0], [-1.0, 1.0]]))
     if model.lexical is not None:
         model.lexical.set_rarity(rarity(vocabulary.tokenizer, documents))
     return model

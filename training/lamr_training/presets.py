@@ -49,7 +49,9 @@ class TrainingSettings:
 
 
 # Two cores without matrix units do some hundred tokens a second, so: small batches, many steps, one pass. The
-# relevance head has more to say about a chunk of a long file than about the paper's whole documents.
+# relevance head has more to say about a chunk of a long file than about the paper's whole documents. The chains start
+# indifferent (all potentials 0): chains that already prefer to stay multiply every emission by the length of the run,
+# and the emissions then learn nothing but the base rate.
 PRESETS: dict[str, TrainingSettings] = {
     "lamr-mini": TrainingSettings(
         steps=1000,

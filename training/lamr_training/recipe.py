@@ -50,7 +50,7 @@ class RecipeSettings:
     window: int = 40
     records: int | None = None
     checked: int = 60
-    calibrated: int = 220
+    calibrated: int = 40
 
 
 def train_preset(  # noqa: PLR0913 - keywords with defaults
