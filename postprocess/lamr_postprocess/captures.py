@@ -30,6 +30,7 @@ from lamr_postprocess.syntax import Source
 NO_SCOPE = -1
 FUNCTION, MEMBERS, EXPRESSION = 0, 1, 2  # kinds of scopes
 
+_LONG_ROW = 20_000  # bytes
 _WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
 _OPEN, _OUTSIDE, _ROLE = 0, 1, 2
 _SCOPES = {"scope": FUNCTION, "scope.members": MEMBERS, "scope.expression": EXPRESSION}
@@ -95,7 +96,7 @@ def read_names(source: Source, language: Language) -> Names:
     names = Names([Scope(NO_SCOPE, FUNCTION)], [], [], [])
     if source.grammar.query is None:
         return names
-    captures = tree_sitter.QueryCursor(source.grammar.query).captures(source.tree.root_node)
+    captures = _captures(source, source.grammar.query)
     _read_extras(captures, source, language, names)
     scope = 0
     stack: list[tuple[int, int]] = [(len(source.data) + 1, 0)]  # (end, scope in force until there)
@@ -113,6 +114,21 @@ def read_names(source: Source, language: Language) -> Names:
             scope = max(names.scopes[scope].parent, 0)
         stack.append((end, scope))
     return names
+
+
+def _captures(source: Source, query: tree_sitter.Query) -> dict[str, list[tree_sitter.Node]]:
+    """The query's captures, but for what lies in very long rows alone: nobody reads names there, and there are many."""
+    cursor = tree_sitter.QueryCursor(query)
+    long = np.flatnonzero(source.rows[:, 1] - source.rows[:, 0] > _LONG_ROW)
+    if long.shape[0] == 0:
+        return cursor.captures(source.tree.root_node)
+    edges = np.concatenate(([0], source.rows[long].ravel(), [len(source.data)])).reshape(-1, 2)
+    found: dict[str, dict[tuple[int, int], tree_sitter.Node]] = {}
+    for start, end in edges[edges[:, 1] > edges[:, 0]].tolist():
+        cursor.set_byte_range(start, end)
+        for name, nodes in cursor.captures(source.tree.root_node).items():
+            found.setdefault(name, {}).update({(node.start_byte, node.end_byte): node for node in nodes})
+    return {name: list(nodes.values()) for name, nodes in found.items()}
 
 
 def _enter(names: Names, name: bytes, row: int, scope: int, role: str) -> None:

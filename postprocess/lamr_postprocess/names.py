@@ -45,7 +45,7 @@ def requirements_of(source: Source, outline: Outline, language: Language) -> lis
     names = read_names(source, language)
     _bind(names)
     resolver = _Resolver(names, outline, language)
-    for name, row, scope in names.uses:
+    for name, row, scope in dict.fromkeys(names.uses):
         resolver.resolve(name, row, scope)
     for name, row, scope, _ in names.bindings:
         resolver.require_declaration(name, row, scope)
@@ -85,21 +85,28 @@ class _Resolver:
         self.wildcards = names.wildcards
         self.builtins = frozenset(name.encode() for name in language.builtins)
         self.members_visible = language.members_visible
+        self.declaring = {index for index, scope in enumerate(names.scopes) if scope.declared}
         self.anywhere = {name for scope in names.scopes for name in scope.bound}
         self.owner = outline.owner.tolist()
         self.statement, self.list_end = outline.statement.tolist(), outline.list_end.tolist()
-        self.seen: set[tuple[int, int]] = set()
+        self.stride = len(self.owner) + 1
+        self.seen: set[int] = set()
         self.known: dict[tuple[bytes, int], tuple[Binding | None, bool]] = {}
         self.found: list[Requirement] = []
 
     def resolve(self, name: bytes, row: int, scope: int) -> None:
         """Ask for what a use of the name needs."""
-        self.require_declaration(name, row, scope)
+        if scope in self.declaring:
+            self.require_declaration(name, row, scope)
         if name not in self.anywhere:
             if self.wildcards and name not in self.builtins:
                 self.require_wildcards(row)
             return
-        binding, local = self.lookup(name, scope)
+        key = (name, scope)
+        found = self.known.get(key)
+        if found is None:
+            found = self.known[key] = self.lookup(name, scope)
+        binding, local = found
         if binding is None:  # bound somewhere, but in no scope that this use sees
             self.require_wildcards(row)
         elif local:
@@ -128,19 +135,14 @@ class _Resolver:
             self.add(row, declared[1], False)
 
     def add(self, user: int, binder: int, imported: bool) -> None:
-        pair = (self.owner[user], self.owner[binder])
-        if pair[0] != pair[1] and pair not in self.seen:
+        first, second = self.owner[user], self.owner[binder]
+        pair = first * self.stride + second
+        if first != second and min(first, second) >= 0 and pair not in self.seen:
             self.seen.add(pair)
             self.found.append(Requirement(user, binder, imported))
 
     def lookup(self, name: bytes, scope: int) -> tuple[Binding | None, bool]:
         """The bindings that a use in `scope` sees, and whether they are of the code that runs with it."""
-        key = (name, scope)
-        if key not in self.known:
-            self.known[key] = self._lookup(name, scope)
-        return self.known[key]
-
-    def _lookup(self, name: bytes, scope: int) -> tuple[Binding | None, bool]:
         at, local = scope, True
         while at != NO_SCOPE:
             here = self.scopes[at]

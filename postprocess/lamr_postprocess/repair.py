@@ -89,19 +89,14 @@ def rules_of(source: Source, outline: Outline, language: Language, short: BoolAr
     targets: list[list[tuple[int, int]]] = [[] for _ in range(outline.groups)]
     group, parent = outline.unit_group, outline.unit_parent
     inner = np.flatnonzero(parent != NOBODY)
-    pairs: IntArray = np.unique(np.stack([group[inner], group[parent[inner]]], axis=1), axis=0)
-    for user, needed in pairs[pairs[:, 0] != pairs[:, 1]].tolist():
-        targets[user].append((needed, SCOPE))
-    for each in outline.lists:
-        owner, first, last = int(group[each.owner]), int(group[each.items[0]]), int(group[each.items[-1]])
-        if each.kind.keep_first and owner != first:
-            targets[owner].append((first, COMPANION))
-        if each.last_kind in each.kind.results:
-            for item in {int(group[unit]) for unit in each.items} - {last}:
-                targets[item].append((last, RETURN))
+    users, needed = np.divmod(np.unique(group[inner] * outline.groups + group[parent[inner]]), outline.groups)
+    for one, other in zip(users.tolist(), needed.tolist(), strict=True):
+        if one != other:
+            targets[one].append((other, SCOPE))
+    _add_list_rules(targets, outline)
+    owner = outline.owner.tolist()
     for need in requirements_of(source, outline, language):
-        reason = IMPORTED if need.imported else DEFINED
-        targets[outline.owner[need.user]].append((int(outline.owner[need.binder]), reason))
+        targets[owner[need.user]].append((owner[need.binder], IMPORTED if need.imported else DEFINED))
     sizes = np.bincount(outline.owner[outline.owner != NOBODY], minlength=outline.groups)
     alone = (outline.owner != NOBODY) & (sizes[outline.owner] == 1)
     return Rules(
@@ -111,6 +106,18 @@ def rules_of(source: Source, outline: Outline, language: Language, short: BoolAr
         short=short & alone,
         blanks=_blanks(outline.owner),
     )
+
+
+def _add_list_rules(targets: list[list[tuple[int, int]]], outline: Outline) -> None:
+    """First items that stay with their list, and results that stay with their function's body."""
+    group = outline.unit_group.tolist()
+    for each in outline.lists:
+        if each.kind.keep_first and group[each.owner] != group[each.items[0]]:
+            targets[group[each.owner]].append((group[each.items[0]], COMPANION))
+        if each.last_kind in each.kind.results:
+            last = group[each.items[-1]]
+            for item in {group[unit] for unit in each.items} - {last}:
+                targets[item].append((last, RETURN))
 
 
 def _blanks(owner: IntArray) -> IntArray:

@@ -128,7 +128,7 @@ def compound(head: list[str], bodies: list[list[list[str]]]) -> list[str]:
     return result
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.lists(STATEMENTS, min_size=1, max_size=6),
     st.sampled_from(["\n", "\r\n", "\r"]),
