@@ -59,8 +59,9 @@ def open_session(config: OnnxModelConfig, file: Path, kind: str, device: int = 0
 def session_options(config: OnnxModelConfig, onnxruntime: Any) -> Any:
     """`onnxruntime.SessionOptions` from the configuration's parameters.
 
-    Two defaults differ from onnxruntime's: no memory pattern (every batch has other shapes, so patterns are never
-    reused and their memory stays), and threads by the CPUs we may use instead of those that the machine has.
+    Three defaults differ from onnxruntime's: no memory pattern (every batch has other shapes, so patterns are never
+    reused and their memory stays); threads by the CPUs we may use instead of those that the machine has; and threads
+    that stop spinning when a run ends, since the decoder, in another process, needs the CPUs next.
     """
     parameters = config.parameters
     levels = onnxruntime.GraphOptimizationLevel
@@ -80,7 +81,8 @@ def session_options(config: OnnxModelConfig, onnxruntime: Any) -> Any:
     options.inter_op_num_threads = _number(parameters, "inter_op_thread_count", 0)
     options.enable_cpu_mem_arena = bool(_number(parameters, "enable_mem_arena", 1))
     options.enable_mem_pattern = bool(_number(parameters, "enable_mem_pattern", 0))
-    for key, value in parameters.items():
+    entries = {"session.force_spinning_stop": "1", **parameters}
+    for key, value in entries.items():
         if key.startswith("session."):
             options.add_session_config_entry(key, value)
     return options

@@ -100,6 +100,12 @@ def test_graph_levels_are_tritons(level, expected):
     assert options.graph_optimization_level == getattr(onnxruntime.GraphOptimizationLevel, expected)
 
 
+def test_threads_stop_spinning_when_a_run_ends_unless_told_otherwise():
+    key = "session.force_spinning_stop"
+    assert session_options(CONFIG, onnxruntime).get_session_config_entry(key) == "1"
+    assert session_options(with_parameters(**{key: "0"}), onnxruntime).get_session_config_entry(key) == "0"
+
+
 @pytest.mark.parametrize("parameters", [{"execution_mode": "2"}, {"intra_op_thread_count": "many"}])
 def test_parameters_that_make_no_sense(parameters):
     with pytest.raises(ModelConfigError, match=next(iter(parameters))):
