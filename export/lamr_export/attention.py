@@ -30,7 +30,8 @@ class Packing:
         position: `[T]`, its place in that sequence, from 0.
         starts: `[B]`, first token of each sequence.
         lasts: `[B]`, last token of each sequence.
-        to_padded: `[B * L]`, the token of every padded slot; slots past a sequence's end hold some valid token.
+        to_padded: `[B * L]`, the token of every padded slot; slots past a sequence's end repeat its last token, so
+            that not even NaN gets from one sequence into another.
         to_packed: `[T]`, the padded slot of each token.
         key_mask: bool `[B, 1, 1, L]`, True where a slot holds a token of its sequence.
         key_bias: `[B, 1, 1, L]`, 0 there and the dtype's lowest number elsewhere.
@@ -48,21 +49,22 @@ class Packing:
     causal_bias: Tensor
 
     @classmethod
-    def of(cls, cu_seqlens: Tensor, max_len: Tensor, tokens: int) -> Packing:
+    def of(cls, cu_seqlens: Tensor, max_len: Tensor, tokens: int, limit: int | None = None) -> Packing:
         """Lay out a batch.
 
         Args:
             cu_seqlens: int `[B + 1]`, from 0 to T.
             max_len: `[L]`, L the longest sequence; the values are never read, the dtype is that of `key_bias`.
             tokens: T.
+            limit: L is at most this much; what a longer sequence has beyond it shares the last slot.
         """
         bounds = cu_seqlens.to(torch.int64)
         starts, ends = bounds[:-1], bounds[1:]
-        slots = max_len.shape[0]
+        slots = max_len.shape[0] if limit is None else torch.sym_min(max_len.shape[0], limit)
         token = torch.arange(tokens, device=bounds.device)
         slot = torch.arange(slots, device=bounds.device)
         sequence = (token[:, None] >= ends[None, :]).to(torch.int64).sum(dim=1)
-        position = token - starts.index_select(0, sequence)
+        position = (token - starts.index_select(0, sequence)).clamp(max=slots - 1)
         key_mask = slot[None, :] < (ends - starts)[:, None]
         later = slot[None, :] > slot[:, None]
         lowest = torch.finfo(max_len.dtype).min
@@ -71,7 +73,7 @@ class Packing:
             position=position,
             starts=starts,
             lasts=ends - 1,
-            to_padded=(starts[:, None] + slot[None, :]).clamp(max=tokens - 1).reshape(-1),
+            to_padded=torch.minimum(starts[:, None] + slot[None, :], ends[:, None] - 1).reshape(-1),
             to_packed=sequence * slots + position,
             key_mask=key_mask[:, None, None, :],
             key_bias=((~key_mask).to(max_len.dtype) * lowest)[:, None, None, :],

@@ -93,11 +93,20 @@ class LamrConfig:
             raise CheckpointError(
                 f"fusion_layers {self.fusion_layers}: the backbone has layers 1 to {layers}"
             )
+        self._check_ids()
         hidden = self.backbone.get("hidden_size")
         if hidden is not None and (hidden * len(self.fusion_layers)) % self.fusion_heads:
             raise CheckpointError(
                 f"fusion_heads {self.fusion_heads} doesn't divide the fused width {hidden * len(self.fusion_layers)}"
             )
+
+    def _check_ids(self) -> None:
+        ids = [self.yes_token_id, self.no_token_id]
+        ids += [self.lexical.separator_id, *self.lexical.excluded_ids] if self.lexical else []
+        entries = self.backbone.get("vocab_size")
+        for token in ids:
+            if token is not None and entries is not None and not 0 <= token < entries:
+                raise CheckpointError(f"token id {token}: the backbone's vocabulary has {entries} entries")
 
     def spec(self, tokenizer_sha256: str) -> ModelSpec:
         """The client's view of this model."""

@@ -132,8 +132,13 @@ class LamrModel(nn.Module):
         Returns:
             `fused [T, D]` (D = layers * hidden size) and `relevance [B, 1]`, a probability; float32.
         """
-        packing = Packing.of(cu_seqlens, max_len, input_ids.shape[0])
-        states, evidence = self._hidden_states(input_ids, packing)
+        return self.encode(input_ids, Packing.of(cu_seqlens, max_len, input_ids.shape[0]))
+
+    def encode(
+        self, input_ids: Tensor, packing: Packing, shift: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """`forward` for a batch that is laid out already; `shift` `[T]` is added to every input embedding."""
+        states, evidence = self._hidden_states(input_ids, packing, shift)
         fused = torch.cat([states[n] for n in self.config.fusion_layers], dim=-1)
         fused = fused if evidence is None else fused + evidence
         fused = fused.to(self.relevance.direction.weight.dtype)
@@ -147,11 +152,15 @@ class LamrModel(nn.Module):
         arrays = {name: value.cpu().numpy() for name, value in self.heads.arrays().items()}
         return DecoderWeights(**{name.replace(".", "_"): value for name, value in arrays.items()})
 
-    def _hidden_states(self, input_ids: Tensor, packing: Packing) -> tuple[list[Tensor], Tensor | None]:
+    def _hidden_states(
+        self, input_ids: Tensor, packing: Packing, shift: Tensor | None
+    ) -> tuple[list[Tensor], Tensor | None]:
         """The embeddings and every layer's output, `[T, hidden]` each, the last one after the final norm; and what
         lexical evidence adds to their concatenation `[T, D]`, if anything."""
         fused_evidence: Tensor | None = None
         inputs = {"inputs_embeds": self.backbone.get_input_embeddings()(input_ids)[None]}
+        if shift is not None:
+            inputs["inputs_embeds"] = inputs["inputs_embeds"] + shift[None, :, None]
         if self.lexical is not None:
             evidence, token_types, fused_evidence = self.lexical(input_ids, packing)
             inputs["inputs_embeds"] = inputs["inputs_embeds"] + evidence[None]
@@ -179,7 +188,14 @@ def _packed_backbone(config: LamrConfig, backbone: PreTrainedModel | None) -> Pr
             raise CheckpointError(f"backbone configuration: transformers can't build it ({error})") from error
     if getattr(backbone, "pooler", None) is not None:
         backbone.pooler = None
-    backbone.set_attn_implementation(PACKED_ATTENTION)
+    try:
+        backbone.set_attn_implementation(PACKED_ATTENTION)
+    except ValueError as error:
+        raise CheckpointError(
+            f"the backbone {backbone.config.model_type} can't be packed ({error})"
+        ) from error
+    if config.lexical and getattr(backbone.config, "type_vocab_size", 2) < 2:
+        raise CheckpointError("lexical evidence needs a backbone with two token types")
     return backbone
 
 

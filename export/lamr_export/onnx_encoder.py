@@ -15,7 +15,9 @@ from pathlib import Path
 import onnx
 import torch
 from onnx import GraphProto, ModelProto
+from torch import Tensor, nn
 
+from lamr_export.attention import Packing
 from lamr_export.errors import ExportError
 from lamr_export.model import LamrModel
 
@@ -34,8 +36,32 @@ _DATA_FILE = "model.onnx.data"
 _LARGEST_FILE = 1_900_000_000  # bytes; protobuf can't hold 2 GiB
 
 
+class ServedEncoder(nn.Module):
+    """`LamrModel.forward` for requests that nobody has checked, sharing a batch with others' requests.
+
+    An id outside the vocabulary and a sequence beyond the window would fail the whole batch, or take its memory. Here
+    they turn their own sequence's features into NaN, which the decoder refuses, and nobody else notices.
+    """
+
+    def __init__(self, model: LamrModel) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, input_ids: Tensor, cu_seqlens: Tensor, max_len: Tensor) -> tuple[Tensor, Tensor]:
+        """As `LamrModel.forward`."""
+        window = self.model.config.chunking.window
+        known = input_ids.clamp(0, self.model.backbone.config.vocab_size - 1)
+        packing = Packing.of(cu_seqlens, max_len, input_ids.shape[0], limit=window)
+        unknown = (known != input_ids).to(torch.int64).index_select(0, packing.to_padded)
+        refused = (unknown.view(packing.starts.shape[0], -1).sum(dim=1) > 0) | (
+            packing.lasts - packing.starts >= window
+        )
+        shift = torch.where(refused, torch.nan, 0.0).index_select(0, packing.sequence)
+        return self.model.encode(known, packing, shift)
+
+
 def encoder_to_onnx(model: LamrModel) -> ModelProto:
-    """Export `model.forward`.
+    """Export the encoder as it is served (`ServedEncoder`).
 
     Raises:
         ExportError: the backbone can't be traced with dynamic sizes, or the graph holds operators outside ONNX's
@@ -52,7 +78,7 @@ def encoder_to_onnx(model: LamrModel) -> ModelProto:
     try:
         with torch.no_grad(), _quiet():
             program = torch.onnx.export(
-                model.eval(),
+                ServedEncoder(model).eval(),
                 example,
                 dynamo=True,
                 opset_version=OPSET,

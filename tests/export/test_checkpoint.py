@@ -194,6 +194,8 @@ def test_config_that_is_none(folder, text):
         ("fusion_heads", 7, "doesn't divide"),
         ("prompt", {"before": ""}, "not a LaMR configuration"),
         ("lexical", {"separator": 1}, "not a LaMR configuration"),
+        ("lexical", {"separator_id": 120}, "token id 120: .* 120 entries"),
+        ("yes_token_id", -1, "token id -1"),
         ("stranger", 1, "stranger"),
         ("backbone", {"model_type": "no-such-thing"}, "no-such-thing"),
     ],

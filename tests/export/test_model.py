@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 import torch
-from lamr_export import LamrModel, Lexical
+from lamr_export import CheckpointError, LamrModel, Lexical
 from lamr_export.attention import Packing
 from torch import nn
+from transformers import BertConfig, BertModel
 
-from .models import SEPARATOR, bert, packed, qwen3
+from .models import SEPARATOR, VOCAB, bert, packed, qwen3
 
 LENGTHS = [5, 1, 33, 12, 2, 20]
 BUILDERS = {
@@ -186,3 +187,36 @@ def test_one_rubric_has_a_constant_gate():
 
 def test_backbones_own_pooler_is_dropped():
     assert not any("pooler" in name for name in bert().state_dict())
+
+
+def test_nothing_crosses_sequences_even_as_nan(model):
+    ids, bounds, max_len = packed([5, 20, 9])
+    model.backbone.get_input_embeddings().weight.data[ids[7]] = torch.nan
+    hit = torch.tensor([bool((part == ids[7]).any()) for part in ids.split([5, 20, 9])])
+    assert 0 < hit.sum() < 3
+    fused, relevance = model(ids, bounds, max_len)
+    for part, bad in zip(fused.split([5, 20, 9]), hit, strict=True):
+        assert bool(part.isnan().any()) == bool(bad)
+    assert torch.equal(relevance.isnan().squeeze(1) & ~hit, torch.zeros(3, dtype=torch.bool))
+
+
+def test_sliding_windows_are_refused():
+    model = qwen3()
+    model.backbone.layers[1].self_attn.sliding_window = 8
+    with pytest.raises(CheckpointError, match="sliding-window"):
+        model(*packed([9]))
+
+
+def test_lexical_evidence_needs_two_token_types():
+    backbone = BertModel(
+        BertConfig(
+            vocab_size=VOCAB,
+            hidden_size=32,
+            intermediate_size=48,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            type_vocab_size=1,
+        )
+    )
+    with pytest.raises(CheckpointError, match="two token types"):
+        LamrModel.from_backbone(backbone, bert().config)

@@ -11,7 +11,7 @@ from lamr_decoding import Decoder, DecoderWeights
 from lamr_export.onnx_encoder import IR_VERSION, OPSET, save_onnx
 
 from .conftest import MODELS
-from .models import packed
+from .models import VOCAB, packed
 
 BATCHES = [[1], [64], [1, 1, 1], [2, 63, 1, 17, 40], [64] * 8, [1, 64, 1]]
 
@@ -55,6 +55,37 @@ def test_a_request_does_not_depend_on_its_batch(exported, kind, precision):
         got = run(encoder, alone)
         np.testing.assert_allclose(fused[start:end], got[0], atol=1e-5)
         np.testing.assert_allclose(relevance[index], got[1][0], atol=1e-5)
+
+
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+@pytest.mark.parametrize("wrong", ["too large", "negative", "too long"])
+def test_a_bad_request_fails_alone(exported, precision, wrong):
+    """Its features become NaN, which the decoder refuses; its neighbours get what they would have got without it."""
+    encoder = session(exported("bert", precision).onnx)
+    long = wrong == "too long"  # the window is 64 tokens, the backbone has 80 positions
+    ids, bounds, max_len = packed([20, 100 if long else 30, 9], seed=5)
+    if not long:
+        ids[25] = VOCAB if wrong == "too large" else -1
+    fused, relevance = run(encoder, (ids, bounds, max_len))
+    start, end = bounds[1], bounds[2]
+    assert np.isnan(fused[start:end]).all()
+    assert np.isnan(relevance[1]).all()
+    others = (
+        torch.cat([ids[:start], ids[end:]]),
+        torch.tensor([0, 20, 29], dtype=torch.int32),
+        torch.zeros(20),
+    )
+    expected = run(encoder, others)
+    np.testing.assert_allclose(np.delete(fused, np.s_[start:end], axis=0), expected[0], atol=1e-5)
+    np.testing.assert_allclose(relevance[[0, 2]], expected[1], atol=1e-5)
+
+
+def test_a_long_request_takes_no_more_attention_than_the_window(exported):
+    """A hundred thousand tokens would ask for 40 GB of scores in one head."""
+    encoder = session(exported("bert").onnx)
+    fused, _ = run(encoder, packed([100_000, 5]))
+    assert np.isnan(fused[:-5]).all()
+    assert np.isfinite(fused[-5:]).all()
 
 
 @pytest.mark.parametrize("kind", ["swepruner", "bert"])
