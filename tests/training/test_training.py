@@ -25,7 +25,7 @@ from lamr_training.validation import validate
 
 from .samples import encoder, files, tiny_model, vocabulary
 
-SETTINGS = replace(PRESETS["tiny"], steps=12, learning_rate=1e-3, head_rate=3e-3, seed=1)
+SETTINGS = replace(PRESETS["tiny"], steps=16, tokens=2048, learning_rate=1e-3, head_rate=3e-3, seed=1)
 
 
 @pytest.fixture(scope="module")
