@@ -34,6 +34,7 @@ class Outline:
         groups: number of groups.
         unit_group, unit_parent, unit_row: int [units]; the parent is a unit or `NOBODY`, the row is where it begins.
         lists: the lists that have items.
+        followers: pairs of units; the first can't stand without the second, which is the item before it.
         list_end: int [R], last row of the innermost list around the unit that owns the row.
         statement: int [R], a number for the statement around the row: that of an element of a literal is the literal's.
         markup: for each row the comment syntax inside its list, as an index into `comments`; -1 for the language's.
@@ -48,6 +49,7 @@ class Outline:
     unit_parent: IntArray
     unit_row: IntArray
     lists: list[ItemList]
+    followers: list[tuple[int, int]]
     list_end: IntArray
     statement: IntArray
     markup: IntArray
@@ -57,7 +59,7 @@ class Outline:
 def outline_of(source: Source, language: Language) -> Outline:
     """Find the units of a parsed file (see the module's text)."""
     rows = source.rows.shape[0]
-    walk = Walk(source, strict=language.parses is not None)
+    walk = Walk(source, strict=language.parses is not None, joiners=language.joiners)
     walk.run(rows)
     walk.close_broken()
     return _by_row(walk, rows, _continued(source, language))
@@ -108,6 +110,7 @@ def _by_row(walk: Walk, rows: int, continued: IntArray) -> Outline:
         unit_parent=np.array(walk.parents, dtype=np.int64),
         unit_row=np.array(walk.unit_rows, dtype=np.int64),
         lists=[each for each in walk.lists if each.items],
+        followers=walk.followers,
         list_end=np.where(unit_of_row == NOBODY, rows - 1, ends[unit_of_row]),
         statement=np.where(unit_of_row == NOBODY, NOBODY, heads[np.array(walk.statements)[unit_of_row]]),
         markup=np.where(unit_of_row == NOBODY, NOBODY, np.array(walk.markups)[unit_of_row]),

@@ -109,8 +109,11 @@ def rules_of(source: Source, outline: Outline, language: Language, short: BoolAr
 
 
 def _add_list_rules(targets: list[list[tuple[int, int]]], outline: Outline) -> None:
-    """First items that stay with their list, and results that stay with their function's body."""
+    """Items that stay with the next one, with their list (its first) or with their function's body (its result)."""
     group = outline.unit_group.tolist()
+    for item, before in outline.followers:
+        if group[item] != group[before]:
+            targets[group[item]].append((group[before], CLOSURE))
     for each in outline.lists:
         if each.kind.keep_first and group[each.owner] != group[each.items[0]]:
             targets[group[each.owner]].append((group[each.items[0]], COMPANION))

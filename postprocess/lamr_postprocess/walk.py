@@ -43,10 +43,12 @@ class _Place:
 class Walk:
     """One walk over a tree: the units found, and the segments of their frames in document order."""
 
-    def __init__(self, source: Source, strict: bool) -> None:
+    def __init__(self, source: Source, strict: bool, joiners: str) -> None:
         self.grammar = source.grammar
         self.cursor = source.tree.walk()
         self.careful = source.tree.root_node.has_error and strict
+        self.data, self.joiners = source.data, frozenset(joiners.encode())
+        self.followers: list[tuple[int, int]] = []  # (item, the item before it that it can't stand without)
         self.broken: set[int] = set()
         self.parents: list[int] = []
         self.unit_rows: list[int] = []
@@ -126,8 +128,11 @@ class Walk:
         if not self.can_be_cut(kind, items.kind):
             return place.unit, False
         unit = self.new_unit(place.unit, row, place.list_end, items.kind)
-        if place.prefix and place.last_item != NOBODY:
-            self.join(unit, place.last_item)
+        if place.last_item != NOBODY:
+            if place.prefix:
+                self.join(unit, place.last_item)
+            elif self.joiners and self.data[node.start_byte] in self.joiners and not items.kind.is_literal:
+                self.followers.append((unit, place.last_item))
         place.last_item, place.prefix = unit, kind in self.grammar.prefixes or node.is_error
         items.items.append(unit)
         items.last_kind = self.grammar.names[kind]

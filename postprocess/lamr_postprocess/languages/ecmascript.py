@@ -116,6 +116,7 @@ JAVASCRIPT = Language(
     opaque=frozenset({"template_string", "string", "regex"}),
     names=_JAVASCRIPT_NAMES,
     members_visible=False,
+    joiners="([`+-*/.,?",
 )
 
 TYPESCRIPT = dataclasses.replace(

@@ -86,6 +86,8 @@ class Language:
         members_visible: functions in a class see its members by their bare names.
         parses: whether the language's own parser takes a text, where Python has one; it settles what the grammar
             marks as an error.
+        joiners: characters that, at the start of an item, would make it go on with the item before where no semicolon
+            parts them; such an item keeps its predecessor.
         continuation: a line that ends with this goes on in the next line.
     """
 
@@ -110,6 +112,7 @@ class Language:
     implicit_name: str = ""
     members_visible: bool = True
     parses: Callable[[str], bool] | None = None
+    joiners: str = ""
     continuation: str = ""
 
 
