@@ -196,6 +196,14 @@ def test_imports_and_definitions_follow_their_names() -> None:
     assert pruned.reasons[9] == pruned.reasons[12] == pruned.reasons[18] == "repair:definition"
 
 
+def test_lazy_annotations_keep_the_import_that_makes_them_lazy() -> None:
+    code = (
+        "from __future__ import annotations as _annotations\n\n\ndef f(a: Late):\n    one()\n    two()\n\n\n"
+        + ("class Late:\n    three = 3\n    four = 4\n")
+    )
+    assert set(kept(code, 4).kept_lines) >= {1, 4, 9}
+
+
 def test_nearest_binding_before_the_use() -> None:
     code = (
         "def f():\n    x = 11111111111111111111111111111111\n    x = 2222222222222222222222222222222\n    y = 3\n"

@@ -72,6 +72,7 @@ _NAMES = """
 (import_from_statement (wildcard_import) @import.all)
 (future_import_statement name: (dotted_name (identifier) @import))
 (aliased_import name: (dotted_name (identifier) @ignore))
+(future_import_statement name: (aliased_import name: (dotted_name (identifier) @import)))
 (aliased_import alias: (identifier) @import)
 
 (attribute attribute: (identifier) @ignore)
