@@ -21,9 +21,11 @@ from numpy.typing import NDArray
 from lamr_client.encoding import Chunk, PromptEncoder
 from lamr_client.errors import InvalidInputError, LamrError
 from lamr_client.inputs import check_code, check_query
+from lamr_client.layout import line_layout
+from lamr_client.lexical import content_words, token_evidence
 from lamr_client.options import PruneOptions
 from lamr_client.result import PruneResult, Timings
-from lamr_client.scoring import DocumentScores, ScoreMerger
+from lamr_client.scoring import DocumentScores, ScoreMerger, with_evidence
 from lamr_client.transport import ChunkResult
 
 
@@ -55,6 +57,7 @@ class PruneJob:
         encoder.code_room(len(query_ids))  # before time goes into the code
         ids, self._offsets = encoder.encode_document(text)
         self.chunks: Iterator[Chunk] = encoder.iter_chunks(query_ids, ids, self._offsets, text)
+        self._evidence = self._lexical_evidence(query, ids)
         self._merger = ScoreMerger(encoder.spec, len(ids))
         self.want_rubrics = self._merger.want_rubrics
         self._encoded = time.perf_counter()
@@ -78,13 +81,23 @@ class PruneJob:
             result = self._nothing_to_judge()
         else:
             scores = self._merger.merged()
-            lines = line_scores_from_tokens(scores.tokens, self._offsets, self._text)
+            tokens = scores.tokens
+            if self._evidence is not None:
+                tokens = with_evidence(tokens, self._evidence, self._encoder.spec.scoring.lexical)
+            lines = line_scores_from_tokens(tokens, self._offsets, self._text)
             result = self._result(lines, self._prune(lines, scores), scores.relevance)
         end = time.perf_counter()
         timings = Timings(
             self._encoded - self._begin, answered - self._encoded, end - answered, end - self._begin
         )
         return dataclasses.replace(result, timings=timings)
+
+    def _lexical_evidence(self, query: str, ids: NDArray[np.int64]) -> NDArray[np.float64] | None:
+        """Float64 [n]; None where the scoring gives it no weight."""
+        if not self._encoder.spec.scoring.lexical:
+            return None
+        terms = self._encoder.term_ids(content_words(query))
+        return token_evidence(terms, ids, self._offsets, line_layout(self._text))
 
     def _prune(self, lines: NDArray[np.float32], scores: DocumentScores) -> PrunedCode:
         options = self._options

@@ -43,6 +43,14 @@ def token_scores(result: ChunkResult, scoring: Scoring, rubrics: Sequence[str]) 
     return scores
 
 
+def with_evidence(
+    scores: NDArray[np.float64], evidence: NDArray[np.float64], weight: float
+) -> NDArray[np.float64]:
+    """Averaged scores float64 [n] moved by lexical evidence [n]: sigmoid(logit(score) + weight * evidence)."""
+    moved: NDArray[np.float64] = 1 / (1 + np.exp(-(_logit(scores) + weight * evidence)))
+    return moved
+
+
 def check_scoring(spec: ModelSpec) -> None:
     """Refuse a scoring that the model's outputs can't feed.
 
@@ -133,7 +141,7 @@ class ScoreMerger:
             )
 
 
-def _logit(p: NDArray[np.float32] | np.float64) -> NDArray[np.float64]:
+def _logit(p: NDArray[np.float32] | NDArray[np.float64] | np.float64) -> NDArray[np.float64]:
     clipped = np.clip(np.asarray(p, np.float64), _EPSILON, 1 - _EPSILON)
     logits: NDArray[np.float64] = np.log(clipped) - np.log1p(-clipped)
     return logits

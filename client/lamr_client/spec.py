@@ -64,12 +64,15 @@ class Scoring:
 
     `paper` averages the Viterbi decisions (paper section 3.4). `calibrated` is a logistic combination,
     sigmoid(bias + sum of weight_f * logit(f)), of `keep_prob`, each rubric's marginal (by rubric name) and the chunk's
-    `relevance`; the weights are fitted on validation projects and stored with the model.
+    `relevance`; the weights are fitted on validation projects and stored with the model. `lexical` is the weight of
+    the document's lexical evidence (`lamr_client.lexical`, 0 to 1 a line), added to the logit of the averaged score;
+    0 leaves the model alone.
     """
 
     kind: str = "paper"
     weights: dict[str, float] = field(default_factory=dict)
     bias: float = 0.0
+    lexical: float = 0.0
 
     def __post_init__(self) -> None:
         if self.kind not in ("paper", "calibrated"):

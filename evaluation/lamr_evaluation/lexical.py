@@ -12,19 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from lamr_client.lexical import STOP_WORDS
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
-
-_STOP = """
-    a about after all also an and any are as at be because been before being between both but by can could
-    did do does doing done during each every for from get gets given had has have having how i if in instead
-    into is it its itself kind let like may me might more most much must my no nor not now of off on once one
-    only or other our out over own per same should since so some such than that the their them then there
-    these they this those through to too under until up use used uses using very via was way we were what
-    when where whether which while who whom whose why will with without would you your
-"""
-STOP_WORDS = frozenset(_STOP.split())
 
 _TOKEN = re.compile(r"[^\W\d]\w*|\d+|\r\n|\r|\n")
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\dA-Za-z_]+")

@@ -7,12 +7,14 @@ and averaged over lines by the very code that serves them. Knows records, a mode
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from lamr_client.encoding import PromptEncoder
-from lamr_client.scoring import token_scores
+from lamr_client.layout import line_layout
+from lamr_client.lexical import content_words, token_evidence
+from lamr_client.scoring import token_scores, with_evidence
 from lamr_client.spec import Scoring
 from lamr_client.transport import ChunkResult
 from lamr_decoding import LinearChainCrf, marginals, viterbi
@@ -27,6 +29,7 @@ from lamr_training.records import Record
 
 FloatArray = NDArray[np.float64]
 FEATURES = ("keep_prob", "semantic", "dependency", "relevance")
+LEXICAL_WEIGHTS = (0.0, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0, 12.0, 16.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,12 +41,14 @@ class ScoredFile:
         ranges: each chunk's token range in the file.
         results: each chunk's outputs.
         offsets: int64 `[n, 2]` of the file's tokens.
+        evidence: float64 `[n]`, their lexical evidence.
     """
 
     record: Record
     ranges: list[tuple[int, int]]
     results: list[ChunkResult]
     offsets: NDArray[np.int64]
+    evidence: NDArray[np.float64]
 
     def line_scores(self, scoring: Scoring, rubrics: Sequence[str]) -> FloatArray:
         """Scores float `[L]`, as a client computes them."""
@@ -51,7 +56,10 @@ class ScoredFile:
         for (first, last), result in zip(self.ranges, self.results, strict=True):
             sums[first:last] += token_scores(result, scoring, rubrics)
             counts[first:last] += 1
-        lines = line_scores_from_tokens(sums / counts, self.offsets, self.record.code)
+        tokens = (
+            with_evidence(sums / counts, self.evidence, scoring.lexical) if scoring.lexical else sums / counts
+        )
+        lines = line_scores_from_tokens(tokens, self.offsets, self.record.code)
         return np.asarray(lines, np.float64)
 
     def gold(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -90,7 +98,9 @@ def score_files(
         encoded = encode_record(record, encoder, LabelSettings())
         if encoded is None or not encoded.chunks:
             continue
-        _, offsets = encoder.encode_document(record.code)
+        ids, offsets = encoder.encode_document(record.code)
+        terms = encoder.term_ids(content_words(record.query))
+        evidence = token_evidence(terms, ids, offsets, line_layout(record.code))
         results: list[ChunkResult] = []
         batch: list[tuple[NDArray[np.int64], tuple[int, int]]] = []
         for chunk in encoded.chunks:
@@ -99,7 +109,7 @@ def score_files(
                 batch = []
             batch.append((chunk.input_ids, chunk.document_span))
         results += _run(model, batch)
-        files.append(ScoredFile(record, [c.tokens for c in encoded.chunks], results, offsets))
+        files.append(ScoredFile(record, [c.tokens for c in encoded.chunks], results, offsets, evidence))
     return files
 
 
@@ -136,8 +146,9 @@ def fit_scoring(
     threshold: float = 0.4,
     kept: float = 0.28,
 ) -> Scoring:
-    """Logistic regression of "this token's line is gold" on the outputs' logits, every file weighing the same;
-    the bias is then moved so that `kept` of the inked lines pass the threshold on average."""
+    """Logistic regression of "this token's line is gold" on the outputs' logits, every file weighing the same. Then
+    the lexical weight of the best area, out of `LEXICAL_WEIGHTS`; then the bias is moved so that `kept` of the inked
+    lines pass the threshold on average."""
     inputs, targets, weights = [], [], []
     for file in files:
         gold, _ = file.gold()
@@ -151,18 +162,20 @@ def fit_scoring(
     scoring = Scoring(
         "calibrated", {n: round(float(w), 4) for n, w in zip(features, found, strict=True)}, bias
     )
-    return _with_kept_share(files, scoring, rubrics, threshold, kept)
+    mixed = (replace(scoring, lexical=weight) for weight in LEXICAL_WEIGHTS)
+    best = max(mixed, key=lambda each: compare(files, each, rubrics, threshold).area)
+    return _with_kept_share(files, best, rubrics, threshold, kept)
 
 
 def _with_kept_share(
     files: Sequence[ScoredFile], scoring: Scoring, rubrics: Sequence[str], threshold: float, kept: float
 ) -> Scoring:
-    low, high = scoring.bias - 12.0, scoring.bias + 12.0
+    low, high = scoring.bias - 16.0, scoring.bias + 16.0
     for _ in range(14):
         middle = (low + high) / 2
-        share = compare(files, Scoring(scoring.kind, scoring.weights, middle), rubrics, threshold).kept
+        share = compare(files, replace(scoring, bias=middle), rubrics, threshold).kept
         low, high = (middle, high) if share < kept else (low, middle)
-    return Scoring(scoring.kind, scoring.weights, round((low + high) / 2, 3))
+    return replace(scoring, bias=round((low + high) / 2, 3))
 
 
 def _run(model: LamrModel, batch: list[tuple[NDArray[np.int64], tuple[int, int]]]) -> list[ChunkResult]:
