@@ -59,8 +59,8 @@ class ExportReport:
                 f"{self.total_bytes / 1e6:.1f} MB, {self.parameters / 1e6:.1f} M parameters, ONNX opset {self.opset}: "
                 f"onnxruntime {self.oldest_onnxruntime} or later, Triton {self.oldest_container} or later",
                 f"against PyTorch on {checked.tokens:,} tokens: fused features differ by at most "
-                f"{checked.fused_error:.1e}, relevance by {checked.relevance_error:.1e}, "
-                f"packed from one by one by {checked.packed_error:.1e}",
+                f"{checked.fused_error:.1e} ({checked.fused_relative:.1e} of their size on average), "
+                f"relevance by {checked.relevance_error:.1e}, packed from one by one by {checked.packed_error:.1e}",
                 f"keep decisions changed: {checked.changed_percent:.2f} % of {checked.decisions:,}; "
                 f"keep probability by {checked.keep_prob_mean_error:.1e} on average",
             )

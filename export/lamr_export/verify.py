@@ -52,6 +52,7 @@ class Verification:
     Attributes:
         batches, tokens: how much was compared.
         fused_error: of the fused features.
+        fused_relative: root mean square of their difference, relative to theirs.
         relevance_error: of the relevance, a probability.
         packed_error: of the exported graph's features between a packed batch and its sequences alone (random batches).
         heads_error: of the emissions between the PyTorch heads and `lamr_decoding`, on the same features.
@@ -64,6 +65,7 @@ class Verification:
     batches: int
     tokens: int
     fused_error: float
+    fused_relative: float
     relevance_error: float
     packed_error: float
     heads_error: float
@@ -90,6 +92,7 @@ def verify_encoder(
     run = _Session(onnx_file)
     decoder = Decoder(model.decoder_weights())
     errors: list[tuple[float, float, float, float]] = []
+    squares = np.zeros(2)
     decisions: list[tuple[Array, Array]] = []
     for number, batch in enumerate((*random, *text)):
         real = number >= len(random)
@@ -104,6 +107,7 @@ def verify_encoder(
         pairs = (fused, expected[0]), (relevance, expected[1]), (fused, alone)
         heads = decoder.emissions(expected[0])[0], emissions
         errors.append(tuple(float(np.abs(a - b).max()) for a, b in (*pairs, heads)))
+        squares += np.square(fused - expected[0]).sum(dtype=float), np.square(expected[0]).sum(dtype=float)
         if real:
             decisions.append(_decide(decoder, batch, expected[0], fused))
     worst = np.max(errors, axis=0)
@@ -112,6 +116,7 @@ def verify_encoder(
         batches=len(errors),
         tokens=sum(len(sample.ids) for batch in (*random, *text) for sample in batch),
         fused_error=float(worst[0]),
+        fused_relative=float(np.sqrt(squares[0] / squares[1])),
         relevance_error=float(worst[1]),
         packed_error=float(worst[2]),
         heads_error=float(worst[3]),

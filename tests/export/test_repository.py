@@ -103,6 +103,7 @@ def test_report(exported, kind, precision):
     assert checked.packed_error < 1e-5
     if precision == "fp32":
         assert checked.fused_error < 1e-3
+        assert checked.fused_relative < 1e-5
         assert checked.changed_percent == 0
     else:
         assert checked.fused_error > 1e-3
