@@ -1,0 +1,116 @@
+"""The Triton model `lamr_decoder`: requests in, `lamr_decoding.Decoder` once a batch, responses out.
+
+    in   fused FP32 [1, n, D], document_span INT32 [1, 2] (first and one-past-last code token)
+    out  keep UINT8 [1, m], keep_prob FP32 [1, m]; rubric_prob and gate FP32 [1, m, K] when asked for
+
+Runs on the bundled server and in NVIDIA's containers alike, wherever `lamr_decoding` (numpy, no torch) can be
+imported: installed with pip, or in a folder named by LAMR_PYTHONPATH. `lamr export` copies this file into
+`lamr_decoder/1/`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import triton_python_backend_utils as pb_utils
+
+sys.path += [path for path in os.environ.get("LAMR_PYTHONPATH", "").split(os.pathsep) if path]
+
+from lamr_decoding import Decoder, DecoderWeights
+
+Array = npt.NDArray[Any]
+RUBRIC_OUTPUTS = frozenset(("rubric_prob", "gate"))
+
+
+class TritonPythonModel:
+    """One instance: one set of decoder weights."""
+
+    def initialize(self, args: dict[str, str]) -> None:
+        path = Path(args["model_repository"], args["model_version"], "decoder.npz")
+        try:
+            self._decoder = Decoder(DecoderWeights.load(path))
+        except ValueError as error:
+            raise pb_utils.TritonModelException(str(error)) from error
+
+    def execute(self, requests: list[Any]) -> list[Any]:
+        responses: list[Any] = [None] * len(requests)
+        states: dict[int, Array] = {}
+        for index, request in enumerate(requests):
+            # Each tensor is read once: a second as_numpy() on the same tensor returned nothing in Triton 24.10.
+            fused = pb_utils.get_input_tensor_by_name(request, "fused").as_numpy()
+            span = pb_utils.get_input_tensor_by_name(request, "document_span").as_numpy()
+            try:
+                states[index] = code_states(fused, span)
+            except ValueError as error:
+                responses[index] = failure(error)
+        asked = {index: frozenset(requests[index].requested_output_names()) for index in states}
+        for index, response in self._decode(states, asked).items():
+            responses[index] = response
+        return responses
+
+    def _decode(self, states: dict[int, Array], asked: dict[int, frozenset[str]]) -> dict[int, Any]:
+        """Responses by index: all requests in one batch, or each alone when the batch as a whole fails."""
+        if not states:
+            return {}
+        cu_seqlens = np.cumsum([0, *(len(part) for part in states.values())])
+        parts = list(states.values())
+        try:
+            decoded = self._decoder.decode(
+                parts[0] if len(parts) == 1 else np.concatenate(parts),
+                cu_seqlens,
+                want_rubrics=any(RUBRIC_OUTPUTS & names for names in asked.values()),
+            )
+        except ValueError as error:
+            if len(states) == 1:
+                return dict.fromkeys(states, failure(error))
+            alone = [self._decode({index: part}, {index: asked[index]}) for index, part in states.items()]
+            return {index: response for result in alone for index, response in result.items()}
+        outputs = {
+            "keep": decoded.keep,
+            "keep_prob": decoded.keep_prob,
+            "rubric_prob": decoded.rubric_prob,
+            "gate": decoded.gate,
+        }
+        bounds = itertools.pairwise(cu_seqlens)
+        return {
+            index: pb_utils.InferenceResponse(
+                output_tensors=[
+                    pb_utils.Tensor(name, values[None, start:end])
+                    for name, values in outputs.items()
+                    if name in asked[index]
+                ]
+            )
+            for index, (start, end) in zip(states, bounds, strict=True)
+        }
+
+
+def code_states(fused: Array, span: Array) -> Array:
+    """The fused states of the code tokens, [m, D], of a request's `fused` [1, n, D] and `document_span` [1, 2].
+
+    Raises:
+        ValueError: several rows, or a span that isn't within the sequence or is empty.
+    """
+    if fused.ndim != 3 or fused.shape[0] != 1:
+        raise ValueError(
+            f"fused must have shape [1, n, D], not {list(fused.shape)}; send one request a sequence"
+        )
+    if span.shape != (1, 2):
+        raise ValueError(f"document_span must have shape [1, 2], not {list(span.shape)}")
+    start, end = (int(bound) for bound in span[0])
+    if not 0 <= start < end <= fused.shape[1]:
+        raise ValueError(
+            f"document_span [{start}, {end}) must be a non-empty part of the sequence's {fused.shape[1]} tokens"
+        )
+    return fused[0, start:end]
+
+
+def failure(error: ValueError) -> Any:
+    """An error response for one request."""
+    message = f"lamr_decoder: {error}"
+    return pb_utils.InferenceResponse(error=pb_utils.TritonError(message, pb_utils.TritonError.INVALID_ARG))
