@@ -151,8 +151,9 @@ def _structure(
         )
         return None, by_line, note
     source = parse(text, language)
-    broken = source.tree.root_node.has_error
-    if broken and language.parses is not None and not language.parses(text):
+    root = source.tree.root_node
+    broken = root.has_error
+    if root.is_error or (broken and language.parses is not None and not language.parses(text)):
         return None, by_line, f"{language.name} that doesn't parse: pruned line by line"
     outline = outline_of(source, language)
     note = f"{language.name} with syntax errors: broken statements are kept or cut whole" if broken else None

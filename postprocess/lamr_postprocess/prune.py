@@ -79,21 +79,30 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
     depends = None if dependency is None else _per_line("dependency", dependency, lines, np.bool_)
     wanted = kept_by_request(document, keep)
     note = document.note
-    if min_tokens > 0 and (tokens := count(code)) < min_tokens:
-        note = f"passed through: {tokens} tokens, fewer than min_tokens {min_tokens}"
+    tokens = count(code) if min_tokens > 0 or limit is not None else 0
+    if tokens < min_tokens and (max_tokens is None or tokens <= max_tokens):
         codes = np.full(lines, SELECTED, dtype=np.int8)
+        note = f"passed through: {tokens} tokens, fewer than min_tokens {min_tokens}"
     elif limit is None:
         codes = document.repair((scores >= threshold) | wanted)
-    elif count(code) <= limit and not line_numbers:
+    elif tokens <= limit and not line_numbers:
         codes = np.full(lines, SELECTED, dtype=np.int8)
     else:
         search = BudgetSearch(document, scores, wanted, lambda kept: count(render(document, kept, style)[0]))
         codes, used = search.fill(limit)
-        if max_tokens is not None and used > max_tokens:
-            raise BudgetError(used, max_tokens)
-        if used > limit:
-            note = f"the smallest valid output has {used} tokens, more than one in {ratio:g}"
+        note = _overrun(used, limit, max_tokens) or note
     return _result(document, codes, _Marks(wanted, depends), style, note)
+
+
+def _overrun(used: int, limit: int, max_tokens: int | None) -> str | None:
+    """What to say of a smallest output that is above the limit: an error if `max_tokens` is, a note if a ratio is."""
+    if max_tokens is not None and used > max_tokens:
+        raise BudgetError(used, max_tokens)
+    return (
+        f"the smallest valid output has {used} tokens, more than the ratio's {limit}"
+        if used > limit
+        else None
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -74,7 +74,7 @@ def test_ratio_keeps_a_share(python_files: list[tuple[str, str]], rng: np.random
 
 def test_ratio_that_nothing_fits_says_so() -> None:
     pruned = prune_lines("x = 1\n", [0.0], language="python", ratio=50)
-    assert pruned.note == "the smallest valid output has 7 tokens, more than one in 50"
+    assert pruned.note == "the smallest valid output has 7 tokens, more than the ratio's 0"
 
 
 def test_keep_takes_numbers_ranges_and_expressions() -> None:
@@ -91,6 +91,8 @@ def test_small_text_passes_through() -> None:
     assert pruned.text == CODE
     assert pruned.note == f"passed through: {approximate_tokens(CODE)} tokens, fewer than min_tokens 500"
     assert prune_lines(CODE, np.zeros(12), language="python", min_tokens=5).kept_lines == ()
+    both = prune_lines(CODE, np.zeros(12), language="python", min_tokens=500, max_tokens=40)
+    assert approximate_tokens(both.text) <= 40
 
 
 @pytest.mark.parametrize(
