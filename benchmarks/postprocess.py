@@ -7,8 +7,7 @@
 Prints each figure beside its target; the exit code is 1 if a target is missed. Times are of one core (CPU time).
 The corpus is what is installed: the standard library and the packages beside it. Masks are like a model's: `blocks`
 are runs of 3 to 15 lines anywhere, `long blocks` runs of 20 on average, `functions` whole short functions and runs
-of lines in long ones; `random` and `alternating` are unlike any model's and only there to break things. What repair
-adds is given in lines that hold something, as a share of all lines: a blank line that it keeps replaces a marker.
+of lines in long ones; `random` and `alternating` are unlike any model's and only there to break things.
 """
 
 from __future__ import annotations
@@ -191,9 +190,9 @@ def corpus(options: argparse.Namespace) -> None:
     for name, values in costs.items():
         every, inked = np.array(values).T * 100
         target = 8 if name == "functions" else None
-        report(f"repair adds under {name}: median", float(np.median(inked)), "%", target)
-        report(f"repair adds under {name}: 90th percentile", float(np.quantile(inked, 0.9)), "%")
-        report(f"repair adds under {name}: median with blank lines", float(np.median(every)), "%")
+        report(f"repair adds under {name}: median of lines", float(np.median(every)), "%", target)
+        report(f"repair adds under {name}: 90th percentile", float(np.quantile(every, 0.9)), "%")
+        report(f"repair adds under {name}: median without blank lines", float(np.median(inked)), "%")
     total = sum(why.values())
     print("  of what is added under functions:", {k: f"{v / total:.0%}" for k, v in why.most_common()})
 

@@ -204,6 +204,23 @@ def test_lazy_annotations_keep_the_import_that_makes_them_lazy() -> None:
     assert set(kept(code, 4).kept_lines) >= {1, 4, 9}
 
 
+@pytest.mark.parametrize(
+    "use",
+    [
+        "x: 'Wanted' = f()",
+        "x = cast('Wanted', y)",
+        "x = Union['Wanted', None]",
+        "x = t.Callable[['Wanted'], int]",
+        "x: TypeAlias = 'list[Wanted]'",
+        "x = TypeVar('x', bound='Wanted')",
+    ],
+)
+def test_names_in_quoted_annotations_are_names(use: str) -> None:
+    code = f"class Wanted:\n    one = 1\n    two = 2\n\n\nfirst = 1\nsecond = 2\n{use}\n"
+    assert 1 in kept(code, 8).kept_lines
+    assert 1 not in kept("class Wanted:\n    one = 1\n    two = 2\n\n\nx = 'Wanted'\n", 6).kept_lines
+
+
 def test_nearest_binding_before_the_use() -> None:
     code = (
         "def f():\n    x = 11111111111111111111111111111111\n    x = 2222222222222222222222222222222\n    y = 3\n"

@@ -84,6 +84,9 @@ _NAMES = """
 (type (binary_operator (string (string_content) @quoted)))
 (subscript value: (_) @_generic subscript: (string (string_content) @quoted)
   (#match? @_generic "(^|[.])[A-Z][A-Za-z]*$"))
+(subscript value: (_) @_generic subscript: (list (string (string_content) @quoted))
+  (#match? @_generic "(^|[.])[A-Z][A-Za-z]*$"))
+(assignment type: (type (identifier) @_alias) right: (string (string_content) @quoted) (#eq? @_alias "TypeAlias"))
 (call function: (identifier) @_cast arguments: (argument_list . (string (string_content) @quoted)) (#eq? @_cast "cast"))
 (keyword_argument name: (identifier) @_bound value: (string (string_content) @quoted) (#eq? @_bound "bound"))
 """
