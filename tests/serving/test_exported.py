@@ -40,7 +40,7 @@ def test_server_and_process_agree_and_a_bad_chunk_fails_alone(repository):
     ):
         bad = pool.submit(transport.infer, outside, 60)
         answers = list(pool.map(lambda chunk: transport.infer(chunk, 60), chunks))
-        with pytest.raises(LamrError, match="finite"):  # the graph answers an unknown id with NaN for that chunk
+        with pytest.raises(LamrError, match="finite"):  # the graph makes NaN of an unknown id's chunk
             bad.result()
     for answer, wanted in zip(answers, expected, strict=True):
         np.testing.assert_array_equal(answer.keep, wanted.keep)
