@@ -99,12 +99,6 @@ class PromptEncoder:
         """Token ids int64 [q] of a query, of any length; `code_room` says whether it fits."""
         return self._tokenize(query)[0]
 
-    def term_ids(self, text: str) -> NDArray[np.int64]:
-        """Distinct ids int64 of a text's tokens that spell at least two letters or digits, ascending."""
-        ids = np.unique(self._tokenize(text)[0])
-        spelled = (self._tokenizer.id_to_token(int(token)) or "" for token in ids)
-        return ids[[sum(map(str.isalnum, word)) > 1 for word in spelled]] if len(ids) else ids
-
     def encode_document(self, code: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Tokenize a whole file in bounded memory.
 

@@ -22,7 +22,7 @@ from lamr_client.encoding import Chunk, PromptEncoder
 from lamr_client.errors import InvalidInputError, LamrError
 from lamr_client.inputs import check_code, check_query
 from lamr_client.layout import line_layout
-from lamr_client.lexical import content_words, token_evidence
+from lamr_client.lexical import token_evidence
 from lamr_client.options import PruneOptions
 from lamr_client.result import PruneResult, Timings
 from lamr_client.scoring import DocumentScores, ScoreMerger, with_evidence
@@ -57,7 +57,7 @@ class PruneJob:
         encoder.code_room(len(query_ids))  # before time goes into the code
         ids, self._offsets = encoder.encode_document(text)
         self.chunks: Iterator[Chunk] = encoder.iter_chunks(query_ids, ids, self._offsets, text)
-        self._evidence = self._lexical_evidence(query, ids)
+        self._evidence = self._lexical_evidence(query)
         self._merger = ScoreMerger(encoder.spec, len(ids))
         self.want_rubrics = self._merger.want_rubrics
         self._encoded = time.perf_counter()
@@ -92,12 +92,11 @@ class PruneJob:
         )
         return dataclasses.replace(result, timings=timings)
 
-    def _lexical_evidence(self, query: str, ids: NDArray[np.int64]) -> NDArray[np.float64] | None:
+    def _lexical_evidence(self, query: str) -> NDArray[np.float64] | None:
         """Float64 [n]; None where the scoring gives it no weight."""
         if not self._encoder.spec.scoring.lexical:
             return None
-        terms = self._encoder.term_ids(content_words(query))
-        return token_evidence(terms, ids, self._offsets, line_layout(self._text))
+        return token_evidence(query, self._text, self._offsets, line_layout(self._text))
 
     def _prune(self, lines: NDArray[np.float32], scores: DocumentScores) -> PrunedCode:
         options = self._options

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from lamr_client.encoding import PromptEncoder
 from lamr_client.layout import line_layout
-from lamr_client.lexical import content_words, token_evidence
+from lamr_client.lexical import token_evidence
 from lamr_client.scoring import token_scores, with_evidence
 from lamr_client.spec import Scoring
 from lamr_client.transport import ChunkResult
@@ -98,9 +98,8 @@ def score_files(
         encoded = encode_record(record, encoder, LabelSettings())
         if encoded is None or not encoded.chunks:
             continue
-        ids, offsets = encoder.encode_document(record.code)
-        terms = encoder.term_ids(content_words(record.query))
-        evidence = token_evidence(terms, ids, offsets, line_layout(record.code))
+        _, offsets = encoder.encode_document(record.code)
+        evidence = token_evidence(record.query, record.code, offsets, line_layout(record.code))
         results: list[ChunkResult] = []
         batch: list[tuple[NDArray[np.int64], tuple[int, int]]] = []
         for chunk in encoded.chunks:
