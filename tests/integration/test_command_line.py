@@ -62,9 +62,15 @@ def test_json_is_exactly_the_result() -> None:
     assert data["tokens_out"] < data["tokens_in"]
 
 
-def test_line_numbers() -> None:
+def test_line_numbers_are_those_of_the_original() -> None:
     done = lamr("prune", str(FILE), "-q", QUERY, "--line-numbers", "--quiet")
-    assert done.stdout.splitlines()[0].lstrip().startswith(b"1")
+    original = FILE.read_text().splitlines()
+    numbered = [line.split("\t", 1) for line in done.stdout.decode().splitlines()]
+    shown = {int(number): text for number, text in numbered if number.strip()}
+    assert shown
+    assert all(original[number - 1] == text for number, text in shown.items())
+    kept = json.loads(lamr("prune", str(FILE), "-q", QUERY, "--json", "--quiet").stdout)["kept_lines"]
+    assert sorted(shown) == kept
 
 
 @pytest.mark.parametrize(
