@@ -7,6 +7,7 @@ knows nothing of processes.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 from pathlib import Path
@@ -59,6 +60,7 @@ def check_repository(repository: Path) -> ModelSpec:
         raise ModelRepositoryError(
             f"{onnx} is not a complete ONNX model: {error}; export the model again"
         ) from error
+    _check_program(repository / DECODER / "1" / "model.py")
     _check_weights(repository / DECODER / "1" / WEIGHTS_FILE, spec, _width(configs[ENCODER]))
     return spec
 
@@ -120,6 +122,16 @@ def _check_tokenizer(path: Path, spec: ModelSpec) -> None:
     raise ModelRepositoryError(
         f"{path} is not the tokenizer that {path.with_name(SPEC_FILE)} was written for; export the model again"
     )
+
+
+def _check_program(path: Path) -> None:
+    """Python that compiles and has the class that Triton looks for; it isn't run here."""
+    try:
+        tree = ast.parse(path.read_bytes(), str(path))
+    except (SyntaxError, ValueError) as error:
+        raise ModelRepositoryError(f"{path} is damaged ({error}); export the model again") from error
+    if not any(isinstance(node, ast.ClassDef) and node.name == "TritonPythonModel" for node in tree.body):
+        raise ModelRepositoryError(f"{path} has no class TritonPythonModel; export the model again")
 
 
 def _check_weights(path: Path, spec: ModelSpec, width: int) -> None:

@@ -16,8 +16,8 @@ from lamr_client.spec import ENSEMBLE, bundled_repository, load_spec
 
 from lamr_serving.repository import ENCODER, FINGERPRINT
 
-NAME = "name"
-VERSION = "version"
+NAME = "lamr_name"
+VERSION = "lamr_version"
 PROVIDERS = {"cuda": "CUDA", "tensorrt": "TensorRT", "openvino": "OpenVINO"}
 
 

@@ -61,8 +61,8 @@ ensemble_scheduling {{
   ]
 }}
 parameters {{ key: "lamr_fingerprint" value: {{ string_value: "{fingerprint}" }} }}
-parameters {{ key: "name" value: {{ string_value: "{name}" }} }}
-parameters {{ key: "version" value: {{ string_value: "0.0.1" }} }}
+parameters {{ key: "lamr_name" value: {{ string_value: "{name}" }} }}
+parameters {{ key: "lamr_version" value: {{ string_value: "0.0.1" }} }}
 """
 
 ENCODER_CONFIG = """
