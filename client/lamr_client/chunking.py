@@ -1,7 +1,8 @@
 """Cuts a document's tokens into overlapping chunks at places where a reader would cut.
 
 Knows token offsets and line layout; knows no tokenizer, no prompt and no model. Chunks aim to begin and end where
-functions do, in any language: at the least indented line, best after a blank one (`LineLayout.cut_cost`).
+functions do, in any language: at the least indented line, best after a blank one (`LineLayout.cut_cost`). What a
+chunk that begins inside of something can't see, the headers above it, `header_tokens` finds.
 """
 
 from __future__ import annotations
@@ -9,7 +10,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from lamr_client.layout import line_layout
+from lamr_client.layout import LineLayout, line_layout
+from lamr_client.outline import enclosing_lines
+
+# Of one header line; a signature's name comes first.
+_HEADER_TOKENS = 20
 
 
 def plan_chunks(offsets: NDArray[np.int64], text: str, tokens: int, overlap: int) -> NDArray[np.int64]:
@@ -48,22 +53,61 @@ def plan_chunks(offsets: NDArray[np.int64], text: str, tokens: int, overlap: int
     return np.array(chunks, np.int64)
 
 
+def header_tokens(
+    offsets: NDArray[np.int64], text: str, plan: NDArray[np.int64], most: int
+) -> list[NDArray[np.int64]]:
+    """The tokens that say where each chunk stands: the beginnings of the lines that enclose its first line.
+
+    Args:
+        offsets, text: as for `plan_chunks`.
+        plan: what it returned.
+        most: tokens of one chunk's headers; when they don't fit, inner headers are left out.
+
+    Returns:
+        One int64 `[h]` a chunk, h ≤ `most`: places in the document, ascending, all before the chunk.
+    """
+    if not most or not len(plan):
+        return [np.zeros(0, np.int64)] * len(plan)
+    layout = line_layout(text)
+    firsts, lines = _line_tokens(offsets, layout)
+    if not len(firsts):
+        return [np.zeros(0, np.int64)] * len(plan)
+    ends = np.append(firsts[1:], len(offsets))
+    ends = np.minimum(ends, firsts + _HEADER_TOKENS)
+    places = np.maximum(np.searchsorted(firsts, plan[:, 0], side="right") - 1, 0)
+    row_of = np.full(len(layout.spans), -1)
+    row_of[lines] = np.arange(len(lines))
+    found = []
+    for headers in enclosing_lines(layout, lines[places]):
+        rows = row_of[headers]
+        parts = [np.arange(firsts[row], ends[row]) for row in rows[rows >= 0]]
+        found.append(np.concatenate([*parts, np.zeros(0, np.int64)])[:most])
+    return found
+
+
+def _line_tokens(
+    offsets: NDArray[np.int64], layout: LineLayout
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """First token of each line that has one, and those lines' numbers."""
+    starts, stops = layout.spans[:, 0], layout.spans[:, 1]
+    first, last = np.ascontiguousarray(offsets[:, 0]), offsets[:, 1]
+    token = np.searchsorted(first, starts)
+    held = token < len(offsets)
+    held[held] = first[token[held]] < stops[held]
+    token, starts = token[held], starts[held]
+    # A token that joins a line end with the indentation after it goes with the line that it indents.
+    before = np.maximum(token - 1, 0)
+    joined = (first[before] < starts) & (last[before] > starts)
+    return np.where(joined, before, token), np.flatnonzero(held)
+
+
 class _Cuts:
     """Tokens that start a line, ascending, with the cost of a cut before each."""
 
     def __init__(self, offsets: NDArray[np.int64], text: str) -> None:
         layout = line_layout(text)
-        starts, stops = layout.spans[:, 0], layout.spans[:, 1]
-        first, last = np.ascontiguousarray(offsets[:, 0]), offsets[:, 1]
-        token = np.searchsorted(first, starts)
-        held = token < len(offsets)  # lines without any token of their own hold no cut
-        held[held] = first[token[held]] < stops[held]
-        token, starts = token[held], starts[held]
-        # A token that joins a line end with the indentation after it goes with the line that it indents.
-        before = np.maximum(token - 1, 0)
-        joined = (first[before] < starts) & (last[before] > starts)
-        self._tokens = np.where(joined, before, token)
-        self._costs = layout.cut_cost[held]
+        self._tokens, lines = _line_tokens(offsets, layout)
+        self._costs = layout.cut_cost[lines]
 
     def best(self, lowest: int, highest: int) -> int | None:
         """The cheapest cut among tokens lowest..highest (both included), the last of equals; None if there is none."""

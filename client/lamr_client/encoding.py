@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from lamr_client.chunking import plan_chunks
+from lamr_client.chunking import header_tokens, plan_chunks
 from lamr_client.errors import InvalidInputError, ModelMismatchError
 from lamr_client.layout import single_spaces
 from lamr_client.spec import TOKENIZER_FILE, Chunking, ModelSpec, client_files, load_spec
@@ -38,7 +38,7 @@ class Chunk:
     """One model input.
 
     Attributes:
-        input_ids: int64 [t], prompt, query and code.
+        input_ids: int64 [t], prompt, query, headers and code.
         document_span: first and one-past-last code token within `input_ids`.
         tokens: the same code tokens' range within the document.
     """
@@ -156,14 +156,17 @@ class PromptEncoder:
         """
         chunking = chunking or self.spec.chunking
         room = self.code_room(len(query_ids), chunking)
-        head = np.concatenate([self._before, query_ids, self._between])
+        prompt = np.concatenate([self._before, query_ids, self._between])
         plan = plan_chunks(offsets, code, room, chunking.overlap)
+        headers = header_tokens(offsets, code, plan, chunking.headers)
+        beside = chunking.window - len(prompt) - len(self._after)
 
-        def make(first: int, last: int) -> Chunk:
+        def make(first: int, last: int, above: NDArray[np.int64]) -> Chunk:
+            head = np.concatenate([prompt, ids[above[: beside - (last - first)]]])
             input_ids = np.concatenate([head, ids[first:last], self._after])
             return Chunk(input_ids, (len(head), len(head) + last - first), (first, last))
 
-        return (make(int(first), int(last)) for first, last in plan)
+        return (make(int(a), int(b), above) for (a, b), above in zip(plan, headers, strict=True))
 
     def chunk(
         self,

@@ -20,6 +20,8 @@ _BLANK = np.zeros(0x3002, np.bool_)
 _BLANK[:33] = True
 _BLANK[list(_WIDE_SPACES)] = True
 _WORD = np.array([chr(point).isalnum() for point in range(128)])
+# Beyond ASCII every character counts as a letter here.
+_OPENING = np.array([chr(point).isalnum() or chr(point) in "_@" for point in range(128)] + [True])
 
 # Costs of a cut in front of a line, in columns of indentation. A line that only closes or opens a bracket belongs
 # to the lines before it, even at column 0 (C's lone braces); a blank line before it is the best sign there is.
@@ -38,11 +40,15 @@ class LineLayout:
         spans: int64 [L, 2], the characters of each line, its newline included. An empty text has no lines.
         blank: bool [L], the line holds white space only (Unicode's, and control characters).
         cut_cost: int64 [L], how bad a cut just before the line is; lower is better.
+        columns: int64 [L], indentation; tabs at a line's start make all of it count four times.
+        opening: bool [L], the line's first mark is a letter, a digit, `_` or `@`: it may head what is below it.
     """
 
     spans: NDArray[np.int64]
     blank: NDArray[np.bool_]
     cut_cost: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    opening: NDArray[np.bool_]
 
 
 def line_layout(text: str) -> LineLayout:
@@ -50,20 +56,23 @@ def line_layout(text: str) -> LineLayout:
     points = code_points(text)
     spans = spans_of(points)
     if not len(spans):
-        return LineLayout(spans, np.zeros(0, np.bool_), np.zeros(0, np.int64))
+        none, nowhere = np.zeros(0, np.bool_), np.zeros(0, np.int64)
+        return LineLayout(spans, none, nowhere, nowhere, none)
     starts, stops = spans[:, 0], spans[:, 1]
     inked = np.flatnonzero(~_BLANK[np.minimum(points, len(_BLANK) - 1)])
     first = np.append(inked, len(points))[np.searchsorted(inked, starts)]
     blank = first >= stops
     columns = (first - starts) * np.where(points[starts] == _TAB, _TAB_COLUMNS, 1)
     after_blank = np.append(True, blank[:-1])
-    bracket = np.isin(points[np.minimum(first, len(points) - 1)], _BRACKETS)
+    mark = points[np.minimum(first, len(points) - 1)]
+    bracket = np.isin(mark, _BRACKETS)
+    opening = ~blank & _OPENING[np.minimum(mark, len(_OPENING) - 1)]
     cost = (
         np.minimum(columns, _MAX_INDENT)
         + np.where(after_blank, 0, _NO_BLANK_BEFORE)
         + np.where(bracket, _LONE_BRACKET, 0)
     )
-    return LineLayout(spans, blank, np.where(blank, _BLANK_LINE, cost))
+    return LineLayout(spans, blank, np.where(blank, _BLANK_LINE, cost), columns, opening)
 
 
 def single_spaces(text: str) -> NDArray[np.int64]:

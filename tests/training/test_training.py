@@ -16,7 +16,7 @@ from lamr_training.calibration import compare, fit_scoring, score_files
 from lamr_training.corpus import CorpusSettings, make_records
 from lamr_training.errors import RunError
 from lamr_training.examples import ExampleSet, make_examples, token_lines
-from lamr_training.losses import LossWeights, lamr_loss
+from lamr_training.losses import LossWeights, lamr_loss, listwise_loss
 from lamr_training.presets import PRESETS, TrainingSettings
 from lamr_training.records import Record
 from lamr_training.tokenizer import Vocabulary
@@ -111,10 +111,12 @@ def test_example_sets_survive_the_disk(tmp_path: Path, data: ExampleSet) -> None
 
 
 def test_batches_hold_every_example_once_within_the_budget(data: ExampleSet) -> None:
-    plan = batch_plan(data.lengths, 600, seed=4)
+    plan = batch_plan(data.lengths, data.groups, 1600, seed=4)
     assert sorted(np.concatenate(plan).tolist()) == list(range(len(data)))
-    assert all(data.lengths[b].sum() <= 600 or len(b) == 1 for b in plan)
-    stream, later = epochs(data.lengths, 600, 4), epochs(data.lengths, 600, 4, skip=len(plan) + 1)
+    assert all(data.lengths[b].sum() <= 1600 or len(set(data.groups[b])) == 1 for b in plan)
+    held = [set(data.groups[b].tolist()) for b in plan]
+    assert len(set().union(*held)) == sum(map(len, held)), "a group's chunks compete in one batch"
+    stream, later = epochs(data, 1600, 4), epochs(data, 1600, 4, skip=len(plan) + 1)
     first = [next(stream) for _ in range(len(plan) + 3)]
     assert (next(later) == first[len(plan) + 1]).all()
 
@@ -133,7 +135,14 @@ def test_every_term_of_the_loss_counts(words: Vocabulary, data: ExampleSet) -> N
 
     def loss(weights: LossWeights) -> float:
         terms = lamr_loss(
-            output, relevance, model.heads, batch.labels, batch.relevance, batch.code_cu_seqlens, weights
+            output,
+            relevance,
+            model.heads,
+            batch.labels,
+            batch.relevance,
+            batch.groups,
+            batch.code_cu_seqlens,
+            weights,
         )
         return float(terms.total.detach())
 
@@ -142,11 +151,37 @@ def test_every_term_of_the_loss_counts(words: Vocabulary, data: ExampleSet) -> N
     fused, mse = loss(none), loss(replace(none, relevance=1.0)) - loss(none)
     first = loss(replace(none, rubric=1.0, rubrics=(1.0, 0.0)))
     second = loss(replace(none, rubric=1.0, rubrics=(0.0, 1.0)))
+    ranks = loss(replace(none, listwise=1.0)) - loss(none)
+    assert ranks == pytest.approx(
+        float(listwise_loss(relevance, batch.relevance, batch.groups).detach()), abs=1e-5
+    )
     entropy = loss(none) - loss(replace(none, balance=1.0))
     assert 0 < entropy <= np.log(2) + 1e-6
     assert base == pytest.approx(
         0.4 * fused + 0.6 * (first + 0.7 * second) + 0.05 * mse - 0.002 * entropy, abs=1e-5
     )
+
+
+def test_a_chunk_with_evidence_competes_with_those_of_its_file() -> None:
+    scores = torch.tensor([2.0, -1.0, 0.5, 7.0, 3.0], requires_grad=True)
+    wanted, groups = torch.tensor([1.0, 0.0, 0.0, 0.0, 0.6]), torch.tensor([0, 0, 0, 1, 2])
+    found = listwise_loss(scores, wanted, groups)
+    expected = -np.log(np.exp(2.0) / (np.exp(2.0) + np.exp(-1.0) + np.exp(0.5)))
+    assert found.item() == pytest.approx(expected, abs=1e-6)
+    found.backward()  # type: ignore[no-untyped-call]
+    assert scores.grad is not None
+    assert scores.grad[0] < 0 < scores.grad[2]
+    assert scores.grad[3:].abs().max() == 0, "nothing to compete with"
+    assert listwise_loss(scores, wanted, torch.arange(5)).item() == 0
+
+
+def test_bf16_comes_close_to_float32(words: Vocabulary, data: ExampleSet) -> None:
+    model = tiny_model(words).eval()
+    batch = make_batch(data, np.arange(4))
+    with torch.no_grad():
+        exact, half = forward(model, batch), forward(model, batch, bf16=True)
+    assert half[0].emissions.dtype == half[1].dtype == torch.float32
+    assert 0 < (half[0].emissions - exact[0].emissions).abs().max() < 0.1
 
 
 def test_the_rate_rises_stays_and_falls() -> None:

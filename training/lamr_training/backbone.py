@@ -107,19 +107,31 @@ def rarity(tokenizer: Tokenizer, documents: Iterable[Sequence[int]]) -> Tensor:
     return torch.tensor(np.where(silent, 0.0, idf * short).clip(0, 1), dtype=torch.float32)
 
 
-def mini_config(tokenizer: Tokenizer, layers: int = 6) -> LamrConfig:
-    """The configuration of `lamr-mini`, without its backbone's sizes."""
+def mini_config(tokenizer: Tokenizer, layers: int = 6, width: int = 384) -> LamrConfig:
+    """The configuration of `lamr-mini`, without its backbone's sizes; `width` of the fused features."""
     special = tuple(tokenizer.token_to_id(text) for text in SPECIAL)
     return LamrConfig(
         name="lamr-mini",
         version="1",
         backbone={},
         prompt=PROMPT,
-        chunking=Chunking(window=320, tokens=224, overlap=32),
+        chunking=Chunking(window=320, tokens=224, overlap=32, headers=40),
         fusion_layers=paper_fusion_layers(layers),
+        fusion_width=width,
         dropout=0.1,
         lexical=Lexical(tokenizer.token_to_id("[SEP]"), special, windows=(8, 32, 96)),
     )
+
+
+def start_as_mean(projection: nn.Linear) -> None:
+    """Let a projection of joined layers begin as their mean, where their widths allow it, with a little noise."""
+    out, joined = projection.weight.shape
+    if joined % out:
+        return
+    parts = joined // out
+    with torch.no_grad():
+        noise = torch.randn(projection.weight.shape, generator=torch.Generator().manual_seed(1))
+        projection.weight.copy_(torch.eye(out).repeat(1, parts) / parts + 0.01 * noise)
 
 
 def start_mini(vocabulary: Vocabulary, documents: Iterable[Sequence[int]]) -> LamrModel:
@@ -128,6 +140,8 @@ def start_mini(vocabulary: Vocabulary, documents: Iterable[Sequence[int]]) -> La
     replace_vocabulary(backbone, vocabulary)
     config = mini_config(vocabulary.tokenizer, backbone.config.num_hidden_layers)
     model = LamrModel.from_backbone(backbone, replace(config))
+    if model.fusion_input is not None:
+        start_as_mean(model.fusion_input)
     if model.lexical is not None:
         model.lexical.set_rarity(rarity(vocabulary.tokenizer, documents))
     return model

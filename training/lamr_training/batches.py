@@ -26,6 +26,7 @@ class Batch:
         code_cu_seqlens: int32 `[B + 1]` over the code tokens.
         labels: int64 `[C, K]`.
         relevance: float32 `[B]`.
+        groups: int64 `[B]`.
     """
 
     input_ids: Tensor
@@ -35,42 +36,48 @@ class Batch:
     code_cu_seqlens: Tensor
     labels: Tensor
     relevance: Tensor
+    groups: Tensor
 
 
 def batch_plan(
-    lengths: NDArray[np.int64], budget: int, seed: int, group: int = 32
+    lengths: NDArray[np.int64], groups: NDArray[np.int64], budget: int, seed: int, near: int = 32
 ) -> list[NDArray[np.int64]]:
-    """Cut one epoch into batches of at most `budget` tokens (a longer sequence goes alone).
+    """Cut one epoch into batches of at most `budget` tokens (a larger group goes alone).
 
     Args:
         lengths: `[N]`.
+        groups: `[N]`, ascending; what belongs to one group stays in one batch.
         budget: tokens of a batch.
         seed: of the order; give each epoch its own.
-        group: batches' worth of neighbours that are sorted by length together.
+        near: batches' worth of neighbours that are sorted by their mean length together.
     """
+    if not len(lengths):
+        return []
     rng = np.random.default_rng(seed)
-    order = rng.permutation(len(lengths))
-    mean = max(1.0, float(lengths.mean())) if len(lengths) else 1.0
-    size = max(1, int(group * budget / mean))
+    bounds = np.concatenate([[0], np.flatnonzero(np.diff(groups)) + 1, [len(groups)]])
+    sums = np.add.reduceat(lengths, bounds[:-1])
+    means = sums / np.diff(bounds)
+    order = rng.permutation(len(sums))
+    size = max(1, int(near * budget / sums.mean()))
     batches: list[NDArray[np.int64]] = []
     for start in range(0, len(order), size):
         chosen = order[start : start + size]
-        chosen = chosen[np.argsort(lengths[chosen], kind="stable")]
-        totals = np.cumsum(lengths[chosen])
+        chosen = chosen[np.argsort(means[chosen], kind="stable")]
+        totals = np.cumsum(sums[chosen])
         first = 0
         while first < len(chosen):
             used = totals[first - 1] if first else 0
             last = max(first + 1, int(np.searchsorted(totals, used + budget, "right")))
-            batches.append(chosen[first:last])
+            batches.append(np.concatenate([np.arange(bounds[g], bounds[g + 1]) for g in chosen[first:last]]))
             first = last
     return [batches[i] for i in rng.permutation(len(batches))]
 
 
-def epochs(lengths: NDArray[np.int64], budget: int, seed: int, skip: int = 0) -> Iterator[NDArray[np.int64]]:
+def epochs(data: ExampleSet, budget: int, seed: int, skip: int = 0) -> Iterator[NDArray[np.int64]]:
     """Batches of all epochs, endlessly, without the first `skip`: where a resumed run goes on."""
     epoch = 0
     while True:
-        plan = batch_plan(lengths, budget, seed + epoch)
+        plan = batch_plan(data.lengths, data.groups, budget, seed + epoch)
         epoch += 1
         if skip >= len(plan):
             skip -= len(plan)
@@ -96,4 +103,5 @@ def make_batch(data: ExampleSet, chosen: NDArray[np.int64]) -> Batch:
         code_cu_seqlens=torch.from_numpy(code_cu.astype(np.int32)),
         labels=torch.from_numpy(data.rubrics[places[code]].astype(np.int64)),
         relevance=torch.from_numpy(data.relevance[chosen]),
+        groups=torch.from_numpy(data.groups[chosen]),
     )

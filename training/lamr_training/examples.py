@@ -31,12 +31,14 @@ class Example:
         span: first and one-past-last code token.
         rubrics: uint8 `[m, 2]`, semantic and dependency label of each code token.
         relevance: what the relevance head should say: the document's score if the chunk holds evidence, else 0.
+        group: chunks of one group compete with each other: they are of one file and asked for the same.
     """
 
     input_ids: NDArray[np.int32]
     span: tuple[int, int]
     rubrics: NDArray[np.uint8]
     relevance: float
+    group: int = 0
 
 
 @dataclass(frozen=True)
@@ -52,9 +54,9 @@ class ChunkChoice:
     """
 
     positives: int = 2
-    hard: float = 0.9
-    easy: float = 0.35
-    hardest: int = 3
+    hard: float = 2.0
+    easy: float = 0.8
+    hardest: int = 4
     least_gold: int = 6
 
 
@@ -101,7 +103,7 @@ def make_examples(  # noqa: PLR0913 - keywords with defaults
     """Examples of all records, in their order; records whose query doesn't fit are passed over."""
     choice, settings = choice or ChunkChoice(), settings or LabelSettings()
     rng = np.random.default_rng(seed)
-    for record in records:
+    for group, record in enumerate(records):
         encoded = encode_record(record, encoder, settings)
         if encoded is None:
             continue
@@ -109,7 +111,7 @@ def make_examples(  # noqa: PLR0913 - keywords with defaults
             chunk = encoded.chunks[number]
             labels = encoded.rubrics[chunk.tokens[0] : chunk.tokens[1]]
             relevant = record.score if labels[:, 0].sum() >= choice.least_gold else 0.0
-            yield Example(chunk.input_ids.astype(np.int32), chunk.document_span, labels, relevant)
+            yield Example(chunk.input_ids.astype(np.int32), chunk.document_span, labels, relevant, group)
 
 
 def _chosen(
@@ -135,13 +137,14 @@ def _chosen(
 class ExampleSet:
     """Examples in flat arrays, so that a set is one `.npz` and an epoch copies nothing."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - one argument an array
         self,
         ids: NDArray[np.int32],
         rubrics: NDArray[np.uint8],
         starts: IntArray,
         spans: IntArray,
         relevance: NDArray[np.float32],
+        groups: IntArray,
     ) -> None:
         """Args:
         ids: `[T]`, all sequences end to end.
@@ -149,14 +152,10 @@ class ExampleSet:
         starts: `[N + 1]`.
         spans: `[N, 2]`, of the code within each sequence.
         relevance: `[N]`.
+        groups: `[N]`, ascending.
         """
-        self.ids, self.rubrics, self.starts, self.spans, self.relevance = (
-            ids,
-            rubrics,
-            starts,
-            spans,
-            relevance,
-        )
+        self.ids, self.rubrics, self.starts, self.spans = ids, rubrics, starts, spans
+        self.relevance, self.groups = relevance, groups
 
     def __len__(self) -> int:
         return len(self.relevance)
@@ -175,7 +174,8 @@ class ExampleSet:
             rubrics[start + example.span[0] : start + example.span[1]] = example.rubrics
         ids = np.concatenate([e.input_ids for e in examples]) if examples else np.zeros(0, np.int32)
         spans = np.array([e.span for e in examples], np.int64).reshape(-1, 2)
-        return cls(ids, rubrics, starts, spans, np.array([e.relevance for e in examples], np.float32))
+        relevance = np.array([e.relevance for e in examples], np.float32)
+        return cls(ids, rubrics, starts, spans, relevance, np.array([e.group for e in examples], np.int64))
 
     def save(self, path: Path) -> None:
         """Write one `.npz`."""
@@ -186,10 +186,12 @@ class ExampleSet:
             starts=self.starts,
             spans=self.spans,
             relevance=self.relevance,
+            groups=self.groups,
         )
 
     @classmethod
     def load(cls, path: Path) -> ExampleSet:
         """Read what `save` wrote."""
         with np.load(path) as data:
-            return cls(data["ids"], data["rubrics"], data["starts"], data["spans"], data["relevance"])
+            names = ("ids", "rubrics", "starts", "spans", "relevance", "groups")
+            return cls(*(data[name] for name in names))

@@ -1,8 +1,10 @@
 """The training objective (paper equations 7 and 11), term by term.
 
 Loss = (1 - λ) · NLL of the fused CRF + λ · Σ_k w_k · NLL of rubric k's CRF + relevance · MSE(s, s*)
-- balance · H(mean gate). NLLs are means over code tokens, so that a batch of long chunks weighs as its tokens do.
-This module knows a model's outputs and labels; it knows no optimizer and no data.
++ listwise · CE(s over the chunks of one file) - balance · H(mean gate). NLLs are means over code tokens, so that a
+batch of long chunks weighs as its tokens do. The listwise term isn't the paper's: what a pruner needs of a chunk's
+relevance is its rank in the file, and the squared error of single chunks hardly teaches it. This module knows a
+model's outputs and labels; it knows no optimizer and no data.
 """
 
 from __future__ import annotations
@@ -24,12 +26,14 @@ class LossWeights:
         rubric: λ, between the fused chain (0) and the rubrics' chains (1).
         rubrics: w_k, in the order of the rubrics.
         relevance: of the squared error of the chunk's relevance.
+        listwise: of the cross entropy that a chunk with evidence wins against its file's chunks without.
         balance: of the entropy of the mean gate, which keeps both rubrics in use.
     """
 
     rubric: float = 0.6
     rubrics: tuple[float, ...] = (1.0, 0.7)
     relevance: float = 0.05
+    listwise: float = 0.0
     balance: float = 0.002
 
 
@@ -41,6 +45,7 @@ class LossTerms:
     fused: Tensor
     rubrics: Tensor
     relevance: Tensor
+    listwise: Tensor
     gate_entropy: Tensor
 
 
@@ -50,6 +55,7 @@ def lamr_loss(  # noqa: PLR0913, PLR0917 - one argument per input of the objecti
     heads: RubricHeads,
     labels: Tensor,
     wanted: Tensor,
+    groups: Tensor,
     cu_seqlens: Tensor,
     weights: LossWeights,
 ) -> LossTerms:
@@ -57,10 +63,11 @@ def lamr_loss(  # noqa: PLR0913, PLR0917 - one argument per input of the objecti
 
     Args:
         output: emissions and gate of T code tokens.
-        relevance: float `[B]`, probabilities.
+        relevance: float `[B]`, log-odds.
         heads: whose CRF parameters are trained.
         labels: int64 `[T, K]`, 1 = keep; the fused label is their union.
         wanted: float `[B]`, s*.
+        groups: int64 `[B]`, chunks of one file and query have the same.
         cu_seqlens: int32 `[B + 1]` over the code tokens.
         weights: coefficients.
     """
@@ -82,8 +89,37 @@ def lamr_loss(  # noqa: PLR0913, PLR0917 - one argument per input of the objecti
     )
     share = output.gate.mean(dim=0)
     entropy = -(share * share.clamp_min(1e-8).log()).sum()
-    error = F.mse_loss(relevance, wanted)
+    error = F.mse_loss(relevance.sigmoid(), wanted)
+    ranks = listwise_loss(relevance, wanted, groups)
     scale = torch.tensor(weights.rubrics, dtype=each.dtype, device=each.device)
     chains = (1 - weights.rubric) * fused + weights.rubric * (scale * each).sum()
-    total = chains / tokens + weights.relevance * error - weights.balance * entropy
-    return LossTerms(total, fused.detach() / tokens, each.detach() / tokens, error.detach(), entropy.detach())
+    total = chains / tokens + weights.relevance * error + weights.listwise * ranks - weights.balance * entropy
+    return LossTerms(
+        total,
+        fused.detach() / tokens,
+        each.detach() / tokens,
+        error.detach(),
+        ranks.detach(),
+        entropy.detach(),
+    )
+
+
+def listwise_loss(relevance: Tensor, wanted: Tensor, groups: Tensor) -> Tensor:
+    """Mean over chunks with evidence of -log softmax against the chunks of their group without any.
+
+    Args:
+        relevance: float `[B]`, log-odds.
+        wanted: float `[B]`; evidence is where it's positive.
+        groups: int64 `[B]`.
+
+    Returns:
+        A scalar; 0 where no group has both kinds.
+    """
+    positive = wanted > 0
+    rivals = (groups[:, None] == groups[None, :]) & ~positive[None, :]
+    counted = positive & rivals.any(dim=1)
+    if not counted.any():
+        return relevance.sum() * 0
+    against = relevance[None, :].masked_fill(~rivals, -torch.inf)[counted]
+    own = relevance[counted]
+    return (torch.logsumexp(torch.cat([own[:, None], against], dim=1), dim=1) - own).mean()

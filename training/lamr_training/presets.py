@@ -24,6 +24,7 @@ class TrainingSettings:
         frozen_embeddings: whether the word embeddings do.
         loss: coefficients.
         dropout: inside the backbone.
+        bf16: matrix products of the encoder in bfloat16, where processor or GPU have it.
         seed: of order and dropout.
         checkpoint_every, validate_every, log_every: steps.
     """
@@ -42,6 +43,7 @@ class TrainingSettings:
     frozen_embeddings: bool = False
     loss: LossWeights = field(default_factory=LossWeights)
     dropout: float = 0.0
+    bf16: bool = False
     seed: int = 0
     checkpoint_every: int = 50
     validate_every: int = 150

@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 import torch
 import torch.distributed as dist
+from lamr_export.attention import Packing
+from lamr_export.heads import HeadOutput
 from lamr_export.model import LamrModel
 from torch import Tensor, nn
 from tqdm import tqdm
@@ -63,7 +65,7 @@ def train(  # noqa: PLR0913 - keywords with defaults
     optimizer = _optimizer(model, settings)
     step = _resume(model, optimizer, folder, settings)
     each = settings.accumulate * world
-    order = epochs(data.lengths, settings.tokens, settings.seed, step * each)
+    order = epochs(data, settings.tokens, settings.seed, step * each)
     end = min(settings.steps, stop_after or settings.steps)
     window: list[dict[str, float]] = []
     started = time.monotonic()
@@ -87,10 +89,14 @@ def train(  # noqa: PLR0913 - keywords with defaults
     return model.eval()
 
 
-def forward(model: LamrModel, batch: Batch) -> tuple[Any, Tensor]:
-    """Head outputs of the batch's code tokens, and relevance `[B]`."""
-    fused, relevance = model(batch.input_ids, batch.cu_seqlens, batch.max_len)
-    return model.heads(fused[batch.code]), relevance[:, 0]
+def forward(model: LamrModel, batch: Batch, bf16: bool = False) -> tuple[HeadOutput, Tensor]:
+    """Head outputs of the batch's code tokens, and relevance `[B]` as log-odds. With `bf16` the encoder's matrix
+    products are in bfloat16; heads, chains and losses stay in float32."""
+    packing = Packing.of(batch.cu_seqlens, batch.max_len, batch.input_ids.shape[0])
+    with torch.autocast(batch.input_ids.device.type, torch.bfloat16, enabled=bf16):
+        fused, last = model.features(batch.input_ids, packing)
+    relevance = model.relevance.logits(last.float(), packing)
+    return model.heads(fused[batch.code].float()), relevance[:, 0]
 
 
 def rate_factor(step: int, settings: TrainingSettings) -> float:
@@ -113,13 +119,14 @@ def _step(
         group["lr"] = group["full_rate"] * factor
     total: dict[str, float] = {}
     for batch in batches:
-        output, relevance = forward(model, batch)
+        output, relevance = forward(model, batch, settings.bf16)
         terms = lamr_loss(
             output,
             relevance,
             model.heads,
             batch.labels,
             batch.relevance,
+            batch.groups,
             batch.code_cu_seqlens,
             settings.loss,
         )
@@ -155,6 +162,7 @@ def _numbers(terms: LossTerms, gate: Tensor) -> dict[str, float]:
         "nll": float(terms.fused),
         **rubrics,
         "mse": float(terms.relevance),
+        "listwise": float(terms.listwise),
         **gates,
     }
 

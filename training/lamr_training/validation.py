@@ -45,7 +45,7 @@ def validate(model: LamrModel, data: ExampleSet, tokens: int) -> ChunkMetrics:
     semantic = LinearChainCrf(own.transitions[0].detach(), own.start[0].detach(), own.end[0].detach())
     fused = LinearChainCrf(*(part.detach() for part in model.heads.fused_crf_tensors()))
     with torch.no_grad():
-        for chosen in batch_plan(data.lengths, tokens, 0):
+        for chosen in batch_plan(data.lengths, data.groups, tokens, 0):
             batch = make_batch(data, chosen)
             features, relevance = model(batch.input_ids, batch.cu_seqlens, batch.max_len)
             output = model.heads(features[batch.code])

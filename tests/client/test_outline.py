@@ -1,0 +1,79 @@
+"""Headers of a place: those a reader would name, in linear time."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from lamr_client.chunking import header_tokens
+from lamr_client.layout import line_layout
+from lamr_client.outline import MOST_HEADERS, enclosing_lines
+
+CODE = """import os
+
+class Session:
+    timeout = 3
+
+    @cached
+    def send(
+        self,
+        request,
+    ) -> None:
+        if request:
+
+            return os
+
+def last(): pass
+"""
+
+
+def headers(text: str, place: int) -> list[str]:
+    lines = text.split("\n")
+    return [lines[n].strip() for n in enclosing_lines(line_layout(text), [place])[0]]
+
+
+def test_a_statement_stands_in_its_branch_method_and_class() -> None:
+    assert headers(CODE, 12) == ["class Session:", "def send(", "if request:"]
+    assert headers(CODE, 3) == ["class Session:"]
+    assert headers(CODE, 14) == []
+    assert headers(CODE, 11) == headers(CODE, 12), "a blank line has the headers of the next one"
+
+
+def test_other_languages_are_read_by_indentation_too() -> None:
+    code = "namespace a {\n  class B {\n    void c()\n    {\n      d();\n    }\n  };\n}\n"
+    assert headers(code, 4) == ["namespace a {", "class B {", "void c()"]
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.sampled_from(["x", ")", "", "# y"])), max_size=40))
+def test_many_places_at_once_give_what_each_gives_alone(rows: list[tuple[int, str]]) -> None:
+    text = "\n".join(" " * depth + mark for depth, mark in rows)
+    layout = line_layout(text)
+    places = list(range(len(layout.spans)))
+    together = enclosing_lines(layout, places)
+    for place, found in zip(places, together, strict=True):
+        assert found == enclosing_lines(layout, [place])[0]
+        columns = layout.columns[found].tolist()
+        assert columns == sorted(set(columns))
+        assert all(number < place or layout.blank[place] for number in found)
+
+
+def test_header_tokens_come_before_the_chunk_and_are_bounded() -> None:
+    words = [(m, m + 1) for m, c in enumerate(CODE) if not c.isspace()]
+    offsets = np.array(words, np.int64)
+    starts = np.arange(0, len(offsets), 9)
+    plan = np.stack([starts, np.minimum(starts + 12, len(offsets))], axis=1)
+    for most in (0, 5, 20):
+        found = header_tokens(offsets, CODE, plan, most)
+        assert len(found) == len(plan)
+        for (first, _), tokens in zip(plan, found, strict=True):
+            assert len(tokens) <= most
+            assert (np.diff(tokens) > 0).all()
+            assert (tokens < first).all()
+    assert any(len(tokens) == 20 for tokens in header_tokens(offsets, CODE, plan, 20))
+
+
+def test_deep_nesting_costs_no_more_than_the_outermost_headers() -> None:
+    deep = "\n".join(" " * n + "x" for n in range(1500))
+    found = enclosing_lines(line_layout(deep), np.arange(1500))
+    assert max(map(len, found)) == MOST_HEADERS
+    assert found[-1] == list(range(MOST_HEADERS))
