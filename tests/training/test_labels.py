@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
+import dataclasses
+import inspect
+import re
+import subprocess
+import tarfile
+import typing
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lamr_training.dependency_pass import dependency_graph
 from lamr_training.labels import LabelSettings, label_lines
 
+from .programs import Program, programs
 from .samples import CACHE
 
-LINES = CACHE.split("\n")
+LINES = CACHE.splitlines()
 
 
 def line(text: str) -> int:
@@ -62,7 +71,8 @@ def test_scores_weigh_the_evidence() -> None:
 
 def test_code_that_does_not_parse_has_semantic_labels_only() -> None:
     labels = label_lines("def broken(:\n    x = 1\n", [2])
-    assert labels.semantic.tolist() == [False, True, False]
+    assert not labels.parsed
+    assert labels.semantic.tolist() == [False, True]
     assert not labels.dependency.any()
 
 
@@ -72,25 +82,109 @@ def test_lines_that_do_not_exist_are_refused(kept: list[int]) -> None:
         label_lines(CACHE, kept)
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.sets(st.integers(1, len(LINES)), max_size=12))
-def test_every_kept_line_is_kept_and_every_name_it_uses_has_its_import(kept: set[int]) -> None:
-    labels = label_lines(CACHE, kept)
-    assert len(labels.semantic) == len(labels.dependency) == len(LINES)
+def test_lines_end_as_everywhere_else() -> None:
+    kept = [line("raise CacheError")]
+    plain = label_lines(CACHE, kept)
+    assert len(plain.semantic) == len(CACHE.splitlines())
+    for text in (
+        CACHE.replace("\n", "\r\n"),
+        CACHE.replace("\n", "\r"),
+        CACHE.replace("class", "\fclass", 1),
+    ):
+        other = label_lines(text, kept)
+        assert other.parsed
+        assert (other.aggregate == plain.aggregate).all()
+    assert len(label_lines("", []).semantic) == 0
+
+
+def test_context_is_what_stands_near_and_fades() -> None:
+    labels = label_lines("a = 1\n\nb = 2\nc = 3\nd = 4\ne = 5\nf = 6\n", [3])
+    assert (np.flatnonzero(labels.context) + 1).tolist() == [1, 4, 5, 6]
+    assert labels.context_weight[[0, 3, 4, 5, 6]].tolist() == pytest.approx([0.8, 0.8, 0.64, 0.512, 0])
+    assert not label_lines("a\nb", [1], 0.0).context.any()
+    wide = label_lines("a = 1\n" * 30, [15], settings=LabelSettings(context_lines=10, context_decay=1.0))
+    assert wide.context.sum() == 20
+
+
+def test_a_name_that_only_looks_like_an_import_needs_none() -> None:
+    code = "from far import add\nseen = set()\nseen.add(1)\nadd(2)\n"
+    assert not label_lines(code, [3]).dependency[0]
+    assert label_lines(code, [4]).dependency[0]
+
+
+def test_branches_are_found_by_keyword_not_by_spelling() -> None:
+    code = "for x in y:\n    pass\nelse:  # nothing found\n    elsewhere = x\nz = 1\n"
+    assert (np.flatnonzero(label_lines(code, [2]).dependency) + 1).tolist() == [1, 3]
+    code = "match a:\n    case [1]:\n        b\n    case (\n        2\n    ):\n        c\n"
+    assert (np.flatnonzero(label_lines(code, [3]).dependency) + 1).tolist() == [1, 2, 4, 5, 6]
+
+
+def test_a_long_chain_takes_time_as_its_length() -> None:
+    chain = "if x == 0:\n    a\n" + "".join(f"elif x == {n}:\n    a\n" for n in range(1, 900))
+    tree = ast.parse(chain)
+    graph = dependency_graph(tree, chain.split("\n"), 5)
+    assert len(graph.targets) + len(graph.users) < 5 * 900
+    assert label_lines(chain, [1000]).dependency.sum() == 900
+
+
+@settings(max_examples=150, deadline=None)
+@given(programs(), st.data())
+def test_what_explains_a_kept_line_is_labelled(program: Program, data: st.DataObject) -> None:
+    count = len(program.lines)
+    kept = data.draw(st.sets(st.integers(1, count), max_size=4))
+    labels = label_lines(program.text, kept)
+    assert labels.parsed
+    assert len(labels.semantic) == len(labels.dependency) == len(labels.context) == count
     assert set((np.flatnonzero(labels.semantic) + 1).tolist()) == kept
-    bound = {"json": 1, "time": 2, "Path": 3, "CacheError": 5}
-    for node in ast.walk(ast.parse(CACHE)):
-        if isinstance(node, ast.Name) and node.id in bound and node.lineno in kept:
-            assert labels.dependency[bound[node.id] - 1]
+    for number in kept:
+        assert labels.aggregate[list(program.around[number - 1])].all()
+        for name in program.uses[number - 1] & program.imports.keys():
+            assert labels.dependency[program.imports[name]].all()
+    if not kept:
+        assert not (labels.aggregate | labels.context).any()
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.sets(st.integers(1, len(LINES)), min_size=1, max_size=6), st.integers(1, len(LINES)))
-def test_blank_lines_and_names_change_nothing(kept: set[int], place: int) -> None:
-    plain = label_lines(CACHE, kept).aggregate
-    renamed = CACHE.replace("stored", "entry").replace("_path", "_file").replace("FileCache", "Shelf")
-    assert (label_lines(renamed, kept).aggregate == plain).all()
-    if LINES[place - 1].strip() and not LINES[place - 1].strip().startswith(('"""', "#")):
-        longer = "\n".join([*LINES[: place - 1], "", *LINES[place - 1 :]])
-        moved = label_lines(longer, [n + (n >= place) for n in kept]).aggregate
-        assert (np.delete(moved, place - 1) == plain).all()
+@settings(max_examples=80, deadline=None)
+@given(programs(), st.data())
+def test_renaming_changes_nothing(program: Program, data: st.DataObject) -> None:
+    kept = data.draw(st.sets(st.integers(1, len(program.lines)), min_size=1, max_size=4))
+    # names that begin like keywords, and change places
+    names = {"alpha": "elsewhere", "beta": "finally_done", "gamma": "one", "one": "excepted", "work": "case"}
+    text = re.sub(r"[a-z_]+", lambda found: names.get(found[0], found[0]), program.text)
+    before, after = label_lines(program.text, kept), label_lines(text, kept)
+    assert after.parsed
+    assert (before.dependency_weight == after.dependency_weight).all()
+    assert (before.context_weight == after.context_weight).all()
+
+
+@settings(max_examples=80, deadline=None)
+@given(programs(), st.data())
+def test_blank_lines_change_nothing(program: Program, data: st.DataObject) -> None:
+    count = len(program.lines)
+    kept = data.draw(st.sets(st.integers(1, count), min_size=1, max_size=4))
+    blanks = np.array(data.draw(st.lists(st.integers(0, 3), min_size=count, max_size=count)))
+    text = "".join("\n" * n + each + "\n" for n, each in zip(blanks, program.lines, strict=True))
+    place = np.arange(count) + np.cumsum(blanks)  # of the old lines among the new
+    before, after = (
+        label_lines(program.text, kept),
+        label_lines(text, (place[np.array(list(kept)) - 1] + 1).tolist()),
+    )
+    assert (before.aggregate == after.aggregate[place]).all()
+    assert (before.context == after.context[place]).all()
+
+
+def test_real_files_keep_the_properties() -> None:
+    """Of the standard library, whatever is in them: the imports of names, and the headers above by `ast` itself."""
+    rng = np.random.default_rng(0)
+    for module in (argparse, dataclasses, inspect, subprocess, tarfile, typing):
+        code = inspect.getsource(module)
+        tree = ast.parse(code)
+        count = len(code.splitlines())
+        for kept in rng.integers(1, count + 1, (20, 5)).tolist():
+            labels = label_lines(code, kept)
+            for node in ast.walk(tree):
+                body = getattr(node, "body", None)
+                if isinstance(node, (ast.stmt, ast.ExceptHandler)) and isinstance(body, list):
+                    inside = range(body[0].lineno, (node.end_lineno or 0) + 1)
+                    if any(n in inside for n in kept) and node.lineno < body[0].lineno:
+                        assert labels.aggregate[node.lineno - 1], (module.__name__, kept, node.lineno)
