@@ -13,10 +13,10 @@ from lamr_export.model import LamrModel
 from lamr_export.onnx_encoder import encoder_to_onnx
 from onnx import ModelProto
 
-from .models import bert, write_swepruner, write_tokenizer
+from .models import BERTS, write_swepruner, write_tokenizer
 
 TEXTS = [("w1 w2 where w3", "w5 w6 w1\nw2 ( w3 ) yes\n" * 12), ("w9", "w9 w8 w7\n" * 30)]
-MODELS = ("swepruner", "bert", "bert-plain")  # swepruner: a Qwen3 and one rubric
+MODELS = ("swepruner", "bert", "bert-plain", "bert-narrow")  # swepruner: a Qwen3 and one rubric
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,7 @@ def write_checkpoint(kind: str, folder: Path) -> Path:
     if kind == "swepruner":
         write_swepruner(folder)
         return folder
-    model = bert() if kind == "bert" else bert(layers=1, lexical=None)
-    save_checkpoint(model, folder, write_tokenizer(folder / "tokenizer.json"))
+    save_checkpoint(BERTS[kind](), folder, write_tokenizer(folder / "tokenizer.json"))
     return folder
 
 

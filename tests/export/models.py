@@ -76,6 +76,13 @@ def bert(layers: int = 2, **changes) -> LamrModel:
     return shaken(LamrModel.from_backbone(backbone, LamrConfig(**{**fields, **changes})))
 
 
+BERTS = {
+    "bert": bert,
+    "bert-plain": lambda: bert(layers=1, lexical=None),
+    "bert-narrow": lambda: bert(fusion_width=48),
+}
+
+
 def shaken(model: LamrModel) -> LamrModel:
     """The model in eval mode, with every zero or one parameter moved, so that no term can go missing unseen."""
     generator = torch.Generator().manual_seed(2)

@@ -15,6 +15,7 @@ BUILDERS = {
     "qwen3": qwen3,
     "bert": bert,
     "bert-plain": lambda: bert(lexical=None),
+    "bert-narrow": lambda: bert(fusion_width=48),
     "one rubric": lambda: qwen3(rubrics=("semantic",)),
 }
 

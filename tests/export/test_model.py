@@ -17,6 +17,7 @@ BUILDERS = {
     "bert": bert,
     "bert-matches-only": lambda: bert(lexical=Lexical(SEPARATOR, (0, 1, 2, SEPARATOR))),
     "bert-plain": lambda: bert(lexical=None),
+    "bert-narrow": lambda: bert(fusion_width=48),
 }
 
 
@@ -38,7 +39,7 @@ def test_packed_equals_one_by_one(model):
     ids, bounds, max_len = packed(LENGTHS)
     fused, relevance = model(ids, bounds, max_len)
     alone_fused, alone_relevance = one_by_one(model, ids, bounds)
-    assert fused.shape == (sum(LENGTHS), 96)
+    assert fused.shape == (sum(LENGTHS), model.config.fused_width(32))
     assert relevance.shape == (len(LENGTHS), 1)
     torch.testing.assert_close(fused, alone_fused, atol=1e-5, rtol=0)
     torch.testing.assert_close(relevance, alone_relevance, atol=1e-5, rtol=0)

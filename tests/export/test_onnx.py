@@ -37,7 +37,7 @@ def test_fp32_is_pytorch(exported, kind):
         with torch.no_grad():
             fused, relevance = made.model(*batch)
         got = run(encoder, batch)
-        assert got[0].shape == (sum(lengths), 96)
+        assert got[0].shape == (sum(lengths), 48 if kind == "bert-narrow" else 96)
         assert got[1].shape == (len(lengths), 1)
         np.testing.assert_allclose(got[0], fused.numpy(), atol=1e-3, rtol=0)
         np.testing.assert_allclose(got[1], relevance.numpy(), atol=1e-3, rtol=0)
@@ -158,7 +158,8 @@ def test_graph_has_no_leftovers_of_tracing(exported):
 def test_decoder_agrees_with_pytorch_heads(exported, kind):
     made = exported(kind)
     weights = DecoderWeights.load(made.root / "lamr_decoder" / "1" / "decoder.npz")
-    features = torch.nn.functional.layer_norm(torch.randn(200, 96), (96,)) * 2
+    width = made.model.heads.norm.normalized_shape
+    features = torch.nn.functional.layer_norm(torch.randn(200, *width), width) * 2
     with torch.no_grad():
         expected = made.model.heads(features)
     emissions, gate = Decoder(weights).emissions(features.numpy())

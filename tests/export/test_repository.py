@@ -35,6 +35,7 @@ ALL = [
     ("swepruner", "fp32"),
     ("bert", "fp32"),
     ("bert-plain", "fp32"),
+    ("bert-narrow", "int8"),
     ("bert", "int8"),
     ("swepruner", "int8"),
 ]

@@ -51,7 +51,8 @@ def build_corpus(
     packages: Sequence[Package] | None = None,
     settings: CorpusSettings | None = None,
 ) -> dict[str, int]:
-    """Fetch the packages and write `train.jsonl`, `validation.jsonl` and `handmade.jsonl` into `output`.
+    """Fetch the packages and write records into `output`: `train.jsonl` and `validation.jsonl`, made by rules, and
+    `written.jsonl` and `handmade.jsonl`, questions that were written about training and validation files.
 
     Args:
         cache: folder for downloaded wheels.
@@ -74,8 +75,9 @@ def build_corpus(
             raise CorpusError(
                 f"no {split} records: none of the packages has files of {settings.min_lines} lines or more"
             )
-    held = [package for package in packages if package.split == "validation"]
-    counts["handmade"] = write_records(handmade_records(source_files(held, cache)), output / "handmade.jsonl")
+    for name, split in (("written", "train"), ("handmade", "validation")):
+        chosen = [package for package in packages if package.split == split]
+        counts[name] = write_records(handmade_records(source_files(chosen, cache)), output / f"{name}.jsonl")
     return counts
 
 

@@ -50,17 +50,35 @@ class TrainingSettings:
     log_every: int = 10
 
 
-# Two cores without matrix units do some hundred tokens a second, so: small batches, many steps, one pass. The
-# relevance head has more to say about a chunk of a long file than about the paper's whole documents. The chains start
-# indifferent (all potentials 0): chains that already prefer to stay multiply every emission by the length of the run,
-# and the emissions then learn nothing but the base rate.
+# Batches hold some ten files' chunks. The relevance head has more to say about a chunk of a long file than about the
+# paper's whole documents, so it weighs more. The chains start indifferent (all potentials 0): chains that already
+# prefer to stay multiply every emission by the length of the run, and emissions then learn nothing but the base rate.
+_MINI_LOSS = LossWeights(relevance=0.5, listwise=0.5, balance=0.1)
+
 PRESETS: dict[str, TrainingSettings] = {
     "lamr-mini": TrainingSettings(
-        steps=1000,
-        tokens=1536,
-        frozen_layers=2,
-        frozen_embeddings=True,
-        loss=LossWeights(relevance=0.5, balance=0.1),
+        steps=1250,
+        tokens=4096,
+        bf16=True,
+        warmup=0.04,
+        decay=0.25,
+        validate_every=125,
+        loss=_MINI_LOSS,
     ),
     "tiny": TrainingSettings(steps=20, tokens=512, validate_every=10, checkpoint_every=10, log_every=1),
+}
+# The second stage of a recipe, on written questions.
+TUNING: dict[str, TrainingSettings] = {
+    "lamr-mini": TrainingSettings(
+        steps=500,
+        tokens=4096,
+        bf16=True,
+        learning_rate=1e-4,
+        head_rate=4e-4,
+        lexical_rate=1e-3,
+        warmup=0.04,
+        decay=0.8,
+        validate_every=125,
+        loss=_MINI_LOSS,
+    ),
 }

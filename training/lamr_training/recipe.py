@@ -1,7 +1,8 @@
 """How `lamr-mini` is made from records, start to finish: one function a stage, each leaving files for the next.
 
-`prepare` makes the tokenizer, the start weights and the examples; `fit` trains; `finish` calibrates and writes the
-checkpoint folder. `train_preset` is all three. This module ties the others together and decides nothing itself.
+`prepare` makes the tokenizer, the start weights and the examples; `fit` trains on them, first on records made by
+rules, then on written questions with some of the others; `finish` calibrates and writes the checkpoint folder.
+`train_preset` is all of it. This module ties the others together and decides nothing itself.
 """
 
 from __future__ import annotations
@@ -11,24 +12,46 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as processes
 from lamr_client.encoding import PromptEncoder
 from lamr_export.checkpoint import load_checkpoint, save_checkpoint
+from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from lamr_training.backbone import alias_line_ends, load_minilm, start_mini
 from lamr_training.calibration import ScoringReport, compare, fit_scoring, score_files
 from lamr_training.errors import RunError
-from lamr_training.examples import ExampleSet, make_examples
-from lamr_training.presets import PRESETS, TrainingSettings
+from lamr_training.examples import ChunkChoice, ExampleSet, make_examples
+from lamr_training.presets import PRESETS, TUNING, TrainingSettings
 from lamr_training.records import Record, read_records
 from lamr_training.tokenizer import code_vocabulary
 from lamr_training.trainer import STATE, train
 
-START, EXAMPLES, CHECKS, RUN = "start", "train.npz", "validation.npz", "run"
+START, CHECKS = "start", "validation.npz"
 _PORT = 29611
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One of a recipe's trainings, by the names of its files in the work folder.
+
+    Attributes:
+        examples: what it trains on.
+        run: folder of its run.
+        after: run that it goes on from; None for the start weights.
+    """
+
+    examples: str
+    run: str
+    after: str | None = None
+
+
+MADE = Stage("made.npz", "made")
+WRITTEN = Stage("written.npz", "written", after="made")
+_GOLDEN = ChunkChoice(positives=4, hard=3.0, easy=2.0, hardest=6)
 
 
 @dataclass(frozen=True)
@@ -39,7 +62,9 @@ class RecipeSettings:
         vocabulary, new_words: entries of the tokenizer, and how many of them are words that MiniLM lacks.
         files: files that the vocabulary and the tokens' rarity are counted on.
         window: lines of a document, for rarity.
-        records: training records that become examples; all by default.
+        records: training records that become examples of the first stage.
+        rehearsed: training records after those that are mixed into the second stage.
+        passes: how often each written question is there, with other chunks of its file each time.
         checked: validation records that are chunked for the figures printed while training.
         calibrated: validation records whose whole files the scoring is fitted on, beside the handmade questions.
     """
@@ -48,7 +73,9 @@ class RecipeSettings:
     new_words: int = 3_000
     files: int = 2_200
     window: int = 40
-    records: int | None = None
+    records: int = 12_000
+    rehearsed: int = 2_500
+    passes: int = 3
     checked: int = 60
     calibrated: int = 40
 
@@ -86,8 +113,12 @@ def train_preset(  # noqa: PLR0913 - keywords with defaults
     work = work or out / "work"
     if not (work / CHECKS).exists():
         prepare(data, work, sizes)
-    fit(work, settings, workers)
-    return finish(data, work, out, sizes)
+    fit(work, MADE, settings, workers)
+    last = MADE
+    if preset in TUNING and (work / WRITTEN.examples).exists():
+        last = WRITTEN
+        fit(work, last, TUNING[preset], workers)
+    return finish(data, work, out, sizes, last)
 
 
 def prepare(data: Path, work: Path, sizes: RecipeSettings) -> None:
@@ -109,23 +140,39 @@ def prepare(data: Path, work: Path, sizes: RecipeSettings) -> None:
     assert model.lexical is not None
     rarity = model.lexical.rarity.numpy()
     chosen = records[: sizes.records]
-    ExampleSet.of(list(make_examples(chosen, encoder, rarity))).save(work / EXAMPLES)
+    ExampleSet.of(list(make_examples(chosen, encoder, rarity))).save(work / MADE.examples)
+    if (data / "written.jsonl").exists():
+        rest = records[sizes.records :][: sizes.rehearsed]
+        written_examples(data, rest, encoder, rarity, sizes.passes).save(work / WRITTEN.examples)
     checks = list(read_records(data / "validation.jsonl"))[: sizes.checked]
     ExampleSet.of(list(make_examples(checks, encoder, rarity, seed=1))).save(work / CHECKS)
 
 
-def fit(work: Path, settings: TrainingSettings, workers: int = 1) -> None:
-    """Train on the examples in `work`, going on from its last step."""
+def written_examples(
+    data: Path, others: Sequence[Record], encoder: PromptEncoder, rarity: NDArray[np.float32], passes: int
+) -> ExampleSet:
+    """Examples of `data`'s written questions, `passes` times each, and of other records."""
+    written = list(read_records(data / "written.jsonl"))
+    found = list(make_examples(others, encoder, rarity))
+    for seed in range(passes):
+        base = 1 + max((example.group for example in found), default=-1)
+        more = make_examples(written, encoder, rarity, choice=_GOLDEN, seed=seed)
+        found += [replace(example, group=base + example.group) for example in more]
+    return ExampleSet.of(found)
+
+
+def fit(work: Path, stage: Stage, settings: TrainingSettings, workers: int = 1) -> None:
+    """Train on a stage's examples in `work`, going on from its last step."""
     if workers > 1:
-        processes.spawn(_worker, (work, settings, workers), nprocs=workers)
+        processes.spawn(_worker, (work, stage, settings, workers), nprocs=workers)
     else:
-        _train(work, settings)
+        _train(work, stage, settings)
 
 
-def finish(data: Path, work: Path, out: Path, sizes: RecipeSettings) -> ScoringReport:
-    """Calibrate the trained weights on validation files and write the checkpoint folder."""
+def finish(data: Path, work: Path, out: Path, sizes: RecipeSettings, stage: Stage = MADE) -> ScoringReport:
+    """Calibrate a stage's weights on validation files and write the checkpoint folder."""
     model = load_checkpoint(work / START)
-    model.load_state_dict(torch.load(work / RUN / STATE, weights_only=True)["model"])
+    model.load_state_dict(torch.load(work / stage.run / STATE, weights_only=True)["model"])
     tokenizer = Tokenizer.from_file(str(work / START / "tokenizer.json"))
     alias_line_ends(model, tokenizer)
     records: Sequence[Record] = [
@@ -139,18 +186,20 @@ def finish(data: Path, work: Path, out: Path, sizes: RecipeSettings) -> ScoringR
     return compare(found, scoring, model.config.rubrics, model.config.threshold)
 
 
-def _worker(rank: int, work: Path, settings: TrainingSettings, workers: int) -> None:
+def _worker(rank: int, work: Path, stage: Stage, settings: TrainingSettings, workers: int) -> None:
     torch.set_num_threads(1)
     store = dist.TCPStore("127.0.0.1", _PORT, workers, is_master=rank == 0)
     dist.init_process_group("gloo", store=store, rank=rank, world_size=workers)
-    _train(work, settings)
+    _train(work, stage, settings)
     dist.destroy_process_group()
 
 
-def _train(work: Path, settings: TrainingSettings) -> None:
+def _train(work: Path, stage: Stage, settings: TrainingSettings) -> None:
     model = load_checkpoint(work / START)
-    data, checks = ExampleSet.load(work / EXAMPLES), ExampleSet.load(work / CHECKS)
-    train(model, data, work / RUN, settings, validation=checks if len(checks) else None)
+    if stage.after is not None:
+        model.load_state_dict(torch.load(work / stage.after / STATE, weights_only=True)["model"])
+    data, checks = ExampleSet.load(work / stage.examples), ExampleSet.load(work / CHECKS)
+    train(model, data, work / stage.run, settings, validation=checks if len(checks) else None)
 
 
 def _windows(text: str, count: int) -> list[str]:
