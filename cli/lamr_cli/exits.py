@@ -15,6 +15,7 @@ _EXIT_CODES = {
     "lamr_client.errors.ModelMismatchError": SERVER_TROUBLE,
     "lamr_client.errors.ServerError": SERVER_TROUBLE,
     "lamr_client.errors.LamrError": BAD_INPUT,
+    "lamr_training.errors.TrainingError": BAD_INPUT,
     "builtins.FileNotFoundError": BAD_INPUT,
     "builtins.IsADirectoryError": BAD_INPUT,
     "builtins.PermissionError": BAD_INPUT,

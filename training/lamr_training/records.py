@@ -7,12 +7,17 @@ and checks each by itself; it knows neither where they come from nor what labels
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from lamr_postprocess import split_lines
+
 from lamr_training.errors import RecordError
+
+_OPTIONAL = ("path", "project", "kind", "id")
 
 
 @dataclass(frozen=True)
@@ -21,10 +26,11 @@ class Record:
 
     Attributes:
         query: the information need.
-        code: the whole file (or a window of one); lines end at `\\n`.
+        code: the whole file (or a window of one); a line ends at `\\n`, `\\r\\n` or `\\r`.
         kept_frags: 1-based lines that answer the query, ascending; empty when nothing does.
         score: relevance of the document, in [0, 1].
         path, project, kind: where it comes from and how the query was made; may be empty.
+        id: a name that no other record of its file has; may be empty.
     """
 
     query: str
@@ -34,20 +40,23 @@ class Record:
     path: str = ""
     project: str = ""
     kind: str = ""
+    id: str = ""
 
     def __post_init__(self) -> None:
         if not self.query.strip():
             raise ValueError("the query is empty")
         if not 0.0 <= self.score <= 1.0:
             raise ValueError(f"score {self.score} is outside [0, 1]")
-        count = self.code.count("\n") + 1
+        count = line_count(self.code)
         wrong = [n for n in self.kept_frags if not 1 <= n <= count]
         if wrong:
-            raise ValueError(f"kept_frags holds {wrong[:3]}, but the code has lines 1 to {count}")
+            lines = f"lines 1 to {count}" if count else "no lines"
+            raise ValueError(f"kept_frags holds {', '.join(map(str, wrong[:3]))}, but the code has {lines}")
 
     def to_json(self) -> str:
         """One line of JSON, without the line end."""
-        return json.dumps(asdict(self), ensure_ascii=False)
+        row = {name: value for name, value in asdict(self).items() if value or name not in _OPTIONAL}
+        return json.dumps(row, ensure_ascii=False)
 
     @classmethod
     def from_row(cls, row: Any) -> Record:
@@ -62,32 +71,65 @@ class Record:
         if missing:
             raise ValueError(f"the field {missing[0]!r} is missing")
         lines = row["kept_frags"]
-        if not isinstance(lines, list) or not all(isinstance(n, int) for n in lines):
+        if not isinstance(lines, list) or not all(type(n) is int for n in lines):
             raise ValueError("kept_frags must be a list of line numbers")
-        return cls(
-            query=str(row["query"]),
-            code=str(row["code"]),
-            kept_frags=tuple(sorted(set(lines))),
-            score=float(row.get("score", 1.0)),
-            path=str(row.get("path") or ""),
-            project=str(row.get("project") or ""),
-            kind=str(row.get("kind") or ""),
-        )
+        score = 1.0 if row.get("score") is None else row["score"]
+        if isinstance(score, bool) or not isinstance(score, (int, float)) or math.isnan(score):
+            raise ValueError(f"score must be a number, not {score!r}")
+        for name in ("query", "code"):
+            if not isinstance(row[name], str):
+                raise ValueError(f"{name} must be text, not {type(row[name]).__name__}")
+        optional = {name: "" if row.get(name) is None else str(row[name]) for name in _OPTIONAL}
+        return cls(row["query"], row["code"], tuple(sorted(set(lines))), float(score), **optional)
+
+
+def line_count(code: str) -> int:
+    """How many lines there are; text that ends without a line end has a last line all the same."""
+    if "\r" in code:
+        return len(split_lines(code))
+    return code.count("\n") + (code != "" and code[-1] != "\n")
+
+
+def parse_row(line: str | bytes) -> Any:
+    """One row's JSON.
+
+    Raises:
+        ValueError: it isn't JSON or not UTF-8.
+    """
+    try:
+        return json.loads(line)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not JSON ({error.msg}, column {error.colno})") from error
+    except UnicodeDecodeError as error:
+        raise ValueError(f"not UTF-8 ({error.reason})") from error
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
 
 
 def read_records(path: Path) -> Iterator[Record]:
     """Read a JSONL file, blank lines skipped.
 
     Raises:
-        RecordError: the file is missing, or a row isn't a record; with file and line.
+        RecordError: the file is missing, a row isn't a record, or two have the same id; with file and line.
     """
+    seen: dict[str, int] = {}
     try:
-        with path.open(encoding="utf-8") as stream:
+        with path.open("rb") as stream:
             for number, line in enumerate(stream, 1):
-                if line.strip():
-                    yield _parse(line, f"{path}:{number}")
-    except (OSError, UnicodeDecodeError) as error:
-        raise RecordError(f"{path}: can't be read ({error})") from error
+                if not line.strip():
+                    continue
+                try:
+                    record = Record.from_row(parse_row(line))
+                except ValueError as error:
+                    raise RecordError(f"{path}:{number}: {error}") from error
+                first = seen.setdefault(record.id, number)
+                if record.id and first != number:
+                    raise RecordError(
+                        f"{path}:{number}: the id {record.id!r} is that of line {first} already"
+                    )
+                yield record
+    except OSError as error:
+        raise RecordError(f"{path}: can't be read ({error.strerror or error})") from error
 
 
 def write_records(records: Iterable[Record], path: Path) -> int:
@@ -98,10 +140,3 @@ def write_records(records: Iterable[Record], path: Path) -> int:
             stream.write(record.to_json() + "\n")
             count += 1
     return count
-
-
-def _parse(line: str, place: str) -> Record:
-    try:
-        return Record.from_row(json.loads(line))
-    except (ValueError, TypeError) as error:
-        raise RecordError(f"{place}: {error}") from error

@@ -1,0 +1,97 @@
+"""`lamr label`: rubric labels for a file of records, by static analysis alone."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lamr_cli.progress import bar
+
+if TYPE_CHECKING:
+    from lamr_training.label_file import LabelSummary
+
+
+def _weight(text: str) -> typer.models.OptionInfo:
+    option: typer.models.OptionInfo = typer.Option(help=text, min=0, max=1, rich_help_panel="Labels")
+    return option
+
+
+def _count(text: str) -> typer.models.OptionInfo:
+    option: typer.models.OptionInfo = typer.Option(help=text, min=0, rich_help_panel="Labels")
+    return option
+
+
+def label(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="IN.jsonl",
+            help="Records: query, code, kept_frags (1-based lines), optional score and id.",
+        ),
+    ],
+    target: Annotated[Path, typer.Argument(metavar="OUT.jsonl", help="The same records with `labels`.")],
+    workers: Annotated[int, typer.Option(help="Processes; 0: one for each usable CPU.", min=0)] = 0,
+    weights: Annotated[
+        bool, typer.Option("--weights", help="Add each line's weight before the threshold.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+    hops: Annotated[int, _count("How far relevance flows along dependencies.")] = 2,
+    decay: Annotated[float, _weight("What is left of it at each hop after the first.")] = 0.5,
+    threshold: Annotated[
+        float, _weight("Least weight of a kept line, as a share of the record's score.")
+    ] = 0.5,
+    score_floor: Annotated[float, _weight("Records with a lower score keep nothing.")] = 0.1,
+    header: Annotated[float, _weight("Weight of headers around a line.")] = 1.0,
+    sibling: Annotated[float, _weight("Weight of the other branches of statements around it.")] = 1.0,
+    imported: Annotated[float, _weight("Weight of the imports of names it uses.")] = 1.0,
+    defined: Annotated[float, _weight("Weight of the definitions of names it uses.")] = 0.8,
+    caller: Annotated[float, _weight("Weight of the calls of a definition.")] = 0.4,
+    definition_lines: Annotated[int, _count("Most lines of an assignment that explain its name.")] = 5,
+    context_lines: Annotated[int, _count("Lines before and after evidence that are its context.")] = 3,
+    context_decay: Annotated[float, _weight("What is left of relevance at each line's distance.")] = 0.8,
+) -> None:
+    """Say for every line why it is worth keeping, without a model.
+
+    `semantic`: the record's own lines. `dependency`: what these need, by the syntax tree: headers and branches around
+    them, imports and definitions of the names they use. `context`: what stands near. `aggregate`: the first two.
+
+    A record that can't be used is named on standard error and left out. A run that was interrupted goes on when the
+    same command is given again.
+
+    lamr label train.jsonl labelled.jsonl
+    """
+    from lamr_training.dependencies import EdgeWeights
+    from lamr_training.label_file import label_file
+    from lamr_training.labels import LabelSettings
+
+    edges = EdgeWeights(header, sibling, imported, defined, caller)
+    settings = LabelSettings(
+        hops, decay, threshold, score_floor, edges, definition_lines, context_lines, context_decay
+    )
+    with bar() as progress:
+        try:
+            summary = label_file(
+                source,
+                target,
+                settings,
+                workers=workers or len(os.sched_getaffinity(0)),
+                weights=weights,
+                progress=progress,
+                report=lambda problem: typer.echo(f"{source}:{problem.line}: {problem.reason}", err=True),
+            )
+        except KeyboardInterrupt:
+            typer.echo("stopped; the same command goes on from here", err=True)
+            raise
+    typer.echo(summary.to_json() if as_json else _told(summary, target))
+
+
+def _told(summary: LabelSummary, target: Path) -> str:
+    parts = [f"{summary.labelled:,} records labelled into {target}"]
+    if summary.resumed:
+        parts.append(f"went on after line {summary.resumed:,}")
+    if summary.unparsed:
+        parts.append(f"{len(summary.unparsed):,} without dependency labels")
+    return " · ".join([*parts, f"{len(summary.bad):,} bad records left out"])
