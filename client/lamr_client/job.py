@@ -25,7 +25,7 @@ from lamr_client.layout import line_layout
 from lamr_client.lexical import token_evidence
 from lamr_client.options import PruneOptions
 from lamr_client.result import PruneResult, Timings
-from lamr_client.scoring import DocumentScores, ScoreMerger, with_evidence
+from lamr_client.scoring import DocumentScores, ScoreMerger, line_scores, with_evidence
 from lamr_client.transport import ChunkResult
 
 
@@ -84,7 +84,7 @@ class PruneJob:
             tokens = scores.tokens
             if self._evidence is not None:
                 tokens = with_evidence(tokens, self._evidence, self._encoder.spec.scoring.lexical)
-            lines = line_scores_from_tokens(tokens, self._offsets, self._text)
+            lines = line_scores(tokens, self._offsets, self._text, self._encoder.spec.scoring)
             result = self._result(lines, self._prune(lines, scores), scores.relevance)
         end = time.perf_counter()
         timings = Timings(

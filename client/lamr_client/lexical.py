@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from lamr_client.blocks import block_numbers
 from lamr_client.layout import LineLayout
 from lamr_client.words import Tokens, query_terms
 
@@ -18,7 +19,6 @@ FloatArray = NDArray[np.float64]
 
 WINDOW = 20
 CONTEXT = 5
-BLOCK_COLUMNS = 4  # a block begins after a blank line, indented no deeper than a method
 _K1, _B = 1.2, 0.75
 
 
@@ -41,8 +41,7 @@ def line_evidence(query: str, code: str, layout: LineLayout) -> FloatArray:
     if not count:
         return np.zeros(0)
     found = Tokens(code, count).counts(query_terms(query))
-    begins = np.append(True, layout.blank[:-1]) & (layout.cut_cost <= BLOCK_COLUMNS)
-    block = np.maximum(np.cumsum(begins) - 1, 0)
+    block = block_numbers(layout)
     window_norm = _norm(_moving_sum(found.lengths, WINDOW // 2))
     block_norm = _norm(np.bincount(block, found.lengths).astype(np.float64))
     windows, blocks, hits = np.zeros(count), np.zeros(block[-1] + 1), np.zeros(count)

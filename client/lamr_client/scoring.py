@@ -1,6 +1,6 @@
 """From chunks' outputs to one score a token of the whole document.
 
-Knows `Scoring` (which of a chunk's outputs count, and how) and overlaps; knows no text and no lines.
+Knows `Scoring` (which of a chunk's outputs count, and how) and overlaps; what a line or a block is, others know.
 """
 
 from __future__ import annotations
@@ -9,9 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from lamr_postprocess import line_scores_from_tokens
 from numpy.typing import NDArray
 
+from lamr_client.blocks import with_blocks
 from lamr_client.errors import ModelMismatchError
+from lamr_client.layout import line_layout
 from lamr_client.spec import ModelSpec, Scoring
 from lamr_client.transport import ChunkResult
 
@@ -49,6 +52,22 @@ def with_evidence(
     """Averaged scores float64 [n] moved by lexical evidence [n]: sigmoid(logit(score) + weight * evidence)."""
     moved: NDArray[np.float64] = 1 / (1 + np.exp(-(_logit(scores) + weight * evidence)))
     return moved
+
+
+def line_scores(
+    tokens: NDArray[np.float64], offsets: NDArray[np.int64], text: str, scoring: Scoring
+) -> NDArray[np.float32]:
+    """Scores float32 [L] of a document's lines: means over their tokens, and their block's part.
+
+    Args:
+        tokens: float64 [n], final scores of its tokens.
+        offsets: int64 [n, 2].
+        scoring: whose `block` counts.
+    """
+    lines = line_scores_from_tokens(tokens, offsets, text)
+    if not scoring.block:
+        return lines
+    return with_blocks(lines.astype(np.float64), line_layout(text), scoring.block).astype(np.float32)
 
 
 def check_scoring(spec: ModelSpec) -> None:

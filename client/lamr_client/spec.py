@@ -69,15 +69,19 @@ class Scoring:
     sigmoid(bias + sum of weight_f * logit(f)), of `keep_prob`, each rubric's marginal (by rubric name) and the chunk's
     `relevance`; the weights are fitted on validation projects and stored with the model. `lexical` is the weight of
     the document's lexical evidence (`lamr_client.lexical`, 0 to 1 a line), added to the logit of the averaged score;
-    0 leaves the model alone.
+    0 leaves the model alone. `block` is how far a line's score moves towards the mean of its block
+    (`lamr_client.blocks`): 0 not at all, 1 wholly.
     """
 
     kind: str = "paper"
     weights: dict[str, float] = field(default_factory=dict)
     bias: float = 0.0
     lexical: float = 0.0
+    block: float = 0.0
 
     def __post_init__(self) -> None:
+        if not 0.0 <= self.block <= 1.0:
+            raise ValueError(f"a block's share must be from 0 to 1, not {self.block}")
         if self.kind not in ("paper", "calibrated"):
             raise ValueError(f"scoring kind must be 'paper' or 'calibrated', not {self.kind!r}")
 

@@ -10,7 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from lamr_client.in_process import InProcessTransport
 from lamr_client.spec import Scoring
+from lamr_export import export_repository, save_checkpoint
 from lamr_training.batches import batch_plan, epochs, make_batch
 from lamr_training.calibration import compare, fit_scoring, score_files
 from lamr_training.corpus import CorpusSettings, make_records
@@ -233,15 +235,25 @@ def test_runs_that_cannot_go_on_say_why(tmp_path: Path, words: Vocabulary, data:
 
 
 def test_calibration_keeps_the_share_it_is_asked_for(
-    words: Vocabulary, records: list[Record], data: ExampleSet
+    tmp_path: Path, words: Vocabulary, records: list[Record], data: ExampleSet
 ) -> None:
     model = tiny_model(words).eval()
-    found = score_files(model, encoder(words, model), records[:12])
+    words.tokenizer.save(str(tmp_path / "tokenizer.json"))
+    save_checkpoint(model, tmp_path / "checkpoint", tmp_path / "tokenizer.json")
+    export_repository(tmp_path / "checkpoint", tmp_path / "repository")
+    with InProcessTransport(tmp_path / "repository") as transport:
+        found = score_files(transport, encoder(words, model), records[:12])
     rubrics = model.config.rubrics
     scoring = fit_scoring(found, rubrics, kept=0.3)
     assert scoring.kind == "calibrated"
     assert compare(found, scoring, rubrics, 0.4).kept == pytest.approx(0.3, abs=0.08)
     paper = compare(found, Scoring(), rubrics, 0.4)
     assert 0 <= paper.area <= 1
+    start = Scoring("calibrated", {"semantic": 1.0, "relevance": 1.0}, 0.0, 3.0, 0.25)
+    fitted, before = compare(found, scoring, rubrics, 0.4), compare(found, start, rubrics, 0.4)
+    assert fitted.area + fitted.recall_25 >= before.area + before.recall_25 - 0.01
+    longer = Record("why " * 400, records[0].code, (1,))
+    with InProcessTransport(tmp_path / "repository") as transport:
+        assert not score_files(transport, encoder(words, model), [longer]), "the query fills the window"
     metrics = validate(model, data, 512)
     assert 0 <= metrics.recall_25 <= metrics.recall_50 <= 1

@@ -17,7 +17,9 @@ import torch
 import torch.distributed as dist
 import torch.multiprocessing as processes
 from lamr_client.encoding import PromptEncoder
+from lamr_client.in_process import InProcessTransport
 from lamr_export.checkpoint import load_checkpoint, save_checkpoint
+from lamr_export.repository import export_repository
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
@@ -170,7 +172,10 @@ def fit(work: Path, stage: Stage, settings: TrainingSettings, workers: int = 1) 
 
 
 def finish(data: Path, work: Path, out: Path, sizes: RecipeSettings, stage: Stage = MADE) -> ScoringReport:
-    """Calibrate a stage's weights on validation files and write the checkpoint folder."""
+    """Calibrate a stage's weights on validation files and write the checkpoint folder.
+
+    Scorings are fitted on the outputs of the int8 export, which is what the shipped model serves.
+    """
     model = load_checkpoint(work / START)
     model.load_state_dict(torch.load(work / stage.run / STATE, weights_only=True)["model"])
     tokenizer = Tokenizer.from_file(str(work / START / "tokenizer.json"))
@@ -179,7 +184,11 @@ def finish(data: Path, work: Path, out: Path, sizes: RecipeSettings, stage: Stag
         *list(read_records(data / "validation.jsonl"))[-sizes.calibrated :],
         *read_records(data / "handmade.jsonl"),
     ]
-    found = score_files(model.eval(), PromptEncoder(tokenizer, model.config.spec("")), records)
+    save_checkpoint(model, out, work / START / "tokenizer.json")
+    exported = work / "calibration"
+    export_repository(out, exported, "int8")
+    with InProcessTransport(exported) as transport:
+        found = score_files(transport, PromptEncoder.from_repository(exported), records)
     scoring = fit_scoring(found, model.config.rubrics, threshold=model.config.threshold)
     model.config = replace(model.config, scoring=scoring)
     save_checkpoint(model, out, work / START / "tokenizer.json")

@@ -1,0 +1,55 @@
+"""Blocks of lines: functions, methods and paragraphs, found by blank lines and indentation in any language.
+
+What answers a question is rarely a single line; scores that agree within a block rank better and leave fewer cuts.
+This module knows line layouts and scores; it knows no tokens and no grammar.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lamr_client.layout import LineLayout
+
+FloatArray = NDArray[np.float64]
+
+BLOCK_COLUMNS = 4  # a block begins after a blank line, indented no deeper than a method
+_EPSILON = 1e-6
+
+
+def block_numbers(layout: LineLayout) -> NDArray[np.int64]:
+    """The block of each line, int64 [L], from 0."""
+    begins = np.append(True, layout.blank[:-1]) & (layout.cut_cost <= BLOCK_COLUMNS)
+    numbers: NDArray[np.int64] = np.maximum(np.cumsum(begins[: len(layout.blank)]) - 1, 0)
+    return numbers
+
+
+def block_means(values: FloatArray, layout: LineLayout) -> FloatArray:
+    """Each line's mean over the lines of its block that aren't blank, float64 [L]; 0 in a blank block."""
+    block = block_numbers(layout)
+    inked = (~layout.blank).astype(np.float64)
+    sums = np.bincount(block, values * inked)
+    counts = np.bincount(block, inked)
+    means: FloatArray = (sums / np.maximum(counts, 1.0))[block]
+    return means
+
+
+def with_blocks(scores: FloatArray, layout: LineLayout, share: float) -> FloatArray:
+    """Line scores float64 [L] in [0, 1] whose logit is moved by `share` towards the mean logit of the line's block.
+
+    Blank lines take the smaller score of their neighbours again, as `line_scores_from_tokens` gives it.
+    """
+    inked = np.flatnonzero(~layout.blank)
+    if not len(inked):
+        return scores
+    clipped = np.clip(scores, _EPSILON, 1 - _EPSILON)
+    logits = np.log(clipped) - np.log1p(-clipped)
+    logits = (1 - share) * logits + share * block_means(logits, layout)
+    moved = 1 / (1 + np.exp(-logits[inked]))
+    after = np.searchsorted(inked, np.arange(len(scores)))
+    before = np.searchsorted(inked, np.arange(len(scores)), side="right") - 1
+    last = len(inked) - 1
+    result: FloatArray = np.minimum(
+        moved[np.where(after > last, before, after)], moved[np.where(before < 0, after, before)]
+    )
+    return result

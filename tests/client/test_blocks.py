@@ -1,0 +1,57 @@
+"""Blocks are functions and paragraphs; scores move towards them and blank lines stay between their neighbours."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lamr_client.blocks import block_means, block_numbers, with_blocks
+from lamr_client.layout import line_layout
+from lamr_client.scoring import line_scores
+from lamr_client.spec import Scoring
+
+CODE = "import a\n\nclass B:\n    x = 1\n\n    def c(self):\n        y = 2\n\n        return y\n\ndef d(): pass\n"
+
+
+def test_a_method_is_a_block_and_an_empty_line_inside_doesnt_end_it() -> None:
+    assert block_numbers(line_layout(CODE)).tolist() == [0, 0, 1, 1, 1, 2, 2, 2, 2, 2, 3]
+
+
+def test_means_are_over_lines_with_ink() -> None:
+    values = np.arange(11, dtype=np.float64)
+    means = block_means(values, line_layout(CODE))
+    assert means[5] == pytest.approx((5 + 6 + 8) / 3)
+    assert means[0] == means[1] == 0
+
+
+def test_share_one_gives_all_lines_of_a_block_one_score() -> None:
+    scores = np.linspace(0.1, 0.9, 11)
+    layout = line_layout(CODE)
+    level = with_blocks(scores, layout, 1.0)
+    assert level[5] == level[6] == level[7] == level[8]
+    assert np.allclose(with_blocks(scores, layout, 0.0)[~layout.blank], scores[~layout.blank])
+
+
+@given(st.text("ab \n", max_size=60), st.floats(0, 1), st.integers(0, 9))
+def test_blank_lines_take_the_smaller_neighbour(text: str, share: float, seed: int) -> None:
+    layout = line_layout(text)
+    scores = np.random.default_rng(seed).random(len(layout.spans))
+    found = with_blocks(scores, layout, share)
+    assert found.shape == scores.shape
+    assert ((found >= 0) & (found <= 1)).all()
+    inked = np.flatnonzero(~layout.blank)
+    for line in np.flatnonzero(layout.blank):
+        around = [found[inked[inked < line][-1:]], found[inked[inked > line][:1]]]
+        if len(inked):
+            assert found[line] == min(np.concatenate(around))
+
+
+def test_a_scoring_with_blocks_moves_lines() -> None:
+    offsets = np.array([(n, n + 1) for n, c in enumerate(CODE) if not c.isspace()])
+    tokens = np.random.default_rng(0).random(len(offsets))
+    plain = line_scores(tokens, offsets, CODE, Scoring("calibrated"))
+    moved = line_scores(tokens, offsets, CODE, Scoring("calibrated", block=0.5))
+    assert np.ptp(moved[[5, 6, 8]]) < np.ptp(plain[[5, 6, 8]])
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        Scoring("calibrated", block=1.5)
