@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from lamr_cli import evaluate, export, label, prune, serve, status
+from lamr_cli import corpus, evaluate, export, label, prune, serve, status
 from lamr_cli.exits import exit_code, explain
 
 app = typer.Typer(
@@ -30,6 +30,7 @@ app.command("serve")(serve.serve)
 app.command("status")(status.status)
 app.command("export")(export.export)
 app.command("eval")(evaluate.evaluate)
+app.command("corpus")(corpus.corpus)
 app.command("label")(label.label)
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import random
+import subprocess
+import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,7 @@ from lamr_training.queries import KINDS
 from lamr_training.records import Record, read_records, write_records
 from lamr_training.sources import HELD_OUT, NEVER, TRAINING, VALIDATION
 from lamr_training.syntax import parse_file
+from lamr_training.windows import cut_window
 
 from .samples import CACHE, files
 
@@ -96,6 +100,86 @@ def test_build_from_wheels(tmp_path: Path) -> None:
     assert counts["validation"] > 0
     assert counts["handmade"] == 0
     assert counts["train"] == len(list(read_records(tmp_path / "out" / "train.jsonl")))
+
+
+def lamr_corpus(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "lamr_cli.main", "corpus", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_the_command_writes_records_and_a_manifest_that_repeats_them(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    wheel(cache, "demo")
+    other = "\n".join(line.replace("time", "clock").replace("path", "place") for line in CACHE.split("\n"))
+    with zipfile.ZipFile(wheel(cache, "checks"), "w") as archive:
+        archive.writestr("checks-1.0.dist-info/METADATA", "Name: checks\nVersion: 1.0\nLicense: BSD\n")
+        archive.writestr("checks/one.py", other)
+    common = ("--cache", cache, "--min-lines", 10, "--queries", 8, "--json")
+    done = lamr_corpus("--out", tmp_path / "a", "--packages", "demo", "--validation", "checks", *common)
+    assert done.returncode == 0, done.stderr
+    counts = json.loads(done.stdout)
+    assert counts["train"] == len(list(read_records(tmp_path / "a" / "train.jsonl"))) > 10
+    manifest = json.loads((tmp_path / "a" / "manifest.json").read_text())
+    assert [(p["name"], p["split"], p["licence"]) for p in manifest] == [
+        ("demo", "train", "MIT"),
+        ("checks", "validation", "BSD"),
+    ]
+    done = lamr_corpus("--out", tmp_path / "b", "--manifest", tmp_path / "a" / "manifest.json", *common)
+    assert done.returncode == 0, done.stderr
+    for name in ("train.jsonl", "validation.jsonl", "manifest.json"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("--packages", "demo"), "name two or more"),
+        (("--packages", "demo,conan"), "conan: kept for evaluation"),
+        (("--packages", "demo", "--validation", "Demo"), "can't train and validate"),
+        (("--packages", "demo,bad"), "licence 'GPL-3.0-only'"),
+        (("--manifest", "none.json"), "none.json: can't be read"),
+        (("--manifest", "odd.json"), "odd.json: not a manifest"),
+        (("--manifest", "held.json"), "flask: kept for evaluation"),
+        (("--manifest", "gone.json"), "pip couldn't download demo==9"),
+        (("--manifest", "odd.json", "--packages", "demo"), "not both"),
+    ],
+)
+def test_the_command_names_what_it_cannot_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], reason: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
+    wheel(tmp_path, "demo")
+    wheel(tmp_path, "bad", "GPL-3.0-only")
+    row = {"version": "9", "licence": "MIT", "sha256": "0", "file": "gone.whl", "split": "train"}
+    (tmp_path / "odd.json").write_text('[{"name": "demo"}]')
+    (tmp_path / "held.json").write_text(json.dumps([{"name": "Flask", **row}]).replace("Flask", "flask"))
+    (tmp_path / "gone.json").write_text(json.dumps([{"name": "demo", **row}]))
+    done = lamr_corpus("--out", tmp_path / "out", "--cache", tmp_path, *arguments)
+    assert done.returncode == 2
+    assert reason in " ".join(done.stderr.replace("│", " ").split())
+    assert "Traceback" not in done.stderr
+
+
+def test_windows_show_part_of_a_file_with_part_of_the_answer() -> None:
+    code = "".join(f"def f{n}():\n    a = {n}\n\n    return a\n\n\n" for n in range(100))
+    whole = Record("where?", code, tuple(range(301, 311)))
+    rng = random.Random(1)
+    for record in (whole, replace(whole, kept_frags=(), score=0.0)):
+        for _ in range(50):
+            part = cut_window(record, rng)
+            assert part.code in record.code
+            assert bool(part.kept_frags) == bool(record.kept_frags)
+            lines, all_lines = part.code.split("\n"), code.split("\n")
+            assert {lines[n - 1] for n in part.kept_frags} <= {all_lines[n - 1] for n in record.kept_frags}
+            assert len(lines) < len(all_lines)
+    short = Record("where?", "a = 1\nb = 2\n", (2,))
+    assert cut_window(short, rng) == short
+    long = [replace(file, text=2 * file.text) for file in files()]
+    counts = [r.code.count("\n") for r in make_records(long, replace(SMALL, windows=1.0))["train"]]
+    assert min(counts) < 60 < max(counts)
 
 
 def test_a_manifest_pins_files(tmp_path: Path) -> None:

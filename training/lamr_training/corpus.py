@@ -15,11 +15,20 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from lamr_training.errors import CorpusError
-from lamr_training.fetch import Package, SourceFile, bundled_manifest, fetch_pinned, source_files
+from lamr_training.fetch import (
+    Package,
+    Progress,
+    SourceFile,
+    bundled_manifest,
+    fetch_pinned,
+    source_files,
+    write_manifest,
+)
 from lamr_training.handmade import handmade_records
 from lamr_training.queries import KINDS, Draft
 from lamr_training.records import Record, write_records
 from lamr_training.syntax import ParsedFile, parse_file
+from lamr_training.windows import cut_window
 
 
 @dataclass(frozen=True)
@@ -32,6 +41,7 @@ class CorpusSettings:
         min_lines, max_lines: of a file.
         largest_gold: share of a file that gold lines may be; questions about most of a file teach nothing.
         absent: share of records whose file holds no answer.
+        windows: share of records whose file is cut to a run of paragraphs around part of the answer.
         seed: of every choice.
     """
 
@@ -41,6 +51,7 @@ class CorpusSettings:
     max_lines: int = 1200
     largest_gold: float = 0.5
     absent: float = 0.08
+    windows: float = 0.0
     seed: int = 0
 
 
@@ -50,13 +61,17 @@ def build_corpus(
     *,
     packages: Sequence[Package] | None = None,
     settings: CorpusSettings | None = None,
+    progress: Progress | None = None,
 ) -> dict[str, int]:
     """Fetch the packages and write records into `output`: `train.jsonl` and `validation.jsonl`, made by rules, and
-    `written.jsonl` and `handmade.jsonl`, questions that were written about training and validation files.
+    `written.jsonl` and `handmade.jsonl`, questions that were written about training and validation files. The
+    packages go to `manifest.json`.
 
     Args:
         cache: folder for downloaded wheels.
         packages: a manifest; the bundled one by default.
+        settings: sizes.
+        progress: called with packages and projects done.
 
     Returns:
         Number of records in each file.
@@ -65,9 +80,11 @@ def build_corpus(
         CorpusError: a package can't be had as the manifest says, or a split got no records.
     """
     settings = settings or CorpusSettings()
-    packages = fetch_pinned(bundled_manifest() if packages is None else packages, cache)
-    records = make_records(source_files(packages, cache), settings)
+    bundled = bundled_manifest()
+    packages = fetch_pinned(bundled if packages is None else packages, cache, progress)
+    records = make_records(source_files(packages, cache), settings, progress)
     output.mkdir(parents=True, exist_ok=True)
+    write_manifest(packages, output / "manifest.json")
     counts = {}
     for split in ("train", "validation"):
         counts[split] = write_records(records[split], output / f"{split}.jsonl")
@@ -76,12 +93,16 @@ def build_corpus(
                 f"no {split} records: none of the packages has files of {settings.min_lines} lines or more"
             )
     for name, split in (("written", "train"), ("handmade", "validation")):
-        chosen = [package for package in packages if package.split == split]
+        chosen = [
+            p for p in packages if p.split == split and p in bundled
+        ]  # questions are about these versions
         counts[name] = write_records(handmade_records(source_files(chosen, cache)), output / f"{name}.jsonl")
     return counts
 
 
-def make_records(files: Iterable[SourceFile], settings: CorpusSettings) -> dict[str, list[Record]]:
+def make_records(
+    files: Iterable[SourceFile], settings: CorpusSettings, progress: Progress | None = None
+) -> dict[str, list[Record]]:
     """Records of each split, shuffled."""
     by_project: dict[tuple[str, str], list[SourceFile]] = defaultdict(list)
     seen: set[str] = set()
@@ -92,7 +113,9 @@ def make_records(files: Iterable[SourceFile], settings: CorpusSettings) -> dict[
             seen.add(digest)
             by_project[file.split, file.project].append(file)
     records: dict[str, list[Record]] = {"train": [], "validation": []}
-    for (split, project), found in sorted(by_project.items()):
+    for number, ((split, project), found) in enumerate(sorted(by_project.items()), 1):
+        if progress:
+            progress("projects", number, len(by_project))
         rng = random.Random(f"{settings.seed}:{project}")
         chosen = rng.sample(found, min(len(found), settings.files_per_project))
         records[split] += _project_records(chosen, settings, rng)
@@ -112,9 +135,12 @@ def _project_records(files: list[SourceFile], settings: CorpusSettings, rng: ran
             if draft.query not in queries:
                 queries.add(draft.query)
                 records.append(_record(parsed, file, kind, draft))
-    return [
+    found = [
         _elsewhere(record, records, rng) if rng.random() < settings.absent else record for record in records
     ]
+    if not settings.windows:
+        return found
+    return [cut_window(record, rng) if rng.random() < settings.windows else record for record in found]
 
 
 def _drafts(

@@ -13,8 +13,8 @@ import re
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
 from importlib import resources
 from pathlib import Path
 
@@ -28,6 +28,9 @@ _COPYLEFT = re.compile(r"\b(A?L?GPL|MPL|EPL|GNU|Mozilla)\w*", re.I)
 _CHOICE = re.compile(r"\bOR\b")
 # Licences that we read in the project's own repository, because its package doesn't declare one.
 _READ_BY_US = {"cookiecutter": "BSD-3-Clause", "huey": "MIT", "peewee": "MIT"}
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is done, how much of it, and how much there is in all."""
 
 
 @dataclass(frozen=True)
@@ -63,35 +66,72 @@ def bundled_manifest() -> list[Package]:
     return [Package(**row) for row in json.loads(text)]
 
 
+def read_manifest(path: Path) -> list[Package]:
+    """Read what `write_manifest` wrote.
+
+    Raises:
+        CorpusError: the file can't be read, or isn't a manifest.
+    """
+    try:
+        return [Package(**row) for row in json.loads(path.read_text(encoding="utf-8"))]
+    except OSError as error:
+        raise CorpusError(f"{path}: can't be read ({error.strerror or error})") from error
+    except (ValueError, TypeError) as error:
+        raise CorpusError(
+            f"{path}: not a manifest ({error}); expected a JSON list of {', '.join(f.name for f in fields(Package))}"
+        ) from error
+
+
 def write_manifest(packages: Iterable[Package], path: Path) -> None:
     """Write packages as JSON, sorted by name."""
     rows = [asdict(package) for package in sorted(packages, key=lambda p: (p.split, p.name))]
     path.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 
 
-def fetch(names: Iterable[str], cache: Path, split: str) -> list[Package]:
+def fetch(names: Sequence[str], cache: Path, split: str, progress: Progress | None = None) -> list[Package]:
     """Download the newest wheel of each project that isn't in the cache yet, and describe all of them.
 
     Raises:
         CorpusError: a name is reserved for evaluation, pip failed, or a licence isn't permissive.
     """
+    _refuse_reserved(names)
     found = []
-    for name in names:
-        if normalized(name) in NEVER | HELD_OUT:
-            raise CorpusError(f"{name} is kept for evaluation; take it out of the training projects")
+    for number, name in enumerate(names):
+        if progress:
+            progress("packages", number, len(names))
         wheel = _cached(cache, name) or _download(name, cache)
         found.append(describe(wheel, split))
     return found
 
 
-def fetch_pinned(packages: Iterable[Package], cache: Path) -> list[Package]:
+def choose_splits(training: Sequence[str], validation: Sequence[str]) -> dict[str, list[str]]:
+    """Which projects train and which validate; without any to validate, one in ten of the others, by their names' hash.
+
+    Raises:
+        CorpusError: a project is in both, or there are too few.
+    """
+    both = {normalized(name) for name in training} & {normalized(name) for name in validation}
+    if both:
+        raise CorpusError(f"{', '.join(sorted(both))}: a project can't train and validate")
+    if not validation:
+        ranked = sorted(training, key=lambda name: hashlib.sha256(normalized(name).encode()).hexdigest())
+        validation = ranked[: max(1, round(len(ranked) / 10))]
+    left = [name for name in training if name not in validation]
+    if not left:
+        raise CorpusError("one project can't both train and validate; name two or more")
+    return {"train": left, "validation": list(validation)}
+
+
+def fetch_pinned(packages: Sequence[Package], cache: Path, progress: Progress | None = None) -> list[Package]:
     """Download exactly a manifest's files.
 
     Raises:
-        CorpusError: pip failed, or a file has another hash than the manifest says.
+        CorpusError: a project is reserved for evaluation, pip failed, or a file's hash isn't the manifest's.
     """
-    packages = list(packages)
-    for package in packages:
+    _refuse_reserved([package.name for package in packages])
+    for number, package in enumerate(packages, 1):
+        if progress:
+            progress("packages", number, len(packages))
         path = cache / package.file
         if not path.exists():
             _download(f"{package.name}=={package.version}", cache)
@@ -100,7 +140,7 @@ def fetch_pinned(packages: Iterable[Package], cache: Path) -> list[Package]:
             raise CorpusError(
                 f"{path}: sha256 {digest}, the manifest says {package.sha256}; remove the file and fetch again"
             )
-    return packages
+    return list(packages)
 
 
 def describe(wheel: Path, split: str) -> Package:
@@ -143,6 +183,14 @@ def source_files(packages: Iterable[Package], cache: Path) -> Iterator[SourceFil
                 except UnicodeDecodeError:
                     continue  # a test's deliberately odd file; nothing to learn from
                 yield SourceFile(package.name, name, text, package.split)
+
+
+def _refuse_reserved(names: Iterable[str]) -> None:
+    reserved = [name for name in names if normalized(name) in NEVER | HELD_OUT]
+    if reserved:
+        raise CorpusError(
+            f"{', '.join(reserved)}: kept for evaluation, so that training never sees it; leave it out"
+        )
 
 
 def _cached(cache: Path, name: str) -> Path | None:
