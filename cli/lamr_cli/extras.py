@@ -11,7 +11,7 @@ from lamr_cli.exits import BAD_INPUT
 
 _MODULES = {
     "export": ("torch", "transformers", "onnx", "onnxruntime", "onnxscript", "safetensors"),
-    "train": ("torch", "transformers", "tqdm", "matplotlib"),
+    "train": ("torch", "transformers", "tqdm", "matplotlib", "tensorboard"),
 }
 
 

@@ -36,7 +36,7 @@ from lamr_evaluation.metrics import (
     summarize,
 )
 from lamr_evaluation.scorers import PrunerLike, PrunerScorer, Selection, Selector
-from lamr_evaluation.tables import comparison_table, group_table, metrics_table
+from lamr_evaluation.tables import comparison_table, group_table, interval_table, metrics_table, split_table
 
 FloatArray = NDArray[np.float64]
 GRID = np.linspace(0, 1, 101)
@@ -104,12 +104,17 @@ class EvalReport:
         parts = [
             f"{self.items} items, {self.files} files; 95 % intervals by bootstrap over files",
             metrics_table({scorer.name: scorer.overall for scorer in self.scorers}),
+            interval_table({scorer.name: scorer.overall for scorer in self.scorers}),
         ]
         if self.differences:
             parts.append(f"{self.reference} minus:")
             parts.append(comparison_table({d.other: d.overall for d in self.differences}))
         parts.append(group_table("kind", {scorer.name: scorer.by_kind for scorer in self.scorers}))
         parts.append(group_table("project", {scorer.name: scorer.by_project for scorer in self.scorers}))
+        for scorer in self.scorers:
+            if scorer.name == self.reference:
+                parts.append(split_table(f"{scorer.name} by kind", scorer.by_kind))
+                parts.append(split_table(f"{scorer.name} by project", scorer.by_project))
         return "\n\n".join(part for part in parts if part)
 
 

@@ -37,6 +37,28 @@ def metrics_table(summaries: Mapping[str, Summary]) -> str:
     return _align(rows)
 
 
+def interval_table(summaries: Mapping[str, Summary]) -> str:
+    """A row a scorer: the interval of each metric that ranks methods."""
+    columns = [HEADINGS.index(heading) for heading in _COMPARED]
+    rows: list[tuple[str, ...]] = [("95 % intervals", *_COMPARED)]
+    for name, summary in summaries.items():
+        low, high = astuple(summary.low), astuple(summary.high)
+        rows.append((name, *(f"{_figure(low[c])} to {_figure(high[c])}" for c in columns)))
+    return _align(rows)
+
+
+def split_table(title: str, groups: Mapping[str, Summary]) -> str:
+    """Every metric of one scorer, a row a group; empty for a single group."""
+    if len(groups) < 2:
+        return ""
+    rows: list[tuple[str, ...]] = [(title, "items", *HEADINGS)]
+    rows += [
+        (label, str(groups[label].items), *(_figure(value) for value in astuple(groups[label].mean)))
+        for label in sorted(groups)
+    ]
+    return _align(rows)
+
+
 def comparison_table(differences: Mapping[str, Summary]) -> str:
     """A row a scorer: mean difference and its interval, for the metrics that rank methods."""
     columns = [HEADINGS.index(heading) for heading in _COMPARED]

@@ -13,6 +13,7 @@ from lamr_evaluation.metrics import Bootstrap
 from lamr_evaluation.plot import plot_recall
 from lamr_evaluation.report import evaluate, evaluate_pruner
 from lamr_evaluation.scorers import PrunerScorer, Selector
+from lamr_evaluation.tables import HEADINGS
 
 FAST = Bootstrap(draws=200)
 CODE = "".join(f"if x{n}:\n    y{n} = {n}\n" for n in range(10))
@@ -107,6 +108,12 @@ def test_table_names_everybody_and_aligns():
     table = report.table()
     for text in ("10 items, 4 files", "lamr minus:", *BASELINES, "how", "why", "R@25 / area by project"):
         assert text in table
+    blocks = {block.split("  ")[0]: block.splitlines() for block in table.split("\n\n")}
+    assert [row.split()[0] for row in blocks["95 % intervals"][1:]] == ["lamr", *BASELINES]
+    assert blocks["95 % intervals"][1].split()[1:4] == ["1.000", "to", "1.000"]
+    for title, labels in (("lamr by kind", ["how", "why"]), ("lamr by project", ["a", "b"])):
+        assert blocks[title][0].split()[-10:] == list(HEADINGS)
+        assert [row.split()[:3] for row in blocks[title][1:]] == [[label, "5", "1.000"] for label in labels]
     block = table.split("\n\n")[1].splitlines()
     assert len({len(line) for line in block}) == 1
 
