@@ -58,7 +58,8 @@ class PruneJob:
         ids, self._offsets = encoder.encode_document(text)
         self.chunks: Iterator[Chunk] = encoder.iter_chunks(query_ids, ids, self._offsets, text)
         self._evidence = self._lexical_evidence(query)
-        self._merger = ScoreMerger(encoder.spec, len(ids))
+        spec = encoder.spec
+        self._merger = ScoreMerger(spec.scoring, spec.rubrics, len(ids))
         self.want_rubrics = self._merger.want_rubrics
         self._encoded = time.perf_counter()
 

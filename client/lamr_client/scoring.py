@@ -21,10 +21,12 @@ from lamr_client.transport import ChunkResult
 KEEP_PROB, RELEVANCE = "keep_prob", "relevance"
 # A marginal of exactly 0 or 1 has no logit; float32 sums are no finer than this anyway.
 _EPSILON = 1e-6
+# A file whose parts are all alike has no ranking to be blown up.
+_SPREAD = 0.1
 
 
 def token_scores(result: ChunkResult, scoring: Scoring, rubrics: Sequence[str]) -> NDArray[np.float64]:
-    """Scores float64 [m] in [0, 1] of one chunk's code tokens.
+    """Scores float64 [m] in [0, 1] of one chunk's code tokens, for a scoring that needs no other chunk.
 
     Args:
         result: with `rubric_prob` if `scoring` gives a rubric weight.
@@ -33,16 +35,34 @@ def token_scores(result: ChunkResult, scoring: Scoring, rubrics: Sequence[str]) 
     """
     if scoring.kind == "paper":
         return result.keep.astype(np.float64)
-    total = np.full(len(result.keep), scoring.bias, np.float64)
-    for name, weight in scoring.weights.items():
+    return _combined(token_logits(result, scoring, rubrics), scoring)
+
+
+def token_logits(result: ChunkResult, scoring: Scoring, rubrics: Sequence[str]) -> NDArray[np.float64]:
+    """The log-odds float64 [m, F] of the outputs that a scoring weighs, in the order of its weights."""
+    columns = np.empty((len(result.keep), len(scoring.weights)))
+    for place, name in enumerate(scoring.weights):
         if name == KEEP_PROB:
-            total += weight * _logit(result.keep_prob)
+            columns[:, place] = _logit(result.keep_prob)
         elif name == RELEVANCE:
-            total += weight * _logit(np.float64(result.relevance))
+            columns[:, place] = _logit(np.float64(result.relevance))
         else:
             assert result.rubric_prob is not None
-            total += weight * _logit(result.rubric_prob[:, rubrics.index(name)])
-    scores: NDArray[np.float64] = 1 / (1 + np.exp(-total))
+            columns[:, place] = _logit(result.rubric_prob[:, rubrics.index(name)])
+    return columns
+
+
+def standardized(logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Each column of a document's log-odds [n, F], less its mean, in units of its spread (of at least `_SPREAD`)."""
+    if not len(logits):
+        return logits
+    scaled: NDArray[np.float64] = (logits - logits.mean(axis=0)) / (logits.std(axis=0) + _SPREAD)
+    return scaled
+
+
+def _combined(logits: NDArray[np.float64], scoring: Scoring) -> NDArray[np.float64]:
+    weights = np.fromiter(scoring.weights.values(), np.float64)
+    scores: NDArray[np.float64] = 1 / (1 + np.exp(-(logits @ weights + scoring.bias)))
     return scores
 
 
@@ -102,18 +122,20 @@ class DocumentScores:
 class ScoreMerger:
     """Averages chunks as they arrive, in any order, in memory of the document's size."""
 
-    def __init__(self, spec: ModelSpec, tokens: int) -> None:
+    def __init__(self, scoring: Scoring, rubrics: Sequence[str], tokens: int) -> None:
         """Args:
-        spec: its scoring and rubrics are used. One rubric alone says nothing that the fused CRF doesn't, so it is
-            asked for only if the scoring weighs it.
+        scoring: what becomes of the outputs.
+        rubrics: the model's. One rubric alone says nothing that the fused CRF doesn't, so it is asked for only if the
+            scoring weighs it.
         tokens: n, of the document.
         """
-        self._spec = spec
-        weighed = spec.scoring.kind == "calibrated" and bool(spec.scoring.weights.keys() & set(spec.rubrics))
-        self.want_rubrics = len(spec.rubrics) > 1 or weighed
+        self._scoring, self._names = scoring, tuple(rubrics)
+        weighed = scoring.kind != "paper" and bool(scoring.weights.keys() & set(rubrics))
+        self.want_rubrics = len(rubrics) > 1 or weighed
         # float64, so that sums don't depend visibly on the order of arrival.
-        self._sums = np.zeros(tokens, np.float64)
-        self._rubrics = np.zeros((tokens, len(spec.rubrics)), np.float64) if self.want_rubrics else None
+        parts = (len(scoring.weights),) if scoring.kind == "relative" else ()
+        self._sums = np.zeros((tokens, *parts), np.float64)
+        self._rubrics = np.zeros((tokens, len(rubrics)), np.float64) if self.want_rubrics else None
         self._counts = np.zeros(tokens, np.int32)
         self._relevance = 0.0
 
@@ -125,11 +147,12 @@ class ScoreMerger:
             result: for exactly these tokens.
 
         Raises:
-            ModelMismatchError: shapes or values that no model of this spec gives.
+            ModelMismatchError: shapes or values that no model of these rubrics gives.
         """
         first, last = tokens
         self._check(result, last - first)
-        self._sums[first:last] += token_scores(result, self._spec.scoring, self._spec.rubrics)
+        of_chunk = token_logits if self._scoring.kind == "relative" else token_scores
+        self._sums[first:last] += of_chunk(result, self._scoring, self._names)
         self._counts[first:last] += 1
         if self._rubrics is not None and result.rubric_prob is not None:
             self._rubrics[first:last] += result.rubric_prob
@@ -138,7 +161,11 @@ class ScoreMerger:
     def merged(self) -> DocumentScores:
         """The averages; every token must have been in a chunk."""
         rubrics = None if self._rubrics is None else self._rubrics / self._counts[:, None]
-        return DocumentScores(self._sums / self._counts, rubrics, self._relevance)
+        if self._scoring.kind == "relative":
+            tokens = _combined(standardized(self._sums / self._counts[:, None]), self._scoring)
+        else:
+            tokens = self._sums / self._counts
+        return DocumentScores(tokens, rubrics, self._relevance)
 
     def _check(self, result: ChunkResult, m: int) -> None:
         if result.keep.shape != (m,) or result.keep_prob.shape != (m,):
@@ -146,12 +173,12 @@ class ScoreMerger:
                 f"asked about {m} tokens, but keep has shape {list(result.keep.shape)} and keep_prob "
                 f"{list(result.keep_prob.shape)}; the encoder and decoder served are not of this lamr"
             )
-        expected = (m, len(self._spec.rubrics))
+        expected = (m, len(self._names))
         if self.want_rubrics and (result.rubric_prob is None or result.rubric_prob.shape != expected):
             given = None if result.rubric_prob is None else list(result.rubric_prob.shape)
             raise ModelMismatchError(
                 f"rubric_prob should have shape {list(expected)}, but is {given}; the served model has other rubrics "
-                f"than {list(self._spec.rubrics)}"
+                f"than {list(self._names)}"
             )
         finite = np.isfinite(result.relevance) and np.isfinite(result.keep_prob).all()
         if not finite or (self.want_rubrics and not np.isfinite(np.asarray(result.rubric_prob)).all()):

@@ -21,6 +21,7 @@ FORMAT = 1
 SPEC_FILE = "lamr.json"
 TOKENIZER_FILE = "tokenizer.json"
 ENSEMBLE = "lamr"
+SCORINGS = ("paper", "calibrated", "relative")
 
 
 @dataclass(frozen=True)
@@ -67,9 +68,11 @@ class Scoring:
 
     `paper` averages the Viterbi decisions (paper section 3.4). `calibrated` is a logistic combination,
     sigmoid(bias + sum of weight_f * logit(f)), of `keep_prob`, each rubric's marginal (by rubric name) and the chunk's
-    `relevance`; the weights are fitted on validation projects and stored with the model. `lexical` is the weight of
-    the document's lexical evidence (`lamr_client.lexical`, 0 to 1 a line), added to the logit of the averaged score;
-    0 leaves the model alone. `block` is how far a line's score moves towards the mean of its block
+    `relevance`; the weights are fitted on validation projects and stored with the model. `relative` is the same, but
+    each logit, averaged over chunks, is first standardized over the document's tokens: what counts is how a line
+    compares with the rest of its file, and how sure the model is of the file at all says `relevance`. `lexical` is the
+    weight of the document's lexical evidence (`lamr_client.lexical`, 0 to 1 a line), added to the logit of the averaged
+    score; 0 leaves the model alone. `block` is how far a line's score moves towards the mean of its block
     (`lamr_client.blocks`): 0 not at all, 1 wholly.
     """
 
@@ -82,8 +85,8 @@ class Scoring:
     def __post_init__(self) -> None:
         if not 0.0 <= self.block <= 1.0:
             raise ValueError(f"a block's share must be from 0 to 1, not {self.block}")
-        if self.kind not in ("paper", "calibrated"):
-            raise ValueError(f"scoring kind must be 'paper' or 'calibrated', not {self.kind!r}")
+        if self.kind not in SCORINGS:
+            raise ValueError(f"scoring kind must be one of {', '.join(SCORINGS)}, not {self.kind!r}")
 
 
 @dataclass(frozen=True)

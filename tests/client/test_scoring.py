@@ -30,7 +30,6 @@ def random_result(m: int, seed: int) -> ChunkResult:
 
 @pytest.mark.parametrize("scoring", [Scoring(), CALIBRATED])
 def test_merging_equals_a_plain_average(scoring):
-    spec = spec_with(scoring)
     spans = [(0, 40), (30, 70), (35, 75), (70, 90)]
     chunks = [(span, random_result(span[1] - span[0], seed)) for seed, span in enumerate(spans)]
     held = [[] for _ in range(90)]
@@ -41,7 +40,7 @@ def test_merging_equals_a_plain_average(scoring):
             held[i].append(scores[i - first])
             rubrics[i].append(result.rubric_prob[i - first])
     random.Random(0).shuffle(chunks)
-    merger = ScoreMerger(spec, 90)
+    merger = ScoreMerger(scoring, RUBRICS, 90)
     for span, result in chunks:
         merger.add(span, result)
     merged = merger.merged()
@@ -77,6 +76,31 @@ def test_calibrated_scoring_stays_finite_at_certainty():
     assert np.all((scores >= 0) & (scores <= 1))
 
 
+def test_relative_scoring_compares_with_the_rest_of_the_document():
+    scoring = Scoring("relative", {"semantic": 2.0, "relevance": 0.5}, bias=-0.3)
+    spans = [(0, 30), (20, 50)]
+    results = [random_result(30, seed) for seed in (3, 4)]
+    merger = ScoreMerger(scoring, RUBRICS, 50)
+    for span, result in zip(spans, results, strict=True):
+        merger.add(span, result)
+    total = np.zeros((50, 2))
+    for (first, last), result in zip(spans, results, strict=True):
+        pair = np.stack([result.rubric_prob[:, 0], np.full(30, result.relevance)], 1).astype(np.float64)
+        total[first:last] += np.log(pair / (1 - pair))
+    total[20:30] /= 2
+    z = (total - total.mean(0)) / (total.std(0) + 0.1)
+    expected = 1 / (1 + np.exp(-(2.0 * z[:, 0] + 0.5 * z[:, 1] - 0.3)))
+    np.testing.assert_allclose(merger.merged().tokens, expected, atol=1e-6)
+
+
+def test_relative_scoring_of_a_document_that_is_all_alike_is_the_bias():
+    scoring = Scoring("relative", {"semantic": 2.0, "relevance": 1.0}, bias=0.0)
+    merger = ScoreMerger(scoring, RUBRICS, 3)
+    merger.add((0, 3), broken(rubric_prob=np.full((3, 2), 0.9, np.float32)))
+    np.testing.assert_allclose(merger.merged().tokens, 0.5)
+    assert not len(ScoreMerger(scoring, RUBRICS, 0).merged().tokens)
+
+
 def test_scoring_by_an_unknown_output_is_refused():
     with pytest.raises(ModelMismatchError, match=r"\['grep'\].*export"):
         check_scoring(spec_with(Scoring("calibrated", {"grep": 1.0})))
@@ -84,12 +108,12 @@ def test_scoring_by_an_unknown_output_is_refused():
 
 
 def test_one_rubric_asks_for_no_rubric_outputs():
-    assert not ScoreMerger(spec_with(Scoring(), rubrics=("semantic",)), 3).want_rubrics
+    assert not ScoreMerger(Scoring(), ("semantic",), 3).want_rubrics
 
 
 def test_one_rubric_that_is_weighed_is_asked_for():
     scoring = Scoring("calibrated", {"semantic": 1.0})
-    merger = ScoreMerger(spec_with(scoring, rubrics=("semantic",)), 3)
+    merger = ScoreMerger(scoring, ("semantic",), 3)
     assert merger.want_rubrics
     merger.add((0, 3), broken(rubric_prob=np.float32([[0.25], [0.5], [0.75]])))
     np.testing.assert_allclose(merger.merged().tokens, [0.25, 0.5, 0.75], atol=1e-7)
@@ -127,7 +151,7 @@ def broken(**fields) -> ChunkResult:
     ],
 )
 def test_answers_that_fit_no_model_are_refused(fields, message):
-    merger = ScoreMerger(spec_with(Scoring()), 3)
+    merger = ScoreMerger(Scoring(), RUBRICS, 3)
     merger.add((0, 3), broken())
     with pytest.raises(ModelMismatchError, match=message):
         merger.add((0, 3), broken(**fields))

@@ -15,7 +15,7 @@ from lamr_client.encoding import PromptEncoder
 from lamr_client.errors import InvalidInputError
 from lamr_client.layout import line_layout
 from lamr_client.lexical import token_evidence
-from lamr_client.scoring import RELEVANCE, line_scores, token_scores, with_evidence
+from lamr_client.scoring import RELEVANCE, ScoreMerger, line_scores, with_evidence
 from lamr_client.spec import Scoring
 from lamr_client.transport import ChunkRequest, ChunkResult, Transport
 from lamr_evaluation.metrics import recall_curve
@@ -52,14 +52,13 @@ class ScoredFile:
 
     def line_scores(self, scoring: Scoring, rubrics: Sequence[str]) -> FloatArray:
         """Scores float `[L]`, as a client computes them."""
-        sums, counts = np.zeros(len(self.offsets)), np.zeros(len(self.offsets))
-        for (first, last), result in zip(self.ranges, self.results, strict=True):
-            sums[first:last] += token_scores(result, scoring, rubrics)
-            counts[first:last] += 1
-        tokens = (
-            with_evidence(sums / counts, self.evidence, scoring.lexical) if scoring.lexical else sums / counts
-        )
-        return np.asarray(line_scores(tokens, self.offsets, self.record.code, scoring), np.float64)
+        merger = ScoreMerger(scoring, rubrics, len(self.offsets))
+        for tokens, result in zip(self.ranges, self.results, strict=True):
+            merger.add(tokens, result)
+        scores = merger.merged().tokens
+        if scoring.lexical:
+            scores = with_evidence(scores, self.evidence, scoring.lexical)
+        return np.asarray(line_scores(scores, self.offsets, self.record.code, scoring), np.float64)
 
     def gold(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which lines answer the query, and which count (hold ink), bool `[L]` each."""
@@ -140,7 +139,7 @@ def fit_scoring(
     Weights are tried one after another, each with the best found of the others, two rounds. The semantic weight
     stays 1: ranks depend on ratios only. A ranking is as good as its area and its recall at a quarter kept.
     """
-    best = Scoring("calibrated", {"semantic": 1.0, RELEVANCE: 1.0}, 0.0, 3.0, 0.25)
+    best = Scoring("relative", {"semantic": 1.0, RELEVANCE: 1.0}, 0.0, 4.0, 0.3)
     found = _goodness(files, best, rubrics)
     for _ in range(2):
         for name, values in GRID.items():

@@ -53,7 +53,7 @@ class Stage:
 
 MADE = Stage("made.npz", "made")
 WRITTEN = Stage("written.npz", "written", after="made")
-_GOLDEN = ChunkChoice(positives=4, hard=3.0, easy=2.0, hardest=6)
+_GOLDEN = ChunkChoice(positives=3, hard=2.0, easy=1.0, hardest=6)
 
 
 @dataclass(frozen=True)
