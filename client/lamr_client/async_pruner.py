@@ -78,6 +78,7 @@ class AsyncPruner:
         max_tokens: int | None = None,
         keep: Iterable[Keep] = (),
         line_numbers: bool = False,
+        min_tokens: int = 0,
         on_error: OnError | None = None,
         timeout: float | None = None,
     ) -> PruneResult:
@@ -87,7 +88,9 @@ class AsyncPruner:
         check_on_error(on_error)
         check_timeout(timeout)
         deadline = Deadline(self._timeout if timeout is None else timeout)
-        options = PruneOptions(path, language, threshold, ratio, max_tokens, tuple(keep), line_numbers)
+        options = PruneOptions(
+            path, language, threshold, ratio, max_tokens, tuple(keep), line_numbers, min_tokens
+        )
         text = await asyncio.to_thread(decode_code, code)
         try:
             job = await asyncio.to_thread(PruneJob, self._encoder, query, text, options)

@@ -56,7 +56,10 @@ class PruneJob:
             )
         encoder.code_room(len(query_ids))  # before time goes into the code
         ids, self._offsets = encoder.encode_document(text)
-        self.chunks: Iterator[Chunk] = encoder.iter_chunks(query_ids, ids, self._offsets, text)
+        self._small = len(ids) < options.min_tokens and len(ids) <= (options.max_tokens or len(ids))
+        self.chunks: Iterator[Chunk] = iter(())
+        if not self._small:
+            self.chunks = encoder.iter_chunks(query_ids, ids, self._offsets, text)
         self._evidence = self._lexical_evidence(query)
         spec = encoder.spec
         self._merger = ScoreMerger(spec.scoring, spec.rubrics, len(ids))
@@ -80,6 +83,8 @@ class PruneJob:
         answered = time.perf_counter()
         if not len(self._offsets):
             result = self._nothing_to_judge()
+        elif self._small:
+            result = self._too_small()
         else:
             scores = self._merger.merged()
             tokens = scores.tokens
@@ -152,6 +157,13 @@ class PruneJob:
             reason="the code holds nothing but white space: kept as it is"
             if self._text
             else "the code is empty",
+        )
+
+    def _too_small(self) -> PruneResult:
+        tokens = len(self._offsets)
+        reason = f"passed through: {tokens} tokens, fewer than min_tokens {self._options.min_tokens}"
+        return dataclasses.replace(
+            unpruned(self._encoder, self._text, self._options, tokens=tokens), reason=reason
         )
 
 

@@ -31,11 +31,13 @@ class PruneOptions:
     max_tokens: int | None = None
     keep: tuple[Keep, ...] = ()
     line_numbers: bool = False
+    min_tokens: int = 0
 
     def __post_init__(self) -> None:
         _check_range("threshold", self.threshold, 0, 1)
         _check_range("ratio", self.ratio, 1, math.inf)
         _check_range("max_tokens", self.max_tokens, 1, math.inf)
+        _check_range("min_tokens", self.min_tokens, 0, math.inf)
         for each in self.keep:
             _check_keep(each)
         if self.language is not None:

@@ -90,6 +90,7 @@ class Pruner:
         max_tokens: int | None = None,
         keep: Iterable[Keep] = (),
         line_numbers: bool = False,
+        min_tokens: int = 0,
         on_error: OnError | None = None,
         timeout: float | None = None,
     ) -> PruneResult:
@@ -105,6 +106,8 @@ class Pruner:
                 the smaller counts.
             keep: lines to keep whatever they score: numbers, (first, last) ranges, or regular expressions.
             line_numbers: write original line numbers before the lines.
+            min_tokens: code with fewer of the model's tokens passes untouched and unjudged, with
+                `status="passthrough"`: a marker and a request cost more than such a cut saves.
             on_error: `raise`, or `passthrough`: any `LamrError` about the query, the code or the server gives the
                 original text with `status="passthrough"` and the error as `reason`. Code that can't be decoded, and
                 options that can't be used, raise all the same. Default: the pruner's.
@@ -124,7 +127,9 @@ class Pruner:
         check_on_error(on_error)
         check_timeout(timeout)
         deadline = Deadline(self._timeout if timeout is None else timeout)
-        options = PruneOptions(path, language, threshold, ratio, max_tokens, tuple(keep), line_numbers)
+        options = PruneOptions(
+            path, language, threshold, ratio, max_tokens, tuple(keep), line_numbers, min_tokens
+        )
         text = decode_code(code)
         try:
             job = PruneJob(self._encoder, query, text, options)

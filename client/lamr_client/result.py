@@ -44,7 +44,8 @@ class PruneResult:
             empty where nothing was scored.
         relevance: P("yes") of the most relevant chunk; None where nothing was scored.
         tokens_in, tokens_out: of the original and of `text`, markers included, by the model's tokenizer.
-        status: `pruned`, or `passthrough` if an error was met and `on_error="passthrough"`.
+        status: `pruned`, or `passthrough` if an error was met and `on_error="passthrough"`, or if the code has fewer
+            tokens than `min_tokens`.
         reason: why passthrough, or what was not done as usual ("… does not parse: line level"); None if all was.
         language: the code's language, normalized; None if it wasn't found out.
         cuts: the removed runs of lines.

@@ -103,6 +103,23 @@ def test_default_threshold_is_the_models(repository):
         assert subject.prune(QUERY, "area = 1\n" * 3).kept_lines == (1, 2, 3)
 
 
+def test_code_below_min_tokens_passes_unjudged(repository):
+    code = program(6)
+    transport = FakeTransport(lambda request: keep_all(request, 0.0))
+    with pruner(repository, transport) as subject:
+        result = subject.prune(QUERY, code, min_tokens=10_000)
+        assert (result.text, result.status) == (code, "passthrough")
+        assert result.reason == f"passed through: {result.tokens_in} tokens, fewer than min_tokens 10000"
+        assert result.tokens_in == result.tokens_out > 0
+        assert len(result.kept_lines) == len(line_spans(code))
+        assert not transport.requests
+        assert subject.prune(QUERY, code, min_tokens=result.tokens_in).status == "pruned"
+        bounded = subject.prune(QUERY, code, min_tokens=10_000, max_tokens=result.tokens_in - 1)
+        assert bounded.tokens_out < result.tokens_in
+        with pytest.raises(InvalidInputError, match="min_tokens"):
+            subject.prune(QUERY, code, min_tokens=-1)
+
+
 def test_budgets_count_the_models_tokens(repository):
     code = program(40)
     with pruner(repository, FakeTransport()) as subject:
