@@ -16,9 +16,7 @@ _EXIT_CODES = {
     "lamr_client.errors.ServerError": SERVER_TROUBLE,
     "lamr_client.errors.LamrError": BAD_INPUT,
     "lamr_training.errors.TrainingError": BAD_INPUT,
-    "builtins.FileNotFoundError": BAD_INPUT,
-    "builtins.IsADirectoryError": BAD_INPUT,
-    "builtins.PermissionError": BAD_INPUT,
+    "builtins.OSError": BAD_INPUT,  # a file that can't be read or written
 }
 
 

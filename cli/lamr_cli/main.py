@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from lamr_cli import corpus, evaluate, export, label, prune, serve, status
+from lamr_cli import corpus, evaluate, export, label, prune, serve, status, view
 from lamr_cli.exits import exit_code, explain
 
 app = typer.Typer(
@@ -26,6 +26,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("prune")(prune.prune)
+app.command("view")(view.view)
 app.command("serve")(serve.serve)
 app.command("status")(status.status)
 app.command("export")(export.export)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import enum
 import re
+import sys
+from pathlib import Path
 
 import typer
 
@@ -17,6 +19,18 @@ class OnError(str, enum.Enum):
 
     RAISE = "raise"
     PASSTHROUGH = "passthrough"
+
+
+def read_code(file: str) -> str:
+    """The text of a file, or of standard input for `-`, with its newlines as they are.
+
+    Raises:
+        lamr_client.InvalidInputError: it isn't UTF-8.
+        OSError: it can't be read.
+    """
+    from lamr_client.inputs import decode_code
+
+    return decode_code(sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes())
 
 
 def parse_keep(texts: list[str]) -> tuple[LineRange | str, ...]:

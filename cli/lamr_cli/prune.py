@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from lamr_cli.options import OnError, parse_keep
+from lamr_cli.options import OnError, parse_keep, read_code
+from lamr_cli.rendering import Render, rendered
 
 
 def prune(
@@ -42,6 +43,9 @@ def prune(
             help="Lines to keep whatever they score: 10-20, or /regex/. Repeatable.", metavar="LINES|/RE/"
         ),
     ] = None,
+    min_tokens: Annotated[
+        int, typer.Option(help="Code with fewer tokens passes untouched: a cut would save nothing.", min=0)
+    ] = 0,
     language: Annotated[
         str | None,
         typer.Option("--language", "-l", help="The code's language; default: by name, then content."),
@@ -49,6 +53,13 @@ def prune(
     line_numbers: Annotated[
         bool, typer.Option("--line-numbers", "-n", help="Put original line numbers before the lines.")
     ] = False,
+    render: Annotated[
+        Render,
+        typer.Option(
+            help="comment: cuts as comments; swe-pruner: as (filtered 12 lines); json: spans of lines; heat: the whole "
+            "file, shaded by score, for a terminal."
+        ),
+    ] = Render.COMMENT,
     as_json: Annotated[bool, typer.Option("--json", help="Print every field of the result as JSON.")] = False,
     on_error: Annotated[
         OnError,
@@ -66,10 +77,16 @@ def prune(
     The pruned code goes to standard output, a summary to standard error.
 
     lamr prune src/server.py -q "How are timeouts handled when the pool is full?"
+
+    lamr prune src/server.py -q "retry limits" --render heat
     """
     from lamr_client import Pruner
 
-    code = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    if as_json and render is not Render.COMMENT:
+        raise typer.BadParameter(
+            f"--json prints the whole result, --render {render.value} its lines: give one"
+        )
+    code = read_code(file)
     with Pruner(server, model=model, timeout=timeout) as pruner:
         result = pruner.prune(
             query,
@@ -81,14 +98,23 @@ def prune(
             max_tokens=max_tokens,
             keep=parse_keep(keep or []),
             line_numbers=line_numbers,
+            min_tokens=min_tokens,
             on_error=on_error.value,
         )
     if as_json:
         _write(json.dumps(result.to_dict(), ensure_ascii=False) + "\n")
     else:
-        _write(result.text)
+        _write(rendered(render, code, result, line_numbers=line_numbers, color=_colored()))
     if not quiet:
         typer.echo(_summary(result), err=True)
+
+
+def _colored() -> bool:
+    """Whether standard output is a terminal that wants colours (NO_COLOR, FORCE_COLOR, TERM are heeded)."""
+    from rich.console import Console
+
+    console = Console()
+    return console.is_terminal and console.color_system is not None and not console.no_color
 
 
 def _write(text: str) -> None:

@@ -13,7 +13,7 @@ from lamr_postprocess.page import render_html
 from lamr_postprocess.prune import prune_lines
 from lamr_postprocess.result import Cut, PrunedCode, cut_texts, restore
 from lamr_postprocess.selection import BudgetError, approximate_tokens
-from lamr_postprocess.view import render_heat, render_json
+from lamr_postprocess.view import render_filtered, render_heat, render_json
 
 __all__ = [
     "LANGUAGES",
@@ -30,6 +30,7 @@ __all__ = [
     "line_scores_from_tokens",
     "line_spans",
     "prune_lines",
+    "render_filtered",
     "render_heat",
     "render_html",
     "render_json",

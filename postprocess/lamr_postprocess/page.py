@@ -77,11 +77,12 @@ def render_html(  # noqa: PLR0913  # one keyword an option is what callers of a 
 
 
 def _steps(scores: NDArray[np.float64], threshold: float) -> NDArray[np.float64]:
-    """Thresholds that the slider offers: even over the scores, and the given one."""
-    low, high = (float(scores.min()), float(scores.max())) if scores.size else (0.0, 1.0)
-    steps: NDArray[np.float64] = np.unique(
-        np.append(np.linspace(low, high + 1e-4, _STEPS), threshold).round(4)
-    )
+    """Thresholds that the slider offers: each keeps about as many more lines than the next, and the given one."""
+    if not scores.size:
+        return np.array([threshold])
+    evenly = np.quantile(scores, np.linspace(0, 1, _STEPS), method="lower")
+    nothing = float(scores.max()) + 1e-3  # the last step keeps no line
+    steps: NDArray[np.float64] = np.unique(np.floor(np.append(evenly, [nothing, threshold]) * 1e6) / 1e6)
     return steps
 
 

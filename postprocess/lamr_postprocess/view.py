@@ -1,7 +1,7 @@
-"""Ways to look at a result: spans as JSON, a heat map for terminals.
+"""Ways to show a result: SWE-Pruner's markers, spans as JSON, a heat map for terminals.
 
-These show the original with what happened to each line; the pruned text itself is `PrunedCode.text`. Code may hold
-escape sequences; on a terminal they are shown, never sent. This module formats results and computes nothing.
+The last two show the original with what happened to each line; the pruned text itself is `PrunedCode.text`. Code may
+hold escape sequences; on a terminal they are shown, never sent. This module formats results and decides nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lamr_postprocess.document import analyse
+from lamr_postprocess.languages import language_named
 from lamr_postprocess.lines import split_lines
+from lamr_postprocess.listing import read_listing
+from lamr_postprocess.render import Style, render
 from lamr_postprocess.result import PrunedCode
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -24,20 +28,21 @@ _MARKS = {"semantic": "●", "dependency": "◆", "keep": "■", "repair": "+", 
 def render_json(code: str, pruned: PrunedCode, line_scores: ArrayLike | None = None) -> str:
     """Runs of lines with the same fate, as JSON: `language`, `note`, `lines`, `kept`, and `spans`.
 
-    A span has `start` and `end` (1-based, inclusive), `kept`, `reason` (null for a cut), `text`, and the mean `score`
-    where scores are given.
+    A span has `start` and `end` (1-based, inclusive), `kept`, `reason` (null where there is none), `text`, and the mean
+    `score` where scores are given.
     """
     lines = split_lines(code)
     scores = None if line_scores is None else np.asarray(line_scores, dtype=np.float64)
-    fates = [pruned.reasons.get(number) for number in range(1, len(lines) + 1)]
+    kept = set(pruned.kept_lines)
+    fates = [(number in kept, pruned.reasons.get(number)) for number in range(1, len(lines) + 1)]
     bounds = [i for i in range(len(fates)) if i == 0 or fates[i] != fates[i - 1]] + [len(fates)]
     spans = []
     for start, stop in pairwise(bounds):
         span: dict[str, object] = {
             "start": start + 1,
             "end": stop,
-            "kept": fates[start] is not None,
-            "reason": fates[start],
+            "kept": fates[start][0],
+            "reason": fates[start][1],
             "text": "".join(lines[start:stop]),
         }
         if scores is not None:
@@ -53,6 +58,28 @@ def render_json(code: str, pruned: PrunedCode, line_scores: ArrayLike | None = N
     return json.dumps(result, ensure_ascii=False, indent=2) + "\n"
 
 
+def render_filtered(code: str, pruned: PrunedCode, *, line_numbers: bool = False) -> str:
+    """The result with SWE-Pruner's markers, `(filtered 12 lines)`, in the place of comments.
+
+    A marker is never longer than the comment that it replaces, so a budget that the result kept is kept.
+
+    Args:
+        code: the original.
+        pruned: of this code.
+        line_numbers: as for `prune_lines`.
+
+    Raises:
+        ValueError: the result is of other code.
+    """
+    listing = read_listing(code)
+    document = analyse(code, language_named(pruned.language), listing=listing, repair=False)
+    kept = np.zeros(document.spans.shape[0], dtype=np.bool_)
+    if len(pruned.kept_lines) + sum(cut.lines for cut in pruned.cuts) != kept.shape[0]:
+        raise ValueError(f"the code has {kept.shape[0]} lines, not those of the result; give what was pruned")
+    kept[np.array(pruned.kept_lines, dtype=np.int64) - 1] = True
+    return render(document, kept, Style("swe-pruner", line_numbers))[0]
+
+
 def render_heat(code: str, pruned: PrunedCode, line_scores: ArrayLike, *, color: bool = True) -> str:
     """Every line of the original with its number, why it was kept, its score, and a background that grows with it.
 
@@ -64,6 +91,7 @@ def render_heat(code: str, pruned: PrunedCode, line_scores: ArrayLike, *, color:
         np.clip((scores - low) / max(high - low, 1e-9) * len(_HEAT), 0, len(_HEAT) - 1).astype(int).tolist()
     )
     width = len(str(len(scores)))
+    kept = set(pruned.kept_lines)
     rows = []
     for number, (line, level) in enumerate(zip(split_lines(code), levels, strict=True), 1):
         reason = pruned.reasons.get(number, "")
@@ -72,7 +100,7 @@ def render_heat(code: str, pruned: PrunedCode, line_scores: ArrayLike, *, color:
         head = f"{number:{width}} {mark} {scores[number - 1]:6.3f} "
         if not color:
             rows.append(head + text)
-        elif reason:
+        elif number in kept:
             rows.append(f"{head}\x1b[48;5;{_HEAT[level]}m{text}\x1b[0m")
         else:
             rows.append(f"\x1b[2m{head}{text}\x1b[0m")

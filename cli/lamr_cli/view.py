@@ -1,0 +1,82 @@
+"""`lamr view`: one HTML page that shows what each threshold keeps of a file, and why."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lamr_cli.options import read_code
+
+
+def view(
+    file: Annotated[
+        str, typer.Argument(help="The file to look at; - reads standard input.", metavar="FILE|-")
+    ],
+    query: Annotated[
+        str, typer.Option("--query", "-q", help="What you are looking for, as a question or words.")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="The page; default: the file's name with .html, in this folder."),
+    ] = None,
+    server: Annotated[
+        str | None,
+        typer.Option(
+            help="HOST:PORT of a server's gRPC port (see `lamr serve`); without it, runs in process.",
+            envvar="LAMR_SERVER",
+        ),
+    ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(help="Where the slider stands at first; default: the model's own.", min=0, max=1),
+    ] = None,
+    language: Annotated[
+        str | None,
+        typer.Option("--language", "-l", help="The code's language; default: by name, then content."),
+    ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(help="A model repository written by `lamr export`; default: the bundled lamr-mini."),
+    ] = None,
+    timeout: Annotated[float, typer.Option(help="Seconds to wait for the whole answer.", min=0.001)] = 60.0,
+    show: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print where the page is, as JSON.")] = False,
+) -> None:
+    """Write a page that shows a file with every line's score and what would be kept of it.
+
+    Lines are shaded by score and coloured by reason; a slider moves the threshold, repair included. The page is one
+    file and loads nothing.
+
+    lamr view src/server.py -q "How are timeouts handled when the pool is full?" -o page.html
+    """
+    from lamr_client import Pruner
+    from lamr_postprocess import render_html
+
+    code = read_code(file)
+    path = None if file == "-" else file
+    with Pruner(server, model=model, timeout=timeout) as pruner:
+        start = pruner.spec.threshold if threshold is None else threshold
+        # At threshold 0 every line is kept by its own reason, which the page needs for all of them.
+        result = pruner.prune(query, code, path=path, language=language, threshold=0)
+    page = render_html(
+        code,
+        result.line_scores,
+        path=path,
+        language=language,
+        threshold=start,
+        query=query,
+        dependency=[
+            result.reasons.get(line) == "dependency" for line in range(1, len(result.line_scores) + 1)
+        ],
+    )
+    target = output or Path(f"{'stdin' if path is None else Path(path).name}.html")
+    target.write_text(page, encoding="utf-8", newline="")
+    if as_json:
+        typer.echo(json.dumps({"page": str(target), "lines": len(result.line_scores), "threshold": start}))
+    else:
+        typer.echo(f"{target}: {len(result.line_scores):,} lines, the slider at {start:g}", err=True)
+    if show:
+        typer.launch(str(target.resolve()))

@@ -1,0 +1,147 @@
+"""`lamr prune --render` and `lamr view`, with the bundled model, in process and without a subprocess."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from lamr_cli.main import app, main
+from lamr_cli.rendering import Render
+from lamr_postprocess import prune_lines, split_lines
+from typer.testing import CliRunner, Result
+
+QUERY = "How is the area of a shape computed?"
+CODE = "".join(
+    f"import module{i}\n\n\ndef function{i}(width, height):\n"
+    f"    '''The {'area' if i == 3 else 'colour'} of a shape.'''\n"
+    f"    value{i} = module{i}.make(width)\n    return value{i} * height\n\n\n"
+    for i in range(8)
+)
+MARKER = re.compile(r"^[ \t]*(pass  )?# \.\.\. \d+ lines? pruned \(\d+(-\d+)?\)$", re.M)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "shapes.py"
+    path.write_text(CODE)
+    return path
+
+
+def lamr(*arguments: str | Path, stdin: bytes = b"") -> Result:
+    return CliRunner().invoke(app, [str(each) for each in arguments], input=stdin)
+
+
+def test_every_form_tells_of_the_same_lines(file: Path) -> None:
+    found = {
+        form: lamr("prune", file, "-q", QUERY, "--ratio", "3", "--quiet", "--render", form.value)
+        for form in Render
+    }
+    assert {result.exit_code for result in found.values()} == {0}
+    comment, filtered = found[Render.COMMENT].stdout, found[Render.SWE_PRUNER].stdout
+    cuts = len(MARKER.findall(comment))
+    assert cuts
+    assert len(re.findall(r"^\(filtered \d+ lines\)$", filtered, re.M)) == cuts
+    kept = [line for line in comment.splitlines() if not MARKER.match(line)]
+    assert [line for line in filtered.splitlines() if not line.startswith("(filtered")] == kept
+    spans = json.loads(found[Render.JSON].stdout)["spans"]
+    assert "".join(span["text"] for span in spans) == CODE
+    assert "".join(span["text"] for span in spans if span["kept"]).splitlines() == kept
+    heat = found[Render.HEAT].stdout.splitlines()
+    assert len(heat) == len(split_lines(CODE))
+    assert sum(re.match(r" *\d+ [●◆■+]", line) is not None for line in heat) == len(kept)
+    assert "\x1b" not in found[Render.HEAT].stdout
+
+
+def test_heat_has_colours_where_they_are_wanted(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    assert "\x1b[48;5;" in lamr("prune", file, "-q", QUERY, "--render", "heat").stdout
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in lamr("prune", file, "-q", QUERY, "--render", "heat").stdout
+
+
+def test_line_numbers_in_both_marker_styles(file: Path) -> None:
+    lines = split_lines(CODE)
+    for form in ("comment", "swe-pruner"):
+        text = lamr("prune", file, "-q", QUERY, "--quiet", "-n", "--render", form).stdout
+        numbered = [line.split("\t", 1) for line in text.splitlines(keepends=True)]
+        assert all(lines[int(number) - 1] == line for number, line in numbered if number)
+        assert any(not number for number, _ in numbered)
+
+
+def test_bounds_and_wishes(file: Path) -> None:
+    def tokens(*options: str) -> tuple[int, int, str]:
+        data = json.loads(lamr("prune", file, "-q", QUERY, "--quiet", "--json", *options).stdout)
+        return data["tokens_in"], data["tokens_out"], data["text"]
+
+    whole = tokens()[0]
+    assert tokens("--max-tokens", "120")[1] <= 120
+    assert tokens("--ratio", "4")[1] <= whole / 4
+    kept = tokens("--threshold", "1", "--keep", "2", "--keep", "/return value7/")[2]
+    assert "return value7 * height" in kept
+    assert "return value5 * height" not in kept
+    assert tokens("--min-tokens", str(whole + 1), "--threshold", "1") == (whole, whole, CODE)
+    assert tokens("--min-tokens", str(whole), "--threshold", "1")[1] < whole
+
+
+def test_small_code_passes_with_its_reason(file: Path) -> None:
+    done = lamr("prune", file, "-q", QUERY, "--min-tokens", "100000", "--render", "json")
+    spans = json.loads(done.stdout)["spans"]
+    assert [(span["kept"], span["reason"]) for span in spans] == [(True, None)]
+    assert "fewer than min_tokens 100000" in done.stderr
+
+
+def test_json_and_a_form_exclude_each_other(file: Path) -> None:
+    done = lamr("prune", file, "-q", QUERY, "--json", "--render", "heat")
+    assert done.exit_code == 2
+    assert "--json prints" in done.stderr
+
+
+def test_view_writes_a_page_whose_slider_starts_at_the_threshold(file: Path, tmp_path: Path) -> None:
+    target = tmp_path / "page.html"
+    done = lamr("view", file, "-q", QUERY + " <b>", "-o", target, "--threshold", "0.25", "--json")
+    assert done.exit_code == 0, done.stderr
+    assert json.loads(done.stdout) == {
+        "page": str(target),
+        "lines": len(split_lines(CODE)),
+        "threshold": 0.25,
+    }
+    page = target.read_text(encoding="utf-8")
+    assert "http" not in page.replace("http-equiv", "")
+    assert "&lt;b&gt;" in page
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page)
+    assert found
+    data = json.loads(found[1])
+    assert data["steps"][data["start"]] == 0.25
+    scores = json.loads(lamr("prune", file, "-q", QUERY, "--quiet", "--json").stdout)["line_scores"]
+    expected = prune_lines(CODE, scores, path="shapes.py", threshold=0.25).kept_lines
+    fates = [data["reasons"][fate[data["start"]]] for fate in data["fates"]]
+    assert tuple(number for number, why in enumerate(fates, 1) if why != "pruned") == expected
+
+
+def test_view_names_its_page_by_the_file(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = lamr("view", file, "-q", QUERY)
+    assert "shapes.py.html" in done.stderr
+    assert (tmp_path / "shapes.py.html").stat().st_size > 1_000
+    assert lamr("view", "-", "-q", QUERY, stdin=CODE.encode()).exit_code == 0
+    assert (tmp_path / "stdin.html").is_file()
+
+
+def test_a_page_that_cannot_be_written_is_exit_2(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for target in (file.parent / "none" / "page.html", file / "page.html", file.parent):
+        monkeypatch.setattr("sys.argv", ["lamr", "view", str(file), "-q", QUERY, "-o", str(target)])
+        with pytest.raises(SystemExit) as caught:
+            main()
+        assert caught.value.code == 2
+        assert str(target) in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["prune", "view"])
+def test_help_teaches(command: str) -> None:
+    text = lamr(command, "--help").stdout
+    assert f"lamr {command} src/server.py" in text
