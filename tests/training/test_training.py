@@ -14,7 +14,7 @@ from lamr_client.in_process import InProcessTransport
 from lamr_client.spec import Scoring
 from lamr_export import export_repository, save_checkpoint
 from lamr_training.batches import batch_plan, epochs, make_batch
-from lamr_training.calibration import compare, fit_scoring, score_files
+from lamr_training.calibration import compare, fit_scoring, score_files, selection
 from lamr_training.corpus import CorpusSettings, make_records
 from lamr_training.errors import RunError
 from lamr_training.examples import ExampleSet, make_examples, token_lines
@@ -245,11 +245,12 @@ def test_calibration_keeps_the_share_it_is_asked_for(
         found = score_files(transport, encoder(words, model), records[:12])
     rubrics = model.config.rubrics
     scoring = fit_scoring(found, rubrics, kept=0.3)
-    assert scoring.kind == "calibrated"
-    assert compare(found, scoring, rubrics, 0.4).kept == pytest.approx(0.3, abs=0.08)
+    assert scoring.kind == "relative"
+    assert selection(found, scoring, rubrics, 0.4)[1] == pytest.approx(0.3, abs=0.08)
+    assert compare(found, scoring, rubrics, 0.4).kept <= 0.38, "repair only adds"
     paper = compare(found, Scoring(), rubrics, 0.4)
     assert 0 <= paper.area <= 1
-    start = Scoring("calibrated", {"semantic": 1.0, "relevance": 1.0}, 0.0, 3.0, 0.25)
+    start = Scoring("relative", {"semantic": 1.0, "relevance": 1.0}, 0.0, 4.0, 0.3)
     fitted, before = compare(found, scoring, rubrics, 0.4), compare(found, start, rubrics, 0.4)
     assert fitted.area + fitted.recall_25 >= before.area + before.recall_25 - 0.01
     longer = Record("why " * 400, records[0].code, (1,))

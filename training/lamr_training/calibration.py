@@ -19,6 +19,7 @@ from lamr_client.scoring import RELEVANCE, ScoreMerger, line_scores, with_eviden
 from lamr_client.spec import Scoring
 from lamr_client.transport import ChunkRequest, ChunkResult, Transport
 from lamr_evaluation.metrics import recall_curve
+from lamr_postprocess import prune_lines
 from numpy.typing import NDArray
 
 from lamr_training.records import Record
@@ -131,10 +132,10 @@ def compare(
 
 
 def fit_scoring(
-    files: Sequence[ScoredFile], rubrics: Sequence[str], *, threshold: float = 0.4, kept: float = 0.28
+    files: Sequence[ScoredFile], rubrics: Sequence[str], *, threshold: float = 0.4, kept: float = 0.32
 ) -> Scoring:
-    """The scoring of the best ranking, out of `GRID`; then the bias that lets `kept` of the inked lines pass the
-    threshold on average.
+    """The scoring of the best ranking, out of `GRID`; then the bias with which `kept` of the inked lines are kept at
+    the threshold on average, what repair adds included.
 
     Weights are tried one after another, each with the best found of the others, two rounds. The semantic weight
     stays 1: ranks depend on ratios only. A ranking is as good as its area and its recall at a quarter kept.
@@ -162,12 +163,30 @@ def _goodness(files: Sequence[ScoredFile], scoring: Scoring, rubrics: Sequence[s
     return report.area + report.recall_25
 
 
+def selection(
+    files: Sequence[ScoredFile], scoring: Scoring, rubrics: Sequence[str], threshold: float
+) -> tuple[float, float]:
+    """Recall (of files that hold an answer) and share of inked lines that pruning keeps, repair included; means."""
+    recalls, shares = [], []
+    for file in files:
+        gold, inked = file.gold()
+        scores = file.line_scores(scoring, rubrics)
+        pruned = prune_lines(file.record.code, scores, path=file.record.path or None, threshold=threshold)
+        kept = np.zeros(len(scores), np.bool_)
+        kept[np.array(pruned.kept_lines, np.int64) - 1] = True
+        kept = kept[: len(inked)] & inked
+        shares.append(kept.sum() / max(1, inked.sum()))
+        if (gold & inked).any():
+            recalls.append((kept & gold).sum() / (gold & inked).sum())
+    return float(np.mean(recalls)), float(np.mean(shares))
+
+
 def _with_kept_share(
     files: Sequence[ScoredFile], scoring: Scoring, rubrics: Sequence[str], threshold: float, kept: float
 ) -> Scoring:
     low, high = scoring.bias - 16.0, scoring.bias + 16.0
-    for _ in range(14):
+    for _ in range(12):
         middle = (low + high) / 2
-        share = compare(files, replace(scoring, bias=middle), rubrics, threshold).kept
+        share = selection(files, replace(scoring, bias=middle), rubrics, threshold)[1]
         low, high = (middle, high) if share < kept else (low, middle)
     return replace(scoring, bias=round((low + high) / 2, 3))

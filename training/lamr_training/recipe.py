@@ -76,8 +76,8 @@ class RecipeSettings:
     files: int = 2_200
     window: int = 40
     records: int = 12_000
-    rehearsed: int = 2_500
-    passes: int = 3
+    rehearsed: int = 1_200
+    passes: int = 2
     checked: int = 60
     calibrated: int = 40
 
