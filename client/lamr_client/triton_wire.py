@@ -30,6 +30,8 @@ _OUTPUTS = ("keep", "keep_prob", "relevance")
 _RUBRIC_OUTPUTS = ("rubric_prob", "gate")
 # Queue full and queue timeout have the status of a dead server; only Triton's wording tells them apart.
 _OVERLOAD = re.compile(r"maximum queue size|request timeout expired|queue .*(full|limit)", re.IGNORECASE)
+# A model's process that died is started again by Triton; until then its requests fail with an internal error.
+_RESTARTING = re.compile(r"stub process .*not healthy|failed to process the request.*stub", re.IGNORECASE)
 
 # Pings find a peer that vanished without closing its connection; only while calls are under way, and no more often than
 # Triton's default policy forgives. A short backoff lets retries meet a restarted server: gRPC's own starts at 1 s.
@@ -138,8 +140,10 @@ def error_of(error: Exception, address: str, model: str) -> LamrError:
         return OverloadedError(
             f"{address} is overloaded ({message}); ask again later, or with fewer requests at once"
         )
-    if status in ("UNAVAILABLE", "CANCELLED"):
-        return ServerUnavailableError(f"{address} can't be reached ({message}); is the server running there?")
+    restarting = _RESTARTING.search(message)  # inference changes nothing, so asking again is safe
+    if restarting or status in ("UNAVAILABLE", "CANCELLED"):
+        remedy = "a model's process is being restarted" if restarting else "is the server running there?"
+        return ServerUnavailableError(f"{address} can't be reached ({message}); {remedy}")
     if status in ("NOT_FOUND", "INVALID_ARGUMENT", "UNIMPLEMENTED"):
         return ModelMismatchError(
             f"{address} doesn't serve what this client asks for ({message}); is it a lamr server?"

@@ -121,6 +121,7 @@ async def test_unknown_model_name(transport_class, spec):
         ("INVALID_ARGUMENT", "unexpected shape for input 'input_ids'", ModelMismatchError),
         ("DEADLINE_EXCEEDED", "Deadline Exceeded", DeadlineExceededError),
         ("INTERNAL", "onnx runtime error 6", ServerError),
+        ("INTERNAL", "Stub process 'lamr_decoder_0_0' is not healthy.", ServerUnavailableError),
     ],
 )
 async def test_statuses_become_errors(transport_class, spec, status, message, expected):
