@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from lamr_serving.onnx_batch import Array, OutputError, RequestError, assemble, check_request, split
+from lamr_serving.onnx_batch import Array, OutputError, RequestError, assemble, check_request, cut, split
 from lamr_serving.onnx_config import OnnxModelConfig
 
 Run = Callable[[list[str], Mapping[str, Array]], Sequence[Array]]
@@ -48,8 +48,9 @@ class OnnxBackend:
                 )
             else:
                 runnable[index] = arrays
-        groups = [list(runnable)] if self._config.max_batch_size > 0 else [[index] for index in runnable]
-        for group in groups:
+        order = list(runnable)
+        for run in cut(self._config, [runnable[index] for index in order]) if order else []:
+            group = [order[place] for place in run]
             for index, response in zip(group, self._execute(requests, runnable, group), strict=True):
                 responses[index] = response
         return responses

@@ -47,6 +47,11 @@ def check_request(config: OnnxModelConfig, request: Request) -> None:
             raise RequestError(f"input {tensor.name} is {array.dtype} where {tensor.dtype} belongs")
         if tensor.ragged and array.size == 0:
             raise RequestError(f"input {tensor.name} is empty; a sequence has at least one element")
+        if tensor.ragged and 0 < config.max_sequence_tokens < array.size:
+            raise RequestError(
+                f"input {tensor.name} has {array.size} elements, but the model's window is "
+                f"{config.max_sequence_tokens}; send it in chunks"
+            )
     if config.max_batch_size > 0:
         rows = {request[tensor.name].shape[0] for tensor in config.inputs}
         if len(rows) > 1:
@@ -55,6 +60,26 @@ def check_request(config: OnnxModelConfig, request: Request) -> None:
             raise RequestError(
                 f"one request is one sequence, so one row, not {rows.pop()}; send one request each"
             )
+
+
+def cut(config: OnnxModelConfig, requests: Sequence[Request]) -> list[list[int]]:
+    """Indices of `requests` by run, as many in one as `max_batch_tokens` allows and similar lengths together.
+
+    Attention pads a batch to its longest sequence, so that is what counts. A sequence over the budget runs alone.
+    """
+    if config.max_batch_size == 0:
+        return [[index] for index in range(len(requests))]
+    ragged = [tensor.name for tensor in config.inputs if tensor.ragged]
+    budget = config.max_batch_tokens
+    if not (ragged and budget):
+        return [list(range(len(requests)))]
+    lengths = [request[ragged[0]].size for request in requests]
+    runs: list[list[int]] = [[]]
+    for index in sorted(range(len(requests)), key=lengths.__getitem__):
+        if runs[-1] and (len(runs[-1]) + 1) * lengths[index] > budget:
+            runs.append([])
+        runs[-1].append(index)
+    return runs
 
 
 def assemble(config: OnnxModelConfig, requests: Sequence[Request]) -> dict[str, Array]:

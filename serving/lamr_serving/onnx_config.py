@@ -89,6 +89,22 @@ class OnnxModelConfig:
     accelerators: dict[str, dict[str, dict[str, str]]]
 
     @property
+    def max_batch_tokens(self) -> int:
+        """Most elements of one run, counted as sequences x longest; 0: no limit."""
+        return self._count("max_batch_tokens")
+
+    @property
+    def max_sequence_tokens(self) -> int:
+        """Longest sequence that the model takes; 0: no limit."""
+        return self._count("max_sequence_tokens")
+
+    def _count(self, key: str) -> int:
+        text = self.parameters.get(key, "0")
+        if not text.isdecimal():
+            raise ModelConfigError(f"{key} must be a whole number, not {text!r}")
+        return int(text)
+
+    @property
     def ragged(self) -> bool:
         """Whether one request is one sequence, laid end to end with the others."""
         return any(tensor.ragged for tensor in self.inputs)
@@ -120,6 +136,7 @@ def read_config(text: str) -> OnnxModelConfig:
         graph_level=int(data.get("optimization", {}).get("graph", {}).get("level", 0)),
         accelerators=_accelerators(data.get("optimization", {}).get("execution_accelerators", {})),
     )
+    _ = config.max_batch_tokens, config.max_sequence_tokens  # refused at load, not at the first request
     if config.ragged and max_batch_size == 0:
         raise ModelConfigError("allow_ragged_batch needs max_batch_size > 0")
     return config

@@ -9,7 +9,7 @@ INT64, FP32 = np.dtype(np.int64), np.dtype(np.float32)
 BOTH = ("twice", "first")
 
 
-def config(max_batch_size=8):
+def config(max_batch_size=8, **parameters):
     return OnnxModelConfig(
         name="m",
         file="model.onnx",
@@ -18,7 +18,7 @@ def config(max_batch_size=8):
         outputs=(TensorConfig("twice", FP32, (-1,)), TensorConfig("first", FP32, (1,))),
         batch_inputs=(),
         scatter={"twice": "ids"} if max_batch_size else {},
-        parameters={},
+        parameters=parameters,
         graph_level=0,
         accelerators={},
     )
@@ -100,3 +100,27 @@ def test_without_batching_every_request_runs_alone(pb):
     responses = OnnxBackend(config(max_batch_size=0), session, pb).execute(requests)
     assert [response.tensors["twice"].tolist() for response in responses] == [[2, 4], [6]]
     assert len(session.runs) == 2
+
+
+def test_a_batch_over_the_token_budget_is_split_by_length(pb):
+    session = Session()
+    lengths = [3, 1, 4, 2, 9, 1]
+    requests = [ids(pb, *range(10 * place, 10 * place + length)) for place, length in enumerate(lengths)]
+    responses = OnnxBackend(config(max_batch_tokens="6"), session, pb).execute(requests)
+    for place, (length, response) in enumerate(zip(lengths, responses, strict=True)):
+        assert response.tensors["twice"].tolist() == [[2 * (10 * place + at) for at in range(length)]]
+    assert [len(tokens) for _, tokens in session.runs] == [
+        4,
+        3,
+        4,
+        9,
+    ]  # 1+1+2, then one each; 9 is over the budget
+
+
+def test_a_sequence_over_the_window_fails_alone(pb):
+    session = Session()
+    model = config(max_sequence_tokens="3")
+    responses = OnnxBackend(model, session, pb).execute([ids(pb, 1, 2, 3), ids(pb, 1, 2, 3, 4)])
+    assert responses[0].tensors["twice"].tolist() == [[2, 4, 6]]
+    assert "4 elements, but the model's window is 3" in responses[1].error.message()
+    assert session.runs == [(("twice",), [1, 2, 3])]

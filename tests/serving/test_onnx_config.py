@@ -109,3 +109,12 @@ def test_an_open_dimension_needs_a_counterpart_in_the_source():
     outputs = [{"name": "fused", "data_type": "TYPE_FP32", "dims": [-1, -1]}]
     with pytest.raises(ModelConfigError, match="no counterpart"):
         read_config(config(output=outputs))
+
+
+@pytest.mark.parametrize("key", ["max_batch_tokens", "max_sequence_tokens"])
+def test_limits_are_whole_numbers(key):
+    read = read_config(config(parameters={key: {"string_value": "4096"}}))
+    assert getattr(read, key) == 4096
+    assert getattr(read_config(config()), key) == 0
+    with pytest.raises(ModelConfigError, match=key):
+        read_config(config(parameters={key: {"string_value": "many"}}))
