@@ -77,6 +77,7 @@ def _local_text(found: LocalStatus) -> str:
                 "triton": found.triton or "not installed: pip install 'lamr-server[serve]'",
                 "model": f"{found.model} {found.model_version}" if found.model else None,
                 "fingerprint": found.fingerprint,
+                "engine": f"{found.engine}, {found.threads} threads: {found.engine_reason}",
                 "problem": found.problem or "none",
             }
         )

@@ -1,4 +1,4 @@
-"""How many CPUs this process may use: its affinity mask and its control group's quota, whichever is less."""
+"""How many CPUs this process may use (its affinity mask and its control group's quota), and what they can do."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 CPU_MAX = Path("/sys/fs/cgroup/cpu.max")
+CPU_INFO = Path("/proc/cpuinfo")
 
 
 def usable_cpus(cpu_max: Path = CPU_MAX) -> int:
@@ -23,3 +24,16 @@ def usable_cpus(cpu_max: Path = CPU_MAX) -> int:
     except (OSError, ValueError):
         pass  # no cgroup v2 here, so no quota that we could read
     return max(1, available)
+
+
+def cpu_features(cpu_info: Path = CPU_INFO) -> frozenset[str]:
+    """Features of the first CPU as Linux names them (`avx512_vnni`, `amx_bf16`, ...); none where that can't be read."""
+    try:
+        text = cpu_info.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return frozenset()
+    for line in text.splitlines():
+        name, _, value = line.partition(":")
+        if name.strip() in ("flags", "Features"):  # x86, Arm
+            return frozenset(value.split())
+    return frozenset()

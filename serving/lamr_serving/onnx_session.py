@@ -18,6 +18,11 @@ PROVIDERS = {
     "tensorrt": "TensorrtExecutionProvider",
     "cuda": "CUDAExecutionProvider",
 }
+PACKAGES = {
+    "OpenVINOExecutionProvider": "pip install onnxruntime-openvino in place of onnxruntime",
+    "TensorrtExecutionProvider": "pip install 'lamr-server[gpu]' and TensorRT",
+    "CUDAExecutionProvider": "pip install 'lamr-server[gpu]'",
+}
 ONNX_TYPES = {
     "bool": "tensor(bool)",
     "float16": "tensor(float16)",
@@ -117,10 +122,7 @@ def choose_providers(config: OnnxModelConfig, kind: str, device: int, available:
         chosen = [(name, {"device_id": str(device), **options}) for name, options in chosen]
     for name, _ in chosen:
         if name not in available:
-            remedy = (
-                "pip install 'lamr-server[gpu]'" if kind == "GPU" else "install an onnxruntime that has it"
-            )
-            raise ModelConfigError(f"{name} is not part of the installed onnxruntime; {remedy}")
+            raise ModelConfigError(f"{name} is not part of the installed onnxruntime; {PACKAGES[name]}")
     return [*chosen, "CPUExecutionProvider"]
 
 

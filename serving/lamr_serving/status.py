@@ -14,6 +14,8 @@ from typing import Any
 from lamr_client.errors import DeadlineExceededError, LamrError, ServerError, ServerUnavailableError
 from lamr_client.spec import ENSEMBLE, bundled_repository, load_spec
 
+from lamr_serving.cpus import usable_cpus
+from lamr_serving.engines import choose
 from lamr_serving.repository import ENCODER, FINGERPRINT
 
 NAME = "lamr_name"
@@ -79,6 +81,8 @@ class LocalStatus:
         triton: version of the `nvidia-pytriton` wheel; None when it isn't installed.
         model, model_version, fingerprint: of the bundled model; None when it is missing or broken.
         problem: why the bundled model can't be used.
+        engine, engine_reason: provider and precision that suit this machine's CPUs best, and why.
+        threads: CPUs that this process may use, which thread pools are sized by.
     """
 
     lamr: str | None
@@ -91,6 +95,9 @@ class LocalStatus:
     model_version: str | None
     fingerprint: str | None
     problem: str | None
+    engine: str
+    engine_reason: str
+    threads: int
 
 
 def server_status(address: str, timeout: float = 5.0) -> ServerStatus:
@@ -119,6 +126,7 @@ def local_status() -> LocalStatus:
     except LamrError as error:
         problem = str(error)
     providers: tuple[str, ...] = ()
+    engine = choose()
     if importlib.util.find_spec("onnxruntime"):
         import onnxruntime  # noqa: PLC0415
 
@@ -134,6 +142,9 @@ def local_status() -> LocalStatus:
         model_version=spec.version if spec else None,
         fingerprint=spec.fingerprint if spec else None,
         problem=problem,
+        engine=f"{engine.precision} on {engine.provider}",
+        engine_reason=engine.reason,
+        threads=usable_cpus(),
     )
 
 
