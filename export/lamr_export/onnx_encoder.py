@@ -57,7 +57,8 @@ class ServedEncoder(nn.Module):
             packing.lasts - packing.starts >= window
         )
         shift = torch.where(refused, torch.nan, 0.0).index_select(0, packing.sequence)
-        return self.model.encode(known, packing, shift)
+        fused, relevance = self.model.encode(known, packing, shift)
+        return fused + shift[:, None], relevance  # again: quantized products don't pass NaN on
 
 
 def encoder_to_onnx(model: LamrModel) -> ModelProto:

@@ -1,21 +1,30 @@
-"""An int8 encoder whose answers don't depend on what else is in the batch.
+"""An int8 encoder for CPUs whose answers don't depend on what else is in the batch.
 
-Weights are int8 with one scale an output channel. Activations are quantized when the graph runs, each token's row
-by its own largest magnitude: the row is divided by it, quantized with the constant scale 1/127, and multiplied
-back after the product. The usual dynamic quantization takes one scale for the whole tensor instead; in a packed
-batch that makes a request's result depend on its neighbours, and its error was twice ours (docs/model.md).
+Weights are int8 with one scale an output channel. Activations take one of two forms, whichever sample batches call
+for:
 
-The graph keeps to standard operators (QuantizeLinear, DequantizeLinear around MatMul); onnxruntime fuses each
-group into one integer product when it loads the file. This module knows ONNX graphs and no model.
+- *constant*: scales found beforehand (`calibration`), one a channel. A channel's scale goes into the weights that read
+  it, so the product is `MatMulIntegerToFloat`, bias and all, an operator of onnxruntime's own that every build of it
+  has for the CPU.
+- *by row*, where constants would lose too much or nothing was calibrated: each token's row is divided by its largest
+  magnitude, quantized with the constant scale 1/127, and multiplied back after the product. Standard operators
+  (QuantizeLinear, DequantizeLinear around MatMul), which onnxruntime fuses into an integer product.
+
+The usual dynamic quantization takes one scale for the whole tensor instead; in a packed batch that makes a request's
+result depend on its neighbours, and its error was twice ours (docs/model.md). This module knows ONNX graphs and no
+model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
+
+from lamr_export.calibration import Feed, Observed, Scale, fit_scale, observe, relative_error
+from lamr_export.fused_attention import MICROSOFT, fuse_attention
 
 # Seven bits for weights: with eight, processors without VNNI saturate the sums of two products (255 * 127 * 2 is
 # beyond int16), which costs more accuracy than the bit. Seven are the same everywhere.
@@ -23,42 +32,110 @@ WEIGHT_LEVELS = 63
 TABLE_LEVELS = 127
 SMALLEST_SIDE = 16  # narrower matrices gain nothing
 LONG_VECTOR = 4096
+# Constant scales are taken when their error on the samples is at most this many times that of scales by row, which
+# cost a fifth of the encoder's time (benchmarks/encoder.py).
+WORTH = 3.0
 _HALF_NORMAL = 6.2e-5  # smallest scale that float16 holds without losing digits
 
-_SCALE, _ZERO, _TINY, _LAST_AXIS = "q_scale", "q_zero", "q_tiny", "q_last_axis"
+_SCALE, _ZERO, _TINY, _LAST_AXIS, _ONE = "q_scale", "q_zero", "q_tiny", "q_last_axis", "q_one"
+Floats = NDArray[np.float32]
 
 
-def quantize_encoder(model: ModelProto) -> ModelProto:
-    """The same graph with int8 weights, embeddings included; the argument stays as it is."""
-    result = ModelProto()
-    result.CopyFrom(model)
-    _Quantizer(result.graph).rewrite()
+def quantize_encoder(model: ModelProto, feeds: Iterable[Feed] = ()) -> ModelProto:
+    """The same graph with int8 weights, embeddings included, and fused attention; the argument stays as it is.
+
+    Args:
+        model: the graph.
+        feeds: sample batches, inputs by name, that constant scales are found on; without any, all products quantize
+            by row.
+    """
+    result = fuse_attention(model)
+    samples = list(feeds)
+    weights = _readers(model.graph)
+    observed = observe(model, list(weights), samples) if samples else {}
+    fitted = {name: _constant_scale(seen, weights[name]) for name, seen in observed.items()}
+    _Quantizer(result.graph, {name: scale for name, scale in fitted.items() if scale is not None}).rewrite()
+    if fitted and all(entry.domain != MICROSOFT for entry in result.opset_import):
+        result.opset_import.append(helper.make_opsetid(MICROSOFT, 1))
     return result
+
+
+def _readers(graph: GraphProto) -> dict[str, Floats]:
+    """By activation, the weights `[C, out]` of all products that read it, side by side."""
+    tensors = {tensor.name: tensor for tensor in graph.initializer}
+    found: dict[str, list[Floats]] = {}
+    for node in graph.node:
+        weight = _weight_of(node, tensors)
+        if weight is not None and node.op_type != "Gather":
+            found.setdefault(node.input[0], []).append(weight)
+    return {name: np.concatenate(parts, axis=1) for name, parts in found.items()}
+
+
+def _constant_scale(seen: Observed, weight: Floats) -> Scale | None:
+    """The best constant scale, or None where rows are so unlike each other that it costs too much."""
+    scale, error = fit_scale(seen, weight, _rounded_weight)
+    largest = np.maximum(np.abs(seen.rows).max(axis=1, keepdims=True), 1e-12)
+    by_row = np.rint(seen.rows / largest * TABLE_LEVELS) * (largest / TABLE_LEVELS) @ _rounded_weight(weight)
+    return scale if error <= WORTH * relative_error(by_row, seen.rows @ weight) else None
+
+
+def _rounded_weight(weight: Floats) -> Floats:
+    scale = _weight_scale(weight)
+    return np.rint(weight / scale) * scale
+
+
+def _weight_scale(weight: Floats) -> Floats:
+    """float32 `[out]`."""
+    return np.maximum(np.abs(weight).max(axis=0), 1e-12) / np.float32(WEIGHT_LEVELS)
+
+
+def _weight_of(node: NodeProto, tensors: dict[str, TensorProto]) -> Floats | None:
+    """The constant matrix that a node multiplies by ([in, out]) or looks up in ([rows, width]), if there is one."""
+    place = {"MatMul": 1, "Gemm": 1, "Gather": 0}.get(node.op_type)
+    tensor = None if place is None else tensors.get(node.input[place])
+    if tensor is None or tensor.data_type != TensorProto.FLOAT or len(tensor.dims) != 2:
+        return None
+    if min(tensor.dims) < SMALLEST_SIDE:
+        return None
+    values: Floats = numpy_helper.to_array(tensor)
+    return values.T if _attribute(node, "transB") else values
 
 
 class _Quantizer:
     """Rewrites one graph; nodes come out in order, and weights that nothing reads any more are dropped."""
 
-    def __init__(self, graph: GraphProto) -> None:
+    def __init__(self, graph: GraphProto, scales: dict[str, Scale]) -> None:
         self.graph = graph
+        self.scales = scales
         self.weights = {tensor.name: tensor for tensor in graph.initializer}
         self.nodes: list[NodeProto] = []
         self.constants: dict[str, TensorProto] = {}
         self.rows: dict[str, tuple[str, str]] = {}
+        self.levels: dict[str, str] = {}
+        self.readers: dict[str, list[NodeProto]] = {}
+        for node in graph.node:
+            for name in node.input:
+                self.readers.setdefault(name, []).append(node)
+        self.merged: set[str] = set()  # sums that a product has taken in, by output
         self._constant(_SCALE, np.float32(1 / TABLE_LEVELS))
         self._constant(_ZERO, np.uint8(128))
         self._constant(_TINY, np.float32(1e-12))
+        self._constant(_ONE, np.float32(1))
         self._constant(_LAST_AXIS, np.array([-1], np.int64))
 
     def rewrite(self) -> None:
         for node in self.graph.node:
-            weight = self._weight_of(node)
+            weight = _weight_of(node, self.weights)
+            if node.output[0] in self.merged:
+                continue
             if self._reads_long_vector(node):
                 self._halved(node)
             elif weight is None:
-                self.nodes.append(node)
+                self.nodes.append(node if not self._before_norm(node) else self._unfused_sum(node))
             elif node.op_type == "Gather":
                 self._embedding(node, weight)
+            elif node.input[0] in self.scales:
+                self._constant_product(node, weight, self.scales[node.input[0]])
             else:
                 self._product(node, weight)
         del self.graph.node[:]
@@ -70,16 +147,56 @@ class _Quantizer:
         del self.graph.initializer[:]
         self.graph.initializer.extend(kept)
 
-    def _weight_of(self, node: NodeProto) -> NDArray[np.float32] | None:
-        """The constant matrix that a node multiplies by ([in, out]) or looks up in ([rows, width]), if there is one."""
-        place = {"MatMul": 1, "Gemm": 1, "Gather": 0}.get(node.op_type)
-        tensor = None if place is None else self.weights.get(node.input[place])
-        if tensor is None or tensor.data_type != TensorProto.FLOAT or len(tensor.dims) != 2:
-            return None
-        if min(tensor.dims) < SMALLEST_SIDE:
-            return None
-        values: NDArray[np.float32] = numpy_helper.to_array(tensor)
-        return values.T if _attribute(node, "transB") else values
+    def _before_norm(self, node: NodeProto) -> bool:
+        readers = self.readers.get(node.output[0], [])
+        return node.op_type == "Add" and any(reader.op_type == "LayerNormalization" for reader in readers)
+
+    @staticmethod
+    def _unfused_sum(node: NodeProto) -> NodeProto:
+        """The same as `Sum`, which onnxruntime doesn't fuse with the norm: its fused operator takes six times as long
+        on CPUs as the two do (benchmarks/encoder.py)."""
+        return helper.make_node("Sum", list(node.input), list(node.output))
+
+    def _constant_product(self, node: NodeProto, weight: Floats, levels: Scale) -> None:
+        name, (bias, out) = node.input[1], self._bias(node)
+        scaled = weight * levels.scale[:, None]
+        scale = _weight_scale(scaled)
+        self._constant(f"{name}/q", np.rint(scaled / scale).astype(np.int8))
+        self._constant(f"{name}/scale", scale)
+        self._constant(f"{name}/zero", np.zeros(scale.shape, np.int8))
+        self._constant(f"q_zero_{levels.zero}", np.uint8(levels.zero))
+        inputs = [
+            self._levels(node.input[0], levels),
+            f"{name}/q",
+            _ONE,
+            f"{name}/scale",
+            f"q_zero_{levels.zero}",
+            f"{name}/zero",
+            *bias,
+        ]
+        self.nodes.append(helper.make_node("MatMulIntegerToFloat", inputs, [out], domain=MICROSOFT))
+
+    def _levels(self, x: str, levels: Scale) -> str:
+        """Name of a tensor's quantized values."""
+        if x not in self.levels:
+            self.levels[x] = f"{x}/q"
+            self._constant(f"{x}/inverse", (1 / levels.scale).astype(np.float32))
+            self._constant(f"q_zero_{levels.zero}", np.uint8(levels.zero))
+            self._add("Mul", [x, f"{x}/inverse"], f"{x}/scaled")
+            self._add("QuantizeLinear", [f"{x}/scaled", _ONE, f"q_zero_{levels.zero}"], f"{x}/q")
+        return self.levels[x]
+
+    def _bias(self, node: NodeProto) -> tuple[list[str], str]:
+        """The bias that a product can add by itself, and the name of its result then."""
+        if node.op_type == "Gemm":
+            return list(node.input[2:]), node.output[0]
+        readers = self.readers.get(node.output[0], [])
+        if len(readers) == 1 and readers[0].op_type == "Add":
+            for name in readers[0].input:
+                if name in self.weights and len(self.weights[name].dims) == 1:
+                    self.merged.add(readers[0].output[0])
+                    return [name], readers[0].output[0]
+        return [], node.output[0]
 
     def _reads_long_vector(self, node: NodeProto) -> bool:
         tensor = self.weights.get(node.input[0]) if node.op_type == "Gather" else None
@@ -97,12 +214,12 @@ class _Quantizer:
         self._add("Gather", [f"{name}/half", node.input[1]], f"{out}/half")
         self._add("Cast", [f"{out}/half"], out, to=TensorProto.FLOAT)
 
-    def _product(self, node: NodeProto, weight: NDArray[np.float32]) -> None:
+    def _product(self, node: NodeProto, weight: Floats) -> None:
         rows, largest = self._quantized_rows(node.input[0])
         name, out = node.input[1], node.output[0]
-        scale = np.maximum(np.abs(weight).max(axis=0), 1e-12) / WEIGHT_LEVELS
+        scale = _weight_scale(weight)
         self._constant(f"{name}/q", np.rint(weight / scale).astype(np.int8))
-        self._constant(f"{name}/scale", scale.astype(np.float32))
+        self._constant(f"{name}/scale", scale)
         self._constant(f"{name}/zero", np.zeros(scale.shape, np.int8))
         self._add("DequantizeLinear", [f"{name}/q", f"{name}/scale", f"{name}/zero"], f"{out}/w", axis=1)
         self._add("MatMul", [rows, f"{out}/w"], f"{out}/unit")
@@ -124,7 +241,7 @@ class _Quantizer:
             self.rows[x] = rows, largest
         return self.rows[x]
 
-    def _embedding(self, node: NodeProto, table: NDArray[np.float32]) -> None:
+    def _embedding(self, node: NodeProto, table: Floats) -> None:
         """One scale a row, stored in half precision; the rows are rounded with the stored scale."""
         name, out = node.input[0], node.output[0]
         largest = np.abs(table).max(axis=1, keepdims=True)

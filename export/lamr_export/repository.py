@@ -28,8 +28,11 @@ from lamr_export.quantize import quantize_encoder
 from lamr_export.report import REPORT_FILE, ExportReport
 from lamr_export.triton import DECODER, ENCODER, ENSEMBLE, default_batch_size, model_config
 from lamr_export.verify import (
+    Sample,
     SampleText,
     Verification,
+    calibration_texts,
+    pack,
     random_batches,
     standard_texts,
     text_batches,
@@ -89,7 +92,12 @@ def export_repository(  # noqa: PLR0913 - each is one choice of the command line
         progress(f"tracing the encoder ({precision})")
         encoder = folder / ENCODER / VERSION
         graph = onnx_encoder.encoder_to_onnx(model)
-        onnx_encoder.save_onnx(graph if precision == "fp32" else quantize_encoder(graph), encoder)
+        if precision == "int8":
+            progress("calibrating and quantizing it")
+            # Random ids widen what real text shows: a stranger's file may hold any token.
+            samples = [*_text_batches(spec, tokenizer, calibration_texts()), *random_batches(model, seed + 1)]
+            graph = quantize_encoder(graph, [pack(batch) for batch in samples])
+        onnx_encoder.save_onnx(graph, encoder)
         progress("comparing it with PyTorch")
         checked = _verify(model, encoder, spec, tokenizer, texts, seed)
         if precision == "fp32":
@@ -131,11 +139,15 @@ def _verify(  # noqa: PLR0913, PLR0917 - private, and each is another file or sa
     texts: Sequence[SampleText] | None,
     seed: int,
 ) -> Verification:
+    chunks = _text_batches(spec, tokenizer, standard_texts() if texts is None else texts)
+    return verify_encoder(model, encoder / onnx_encoder.MODEL_FILE, random_batches(model, seed), chunks)
+
+
+def _text_batches(spec: ModelSpec, tokenizer: Path, texts: Sequence[SampleText]) -> list[list[Sample]]:
     try:
-        chunks = text_batches(PromptEncoder(tokenizer, spec), standard_texts() if texts is None else texts)
+        return text_batches(PromptEncoder(tokenizer, spec), texts)
     except InvalidInputError as error:
         raise ExportError(f"a sample text can't be encoded: {error}") from error
-    return verify_encoder(model, encoder / onnx_encoder.MODEL_FILE, random_batches(model, seed), chunks)
 
 
 def _check_tolerance(checked: Verification) -> None:

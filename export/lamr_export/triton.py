@@ -15,6 +15,8 @@ ENSEMBLE, ENCODER, DECODER = "lamr", "lamr_encoder", "lamr_decoder"
 
 _TOKENS_PER_RUN = 8192  # attention scores grow with the square of a sequence's length and with the batch
 _MOST_REQUESTS = 8
+# A run this large is as fast a token as any on two cores (docs/performance.md); smaller ones pad less.
+_TOKENS_PER_CPU_RUN = 1024
 
 
 def default_batch_size(window: int) -> int:
@@ -35,6 +37,8 @@ def model_config(model: str, spec: ModelSpec, width: int, max_batch_size: int) -
     return Template(template.read_text(encoding="utf-8")).substitute(
         max_batch_size=max_batch_size,
         width=width,
+        window=spec.chunking.window,
+        max_batch_tokens=max(_TOKENS_PER_CPU_RUN, spec.chunking.window),
         rubrics=len(spec.rubrics),
         fingerprint=json.dumps(spec.fingerprint),
         name=json.dumps(spec.name, ensure_ascii=False),

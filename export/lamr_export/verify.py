@@ -35,6 +35,14 @@ _QUESTIONS = {  # of standard-library modules, which are there wherever this run
     "shutil": "Which permissions and times does a copied file keep?",
     "textwrap": "How is a paragraph split into lines of a given width?",
 }
+_CALIBRATION = {  # others than those that are verified on
+    "configparser": "Which errors are raised when a section or an option occurs twice?",
+    "http.client": "How does a connection read the headers of a response?",
+    "json.decoder": "Where are numbers and strings of a document parsed?",
+    "logging.handlers": "When does a rotating file start over?",
+    "subprocess": "What happens to the child when a timeout expires?",
+    "zipfile": "How is the end of the central directory found?",
+}
 
 
 @dataclass(frozen=True)
@@ -175,7 +183,16 @@ def text_batches(encoder: PromptEncoder, texts: Iterable[SampleText]) -> list[li
 
 def standard_texts() -> list[SampleText]:
     """Questions about files of the standard library."""
-    found = [(question, importlib.util.find_spec(name)) for name, question in _QUESTIONS.items()]
+    return _texts(_QUESTIONS)
+
+
+def calibration_texts() -> list[SampleText]:
+    """Questions about other files of it, for the scales of activations."""
+    return _texts(_CALIBRATION)
+
+
+def _texts(questions: dict[str, str]) -> list[SampleText]:
+    found = [(question, importlib.util.find_spec(name)) for name, question in questions.items()]
     return [
         (question, Path(spec.origin).read_text(encoding="utf-8"))
         for question, spec in found

@@ -128,9 +128,11 @@ def test_what_the_file_says(exported, kind, precision):
     onnx.checker.check_model(model)
     assert (model.ir_version, [(entry.domain, entry.version) for entry in model.opset_import]) == (
         IR_VERSION,
-        [("", OPSET)],
+        [("", OPSET), *([("com.microsoft", 1)] if precision == "int8" else [])],
     )
-    assert {node.domain for node in model.graph.node} == {""}
+    assert {node.domain for node in model.graph.node} == (
+        {"", "com.microsoft"} if precision == "int8" else {""}
+    )
 
     def shapes(values):
         return {v.name: [d.dim_param or d.dim_value for d in v.type.tensor_type.shape.dim] for v in values}
@@ -171,8 +173,10 @@ def test_decoder_agrees_with_pytorch_heads(exported, kind):
         np.testing.assert_array_equal(getattr(weights.fused_crf, name), value.detach().numpy())
 
 
-def test_residual_sums_are_fused(exported, tmp_path):
-    """onnxruntime joins a residual sum with its LayerNorm only where the file says the shapes."""
+def test_residual_sums_are_fused_where_that_helps(exported, tmp_path):
+    """onnxruntime joins a residual sum with its LayerNorm where the file says the shapes; int8, for CPUs, keeps
+    them apart, since the joint operator is slower there.
+    """
     for precision in ("fp32", "int8"):
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3
@@ -180,7 +184,8 @@ def test_residual_sums_are_fused(exported, tmp_path):
         path = str(exported("bert", precision).onnx)
         onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
         kinds = [node.op_type for node in onnx.load(options.optimized_model_filepath).graph.node]
-        assert kinds.count("SkipLayerNormalization") == 2 * 2 + 1
+        assert kinds.count("SkipLayerNormalization") == (2 * 2 + 1 if precision == "fp32" else 0)
+        assert kinds.count("MultiHeadAttention") == (0 if precision == "fp32" else 2 + 1)
         assert kinds.count("MatMulIntegerToFloat") == (6 * 2 + 2 if precision == "int8" else 0)
 
 

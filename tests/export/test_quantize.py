@@ -110,3 +110,52 @@ def test_narrow_matrices_and_the_argument_are_left_alone():
     quantize_encoder(linear())
     assert model.SerializeToString() == before
     assert onnx.load_from_string(before).graph.initializer[0].data_type == TensorProto.FLOAT
+
+
+def batches(x, parts=4):
+    return [{"x": part} for part in np.array_split(x, parts)]
+
+
+def test_calibrated_products_take_constant_scales_and_their_bias():
+    x = RANDOM.normal(size=(400, 64)).astype(np.float32)
+    x[:, 5] *= 20  # one loud channel, as transformers have
+    model = linear("Gemm")
+    quantized = quantize_encoder(model, batches(x))
+    assert [node.op_type for node in quantized.graph.node] == [
+        "Mul",
+        "QuantizeLinear",
+        "MatMulIntegerToFloat",
+    ]
+    got, expected = run(quantized, x), run(model, x)
+    assert np.linalg.norm(got - expected) < 0.03 * np.linalg.norm(expected)
+
+
+def test_constant_scales_leave_neighbours_alone():
+    x = RANDOM.normal(size=(40, 64)).astype(np.float32)
+    model = quantize_encoder(linear("Gemm"), batches(x))
+    np.testing.assert_array_equal(run(model, np.concatenate([x, 1000 * x]))[:40], run(model, x))
+
+
+def test_rows_that_differ_in_loudness_keep_scales_of_their_own():
+    x = RANDOM.normal(size=(400, 64)).astype(np.float32)
+    x[::100] *= 1000
+    kinds = [node.op_type for node in quantize_encoder(linear(), batches(x)).graph.node]
+    assert "MatMulIntegerToFloat" not in kinds
+
+
+def test_a_following_bias_is_taken_in_and_a_residual_is_not_fused_with_its_norm():
+    weights = {"w": RANDOM.normal(size=(64, 64)).astype(np.float32)}
+    weights |= {name: RANDOM.normal(size=64).astype(np.float32) for name in ("b", "gain", "shift")}
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["product"]),
+        helper.make_node("Add", ["product", "b"], ["linear"]),
+        helper.make_node("Add", ["linear", "x"], ["sum"]),
+        helper.make_node("LayerNormalization", ["sum", "gain", "shift"], ["y"]),
+    ]
+    x = RANDOM.normal(size=(200, 64)).astype(np.float32)
+    model = graph(nodes, weights, 64)
+    quantized = quantize_encoder(model, batches(x))
+    kinds = [node.op_type for node in quantized.graph.node]
+    assert kinds == ["Mul", "QuantizeLinear", "MatMulIntegerToFloat", "Sum", "LayerNormalization"]
+    got, expected = run(quantized, x), run(model, x)
+    assert np.linalg.norm(got - expected) < 0.03 * np.linalg.norm(expected)

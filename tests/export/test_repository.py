@@ -109,7 +109,8 @@ def test_report(exported, kind, precision):
     else:
         assert checked.fused_error > 1e-3
         assert checked.changed_percent < 20
-    assert [line.split()[0] for line in made.lines] == ["reading", "tracing", "comparing"]
+    steps = ["reading", "tracing", *(["calibrating"] if precision == "int8" else []), "comparing"]
+    assert [line.split()[0] for line in made.lines] == steps
     assert f"{checked.changed_percent:.2f} %" in made.report.summary()
 
 

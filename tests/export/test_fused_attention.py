@@ -1,0 +1,53 @@
+"""Fused attention: the same numbers as written out, from onnxruntime's own operator."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from lamr_export.fused_attention import fuse_attention
+from lamr_export.onnx_encoder import encoder_to_onnx
+from lamr_export.verify import Sample, pack
+
+from tests.export.models import bert, qwen3
+
+LENGTHS = [5, 1, 17, 9]
+
+
+def run(model, samples):
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    return session.run(["fused", "relevance"], pack(samples))
+
+
+def samples(model):
+    rng = np.random.default_rng(0)
+    ids = [rng.integers(0, model.backbone.config.vocab_size, length) for length in LENGTHS]
+    return [Sample(one, (0, len(one))) for one in ids]
+
+
+@pytest.mark.parametrize(("build", "fused"), [(bert, 3), (qwen3, 1)])
+def test_the_same_numbers(build, fused):
+    """Two layers and the fusion of a BERT; of a causal model, whose mask is of another kind, only the fusion."""
+    model = build()
+    written = encoder_to_onnx(model)
+    found = fuse_attention(written)
+    onnx.checker.check_model(found)
+    assert [node.op_type for node in found.graph.node].count("MultiHeadAttention") == fused
+    for got, expected in zip(run(found, samples(model)), run(written, samples(model)), strict=True):
+        np.testing.assert_allclose(got, expected, atol=1e-5)
+
+
+def test_sequences_do_not_see_each_other():
+    model = bert()
+    found = fuse_attention(encoder_to_onnx(model))
+    batch = samples(model)
+    alone = np.concatenate([run(found, [sample])[0] for sample in batch])
+    np.testing.assert_allclose(run(found, batch)[0], alone, atol=1e-6)
+
+
+def test_the_argument_is_left_alone():
+    written = encoder_to_onnx(bert())
+    before = written.SerializeToString()
+    fuse_attention(written)
+    assert written.SerializeToString() == before
