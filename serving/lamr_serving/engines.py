@@ -42,11 +42,20 @@ def _any(*sets: Iterable[str]) -> tuple[frozenset[str], ...]:
 # Best first; the last one suits every machine.
 ENGINES = (
     Engine(
+        "openvino",
+        "bf16",
+        _any(["amx_bf16"]),
+        "onnxruntime-openvino",
+        "bf16 tiles: a 0.6B backbone takes a quarter of fp32's time (docs/performance.md); export fp32 and name "
+        "openvino in its config.pbtxt",
+    ),
+    # AVX512-bf16 without tiles has no row of its own: OpenVINO's bf16 took 1.2 to 1.5 times as long as int8 there.
+    Engine(
         "cpu",
         "int8",
         _any(["avx512_vnni"], ["avx_vnni"], ["asimddp"]),
         "onnxruntime",
-        "integer dot products: a small encoder runs at about 2.5 times fp32 (benchmarks/encoder.py)",
+        "integer dot products: a small encoder runs at 2.1 to 2.5 times fp32 (docs/performance.md)",
     ),
     Engine(
         "cpu",

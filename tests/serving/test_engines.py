@@ -8,6 +8,7 @@ from lamr_serving.engines import ENGINES, choose
 @pytest.mark.parametrize(
     ("features", "precision"),
     [
+        (("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16", "amx_tile"), "bf16"),
         (("avx2", "avx512f", "avx512_vnni", "avx512_bf16"), "int8"),
         (("avx2", "avx_vnni"), "int8"),
         (("asimd", "asimddp"), "int8"),
