@@ -4,7 +4,7 @@ Repair is the closure of a selection under rules of the form "if these lines are
 
 - scope: a unit needs the frame of the unit around it; a frame is kept whole (closure, companions);
 - import, definition: a line that uses a name needs the line that binds it;
-- return: a statement of a function's body needs the `return` that ends the body;
+- return: a statement of a function's body brings the `return` that ends the body, when all that this one needs is kept;
 - gap: a short line between two kept ones is kept when all it needs is kept, since a marker would cost more.
 
 Rules never say "unless", so repair is monotone (selecting more never loses a line) and idempotent (the closure of a
@@ -14,6 +14,7 @@ and rules between them; it knows nothing of trees, scores or text.
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +27,8 @@ from lamr_postprocess.outline import NOBODY, Outline
 from lamr_postprocess.syntax import Source
 
 Codes = NDArray[np.int8]
+
+_MOST_RESULT_ROWS = 3  # of a `return` that comes along; a longer one is worth a selection of its own
 
 # Why a row is kept; the numbers index REASONS.
 CUT, SELECTED, SCOPE, COMPANION, IMPORTED, DEFINED, CLOSURE, RETURN, GAP, DEPENDENCY, KEEP = range(11)
@@ -45,6 +48,35 @@ REASONS = (
 
 
 @dataclass(frozen=True, eq=False)
+class Extras:
+    """Groups that are kept when that costs nothing more: when all they need is kept anyway.
+
+    Attributes:
+        group, reason: of each extra.
+        needs: how many groups an extra waits for, all of which must be kept.
+        waiting: group -> the extras that need it.
+        offered: group -> the extras of which it, or another one, must be kept; an extra that nothing offers needs none.
+    """
+
+    group: list[int]
+    reason: list[int]
+    needs: list[int]
+    waiting: dict[int, list[int]]
+    offered: dict[int, list[int]]
+
+    def add(self, group: int, reason: int, needs: set[int], offered_by: set[int]) -> None:
+        """One more extra."""
+        number = len(self.group)
+        self.group.append(group)
+        self.reason.append(reason)
+        self.needs.append(len(needs) + bool(offered_by))
+        for each in needs:
+            self.waiting.setdefault(each, []).append(number)
+        for each in offered_by:
+            self.offered.setdefault(each, []).append(number)
+
+
+@dataclass(frozen=True, eq=False)
 class Rules:
     """The rules of one file of R rows and G groups.
 
@@ -52,7 +84,7 @@ class Rules:
         owner: int [R], group of each row, `NOBODY` where a row stands for itself.
         companion: bool [R].
         targets: for each group, the (group, reason) pairs that it needs.
-        short: bool [R], the row costs less than a marker and is all of its group.
+        extras: groups that are kept only if all they need is.
         blanks: int [3, n], rows that nobody owns, and the nearest owned rows before and after each: a blank row is
             kept when both of these are.
     """
@@ -60,7 +92,7 @@ class Rules:
     owner: IntArray
     companion: BoolArray
     targets: list[list[tuple[int, int]]]
-    short: BoolArray
+    extras: Extras
     blanks: IntArray
 
 
@@ -68,20 +100,16 @@ def rules_without_tree(short: BoolArray, blank: BoolArray, headings: IntArray) -
     """The rules for a text that is pruned line by line: gaps, and the headings int [R] that rows stand under."""
     rows = short.shape[0]
     owner = np.where(blank, NOBODY, np.arange(rows))
-    return Rules(
-        owner=owner,
-        companion=np.zeros(rows, dtype=np.bool_),
-        targets=[[] if above < 0 else [(above, SCOPE)] for above in headings.tolist()],
-        short=short & ~blank,
-        blanks=_blanks(owner),
-    )
+    targets = [[] if above < 0 else [(above, SCOPE)] for above in headings.tolist()]
+    extras = _no_extras()
+    _add_gaps(extras, targets, owner, short & ~blank)
+    return Rules(owner, np.zeros(rows, dtype=np.bool_), targets, extras, _blanks(owner))
 
 
 def no_rules(rows: int) -> Rules:
     """Rules under which every selection is closed."""
     owner = np.full(rows, NOBODY, dtype=np.int64)
-    nothing = np.zeros(rows, dtype=np.bool_)
-    return Rules(owner, nothing, [], nothing, np.zeros((3, 0), dtype=np.int64))
+    return Rules(owner, np.zeros(rows, dtype=np.bool_), [], _no_extras(), np.zeros((3, 0), dtype=np.int64))
 
 
 def rules_of(source: Source, outline: Outline, language: Language, short: BoolArray) -> Rules:
@@ -99,17 +127,14 @@ def rules_of(source: Source, outline: Outline, language: Language, short: BoolAr
         targets[owner[need.user]].append((owner[need.binder], IMPORTED if need.imported else DEFINED))
     sizes = np.bincount(outline.owner[outline.owner != NOBODY], minlength=outline.groups)
     alone = (outline.owner != NOBODY) & (sizes[outline.owner] == 1)
-    return Rules(
-        owner=outline.owner,
-        companion=outline.companion,
-        targets=targets,
-        short=short & alone,
-        blanks=_blanks(outline.owner),
-    )
+    extras = _no_extras()
+    _add_results(extras, targets, outline, sizes)
+    _add_gaps(extras, targets, outline.owner, short & alone)
+    return Rules(outline.owner, outline.companion, targets, extras, _blanks(outline.owner))
 
 
 def _add_list_rules(targets: list[list[tuple[int, int]]], outline: Outline) -> None:
-    """Items that stay with the next one, with their list (its first) or with their function's body (its result)."""
+    """Items that stay with the one before, or with their list (its first)."""
     group = outline.unit_group.tolist()
     for item, before in outline.followers:
         if group[item] != group[before]:
@@ -117,10 +142,35 @@ def _add_list_rules(targets: list[list[tuple[int, int]]], outline: Outline) -> N
     for each in outline.lists:
         if each.kind.keep_first and group[each.owner] != group[each.items[0]]:
             targets[group[each.owner]].append((group[each.items[0]], COMPANION))
-        if each.last_kind in each.kind.results:
-            last = group[each.items[-1]]
-            for item in {group[unit] for unit in each.items} - {last}:
-                targets[item].append((last, RETURN))
+
+
+def _no_extras() -> Extras:
+    return Extras([], [], [], {}, {})
+
+
+def _add_results(
+    extras: Extras, targets: list[list[tuple[int, int]]], outline: Outline, sizes: IntArray
+) -> None:
+    """The `return` that ends a body, when a statement of the body is kept and all that the `return` needs."""
+    group = outline.unit_group.tolist()
+    for each in outline.lists:
+        last = group[each.items[-1]]
+        if each.last_kind in each.kind.results and sizes[last] <= _MOST_RESULT_ROWS:
+            statements = {group[unit] for unit in each.items} - {last}
+            if statements:
+                extras.add(last, RETURN, {needed for needed, _ in targets[last]}, statements)
+
+
+def _add_gaps(
+    extras: Extras, targets: list[list[tuple[int, int]]], owner: IntArray, short: BoolArray
+) -> None:
+    """Short rows between two rows that are kept, when all that they need is."""
+    inner = np.zeros_like(short)
+    inner[1:-1] = short[1:-1] & (owner[:-2] != NOBODY) & (owner[2:] != NOBODY)
+    rows = np.flatnonzero(inner)
+    columns = (owner[rows].tolist(), owner[rows - 1].tolist(), owner[rows + 1].tolist())
+    for group, before, after in zip(*columns, strict=True):
+        extras.add(group, GAP, {before, after, *(needed for needed, _ in targets[group])} - {group}, set())
 
 
 def _blanks(owner: IntArray) -> IntArray:
@@ -138,57 +188,49 @@ def _blanks(owner: IntArray) -> IntArray:
 
 def close(rules: Rules, selected: BoolArray) -> Codes:
     """The closure of a selection bool [R]: for each row why it is kept, or CUT. Linear in rules and rows."""
-    rows = selected.shape[0]
-    groups = len(rules.targets)
-    kept = selected.copy()
     codes = np.where(selected, SELECTED, CUT).astype(np.int8)
-    reached = np.zeros(groups, dtype=np.int8)
-    waiting = np.unique(rules.owner[selected & (rules.owner != NOBODY)]).tolist()
-    reached[waiting] = CLOSURE
-    while True:
-        _propagate(rules.targets, reached, waiting)
-        why = (
-            np.where(rules.owner == NOBODY, CUT, reached[rules.owner])
-            if groups
-            else np.zeros(rows, dtype=np.int8)
-        )
-        new = ~kept & (why != CUT)
+    if rules.targets:
+        reached = np.array(_reach(rules, np.unique(rules.owner[selected & (rules.owner != NOBODY)]).tolist()))
+        why = np.where(rules.owner == NOBODY, CUT, reached[rules.owner])
+        new = ~selected & (why != CUT)
         codes[new] = np.where(rules.companion[new], COMPANION, why[new])
-        kept |= new
-        waiting = _fill_gaps(rules, kept, codes, reached)
-        if not waiting:
-            return codes
+    row, before, after = rules.blanks
+    codes[row[(codes[before] != CUT) & (codes[after] != CUT) & (codes[row] == CUT)]] = GAP
+    return codes
 
 
-def _propagate(targets: list[list[tuple[int, int]]], reached: Codes, waiting: list[int]) -> None:
-    """Follow the rules from the waiting groups; groups are marked in `reached` with the reason that came first."""
-    marks = reached.tolist()
-    found: list[int] = []
-    at = 0
-    while at < len(waiting):
-        for needed, reason in targets[waiting[at]]:
+def _reach(rules: Rules, waiting: list[int]) -> list[int]:
+    """Follow the rules from the waiting groups: for each group the reason that came first, or CUT.
+
+    Extras are taken up when nothing else is left to follow, so that a row's reason is what needs it, if anything does.
+    """
+    extras, targets = rules.extras, rules.targets
+    marks = [CUT] * len(targets)
+    for group in waiting:
+        marks[group] = CLOSURE
+    missing = extras.needs.copy()
+    offers = [True] * len(missing)
+    free: list[int] = []
+    queue = deque(waiting)  # in order, so that the shortest way to a group names its reason
+    while queue:
+        group = queue.popleft()
+        for needed, reason in targets[group]:
             if not marks[needed]:
                 marks[needed] = reason
-                found.append(needed)
-                waiting.append(needed)
-        at += 1
-    for group in found:
-        reached[group] = marks[group]
-
-
-def _fill_gaps(rules: Rules, kept: BoolArray, codes: Codes, reached: Codes) -> list[int]:
-    """Keep short rows and blank runs between kept rows; the groups that this adds."""
-    if kept.shape[0] < 3:
-        return []
-    row, before, after = rules.blanks
-    new = row[kept[before] & kept[after] & ~kept[row]]
-    kept[new], codes[new] = True, GAP
-    between = np.zeros_like(kept)
-    between[1:-1] = kept[:-2] & kept[2:]
-    added: list[int] = []
-    for row in np.flatnonzero(between & ~kept & rules.short).tolist():
-        group = int(rules.owner[row])
-        if all(reached[needed] for needed, _ in rules.targets[group]):
-            kept[row], codes[row], reached[group] = True, GAP, GAP
-            added.append(group)
-    return added
+                queue.append(needed)
+        for extra in extras.waiting.get(group, ()):
+            missing[extra] -= 1
+            if not missing[extra]:
+                free.append(extra)
+        for extra in extras.offered.get(group, ()):
+            if offers[extra]:
+                offers[extra] = False
+                missing[extra] -= 1
+                if not missing[extra]:
+                    free.append(extra)
+        while free and not queue:
+            extra = free.pop()
+            if not marks[extras.group[extra]]:
+                marks[extras.group[extra]] = extras.reason[extra]
+                queue.append(extras.group[extra])
+    return marks

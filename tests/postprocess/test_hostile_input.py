@@ -138,6 +138,19 @@ def test_chain_of_definitions_is_followed_without_recursion() -> None:
     assert pruned.kept_lines[-1] > 1
 
 
+def test_chain_of_gaps_is_followed_in_linear_time() -> None:
+    # Each short line between kept ones can be kept only after the next such line is.
+    code = "".join(
+        f"a{i} = a{i + 1}\nprint('a line that is longer than a marker {i}')\n" for i in range(20_000)
+    )
+    rows = np.arange(len(line_spans(code)))
+    began = time.process_time()
+    pruned = prune_lines(code, (rows % 2 == 1) | (rows == rows[-2]), language="python")
+    assert time.process_time() - began < 4
+    assert len(pruned.kept_lines) == len(rows) - 1
+    assert pruned.reasons[3] == "repair:gap"
+
+
 @settings(max_examples=200, deadline=None)
 @given(
     st.text(alphabet="abc def:()[]{}\"'\\#\n\r\t @=,;.x1\ufeff\0é", max_size=120),

@@ -252,6 +252,36 @@ def test_return_goes_with_the_body() -> None:
     assert kept(code, 1).kept_lines == (1,)
 
 
+def test_return_that_needs_more_stays_away() -> None:
+    code = (
+        "def f():\n    work()\n    result = a_function_with_a_long_name(1, 2, 3)\n"
+        "    more_work_that_is_long_to_write()\n    return result\n\n\nx = 1\n"
+    )
+    assert kept(code, 2).kept_lines == (1, 2)
+    assert kept(code, 3).reasons[5] == "repair:return"
+    long = (
+        "def f():\n    work()\n    more_work_that_is_long_to_write()\n"
+        "    return (\n        1\n        + 2\n        + 3\n    )\n"
+    )
+    assert kept(long, 2).kept_lines == (1, 2)
+
+
+def test_long_calls_are_cut_between_their_arguments_and_short_ones_whole() -> None:
+    rows = "".join(f"    argument_{i}=a_value_with_a_long_name_{i},\n" for i in range(6))
+    assert kept(f"x = call(\n{rows})\n", 1).text == "x = call(\n    # ... 6 lines pruned (2-7)\n)\n"
+    assert kept(f"x = call(\n{rows})\n", 4).kept_lines == (1, 4, 8)
+    assert kept("x = call(\n    1,\n    2,\n)\n", 1).kept_lines == (1, 2, 3, 4)
+
+
+def test_long_signatures_keep_the_first_parameter_and_those_that_are_used() -> None:
+    rows = "".join(f"        parameter_{i}: Type{i} = a_default_value_{i},\n" for i in range(6))
+    code = f"class A:\n    def f(\n        self,\n{rows}    ):\n        return parameter_2\n"
+    assert kept(code, 11).kept_lines == (1, 2, 3, 6, 10, 11)
+    assert kept(code, 2).kept_lines == (1, 2, 3, 10)
+    with_star = code.replace("self,\n", "self,\n        *,\n", 1)
+    assert kept(with_star, 12).kept_lines == (*range(1, 5), *range(5, 13))
+
+
 def test_short_gap_is_kept_and_a_long_one_marked() -> None:
     code = "a = 1\nb = 2\nc = 3\nd = 'a line that is longer than its marker would be'\ne = 5\n\n\nf = 6\n"
     pruned = kept(code, 1, 3, 5, 8)

@@ -12,6 +12,12 @@ from lamr_postprocess.languages.table import Comment, Language, ListKind
 _BLOCK = ListKind(filler="pass")
 _TEXT = ListKind(by_row=True, unless=frozenset({"interpolation"}), comment=Comment(""))
 _ELEMENTS = ListKind(separators=frozenset({","}))
+# A call or a signature is read as a whole; one of many rows costs more than it tells.
+_ARGUMENTS = ListKind(separators=frozenset({","}), least_rows=5)
+# The first parameter stays: without its `self` a method would read as something else.
+_PARAMETERS = dataclasses.replace(
+    _ARGUMENTS, keep_first=True, unless=frozenset({"keyword_separator", "positional_separator"})
+)
 
 # A function's own scope excludes its name, defaults and annotations: these are evaluated around it.
 _NAMES = """
@@ -130,6 +136,8 @@ PYTHON = Language(
         "dictionary": _ELEMENTS,
         "set": _ELEMENTS,
         "tuple": _ELEMENTS,
+        "argument_list": _ARGUMENTS,
+        "parameters": _PARAMETERS,
         # Strings side by side are one expression; there is at least one, and brackets around if they span lines.
         "concatenated_string": ListKind(keep_first=True, separators=frozenset({","})),
         "import_from_statement": ListKind(
