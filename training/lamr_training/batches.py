@@ -6,7 +6,7 @@ Batches hold sequences of like length: attention is padded to the longest. Knows
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 import torch
@@ -25,6 +25,7 @@ class Batch:
         code: int64 `[C]`, places of the code tokens in `[T]`.
         code_cu_seqlens: int32 `[B + 1]` over the code tokens.
         labels: int64 `[C, K]`.
+        aggregate: int64 `[C]`, the label of the fused decision.
         relevance: float32 `[B]`.
         groups: int64 `[B]`.
     """
@@ -35,8 +36,13 @@ class Batch:
     code: Tensor
     code_cu_seqlens: Tensor
     labels: Tensor
+    aggregate: Tensor
     relevance: Tensor
     groups: Tensor
+
+    def to(self, device: torch.device) -> Batch:
+        """The same on another device."""
+        return Batch(*(getattr(self, each.name).to(device) for each in fields(self)))
 
 
 def batch_plan(
@@ -95,13 +101,16 @@ def make_batch(data: ExampleSet, chosen: NDArray[np.int64]) -> Batch:
     sizes = spans[:, 1] - spans[:, 0]
     code_cu = np.concatenate([[0], np.cumsum(sizes)])
     code = np.repeat(cu_seqlens[:-1] + spans[:, 0] - code_cu[:-1], sizes) + np.arange(code_cu[-1])
+    labels = data.rubrics[places[code]].astype(np.int64)
+    aggregate = labels.max(axis=1, initial=0) if data.aggregate is None else data.aggregate[places[code]]
     return Batch(
         input_ids=torch.from_numpy(data.ids[places].astype(np.int64)),
         cu_seqlens=torch.from_numpy(cu_seqlens.astype(np.int32)),
         max_len=torch.zeros(int(lengths.max())),
         code=torch.from_numpy(code),
         code_cu_seqlens=torch.from_numpy(code_cu.astype(np.int32)),
-        labels=torch.from_numpy(data.rubrics[places[code]].astype(np.int64)),
+        labels=torch.from_numpy(labels),
+        aggregate=torch.from_numpy(aggregate.astype(np.int64)),
         relevance=torch.from_numpy(data.relevance[chosen]),
         groups=torch.from_numpy(data.groups[chosen]),
     )

@@ -7,7 +7,7 @@ no model and no batches.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,7 +29,7 @@ class Example:
     Attributes:
         input_ids: int32 `[t]`.
         span: first and one-past-last code token.
-        rubrics: uint8 `[m, 2]`, semantic and dependency label of each code token.
+        rubrics: uint8 `[m, K]`, label of each code token by each rubric: semantic, dependency.
         relevance: what the relevance head should say: the document's score if the chunk holds evidence, else 0.
         group: chunks of one group compete with each other: they are of one file and asked for the same.
     """
@@ -71,9 +71,21 @@ class EncodedRecord:
     rubrics: NDArray[np.uint8]
 
 
-def encode_record(record: Record, encoder: PromptEncoder, settings: LabelSettings) -> EncodedRecord | None:
-    """Tokenize and label a record; None if its query doesn't fit the window."""
+LineLabels = Callable[[Record, LabelSettings], NDArray[np.uint8]]
+"""Labels of a record's lines `[L, K]`, the first column evidence."""
+
+
+def two_rubrics(record: Record, settings: LabelSettings) -> NDArray[np.uint8]:
+    """Semantic and dependency labels, `[L, 2]`."""
     labels = label_lines(record.code, record.kept_frags, record.score, settings)
+    return np.stack([labels.semantic, labels.dependency], axis=1).astype(np.uint8)
+
+
+def encode_record(
+    record: Record, encoder: PromptEncoder, settings: LabelSettings, label: LineLabels = two_rubrics
+) -> EncodedRecord | None:
+    """Tokenize and label a record; None if its query doesn't fit the window."""
+    by_line = label(record, settings)
     query = encoder.encode_query(record.query)
     ids, offsets = encoder.encode_document(record.code)
     try:
@@ -81,8 +93,7 @@ def encode_record(record: Record, encoder: PromptEncoder, settings: LabelSetting
     except InvalidInputError:
         return None
     line = token_lines(record.code, offsets)
-    by_line = np.stack([labels.semantic, labels.dependency], axis=1).astype(np.uint8)
-    return EncodedRecord(chunks, query, ids, line, by_line[line] if len(line) else np.zeros((0, 2), np.uint8))
+    return EncodedRecord(chunks, query, ids, line, by_line[line])
 
 
 def token_lines(code: str, offsets: IntArray) -> IntArray:
@@ -98,13 +109,14 @@ def make_examples(  # noqa: PLR0913 - keywords with defaults
     *,
     choice: ChunkChoice | None = None,
     settings: LabelSettings | None = None,
+    label: LineLabels = two_rubrics,
     seed: int = 0,
 ) -> Iterator[Example]:
     """Examples of all records, in their order; records whose query doesn't fit are passed over."""
     choice, settings = choice or ChunkChoice(), settings or LabelSettings()
     rng = np.random.default_rng(seed)
     for group, record in enumerate(records):
-        encoded = encode_record(record, encoder, settings)
+        encoded = encode_record(record, encoder, settings, label)
         if encoded is None:
             continue
         for number in _chosen(encoded, rarity, choice, rng):
@@ -145,17 +157,19 @@ class ExampleSet:
         spans: IntArray,
         relevance: NDArray[np.float32],
         groups: IntArray,
+        aggregate: NDArray[np.uint8] | None = None,
     ) -> None:
         """Args:
         ids: `[T]`, all sequences end to end.
-        rubrics: `[T, 2]`, 0 outside the code.
+        rubrics: `[T, K]`, 0 outside the code.
         starts: `[N + 1]`.
         spans: `[N, 2]`, of the code within each sequence.
         relevance: `[N]`.
         groups: `[N]`, ascending.
+        aggregate: `[T]`, label of the fused decision; by default the union of the rubrics. Isn't saved.
         """
         self.ids, self.rubrics, self.starts, self.spans = ids, rubrics, starts, spans
-        self.relevance, self.groups = relevance, groups
+        self.relevance, self.groups, self.aggregate = relevance, groups, aggregate
 
     def __len__(self) -> int:
         return len(self.relevance)
@@ -169,7 +183,7 @@ class ExampleSet:
     def of(cls, examples: Sequence[Example]) -> ExampleSet:
         """Lay examples end to end."""
         starts = np.concatenate([[0], np.cumsum([len(e.input_ids) for e in examples])]).astype(np.int64)
-        rubrics = np.zeros((starts[-1], 2), np.uint8)
+        rubrics = np.zeros((starts[-1], examples[0].rubrics.shape[1] if examples else 2), np.uint8)
         for start, example in zip(starts, examples, strict=False):
             rubrics[start + example.span[0] : start + example.span[1]] = example.rubrics
         ids = np.concatenate([e.input_ids for e in examples]) if examples else np.zeros(0, np.int32)

@@ -58,6 +58,7 @@ def lamr_loss(  # noqa: PLR0913, PLR0917 - one argument per input of the objecti
     groups: Tensor,
     cu_seqlens: Tensor,
     weights: LossWeights,
+    aggregate: Tensor | None = None,
 ) -> LossTerms:
     """The objective on one packed batch of code tokens.
 
@@ -65,16 +66,16 @@ def lamr_loss(  # noqa: PLR0913, PLR0917 - one argument per input of the objecti
         output: emissions and gate of T code tokens.
         relevance: float `[B]`, log-odds.
         heads: whose CRF parameters are trained.
-        labels: int64 `[T, K]`, 1 = keep; the fused label is their union.
+        labels: int64 `[T, K]`, 1 = keep.
         wanted: float `[B]`, s*.
         groups: int64 `[B]`, chunks of one file and query have the same.
         cu_seqlens: int32 `[B + 1]` over the code tokens.
         weights: coefficients.
+        aggregate: int64 `[T]`, the fused chain's label; the union of `labels` by default.
     """
     tokens = labels.shape[0]
-    fused = nll(
-        output.fused_emissions, labels.amax(dim=1), cu_seqlens, LinearChainCrf(*heads.fused_crf_tensors())
-    ).sum()
+    kept = labels.amax(dim=1) if aggregate is None else aggregate
+    fused = nll(output.fused_emissions, kept, cu_seqlens, LinearChainCrf(*heads.fused_crf_tensors())).sum()
     own = heads.rubric_crf
     each = torch.stack(
         [

@@ -1,25 +1,21 @@
-"""The training loop: AdamW, warmup and decay, exact resumption, a log that can be read while it runs.
+"""The training loop: AdamW, warmup and decay, early stopping, exact resumption.
 
-Everything a run is made of lies in its folder: `log.jsonl` and `state.pt` (written whole or not at all). Batch order
-and dropout follow from the seed and the step, so a resumed run repeats the uninterrupted one. Under
-`torch.distributed` every process takes its own batches and gradients are averaged; on CPUs that are shared, one
-thread a process beats many threads in one, which wait for each other at every operation. This module knows no corpus
-and no export.
+Everything a run is made of lies in its folder (`run_folder`). Batch order and dropout follow from the seed and the
+step, so a resumed run repeats the uninterrupted one. Under `torch.distributed` every process takes its own batches and
+gradients are averaged; on CPUs that are shared, one thread a process beats many threads in one, which wait for each
+other at every operation. This module knows no corpus and no export.
 """
 
 from __future__ import annotations
 
-import json
 import math
-import os
 import time
-from dataclasses import asdict
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
-import torch.distributed as dist
 from lamr_export.attention import Packing
 from lamr_export.heads import HeadOutput
 from lamr_export.model import LamrModel
@@ -27,14 +23,14 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from lamr_training.batches import Batch, epochs, make_batch
+from lamr_training.devices import average_gradients, find_place
 from lamr_training.errors import RunError
 from lamr_training.examples import ExampleSet
+from lamr_training.interrupts import stop_requests
 from lamr_training.losses import LossTerms, lamr_loss
 from lamr_training.presets import TrainingSettings
+from lamr_training.run_folder import BEST, STATE, RunLog, read_checkpoint, write_checkpoint
 from lamr_training.validation import validate
-
-STATE = "state.pt"
-LOG = "log.jsonl"
 
 
 def train(  # noqa: PLR0913 - keywords with defaults
@@ -54,39 +50,140 @@ def train(  # noqa: PLR0913 - keywords with defaults
         folder: of this run.
         stop_after: leave off at that step as if the process had ended (a checkpoint is written).
 
+    Ctrl-C and SIGTERM end the step, write a checkpoint and then interrupt. With `settings.patience` training ends when
+    so many validations in a row brought no better F1, and the best weights are what remains.
+
     Raises:
-        RunError: no examples, a checkpoint of another run, or a loss that isn't finite.
+        RunError: no examples, a checkpoint of another run, a loss that isn't finite, or a full disk.
     """
     if not len(data):
         raise RunError("there are no training examples; build the corpus with more packages or shorter files")
+    if settings.patience and validation is None:
+        raise RunError("early stopping needs validation examples; set patience to 0 or add some")
     folder.mkdir(parents=True, exist_ok=True)
-    rank, world = (dist.get_rank(), dist.get_world_size()) if dist.is_initialized() else (0, 1)
+    place = find_place()
+    model.to(place.device)
     _set_dropout(model, settings.dropout)
-    optimizer = _optimizer(model, settings)
-    step = _resume(model, optimizer, folder, settings)
-    each = settings.accumulate * world
+    each = settings.accumulate * place.world
+    run = _Run(model, _optimizer(model, settings), folder, settings, each)
+    step = run.resume()
     order = epochs(data, settings.tokens, settings.seed, step * each)
-    end = min(settings.steps, stop_after or settings.steps)
-    window: list[dict[str, float]] = []
+    end = step if run.ended else min(settings.steps, stop_after or settings.steps)
     started = time.monotonic()
     model.train()
     steps = range(step + 1, end + 1)
-    for now in tqdm(steps, initial=step, total=settings.steps, unit="step", mininterval=10, disable=rank > 0):
-        torch.manual_seed((settings.seed * 1_000_003 + now) * world + rank)
-        mine = [next(order) for _ in range(each)][rank::world]
-        window.append(_step(model, optimizer, [make_batch(data, chosen) for chosen in mine], settings, now))
-        if rank > 0:
-            continue
-        if now % settings.log_every == 0:
-            row = {name: round(float(np.mean([w[name] for w in window])), 5) for name in window[0]}
-            _log(folder, {"step": now, **row, "seconds": round(time.monotonic() - started, 1)})
-            window = []
-        if validation is not None and now % settings.validate_every == 0:
-            _log(folder, {"step": now, **asdict(validate(model, validation, settings.tokens))})
-            model.train()
-        if now % settings.checkpoint_every == 0 or now == end:
-            _save(model, optimizer, folder, settings, now)
+    with ExitStack() as stack:
+        log = stack.enter_context(RunLog(folder, step)) if place.first else None
+        stop = stack.enter_context(stop_requests())
+        for now in tqdm(
+            steps, initial=step, total=settings.steps, unit="step", mininterval=10, disable=not place.first
+        ):
+            torch.manual_seed((settings.seed * 1_000_003 + now) * place.world + place.rank)
+            mine = [next(order) for _ in range(each)][place.rank :: place.world]
+            batches = [make_batch(data, chosen).to(place.device) for chosen in mine]
+            run.window.append(_step(model, run.optimizer, batches, settings, now))
+            if now % settings.log_every == 0:
+                if log:
+                    log.write(now, "train", {**run.means(), "seconds": round(time.monotonic() - started, 1)})
+                run.window.clear()
+            if validation is not None and now % settings.validate_every == 0:
+                if log:
+                    found = validate(model, validation, settings.tokens)
+                    log.write(now, "validation", asdict(found))
+                    run.judge(found.f1)
+                    model.train()
+                run.ended = place.any(run.ended)
+            run.ended = run.ended or (now == settings.steps and run.best >= 0)
+            leave = place.any(stop.asked)
+            if log and (now % settings.checkpoint_every == 0 or now == end or leave or run.ended):
+                run.save(now)
+            if run.ended:
+                break
+            if leave:
+                raise KeyboardInterrupt
     return model.eval()
+
+
+@dataclass(eq=False)
+class _Run:
+    """What a run goes on from.
+
+    Attributes:
+        each: batches of a step, over all processes.
+        window: figures of the steps since the last row of the log.
+        best, stale: highest F1 so far, and how many validations ago it was.
+        ended: whether a run with early stopping has ended; the model then has its best weights.
+    """
+
+    model: LamrModel
+    optimizer: torch.optim.Optimizer
+    folder: Path
+    settings: TrainingSettings
+    each: int
+    window: list[dict[str, float]] = field(default_factory=list)
+    best: float = -1.0
+    stale: int = 0
+    ended: bool = False
+
+    def means(self) -> dict[str, float]:
+        """Of the window, by name."""
+        return {name: round(float(np.mean([w[name] for w in self.window])), 5) for name in self.window[0]}
+
+    def judge(self, f1: float) -> None:
+        """Note a validation's F1; keep the weights if it's the best."""
+        if not self.settings.patience:
+            return
+        if f1 > self.best:
+            self.best, self.stale = f1, 0
+            write_checkpoint(self.folder / BEST, {"model": self.model.state_dict()})
+        else:
+            self.stale += 1
+            self.ended = self.stale >= self.settings.patience
+
+    def save(self, step: int) -> None:
+        """Write the checkpoint; a run with early stopping that has ended leaves its best weights."""
+        if self.ended:
+            self.model.load_state_dict((read_checkpoint(self.folder / BEST) or {})["model"])
+        state = {
+            "model": self.model.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "step": step,
+            "seed": self.settings.seed,
+            "tokens": self.settings.tokens,
+            "each": self.each,
+            "window": self.window,
+            "best": self.best,
+            "stale": self.stale,
+            "ended": self.ended,
+        }
+        write_checkpoint(self.folder / STATE, state)
+
+    def resume(self) -> int:
+        """Take the folder's checkpoint, if there is one, and say which step it is of.
+
+        Raises:
+            RunError: it is another run's, or damaged.
+        """
+        path = self.folder / STATE
+        state = read_checkpoint(path)
+        if state is None:
+            return 0
+        try:
+            order = (self.settings.seed, self.settings.tokens, self.each)
+            if (state["seed"], state["tokens"], state.get("each", self.each)) != order:
+                raise ValueError(
+                    "its seed, token budget or batches a step differ from the settings, so the batch order would too"
+                )
+            self.model.load_state_dict(state["model"])
+            self.optimizer.load_state_dict(state["optimizer"])
+            self.window = state.get("window", [])
+            self.best, self.stale = state.get("best", -1.0), state.get("stale", 0)
+            self.ended = state.get("ended", False)
+            return int(state["step"])
+        except (KeyError, ValueError, RuntimeError) as error:
+            raise RunError(
+                f"{path}: can't go on from it ({error}); name another folder or remove it"
+            ) from error
 
 
 def forward(model: LamrModel, batch: Batch, bf16: bool = False) -> tuple[HeadOutput, Tensor]:
@@ -129,29 +226,18 @@ def _step(
             batch.groups,
             batch.code_cu_seqlens,
             settings.loss,
+            batch.aggregate,
         )
         (terms.total / len(batches)).backward()
         for name, value in _numbers(terms, output.gate).items():
             total[name] = total.get(name, 0.0) + value / len(batches)
-    _average_gradients(model)
+    average_gradients(model)
     norm = nn.utils.clip_grad_norm_(model.parameters(), settings.clip)
     if not math.isfinite(total["loss"]) or not torch.isfinite(norm):
         raise RunError(f"step {step}: the loss isn't finite any more; lower the learning rate and resume")
     optimizer.step()
     optimizer.zero_grad()
     return {**total, "norm": float(norm), "tokens": float(sum(len(b.input_ids) for b in batches))}
-
-
-def _average_gradients(model: LamrModel) -> None:
-    """Over all processes, in one message."""
-    if not dist.is_initialized():
-        return
-    gradients = [p.grad for p in model.parameters() if p.grad is not None]
-    flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
-    dist.all_reduce(flat)
-    flat /= dist.get_world_size()
-    for gradient, part in zip(gradients, flat.split([g.numel() for g in gradients]), strict=True):
-        gradient.copy_(part.view_as(gradient))
 
 
 def _numbers(terms: LossTerms, gate: Tensor) -> dict[str, float]:
@@ -202,45 +288,3 @@ def _set_dropout(model: LamrModel, rate: float) -> None:
     for module in model.backbone.modules():
         if isinstance(module, nn.Dropout):
             module.p = rate
-
-
-def _resume(
-    model: LamrModel, optimizer: torch.optim.Optimizer, folder: Path, settings: TrainingSettings
-) -> int:
-    path = folder / STATE
-    if not path.exists():
-        return 0
-    try:
-        state = torch.load(path, weights_only=True)
-        model.load_state_dict(state["model"])
-        optimizer.load_state_dict(state["optimizer"])
-        if state["seed"] != settings.seed or state["tokens"] != settings.tokens:
-            raise ValueError(
-                "its seed or token budget differ from the settings, so the batch order would too"
-            )
-    except (OSError, KeyError, ValueError, RuntimeError) as error:
-        raise RunError(f"{path}: can't go on from it ({error}); name another folder or remove it") from error
-    return int(state["step"])
-
-
-def _save(
-    model: LamrModel, optimizer: torch.optim.Optimizer, folder: Path, settings: TrainingSettings, step: int
-) -> None:
-    state = {
-        "model": model.state_dict(),
-        "optimizer": optimizer.state_dict(),
-        "step": step,
-        "seed": settings.seed,
-        "tokens": settings.tokens,
-    }
-    part = folder / (STATE + ".part")
-    with part.open("wb") as stream:
-        torch.save(state, stream)
-        stream.flush()
-        os.fsync(stream.fileno())
-    part.replace(folder / STATE)
-
-
-def _log(folder: Path, row: dict[str, Any]) -> None:
-    with (folder / LOG).open("a", encoding="utf-8") as stream:
-        stream.write(json.dumps(row) + "\n")

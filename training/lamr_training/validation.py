@@ -40,27 +40,31 @@ class ChunkMetrics:
 def validate(model: LamrModel, data: ExampleSet, tokens: int) -> ChunkMetrics:
     """Run over a set of examples without training."""
     model.eval()
-    columns: list[list[NDArray[np.float32]]] = [[], [], [], [], [], []]
+    columns: list[list[NDArray[np.float32]]] = [[], [], [], [], [], [], []]
     own = model.heads.rubric_crf
+    device = own.transitions.device
     semantic = LinearChainCrf(own.transitions[0].detach(), own.start[0].detach(), own.end[0].detach())
     fused = LinearChainCrf(*(part.detach() for part in model.heads.fused_crf_tensors()))
     with torch.no_grad():
         for chosen in batch_plan(data.lengths, data.groups, tokens, 0):
-            batch = make_batch(data, chosen)
+            batch = make_batch(data, chosen).to(device)
             features, relevance = model(batch.input_ids, batch.cu_seqlens, batch.max_len)
             output = model.heads(features[batch.code])
             found = (
                 marginals(output.fused_emissions, batch.code_cu_seqlens, fused),
                 marginals(output.emissions[:, 0], batch.code_cu_seqlens, semantic),
                 batch.labels,
+                batch.aggregate,
                 output.gate[:, 0],
                 relevance[:, 0],
                 batch.relevance,
             )
             for column, value in zip(columns, found, strict=True):
-                column.append(value.numpy())
-    keep, score, labels, gate, relevance_all, wanted = (np.concatenate(column) for column in columns)
-    aggregate, decided = labels.max(axis=1) == 1, keep > 0.5
+                column.append(value.cpu().numpy())
+    keep, score, labels, aggregate, gate, relevance_all, wanted = (
+        np.concatenate(column) for column in columns
+    )
+    aggregate, decided = aggregate == 1, keep > 0.5
     curve = np.cumsum(labels[np.argsort(-score, kind="stable"), 0]) / max(1, labels[:, 0].sum())
     quarter, half = (float(curve[int(share * (len(curve) - 1))]) for share in (0.25, 0.5))
     return ChunkMetrics(
