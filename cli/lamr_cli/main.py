@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from lamr_cli import corpus, evaluate, export, label, prune, serve, status, view
+from lamr_cli import ablate, corpus, evaluate, export, label, prune, serve, status, train, view
 from lamr_cli.exits import exit_code, explain
 
 app = typer.Typer(
@@ -33,6 +33,8 @@ app.command("export")(export.export)
 app.command("eval")(evaluate.evaluate)
 app.command("corpus")(corpus.corpus)
 app.command("label")(label.label)
+app.command("train")(train.train)
+app.command("ablate")(ablate.ablate)
 
 
 def _print_version(wanted: bool) -> None:

@@ -134,9 +134,15 @@ def start_as_mean(projection: nn.Linear) -> None:
         projection.weight.copy_(torch.eye(out).repeat(1, parts) / parts + 0.01 * noise)
 
 
-def start_mini(vocabulary: Vocabulary, documents: Iterable[Sequence[int]]) -> LamrModel:
-    """`lamr-mini` before training: MiniLM with our vocabulary, evidence weights from `documents` (token ids)."""
+def start_mini(
+    vocabulary: Vocabulary, documents: Iterable[Sequence[int]], layers: int | None = None
+) -> LamrModel:
+    """`lamr-mini` before training: MiniLM with our vocabulary, evidence weights from `documents` (token ids); only its
+    lowest `layers` if given."""
     backbone, _ = load_minilm()
+    if layers is not None:
+        backbone.encoder.layer = backbone.encoder.layer[:layers]
+        backbone.config.num_hidden_layers = layers
     replace_vocabulary(backbone, vocabulary)
     config = mini_config(vocabulary.tokenizer, backbone.config.num_hidden_layers)
     model = LamrModel.from_backbone(backbone, replace(config))

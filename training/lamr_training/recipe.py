@@ -89,6 +89,7 @@ def train_preset(  # noqa: PLR0913 - keywords with defaults
     *,
     work: Path | None = None,
     settings: TrainingSettings | None = None,
+    tuning: TrainingSettings | None = None,
     sizes: RecipeSettings | None = None,
     workers: int = 1,
 ) -> ScoringReport:
@@ -100,7 +101,7 @@ def train_preset(  # noqa: PLR0913 - keywords with defaults
         data: folder that `build_corpus` wrote.
         out: checkpoint folder to write.
         work: folder for what lies between; `out`/work by default.
-        settings: instead of the preset's.
+        settings, tuning: instead of the preset's, for the first and the last stage.
         workers: processes that train, one thread each; 1 leaves the threads to torch.
 
     Returns:
@@ -119,7 +120,7 @@ def train_preset(  # noqa: PLR0913 - keywords with defaults
     last = MADE
     if preset in TUNING and (work / WRITTEN.examples).exists():
         last = WRITTEN
-        fit(work, last, TUNING[preset], workers)
+        fit(work, last, tuning or TUNING[preset], workers)
     return finish(data, work, out, sizes, last)
 
 

@@ -1,0 +1,45 @@
+"""`lamr ablate`: what each part of the model is worth, as the paper's Table 7 on one's own data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lamr_cli.extras import needs_extra
+from lamr_cli.progress import bar
+
+
+def ablate(
+    data: Annotated[
+        Path,
+        typer.Option("--data", "-d", help="Folder with train.jsonl and validation.jsonl (`lamr corpus`)."),
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for runs and outcomes.")],
+    seeds: Annotated[int, typer.Option(help="Runs of each variant.", min=1)] = 3,
+    steps: Annotated[int, typer.Option(help="Optimizer steps of a run.", min=1)] = 300,
+    tokens: Annotated[int, typer.Option(help="Tokens of a step.", min=256)] = 2048,
+    layers: Annotated[int, typer.Option(help="Layers of the backbone (MiniLM has 6).", min=1, max=6)] = 3,
+    records: Annotated[int, typer.Option(help="Training records.", min=1)] = 2000,
+    checked: Annotated[int, typer.Option(help="Validation records.", min=1)] = 150,
+    workers: Annotated[int, typer.Option(help="Runs at a time, one thread each.", min=1)] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print every run's figures as JSON.")] = False,
+) -> None:
+    """Train seven variants of the model with the same data and budget, and compare them.
+
+    Rubrics (semantic, dependency, context), chained decisions or not, labels with or without the syntax tree. The same
+    command goes on where an interrupted one stopped.
+
+    lamr ablate --data records --out runs/ablation --seeds 3 --steps 300
+    """
+    with needs_extra("train"):
+        from lamr_training import ablation
+        from lamr_training.ablation_table import ablation_json, ablation_table
+
+    settings = ablation.AblationSettings(
+        layers=layers, records=records, checked=checked, steps=steps, tokens=tokens, seeds=seeds
+    )
+    with bar() as progress:
+        outcomes = ablation.ablate(data, out, settings, workers=workers, progress=progress)
+    typer.echo(ablation_json(outcomes) if as_json else ablation_table(outcomes))

@@ -1,0 +1,89 @@
+"""`lamr train`: a preset, records in, a checkpoint folder out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lamr_cli.extras import needs_extra
+
+if TYPE_CHECKING:
+    from lamr_training.label_block import Problem
+    from lamr_training.runs import RunReport
+
+_SHOWN = 20  # records that are named one by one
+
+
+def train(
+    preset: Annotated[str, typer.Argument(help="lamr-mini, qwen3-reranker-0.6b, or tiny (a quick check).")],
+    data: Annotated[
+        Path,
+        typer.Option("--data", "-d", help="Folder with train.jsonl and validation.jsonl (`lamr corpus`)."),
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Checkpoint folder to write.")],
+    work: Annotated[
+        Path | None, typer.Option(help="Folder for examples, checkpoints and logs; default: OUT/work.")
+    ] = None,
+    base: Annotated[
+        Path | None, typer.Option(help="Folder of the backbone, for presets that don't bring their own.")
+    ] = None,
+    steps: Annotated[int | None, typer.Option(help="Optimizer steps; default: the preset's.", min=1)] = None,
+    workers: Annotated[
+        int,
+        typer.Option(
+            help="Processes on this machine's CPU, one thread each; 1 uses all threads in one.", min=1
+        ),
+    ] = 1,
+    trained_layers: Annotated[
+        int | None, typer.Option(help="Train only so many of the top layers; 0: only what is new.", min=0)
+    ] = None,
+    patience: Annotated[
+        int | None, typer.Option(help="Stop after so many validations without a better F1; 0: never.", min=0)
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Of order and dropout.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> None:
+    """Train a model; the same command goes on where an interrupted run stopped.
+
+    Ctrl-C ends the step and writes a checkpoint. `work` holds log.jsonl and TensorBoard's files of every run. The
+    last lines say what gate and chains have learned.
+
+    lamr train lamr-mini --data records --out runs/mini --workers 2
+
+    accelerate launch -m lamr_cli.main train qwen3-reranker-0.6b --base Qwen3-Reranker-0.6B --data records --out runs/q
+    """
+    with needs_extra("train"):
+        from lamr_training.runs import RunOptions, run_preset
+
+    seen = 0
+
+    def tell(path: Path, problem: Problem) -> None:
+        nonlocal seen
+        seen += 1
+        if seen <= _SHOWN:
+            typer.echo(f"{path}:{problem.line}: {problem.reason}", err=True)
+
+    options = RunOptions(steps, seed, patience, trained_layers, workers, base)
+    try:
+        report = run_preset(preset, data, out, options, work=work, report=tell)
+    except KeyboardInterrupt:
+        typer.echo("stopped after a checkpoint; the same command goes on from it", err=True)
+        raise
+    if seen > _SHOWN:
+        typer.echo(f"{seen - _SHOWN:,} more records don't parse", err=True)
+    if report is not None:
+        typer.echo(report.to_json() if as_json else _told(report))
+
+
+def _told(report: RunReport) -> str:
+    lines = [f"{report.preset}: {report.checkpoint}"]
+    if report.validation:
+        figures = (f"{name} {value:.3f}" for name, value in report.validation.items() if name != "step")
+        lines.append(f"validation chunks at step {report.validation['step']}: {', '.join(figures)}")
+    if report.scoring:
+        lines.append(
+            "validation files: " + ", ".join(f"{name} {value}" for name, value in report.scoring.items())
+        )
+    return "\n".join([*lines, *report.chains])

@@ -1,0 +1,53 @@
+"""Dependency labels without a syntax tree, for the ablation that does without one.
+
+A line needs the less indented lines above it and the lines that seem to bind its names: what an editor's search would
+find. Knows lines of text and nothing of the language but `import`, `def`, `class` and `=`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_BINDS = re.compile(r"\s*(?:from\s.*\bimport\b|import\b|(?:async\s+)?def\b|class\b)|\w+\s*(?::[^=]+)?=(?!=)")
+
+
+def textual_dependency(lines: Sequence[str], kept: Iterable[int]) -> NDArray[np.bool_]:
+    """Which lines the kept ones need, bool `[L]`; `kept` is 1-based."""
+    found = np.zeros(len(lines), np.bool_)
+    binding: dict[str, list[int]] = {}
+    for number, line in enumerate(lines):
+        if _BINDS.match(line):
+            bound = (
+                line.partition("=")[0]
+                if "=" in line and not line.lstrip().startswith(("def", "async"))
+                else line
+            )
+            for word in set(_WORD.findall(bound.partition("(")[0])):
+                binding.setdefault(word, []).append(number)
+    for number in kept:
+        for word in set(_WORD.findall(lines[number - 1])):
+            found[binding.get(word, [])] = True
+    found[list(_headers(lines, sorted(kept)))] = True
+    return found
+
+
+def _headers(lines: Sequence[str], kept: Sequence[int]) -> set[int]:
+    """Lines above the kept ones, each less indented than all between."""
+    above: set[int] = set()
+    stack: list[tuple[int, int]] = []  # indent and number of the lines that enclose the next one
+    wanted = set(kept)
+    for number, line in enumerate(lines):
+        if not line.strip():
+            continue
+        indent = len(line) - len(line.lstrip())
+        while stack and stack[-1][0] >= indent:
+            stack.pop()
+        if number + 1 in wanted:
+            above.update(place for _, place in stack)
+        stack.append((indent, number))
+    return above
