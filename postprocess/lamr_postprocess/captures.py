@@ -51,7 +51,7 @@ _DECLARATIONS = frozenset({"declare.global", "declare.enclosing"})
 _USES = frozenset({"name", "update"}) | _DECLARATIONS
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Scope:
     """A region with names of its own: the scope around it, its kind, the names it declares to be another's.
 
@@ -65,7 +65,7 @@ class Scope:
     declared: dict[bytes, tuple[str, int]] = field(default_factory=dict)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Binding:
     """The bindings of one name in one scope, in document order: row, whether by import, whether the scope's own code
     makes it (not a function that declares the name global)."""
@@ -98,9 +98,11 @@ def read_names(source: Source, language: Language) -> Names:
         return names
     captures = _captures(source, source.grammar.query)
     _read_extras(captures, source, language, names)
+    events = _events(captures, source)
+    del captures  # a node for every name: as long as they live, each collection of garbage walks over them
     scope = 0
     stack: list[tuple[int, int]] = [(len(source.data) + 1, 0)]  # (end, scope in force until there)
-    for start, end, row, what, detail in _events(captures, source):
+    for start, end, row, what, detail in events:
         while start >= stack[-1][0]:
             stack.pop()
             scope = stack[-1][1]

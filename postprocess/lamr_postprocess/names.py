@@ -7,7 +7,7 @@ behind a dot, or other files.
 from __future__ import annotations
 
 import bisect
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from lamr_postprocess.captures import (
     EXPRESSION,
@@ -27,8 +27,7 @@ _MOST_BINDINGS = 4  # of one name that a use asks for; the rest say nothing new
 _MOST_LOOKED_AT = 16  # bindings that a search backwards passes; bounds the cost of one very long line
 
 
-@dataclass(frozen=True)
-class Requirement:
+class Requirement(NamedTuple):
     """Row `user` names something that row `binder` binds, by an import or otherwise. Rows are 0-based."""
 
     user: int

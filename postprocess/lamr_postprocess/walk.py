@@ -17,7 +17,7 @@ NOBODY = -1
 _ANY = ListKind()
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class ItemList:
     """A list node: the unit that owns it, its specification, and its units in order, comments apart."""
 
@@ -27,7 +27,7 @@ class ItemList:
     last_kind: str = ""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class _Place:
     """Where the walk is: inside which unit, which list if the node around is one, and the kind of that node."""
 
