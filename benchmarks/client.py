@@ -25,6 +25,7 @@ import numpy as np
 from lamr_client import ChunkRequest, ChunkResult, PromptEncoder, Pruner, Transport, bundled_repository
 
 STDLIB = Path(sysconfig.get_path("stdlib"))
+GROWTH = (1_000, 10_000, 100_000, 1_000_000)
 QUERY = "How are generic aliases cached and what happens for unhashable arguments?"
 
 
@@ -116,6 +117,33 @@ def overhead_figures(repository: Path, encoder: PromptEncoder) -> list[Figure]:
     return figures
 
 
+def growth_figures(repository: Path, encoder: PromptEncoder) -> list[Figure]:
+    """CPU microseconds a token from 1K to 1M tokens of input, everything but the model and the repair of syntax.
+
+    Text without a language: repair costs a parse, which `postprocess.py` measures.
+    """
+    source = (STDLIB / "typing.py").read_text(encoding="utf-8")
+    _, offsets = encoder.encode_document(source)
+    costs = {}
+    with Pruner(model=repository, transport=InstantTransport(), timeout=900, max_concurrency=1) as pruner:
+        for tokens in GROWTH:
+            whole, rest = divmod(tokens, len(offsets))
+            code = source * whole + source[: int(offsets[rest][0])]
+            repeats = max(1, min(20, 100_000 // tokens))
+            times = []
+            for _ in range(3):
+                begin = time.process_time()
+                for _ in range(repeats):
+                    pruner.prune(QUERY, code, path="notes.txt")
+                times.append((time.process_time() - begin) / repeats)
+            costs[tokens] = 1e6 * statistics.median(times) / tokens
+    return [
+        *(Figure(f"client, {tokens:,} tokens, each", cost, "µs") for tokens, cost in costs.items()),
+        Figure("client cost a token, at 100,000", costs[100_000], "µs", 2.5),
+        Figure("growth: dearest token over cheapest", max(costs.values()) / min(costs.values()), "x", 1.3),
+    ]
+
+
 def concurrency_figures(repository: Path) -> list[Figure]:
     """What eight requests at once gain over one where each takes 20 ms."""
     code = (STDLIB / "argparse.py").read_text(encoding="utf-8")
@@ -161,6 +189,7 @@ def main() -> None:
         *import_figures(),
         *encoding_figures(encoder),
         *overhead_figures(repository, encoder),
+        *growth_figures(repository, encoder),
         *concurrency_figures(repository),
         *memory_figures(repository),
     ]

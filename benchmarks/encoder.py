@@ -1,10 +1,11 @@
-"""The encoder on two threads: tokens a second in fp32, in our int8 and in onnxruntime's own dynamic int8.
+"""The encoder on two threads: tokens a second in fp32, in our int8 (constant scales and scales by row) and in
+onnxruntime's own dynamic int8.
 
     python benchmarks/encoder.py [--backbone FOLDER] [--threads 2] [--json]
 
-The model has the shape of lamr-mini (MiniLM-L6, 1,152 fused features) with random weights unless a backbone's folder
-is named; errors say something only with real weights. Times are CPU seconds over threads, medians of calls that take
-turns, so that a busy machine disturbs them little.
+The model has the shape of lamr-mini (MiniLM-L6; 384 fused features, --fused-width 1152 for those of version 0.1) with
+random weights unless a backbone's folder is named; errors say something only with real weights. Times are CPU seconds
+over threads, medians of calls that take turns, so that a busy machine disturbs them little.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from onnxruntime.quantization import QuantType, quantize_dynamic
 from transformers import BertConfig, BertModel
 
 BATCHES = {"1 x 400": [400], "8 x 256": [256] * 8, "8 ragged": [40, 300, 120, 220, 256, 80, 180, 256]}
+JOINED = 3 * 384  # width of the three layers side by side
 ROUNDS = 7
 
 
@@ -47,7 +49,7 @@ class Row:
     batch_dependence: float
 
 
-def build(backbone: Path | None) -> LamrModel:
+def build(backbone: Path | None, fused_width: int = 384) -> LamrModel:
     torch.manual_seed(0)
     config = LamrConfig(
         name="benchmark",
@@ -56,6 +58,7 @@ def build(backbone: Path | None) -> LamrModel:
         prompt=PromptTemplate("[CLS]", "[SEP]", "[SEP]"),
         chunking=Chunking(512, 256, 32),
         fusion_layers=(2, 4, 6),
+        fusion_width=None if fused_width == JOINED else fused_width,
         lexical=Lexical(102, (0, 100, 101, 102, 103), (8, 32)),
     )
     shape = BertConfig(hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536)
@@ -65,7 +68,9 @@ def build(backbone: Path | None) -> LamrModel:
 def graphs(model: LamrModel, folder: Path) -> dict[str, Path]:
     fp32 = encoder_to_onnx(model)
     onnx.save(fp32, folder / "fp32.onnx")
-    onnx.save(quantize_encoder(fp32), folder / "int8.onnx")
+    calibration = [pack(samples(lengths, seed)) for seed, lengths in enumerate(BATCHES.values(), start=1)]
+    onnx.save(quantize_encoder(fp32, calibration), folder / "int8.onnx")
+    onnx.save(quantize_encoder(fp32), folder / "int8, scales by row.onnx")
     plain = onnx.ModelProto()
     plain.CopyFrom(fp32)
     del plain.graph.value_info[:]  # the tool trips over them
@@ -90,8 +95,8 @@ def session(path: Path, threads: int) -> onnxruntime.InferenceSession:
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
-def samples(lengths: list[int]) -> list[Sample]:
-    rng = np.random.default_rng(0)
+def samples(lengths: list[int], seed: int = 0) -> list[Sample]:
+    rng = np.random.default_rng(seed)
     found = []
     for length in lengths:
         ids = rng.integers(1000, 30000, length)
@@ -137,11 +142,12 @@ def compare(paths: dict[str, Path], batch: str, threads: int) -> list[Row]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("--backbone", type=Path, help="a Hugging Face BERT of MiniLM-L6's shape")
+    parser.add_argument("--fused-width", type=int, default=384)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of the table")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        paths = graphs(build(arguments.backbone), Path(folder))
+        paths = graphs(build(arguments.backbone, arguments.fused_width), Path(folder))
         rows = [row for batch in BATCHES for row in compare(paths, batch, arguments.threads)]
     if arguments.json:
         print(json.dumps({"threads": arguments.threads, "rows": [asdict(row) for row in rows]}, indent=2))

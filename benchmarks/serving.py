@@ -3,7 +3,7 @@
     python benchmarks/serving.py [--repository DIR] [--requests N] [--json]
 
 Prints the latency that Triton adds to one request of 400 tokens, or of the model's window if that is less (target:
-at most 5 ms), the throughput and mean batch sizes of 64 concurrent requests of different lengths, and the memory of
+at most 3 ms), the throughput and mean batch sizes of 64 concurrent requests of different lengths, and the memory of
 the server and its model processes. Direct calls and requests alternate in blocks, since the machine's load changes
 while we measure.
 """
@@ -29,7 +29,7 @@ from tokenizers import Tokenizer
 from tritonclient import grpc
 from tritonclient.utils import InferenceServerException
 
-TARGET_MS = 5.0
+TARGET_MS = 3.0
 LENGTH = 400
 CONCURRENCY = 64
 BLOCK = 10
