@@ -12,11 +12,13 @@ from lamr_postprocess.languages.table import Comment, Language, ListKind
 _BLOCK = ListKind(filler="pass")
 _TEXT = ListKind(by_row=True, unless=frozenset({"interpolation"}), comment=Comment(""))
 _ELEMENTS = ListKind(separators=frozenset({","}))
-# A call or a signature is read as a whole; one of many rows costs more than it tells.
-_ARGUMENTS = ListKind(separators=frozenset({","}), least_rows=5)
-# The first parameter stays: without its `self` a method would read as something else.
+# A call or a signature of few rows is read as a whole. Of longer ones only what has a name or a default can go: without
+# a positional argument those after it would mean something else.
+_ARGUMENTS = ListKind(separators=frozenset({","}), items=frozenset({"keyword_argument"}), least_rows=5)
 _PARAMETERS = dataclasses.replace(
-    _ARGUMENTS, keep_first=True, unless=frozenset({"keyword_separator", "positional_separator"})
+    _ARGUMENTS,
+    items=frozenset({"default_parameter", "typed_default_parameter"}),
+    unless=frozenset({"keyword_separator", "positional_separator"}),
 )
 
 # A function's own scope excludes its name, defaults and annotations: these are evaluated around it.
