@@ -1,4 +1,4 @@
-"""What the post-processing benchmark works on: files, masks like a model's, damaged texts, and a count of errors."""
+"""What the post-processing benchmark works on and prints: files, masks like a model's, damaged texts, error counts."""
 
 from __future__ import annotations
 
@@ -16,6 +16,18 @@ from numpy.typing import NDArray
 from pyflakes import checker, messages
 
 Mask = NDArray[np.bool_]
+MISSED: list[str] = []  # figures of this run that are not within their targets
+
+
+def report(
+    name: str, value: float, unit: str, target: float | None = None, *, at_least: bool = False
+) -> None:
+    """Print a figure beside its target, and remember it if it misses."""
+    bound = "" if target is None else f"   (target {'≥' if at_least else '≤'} {target:g})"
+    if target is not None and (value < target if at_least else value > target):
+        bound += "   MISSED"
+        MISSED.append(name)
+    print(f"{name:<62}{value:>9.4g} {unit}{bound}", flush=True)
 
 
 def python_files(most: int) -> Iterator[tuple[Path, str]]:

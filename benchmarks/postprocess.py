@@ -17,43 +17,20 @@ import random
 import sys
 import time
 import warnings
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from lamr_postprocess import cut_texts, language_named, line_spans, prune_lines, restore, split_lines
-from lamr_postprocess.document import Document, analyse
+from lamr_postprocess import cut_texts, language_named, line_spans, prune_lines, restore
+from lamr_postprocess.document import analyse
 from lamr_postprocess.render import Style, render
-from lamr_postprocess.repair import REASONS
-from material import (
-    Mask,
-    blocks,
-    damaged,
-    error_nodes,
-    language_of,
-    masks_of,
-    python_files,
-    undefined_names,
-    words,
-)
-from numpy.typing import NDArray
+from material import MISSED, blocks, damaged, error_nodes, language_of, python_files, report, words
+from postprocess_corpus import corpus
+from tqdm import tqdm
 
 warnings.simplefilter("ignore")
 FIXTURES = Path(__file__).parent.parent / "tests" / "postprocess" / "fixtures"
-MISSED: list[str] = []
-
-
-def report(
-    name: str, value: float, unit: str, target: float | None = None, *, at_least: bool = False
-) -> None:
-    """Print a figure beside its target, and remember it if it misses."""
-    bound = "" if target is None else f"   (target {'≥' if at_least else '≤'} {target:g})"
-    if target is not None and (value < target if at_least else value > target):
-        bound += "   MISSED"
-        MISSED.append(name)
-    print(f"{name:<62}{value:>9.4g} {unit}{bound}", flush=True)
 
 
 def seconds(action: Callable[[], object], repeats: int = 5) -> float:
@@ -150,78 +127,6 @@ def budget(options: argparse.Namespace) -> None:
     report("budgets used by less than 85 %", sum(share < 0.85 for share in used), "")
 
 
-@dataclass
-class Tally:
-    """What one case of the corpus did wrong, counted."""
-
-    cases: int = 0
-    unparsed: int = 0
-    undefined: int = 0
-    altered: int = 0
-
-    def add(self, document: Document, mask: Mask, before: set[str]) -> NDArray[np.int8]:
-        """Prune one file under one mask and count what is wrong; the reasons of its lines."""
-        codes = document.repair(mask)
-        kept = codes != 0
-        text, cuts = render(document, kept, Style())
-        self.cases += 1
-        lines, output = split_lines(document.text), split_lines(text)
-        starts = {cut.start - 1 for cut in cuts}
-        order = [row for row in range(len(lines)) if kept[row] or row in starts]
-        same = all(row in starts or lines[row] == line for row, line in zip(order, output, strict=False))
-        self.altered += not (same and len(order) == len(output) and not (mask & ~kept).any())
-        try:
-            self.undefined += bool(undefined_names(text) - before)
-        except RecursionError:
-            pass
-        except SyntaxError:
-            self.unparsed += 1
-        return codes
-
-
-def corpus(options: argparse.Namespace) -> None:
-    """Real Python files under five masks: parsing, kept lines, undefined names, and what repair adds."""
-    rng = np.random.default_rng(0)
-    tally, costs = Tally(), {}
-    why: dict[str, defaultdict[str, float]] = {}
-    python, files = language_named("python"), 0
-    for path, code in python_files(options.count or (3_000 if options.full else 150)):
-        files += 1
-        try:
-            before = undefined_names(code)
-        except RecursionError:
-            continue
-        document = analyse(code, python)
-        lines = document.spans.shape[0]
-        for name, mask in masks_of(code, lines, rng).items():
-            wrong = tally.unparsed + tally.undefined + tally.altered
-            codes = tally.add(document, mask, before)
-            if tally.unparsed + tally.undefined + tally.altered > wrong:
-                print(f"  wrong: {path} under {name}")
-            if lines >= 50 and name not in ("random", "alternating"):
-                added = (codes != 0) & ~mask
-                costs.setdefault(name, []).append((added.mean(), (added & ~document.blank).mean()))
-                reasons = Counter(REASONS[code] for code in codes[added].tolist())
-                mean = why.setdefault(name, defaultdict(float))
-                for reason, rows in reasons.items():
-                    mean[reason] += rows / lines
-    report(f"of {tally.cases} cases ({files} files): do not parse", tally.unparsed, "", 0)
-    report("kept lines altered, moved or lost", tally.altered, "", 0)
-    report("cases with a new undefined name", tally.undefined / tally.cases * 100, "%", 0.2)
-    for name, values in costs.items():
-        every, inked = np.array(values).T * 100
-        target = 8 if name == "functions" else None
-        report(f"repair adds under {name}: median of lines", float(np.median(every)), "%", target)
-        report(f"repair adds under {name}: 90th percentile", float(np.quantile(every, 0.9)), "%")
-        report(f"repair adds under {name}: median without blank lines", float(np.median(inked)), "%")
-    for name, mean in why.items():
-        shares = {
-            reason: f"{rows / len(costs[name]):.1%}"
-            for reason, rows in sorted(mean.items(), key=lambda item: -item[1])
-        }
-        print(f"  mean under {name}, in lines of the file:", shares)
-
-
 def languages(options: argparse.Namespace) -> None:
     """The fixtures of the other languages, and `--files FOLDER` of real ones: error nodes and the cost of repair."""
     rng = np.random.default_rng(0)
@@ -278,7 +183,7 @@ def fuzz(options: argparse.Namespace) -> None:
     alphabet = "abc def:()[]{}<>\"'`\\#/*\n\r\t @=,;.x1\ufeff\0é\x0c\u2028$%&|!?-+"
     count = 100_000 if options.full else 2_000
     failed = 0
-    for _ in range(count):
+    for _ in tqdm(range(count), unit="text", disable=None):
         code = damaged(seeds, alphabet, chance)
         scores = [chance.random() for _ in range(len(line_spans(code)))]
         name = chance.choice(names)
