@@ -136,6 +136,9 @@ def test_an_ablation_is_done_once(tmp_path: Path, words: Vocabulary, data: Examp
         == found
     )
     assert seen == [(6, 7), (7, 7)]
+    more = ablate(tmp_path, tmp_path, replace(settings, seeds=2), workers=2)
+    assert more[:7] == found
+    assert {outcome.seed for outcome in more[7:]} == {1}
     with pytest.raises(RunError, match="another budget"):
         ablate(tmp_path, tmp_path, replace(settings, steps=3))
 

@@ -140,7 +140,7 @@ def test_an_interrupted_run_writes_a_checkpoint_first(
     running = process(tmp_path, steps=4000, checkpoint_every=3000, log_every=1)
     wait_for(tmp_path / "run" / LOG, running)
     running.send_signal(number)
-    running.communicate(timeout=60)
+    running.communicate(timeout=250)
     assert running.returncode == 130
     state = read_checkpoint(tmp_path / "run" / STATE)
     assert state is not None
@@ -152,7 +152,7 @@ def test_a_full_disk_leaves_the_last_checkpoint(tmp_path: Path, words: Vocabular
     train(load_checkpoint(start), data, tmp_path / "run", SETTINGS, stop_after=4)
     before = (tmp_path / "run" / STATE).read_bytes()
     running = process(tmp_path, most=len(before) // 2)
-    told = running.communicate(timeout=120)[0]
+    told = running.communicate(timeout=250)[0]
     assert running.returncode == 2, told
     assert "step 8 couldn't be written" in told
     assert "the one before it is intact" in told
@@ -233,7 +233,7 @@ def test_launched_processes_share_the_work(tmp_path: Path, words: Vocabulary, da
     }
     both = [process(tmp_path, launch={**common, "RANK": n, "LOCAL_RANK": n}, steps=4) for n in "01"]
     for running in both:
-        told = running.communicate(timeout=120)[0]
+        told = running.communicate(timeout=250)[0]
         assert running.returncode == 0, told
     shared = read_checkpoint(tmp_path / "run" / STATE)
     assert shared is not None

@@ -264,12 +264,13 @@ def _prepare(data: Path, out: Path, settings: AblationSettings) -> None:
 
 
 def _claim(out: Path, settings: AblationSettings) -> None:
-    """Note the budget in `out`, or see that it is the same."""
+    """Note the budget of a run in `out`, or see that it is the same; there may be more seeds than before."""
     out.mkdir(parents=True, exist_ok=True)
     path = out / "settings.json"
+    budget = {name: value for name, value in asdict(settings).items() if name != "seeds"}
     if not path.exists():
-        path.write_text(json.dumps(asdict(settings)))
-    elif json.loads(path.read_text()) != asdict(settings):
+        path.write_text(json.dumps(budget))
+    elif json.loads(path.read_text()) != budget:
         raise RunError(f"{path}: an ablation with another budget; give the same one, or another --out")
 
 
