@@ -115,7 +115,8 @@ def test_view_writes_a_page_whose_slider_starts_at_the_threshold(file: Path, tmp
     assert found
     data = json.loads(found[1])
     assert data["steps"][data["start"]] == 0.25
-    scores = json.loads(lamr("prune", file, "-q", QUERY, "--quiet", "--json").stdout)["line_scores"]
+    done = lamr("prune", file, "-q", QUERY + " <b>", "--quiet", "--json")
+    scores = json.loads(done.stdout)["line_scores"]
     expected = prune_lines(CODE, scores, path="shapes.py", threshold=0.25).kept_lines
     fates = [data["reasons"][fate[data["start"]]] for fate in data["fates"]]
     assert tuple(number for number, why in enumerate(fates, 1) if why != "pruned") == expected
