@@ -10,7 +10,14 @@ import pytest
 import torch
 from lamr_export.checkpoint import save_checkpoint
 from lamr_training import ablation
-from lamr_training.ablation import VARIANTS, AblationSettings, Outcome, ablate, judge, rubric_columns
+from lamr_training.ablation import (
+    AblationSettings,
+    Outcome,
+    ablate,
+    best_threshold,
+    judge,
+    rubric_columns,
+)
 from lamr_training.ablation import variant_examples as examples_of
 from lamr_training.ablation import variant_model as model_of
 from lamr_training.ablation_table import ablation_table, order_told
@@ -23,6 +30,7 @@ from lamr_training.presets import PRESETS
 from lamr_training.text_labels import textual_dependency
 from lamr_training.tokenizer import Vocabulary
 from lamr_training.trainer import train
+from lamr_training.variants import VARIANTS
 
 from .samples import CACHE, encoder, files, tiny_model, vocabulary
 
@@ -102,19 +110,29 @@ def test_seeds_change_what_is_new_only(words: Vocabulary) -> None:
     assert torch.equal(one.heads.hidden.weight, again.heads.hidden.weight)
 
 
+def test_the_best_threshold_takes_equal_scores_together() -> None:
+    gold = np.array([True, True, False, False, True])
+    assert best_threshold(np.array([0.9, 0.8, 0.3, 0.2, 0.1]), gold) == 0.8
+    assert best_threshold(np.array([0.9, 0.5, 0.5, 0.5, 0.5]), gold) == 0.5
+    assert best_threshold(np.array([0.9]), np.array([False])) == 0.5
+
+
 def test_decisions_are_counted(words: Vocabulary, data: ExampleSet) -> None:
     model = model_of(tiny_model(words), VARIANTS[-1], seed=0)
     checks = examples_of(data, VARIANTS[-1], True)
-    with torch.no_grad():
-        model.heads.fused_crf.start.copy_(torch.tensor([-1e4, 1e4]))  # type: ignore[union-attr]
-        model.heads.fused_crf.transitions.copy_(torch.tensor([[-1e4, 1e4], [-1e4, 1e4]]))  # type: ignore[union-attr]
-    keep_all = judge(model, checks, "x", 0)
+    with torch.no_grad():  # every token has the same score, so that all are kept
+        for parameter in model.heads.emission.parameters():
+            parameter.zero_()
+        model.heads.fused_crf.start.copy_(torch.tensor([-9.0, 9.0]))  # type: ignore[union-attr]
+        model.heads.fused_crf.transitions.copy_(torch.tensor([[-9.0, 9.0], [-9.0, 9.0]]))  # type: ignore[union-attr]
+    found = judge(model, checks, "x", 0)
     spans = [slice(s + a, s + b) for s, (a, b) in zip(checks.starts, checks.spans, strict=False)]
     share = np.concatenate([checks.aggregate[span] for span in spans]).mean()  # type: ignore[index]
-    assert keep_all.recall == 1.0
-    assert keep_all.precision == pytest.approx(share, abs=1e-4)
-    assert keep_all.accuracy == pytest.approx(share, abs=1e-4)
-    assert keep_all.f1 == pytest.approx(2 * share / (1 + share), abs=1e-4)
+    assert found.recall == 1.0
+    assert found.precision == pytest.approx(share, abs=1e-4)
+    assert found.accuracy == pytest.approx(share, abs=1e-4)
+    assert found.f1 == pytest.approx(2 * share / (1 + share), abs=1e-4)
+    assert found.loss > 1
 
 
 def test_an_ablation_is_done_once(tmp_path: Path, words: Vocabulary, data: ExampleSet) -> None:

@@ -1,13 +1,14 @@
 """The paper's Table 7 on our data: one small model a variant and seed, all with the same start, data and budget.
 
 Every variant is judged by the same question: which code tokens of validation chunks are evidence or needed by it. A
-variant that learns without the syntax tree still has to answer that. Knows what variants differ in; how they are
-presented is `ablation_table`'s matter.
+variant that learns without the syntax tree still has to answer that. What variants differ in is `variants`' matter,
+how they are presented `ablation_table`'s.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
@@ -17,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from lamr_client.encoding import PromptEncoder
-from lamr_decoding import LinearChainCrf, nll, viterbi
+from lamr_decoding import LinearChainCrf, marginals, nll
 from lamr_export.checkpoint import load_checkpoint, save_checkpoint
 from lamr_export.model import LamrModel
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ from lamr_training.backbone import load_minilm, start_mini
 from lamr_training.batches import batch_plan, make_batch
 from lamr_training.errors import RunError
 from lamr_training.examples import ExampleSet, make_examples
+from lamr_training.label_block import prepare_worker
 from lamr_training.labels import LabelSettings, label_lines
 from lamr_training.losses import LossWeights
 from lamr_training.presets import TrainingSettings
@@ -34,47 +36,9 @@ from lamr_training.run_folder import STATE
 from lamr_training.text_labels import textual_dependency
 from lamr_training.tokenizer import code_vocabulary
 from lamr_training.trainer import forward, train
+from lamr_training.variants import COLUMNS, VARIANTS, WEIGHTS, Variant
 
 START, EXAMPLES, CHECKS = "start", "train.npz", "validation.npz"
-COLUMNS = ("semantic", "dependency", "context", "textual")
-WEIGHTS = {"semantic": 1.0, "dependency": 0.7, "context": 0.7}
-
-
-@dataclass(frozen=True)
-class Variant:
-    """A row of the table.
-
-    Attributes:
-        name: as the paper has it.
-        rubrics: what is learned.
-        chains: whether decisions are chained (CRF) or each token's own (FFN).
-        tree: whether labels come from the syntax tree.
-        paper: the paper's F1.
-    """
-
-    name: str
-    rubrics: tuple[str, ...]
-    paper: float
-    chains: bool = True
-    tree: bool = True
-
-    @property
-    def slug(self) -> str:
-        """For file names."""
-        return "-".join([*self.rubrics, "crf" if self.chains else "ffn", "tree" if self.tree else "text"])
-
-
-VARIANTS = (
-    Variant("semantic", ("semantic",), 0.7770),
-    Variant("semantic + context", ("semantic", "context"), 0.7875),
-    Variant("dependency + context", ("dependency", "context"), 0.7860),
-    Variant(
-        "semantic + dependency + context, FFN", ("semantic", "dependency", "context"), 0.7547, chains=False
-    ),
-    Variant("semantic + dependency + context", ("semantic", "dependency", "context"), 0.7844),
-    Variant("semantic + dependency, without AST", ("semantic", "dependency"), 0.7804, tree=False),
-    Variant("semantic + dependency", ("semantic", "dependency"), 0.7958),
-)
 
 
 @dataclass(frozen=True)
@@ -102,7 +66,7 @@ class AblationSettings:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One run's figures on validation tokens: NLL of the fused chain a token, and its decisions' quality."""
+    """One run's figures on validation tokens: NLL of the fused chain a token, and the quality of its decisions."""
 
     variant: str
     seed: int
@@ -142,7 +106,7 @@ def ablate(
     done = len(jobs) - len(missing)
     if progress:
         progress("runs", done, len(jobs))
-    with ProcessPoolExecutor(workers, get_context("spawn"), torch.set_num_threads, (1,)) as pool:
+    with ProcessPoolExecutor(workers, get_context("spawn"), _set_up, (os.getpid(),)) as pool:
         running = [pool.submit(run_variant, out, settings, *job) for job in missing]
         try:
             for number, future in enumerate(as_completed(running), done + 1):
@@ -197,27 +161,48 @@ def variant_examples(data: ExampleSet, variant: Variant, tree: bool) -> ExampleS
 
 
 def judge(model: LamrModel, data: ExampleSet, name: str, seed: int, tokens: int = 4096) -> Outcome:
-    """Viterbi decisions of the fused chain against the aggregate label, over all code tokens."""
+    """The fused chain's marginals against the aggregate label, over all code tokens.
+
+    A token is kept from the marginal on that gives the best F1 on the other half of the files: after few steps a chain
+    knows which tokens rank high long before any of them reaches one half.
+    """
     model.eval()
     chain = LinearChainCrf(*(part.detach() for part in model.heads.fused_crf_tensors()))
-    loss, counts = 0.0, np.zeros((2, 2))
+    loss, found = 0.0, []
     with torch.no_grad():
         for chosen in batch_plan(data.lengths, data.groups, tokens, 0):
             batch = make_batch(data, chosen)
             emissions = forward(model, batch)[0].fused_emissions
             loss += float(nll(emissions, batch.aggregate, batch.code_cu_seqlens, chain).sum())
-            decided = np.asarray(viterbi(emissions, batch.code_cu_seqlens, chain)).astype(np.int64)
-            np.add.at(counts, (batch.aggregate.numpy(), decided), 1)
-    (_, false), (missed, hits) = counts
+            group = batch.groups.repeat_interleave(batch.code_cu_seqlens.diff())
+            keep = marginals(emissions, batch.code_cu_seqlens, chain)
+            found.append(torch.stack([keep.double(), batch.aggregate.double(), group.double()]).numpy())
+    keep, wanted, group = np.concatenate(found, axis=1)
+    half, gold = group % 2 == 1, wanted == 1
+    decided = np.where(
+        half, keep >= best_threshold(keep[~half], gold[~half]), keep >= best_threshold(keep[half], gold[half])
+    )
+    hits = (decided & gold).sum()
     return Outcome(
         name,
         seed,
-        loss=round(loss / counts.sum(), 5),
-        accuracy=round(float(np.trace(counts) / counts.sum()), 5),
-        precision=round(float(hits / max(1, hits + false)), 5),
-        recall=round(float(hits / max(1, hits + missed)), 5),
-        f1=round(float(2 * hits / max(1, 2 * hits + false + missed)), 5),
+        loss=round(loss / len(gold), 5),
+        accuracy=round(float((decided == gold).mean()), 5),
+        precision=round(float(hits / max(1, decided.sum())), 5),
+        recall=round(float(hits / max(1, gold.sum())), 5),
+        f1=round(float(2 * hits / max(1, decided.sum() + gold.sum())), 5),
     )
+
+
+def best_threshold(scores: NDArray[np.float64], gold: NDArray[np.bool_]) -> float:
+    """The score from which keeping gives the best F1; 1/2 without gold."""
+    if not gold.any():
+        return 0.5
+    order = np.argsort(-scores, kind="stable")
+    hits = np.cumsum(gold[order])
+    f1 = 2 * hits / (np.arange(1, len(scores) + 1) + gold.sum())
+    last = np.append(np.diff(scores[order]) != 0, True)  # a threshold takes equal scores together
+    return float(scores[order][np.argmax(np.where(last, f1, -1.0))])
 
 
 def rubric_columns(record: Record, settings: LabelSettings) -> NDArray[np.uint8]:
@@ -226,6 +211,11 @@ def rubric_columns(record: Record, settings: LabelSettings) -> NDArray[np.uint8]
     kept = np.flatnonzero(labels.semantic) + 1
     textual = textual_dependency(record.code.split("\n"), kept.tolist())[: len(labels.semantic)]
     return np.stack([labels.semantic, labels.dependency, labels.context, textual], axis=1).astype(np.uint8)
+
+
+def _set_up(parent: int) -> None:
+    prepare_worker(parent)
+    torch.set_num_threads(1)
 
 
 def _training(settings: AblationSettings, variant: Variant, seed: int) -> TrainingSettings:

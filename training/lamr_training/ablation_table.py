@@ -7,7 +7,8 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from lamr_training.ablation import VARIANTS, Outcome
+from lamr_training.ablation import Outcome
+from lamr_training.variants import VARIANTS
 
 _FIGURES = {"C-loss": "loss", "Acc.": "accuracy", "Prec.": "precision", "Rec.": "recall", "F1": "f1"}
 
