@@ -26,8 +26,9 @@ def test_gelu_of_any_size_and_shape() -> None:
         expected = torch.nn.functional.gelu(torch.as_tensor(x)).numpy()
         found = gelu(x.copy())
         assert found.shape == shape
-        np.testing.assert_allclose(found, expected, atol=1e-6)
-        np.testing.assert_allclose(gelu(torch.as_tensor(x)).numpy(), expected, atol=1e-6)
+        # PyTorch rounds too, and not the same on every processor: an ulp or two beside the bound above.
+        np.testing.assert_allclose(found, expected, atol=1e-6, rtol=5e-7)
+        np.testing.assert_allclose(gelu(torch.as_tensor(x)).numpy(), expected, atol=1e-6, rtol=5e-7)
 
 
 def test_softmax_and_sigmoid_do_not_overflow() -> None:
