@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamr_client.layout import LineLayout
+from lamr_client.odds import logit, sigmoid
 
 FloatArray = NDArray[np.float64]
 
 BLOCK_COLUMNS = 4  # a block begins after a blank line, indented no deeper than a method
-_EPSILON = 1e-6
 
 
 def block_numbers(layout: LineLayout) -> NDArray[np.int64]:
@@ -42,10 +42,9 @@ def with_blocks(scores: FloatArray, layout: LineLayout, share: float) -> FloatAr
     inked = np.flatnonzero(~layout.blank)
     if not len(inked):
         return scores
-    clipped = np.clip(scores, _EPSILON, 1 - _EPSILON)
-    logits = np.log(clipped) - np.log1p(-clipped)
+    logits = logit(scores)
     logits = (1 - share) * logits + share * block_means(logits, layout)
-    moved = 1 / (1 + np.exp(-logits[inked]))
+    moved = sigmoid(logits[inked])
     after = np.searchsorted(inked, np.arange(len(scores)))
     before = np.searchsorted(inked, np.arange(len(scores)), side="right") - 1
     last = len(inked) - 1

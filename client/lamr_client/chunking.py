@@ -10,14 +10,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from lamr_client.layout import LineLayout, line_layout
+from lamr_client.layout import LineLayout
 from lamr_client.outline import enclosing_lines
 
 # Of one header line; a signature's name comes first.
 _HEADER_TOKENS = 20
 
 
-def plan_chunks(offsets: NDArray[np.int64], text: str, tokens: int, overlap: int) -> NDArray[np.int64]:
+def plan_chunks(
+    offsets: NDArray[np.int64], layout: LineLayout, tokens: int, overlap: int
+) -> NDArray[np.int64]:
     """Choose the token ranges of all chunks.
 
     A chunk ends at the cheapest line start in the last half of its window (the later one of equals), or, where a
@@ -25,7 +27,8 @@ def plan_chunks(offsets: NDArray[np.int64], text: str, tokens: int, overlap: int
     one and a half `overlap` before that end, or exactly `overlap` before it.
 
     Args:
-        offsets: int64 [n, 2], each token's characters in `text`, first column ascending.
+        offsets: int64 [n, 2], each token's characters in the text, first column ascending.
+        layout: of the text.
         tokens: most tokens of a chunk, ≥ 1.
         overlap: tokens that neighbours share, about; 0 for none.
 
@@ -36,7 +39,7 @@ def plan_chunks(offsets: NDArray[np.int64], text: str, tokens: int, overlap: int
     n = len(offsets)
     if n <= tokens:
         return np.array([[0, n]] if n else np.zeros((0, 2)), np.int64)
-    cuts = _Cuts(offsets, text)
+    cuts = _Cuts(offsets, layout)
     chunks = []
     start = end = 0
     while start + tokens < n:
@@ -54,12 +57,12 @@ def plan_chunks(offsets: NDArray[np.int64], text: str, tokens: int, overlap: int
 
 
 def header_tokens(
-    offsets: NDArray[np.int64], text: str, plan: NDArray[np.int64], most: int
+    offsets: NDArray[np.int64], layout: LineLayout, plan: NDArray[np.int64], most: int
 ) -> list[NDArray[np.int64]]:
     """The tokens that say where each chunk stands: the beginnings of the lines that enclose its first line.
 
     Args:
-        offsets, text: as for `plan_chunks`.
+        offsets, layout: as for `plan_chunks`.
         plan: what it returned.
         most: tokens of one chunk's headers; when they don't fit, inner headers are left out.
 
@@ -68,7 +71,6 @@ def header_tokens(
     """
     if not most or not len(plan):
         return [np.zeros(0, np.int64)] * len(plan)
-    layout = line_layout(text)
     firsts, lines = _line_tokens(offsets, layout)
     if not len(firsts):
         return [np.zeros(0, np.int64)] * len(plan)
@@ -104,8 +106,7 @@ def _line_tokens(
 class _Cuts:
     """Tokens that start a line, ascending, with the cost of a cut before each."""
 
-    def __init__(self, offsets: NDArray[np.int64], text: str) -> None:
-        layout = line_layout(text)
+    def __init__(self, offsets: NDArray[np.int64], layout: LineLayout) -> None:
         self._tokens, lines = _line_tokens(offsets, layout)
         self._costs = layout.cut_cost[lines]
 

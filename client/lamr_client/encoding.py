@@ -19,7 +19,7 @@ from tokenizers import Tokenizer
 
 from lamr_client.chunking import header_tokens, plan_chunks
 from lamr_client.errors import InvalidInputError, ModelMismatchError
-from lamr_client.layout import single_spaces
+from lamr_client.layout import line_layout, single_spaces
 from lamr_client.spec import TOKENIZER_FILE, Chunking, ModelSpec, client_files, load_spec
 
 # A query may take the whole window but for this many code tokens; with fewer, a chunk says nothing of its code.
@@ -157,8 +157,9 @@ class PromptEncoder:
         chunking = chunking or self.spec.chunking
         room = self.code_room(len(query_ids), chunking)
         prompt = np.concatenate([self._before, query_ids, self._between])
-        plan = plan_chunks(offsets, code, room, chunking.overlap)
-        headers = header_tokens(offsets, code, plan, chunking.headers)
+        layout = line_layout(code)
+        plan = plan_chunks(offsets, layout, room, chunking.overlap)
+        headers = header_tokens(offsets, layout, plan, chunking.headers)
         beside = chunking.window - len(prompt) - len(self._after)
 
         def make(first: int, last: int, above: NDArray[np.int64]) -> Chunk:

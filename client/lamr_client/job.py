@@ -60,6 +60,7 @@ class PruneJob:
         self.chunks: Iterator[Chunk] = iter(())
         if not self._small:
             self.chunks = encoder.iter_chunks(query_ids, ids, self._offsets, text)
+        self._layout = line_layout(text)
         self._evidence = self._lexical_evidence(query)
         spec = encoder.spec
         self._merger = ScoreMerger(spec.scoring, spec.rubrics, len(ids))
@@ -90,7 +91,7 @@ class PruneJob:
             tokens = scores.tokens
             if self._evidence is not None:
                 tokens = with_evidence(tokens, self._evidence, self._encoder.spec.scoring.lexical)
-            lines = line_scores(tokens, self._offsets, self._text, self._encoder.spec.scoring)
+            lines = line_scores(tokens, self._offsets, self._text, self._layout, self._encoder.spec.scoring)
             result = self._result(lines, self._prune(lines, scores), scores.relevance)
         end = time.perf_counter()
         timings = Timings(
@@ -102,7 +103,7 @@ class PruneJob:
         """Float64 [n]; None where the scoring gives it no weight."""
         if not self._encoder.spec.scoring.lexical:
             return None
-        return token_evidence(query, self._text, self._offsets, line_layout(self._text))
+        return token_evidence(query, self._text, self._offsets, self._layout)
 
     def _prune(self, lines: NDArray[np.float32], scores: DocumentScores) -> PrunedCode:
         options = self._options

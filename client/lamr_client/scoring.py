@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 
 from lamr_client.blocks import with_blocks
 from lamr_client.errors import ModelMismatchError
-from lamr_client.layout import line_layout
+from lamr_client.layout import LineLayout
+from lamr_client.odds import logit, sigmoid
 from lamr_client.spec import ModelSpec, Scoring
 from lamr_client.transport import ChunkResult
 
 KEEP_PROB, RELEVANCE = "keep_prob", "relevance"
-# A marginal of exactly 0 or 1 has no logit; float32 sums are no finer than this anyway.
-_EPSILON = 1e-6
 # A file whose parts are all alike has no ranking to be blown up.
 _SPREAD = 0.1
 
@@ -43,12 +42,12 @@ def token_logits(result: ChunkResult, scoring: Scoring, rubrics: Sequence[str]) 
     columns = np.empty((len(result.keep), len(scoring.weights)))
     for place, name in enumerate(scoring.weights):
         if name == KEEP_PROB:
-            columns[:, place] = _logit(result.keep_prob)
+            columns[:, place] = logit(result.keep_prob)
         elif name == RELEVANCE:
-            columns[:, place] = _logit(np.float64(result.relevance))
+            columns[:, place] = logit(np.float64(result.relevance))
         else:
             assert result.rubric_prob is not None
-            columns[:, place] = _logit(result.rubric_prob[:, rubrics.index(name)])
+            columns[:, place] = logit(result.rubric_prob[:, rubrics.index(name)])
     return columns
 
 
@@ -62,32 +61,31 @@ def standardized(logits: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _combined(logits: NDArray[np.float64], scoring: Scoring) -> NDArray[np.float64]:
     weights = np.fromiter(scoring.weights.values(), np.float64)
-    scores: NDArray[np.float64] = 1 / (1 + np.exp(-(logits @ weights + scoring.bias)))
-    return scores
+    return sigmoid(logits @ weights + scoring.bias)
 
 
 def with_evidence(
     scores: NDArray[np.float64], evidence: NDArray[np.float64], weight: float
 ) -> NDArray[np.float64]:
     """Averaged scores float64 [n] moved by lexical evidence [n]: sigmoid(logit(score) + weight * evidence)."""
-    moved: NDArray[np.float64] = 1 / (1 + np.exp(-(_logit(scores) + weight * evidence)))
-    return moved
+    return sigmoid(logit(scores) + weight * evidence)
 
 
 def line_scores(
-    tokens: NDArray[np.float64], offsets: NDArray[np.int64], text: str, scoring: Scoring
+    tokens: NDArray[np.float64], offsets: NDArray[np.int64], text: str, layout: LineLayout, scoring: Scoring
 ) -> NDArray[np.float32]:
     """Scores float32 [L] of a document's lines: means over their tokens, and their block's part.
 
     Args:
         tokens: float64 [n], final scores of its tokens.
         offsets: int64 [n, 2].
+        text, layout: the document and its lines.
         scoring: whose `block` counts.
     """
     lines = line_scores_from_tokens(tokens, offsets, text)
     if not scoring.block:
         return lines
-    return with_blocks(lines.astype(np.float64), line_layout(text), scoring.block).astype(np.float32)
+    return with_blocks(lines.astype(np.float64), layout, scoring.block).astype(np.float32)
 
 
 def check_scoring(spec: ModelSpec) -> None:
@@ -185,9 +183,3 @@ class ScoreMerger:
             raise ModelMismatchError(
                 "the model answers NaN or infinity: its weights are broken; export it again"
             )
-
-
-def _logit(p: NDArray[np.float32] | NDArray[np.float64] | np.float64) -> NDArray[np.float64]:
-    clipped = np.clip(np.asarray(p, np.float64), _EPSILON, 1 - _EPSILON)
-    logits: NDArray[np.float64] = np.log(clipped) - np.log1p(-clipped)
-    return logits

@@ -50,8 +50,8 @@ def test_blank_lines_take_the_smaller_neighbour(text: str, share: float, seed: i
 def test_a_scoring_with_blocks_moves_lines() -> None:
     offsets = np.array([(n, n + 1) for n, c in enumerate(CODE) if not c.isspace()])
     tokens = np.random.default_rng(0).random(len(offsets))
-    plain = line_scores(tokens, offsets, CODE, Scoring("calibrated"))
-    moved = line_scores(tokens, offsets, CODE, Scoring("calibrated", block=0.5))
+    plain = line_scores(tokens, offsets, CODE, line_layout(CODE), Scoring("calibrated"))
+    moved = line_scores(tokens, offsets, CODE, line_layout(CODE), Scoring("calibrated", block=0.5))
     assert np.ptp(moved[[5, 6, 8]]) < np.ptp(plain[[5, 6, 8]])
     with pytest.raises(ValueError, match="from 0 to 1"):
         Scoring("calibrated", block=1.5)

@@ -29,7 +29,7 @@ def words(text: str) -> np.ndarray:
 def test_plan_covers_every_token_within_the_window(lines, end, tokens, overlap):
     text = end.join(lines)
     offsets = words(text)
-    plan = plan_chunks(offsets, text, tokens, overlap)
+    plan = plan_chunks(offsets, line_layout(text), tokens, overlap)
     assert plan.dtype == np.int64
     covered = np.zeros(len(offsets), np.int64)
     for first, last in plan:
@@ -38,11 +38,11 @@ def test_plan_covers_every_token_within_the_window(lines, end, tokens, overlap):
     assert np.all(covered > 0)
     assert np.all(np.diff(plan, axis=0) > 0) or len(plan) < 2
     assert len(plan) <= 4 * len(offsets) / tokens + 1
-    np.testing.assert_array_equal(plan, plan_chunks(offsets, text, tokens, overlap))
+    np.testing.assert_array_equal(plan, plan_chunks(offsets, line_layout(text), tokens, overlap))
 
 
 def test_no_tokens_no_chunks():
-    assert plan_chunks(words(" \n\n"), " \n\n", 8, 2).shape == (0, 2)
+    assert plan_chunks(words(" \n\n"), line_layout(" \n\n"), 8, 2).shape == (0, 2)
 
 
 def functions(count: int, body: int) -> str:
@@ -52,7 +52,7 @@ def functions(count: int, body: int) -> str:
 def test_cuts_fall_between_functions():
     text = functions(12, 5)
     offsets = words(text)
-    plan = plan_chunks(offsets, text, 60, 0)
+    plan = plan_chunks(offsets, line_layout(text), 60, 0)
     assert len(plan) > 3
     for first, _ in plan:
         assert text[offsets[first, 0] :].startswith("def ")
@@ -62,7 +62,7 @@ def test_overlap_is_about_what_is_asked_and_line_aligned():
     text = "\n".join(f"{i:04d} abc" for i in range(400))
     offsets = words(text)
     starts = set(line_layout(text).spans[:, 0].tolist())
-    plan = plan_chunks(offsets, text, 140, 28)
+    plan = plan_chunks(offsets, line_layout(text), 140, 28)
     shared = plan[:-1, 1] - plan[1:, 0]
     assert np.all(shared >= 14)
     assert np.all(shared <= 42)
@@ -72,7 +72,7 @@ def test_overlap_is_about_what_is_asked_and_line_aligned():
 
 def test_line_beyond_the_window_is_cut_anywhere():
     text = "a\n" + "b" * 1000 + "\nc\n"
-    plan = plan_chunks(words(text), text, 100, 10)
+    plan = plan_chunks(words(text), line_layout(text), 100, 10)
     assert plan[0].tolist() == [0, 100]
     assert plan[1].tolist() == [90, 190]
 
@@ -81,7 +81,7 @@ def test_line_beyond_the_window_is_cut_anywhere():
 def test_lone_brackets_stay_with_what_they_close(closer):
     text = "\n".join(["aaaa"] * 10 + ["  bbbb"] * 8 + [closer, "", "cccc"] + ["  dddd"] * 30)
     offsets = words(text)
-    last = plan_chunks(offsets, text, 80, 0)[0, 1]
+    last = plan_chunks(offsets, line_layout(text), 80, 0)[0, 1]
     assert text[offsets[last, 0] :].startswith("cccc")
 
 
@@ -100,7 +100,7 @@ def test_layout_agrees_with_a_plain_reading(text):
 def test_indentation_tokens_go_with_the_line_they_indent(end):
     text = end.join(["top"] + ["    inner"] * 60)
     offsets = np.array([match.span() for match in re.finditer(r"\S|\r?\n *", text)], np.int64)
-    plan = plan_chunks(offsets, text, 50, 0)
+    plan = plan_chunks(offsets, line_layout(text), 50, 0)
     assert len(plan) > 5
     assert {text[slice(*offsets[first])] for first, _ in plan[1:]} == {end + "    "}
 

@@ -63,13 +63,13 @@ def test_header_tokens_come_before_the_chunk_and_are_bounded() -> None:
     starts = np.arange(0, len(offsets), 9)
     plan = np.stack([starts, np.minimum(starts + 12, len(offsets))], axis=1)
     for most in (0, 5, 20):
-        found = header_tokens(offsets, CODE, plan, most)
+        found = header_tokens(offsets, line_layout(CODE), plan, most)
         assert len(found) == len(plan)
         for (first, _), tokens in zip(plan, found, strict=True):
             assert len(tokens) <= most
             assert (np.diff(tokens) > 0).all()
             assert (tokens < first).all()
-    assert any(len(tokens) == 20 for tokens in header_tokens(offsets, CODE, plan, 20))
+    assert any(len(tokens) == 20 for tokens in header_tokens(offsets, line_layout(CODE), plan, 20))
 
 
 def test_deep_nesting_costs_no_more_than_the_outermost_headers() -> None:

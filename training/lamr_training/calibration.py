@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from lamr_client.encoding import PromptEncoder
 from lamr_client.errors import InvalidInputError
-from lamr_client.layout import line_layout
+from lamr_client.layout import LineLayout, line_layout
 from lamr_client.lexical import token_evidence
 from lamr_client.scoring import RELEVANCE, ScoreMerger, line_scores, with_evidence
 from lamr_client.spec import Scoring
@@ -42,6 +42,7 @@ class ScoredFile:
         ranges: each chunk's token range in the file.
         results: each chunk's outputs.
         offsets: int64 `[n, 2]` of the file's tokens.
+        layout: of its lines.
         evidence: float64 `[n]`, their lexical evidence.
     """
 
@@ -49,6 +50,7 @@ class ScoredFile:
     ranges: list[tuple[int, int]]
     results: list[ChunkResult]
     offsets: NDArray[np.int64]
+    layout: LineLayout
     evidence: NDArray[np.float64]
 
     def line_scores(self, scoring: Scoring, rubrics: Sequence[str]) -> FloatArray:
@@ -59,7 +61,9 @@ class ScoredFile:
         scores = merger.merged().tokens
         if scoring.lexical:
             scores = with_evidence(scores, self.evidence, scoring.lexical)
-        return np.asarray(line_scores(scores, self.offsets, self.record.code, scoring), np.float64)
+        return np.asarray(
+            line_scores(scores, self.offsets, self.record.code, self.layout, scoring), np.float64
+        )
 
     def gold(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which lines answer the query, and which count (hold ink), bool `[L]` each."""
@@ -99,10 +103,11 @@ def score_files(transport: Transport, encoder: PromptEncoder, records: Iterable[
             continue
         if not chunks:
             continue
-        evidence = token_evidence(record.query, record.code, offsets, line_layout(record.code))
+        layout = line_layout(record.code)
+        evidence = token_evidence(record.query, record.code, offsets, layout)
         asked = [ChunkRequest(c.input_ids, c.document_span, want_rubrics=True) for c in chunks]
         results = transport.infer_many(asked)
-        files.append(ScoredFile(record, [c.tokens for c in chunks], results, offsets, evidence))
+        files.append(ScoredFile(record, [c.tokens for c in chunks], results, offsets, layout, evidence))
     return files
 
 
