@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lamr_cli.extras import needs_extra
+from lamr_cli.options import Model
 from lamr_cli.progress import bar
 
 if TYPE_CHECKING:
@@ -25,10 +26,7 @@ def evaluate(
         str | None,
         typer.Option(help="HOST:PORT of a server's gRPC port; default: in process.", envvar="LAMR_SERVER"),
     ] = None,
-    model: Annotated[
-        Path | None,
-        typer.Option(help="A model repository written by `lamr export`; default: the bundled lamr-mini."),
-    ] = None,
+    model: Model = None,
     timeout: Annotated[float, typer.Option(help="Seconds for one item.", min=0.001)] = 300.0,
     plot: Annotated[
         Path | None, typer.Option(help="Draw recall against kept fraction into this PNG.")

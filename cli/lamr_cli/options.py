@@ -6,10 +6,31 @@ import enum
 import re
 import sys
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
 LineRange = tuple[int, int]
+
+Query = Annotated[
+    str, typer.Option("--query", "-q", help="What you are looking for, as a question or words.")
+]
+Server = Annotated[
+    str | None,
+    typer.Option(
+        help="HOST:PORT of a server's gRPC port (see `lamr serve`); without it, runs in process.",
+        envvar="LAMR_SERVER",
+    ),
+]
+Language = Annotated[
+    str | None,
+    typer.Option("--language", "-l", help="The code's language; default: by name, then content."),
+]
+Model = Annotated[
+    Path | None,
+    typer.Option(help="A model repository written by `lamr export`; default: the bundled lamr-mini."),
+]
+Timeout = Annotated[float, typer.Option(help="Seconds to wait for the whole answer.", min=0.001)]
 
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 

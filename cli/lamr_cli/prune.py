@@ -4,27 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from lamr_cli.options import OnError, parse_keep, read_code
+from lamr_cli.options import Language, Model, OnError, Query, Server, Timeout, parse_keep, read_code
 from lamr_cli.rendering import Render, rendered
 
 
 def prune(
     file: Annotated[str, typer.Argument(help="The file to prune; - reads standard input.", metavar="FILE|-")],
-    query: Annotated[
-        str, typer.Option("--query", "-q", help="What you are looking for, as a question or words.")
-    ],
-    server: Annotated[
-        str | None,
-        typer.Option(
-            help="HOST:PORT of a server's gRPC port (see `lamr serve`); without it, runs in process.",
-            envvar="LAMR_SERVER",
-        ),
-    ] = None,
+    query: Query,
+    server: Server = None,
     threshold: Annotated[
         float | None,
         typer.Option(help="Keep lines that score at least this; default: the model's own.", min=0, max=1),
@@ -46,10 +37,7 @@ def prune(
     min_tokens: Annotated[
         int, typer.Option(help="Code with fewer tokens passes untouched: a cut would save nothing.", min=0)
     ] = 0,
-    language: Annotated[
-        str | None,
-        typer.Option("--language", "-l", help="The code's language; default: by name, then content."),
-    ] = None,
+    language: Language = None,
     line_numbers: Annotated[
         bool, typer.Option("--line-numbers", "-n", help="Put original line numbers before the lines.")
     ] = False,
@@ -65,11 +53,8 @@ def prune(
         OnError,
         typer.Option(help="When the server fails: raise (exit 3), or passthrough (the code as it came)."),
     ] = OnError.RAISE,
-    model: Annotated[
-        Path | None,
-        typer.Option(help="A model repository written by `lamr export`; default: the bundled lamr-mini."),
-    ] = None,
-    timeout: Annotated[float, typer.Option(help="Seconds to wait for the whole answer.", min=0.001)] = 60.0,
+    model: Model = None,
+    timeout: Timeout = 60.0,
     quiet: Annotated[bool, typer.Option("--quiet", help="No summary on stderr.")] = False,
 ) -> None:
     """Prune one file for a question.

@@ -8,40 +8,26 @@ from typing import Annotated
 
 import typer
 
-from lamr_cli.options import read_code
+from lamr_cli.options import Language, Model, Query, Server, Timeout, read_code
 
 
 def view(
     file: Annotated[
         str, typer.Argument(help="The file to look at; - reads standard input.", metavar="FILE|-")
     ],
-    query: Annotated[
-        str, typer.Option("--query", "-q", help="What you are looking for, as a question or words.")
-    ],
+    query: Query,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="The page; default: the file's name with .html, in this folder."),
     ] = None,
-    server: Annotated[
-        str | None,
-        typer.Option(
-            help="HOST:PORT of a server's gRPC port (see `lamr serve`); without it, runs in process.",
-            envvar="LAMR_SERVER",
-        ),
-    ] = None,
+    server: Server = None,
     threshold: Annotated[
         float | None,
         typer.Option(help="Where the slider stands at first; default: the model's own.", min=0, max=1),
     ] = None,
-    language: Annotated[
-        str | None,
-        typer.Option("--language", "-l", help="The code's language; default: by name, then content."),
-    ] = None,
-    model: Annotated[
-        Path | None,
-        typer.Option(help="A model repository written by `lamr export`; default: the bundled lamr-mini."),
-    ] = None,
-    timeout: Annotated[float, typer.Option(help="Seconds to wait for the whole answer.", min=0.001)] = 60.0,
+    language: Language = None,
+    model: Model = None,
+    timeout: Timeout = 60.0,
     show: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print where the page is, as JSON.")] = False,
 ) -> None:
