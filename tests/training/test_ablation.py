@@ -32,16 +32,11 @@ from lamr_training.tokenizer import Vocabulary
 from lamr_training.trainer import train
 from lamr_training.variants import VARIANTS
 
-from .samples import CACHE, encoder, files, tiny_model, vocabulary
+from .samples import CACHE, encoder, files, tiny_model
 
 BY_NAME = {variant.name: variant for variant in VARIANTS}
 FFN = next(variant for variant in VARIANTS if not variant.chains)
 TEXT = next(variant for variant in VARIANTS if not variant.tree)
-
-
-@pytest.fixture(scope="module")
-def words() -> Vocabulary:
-    return vocabulary()
 
 
 @pytest.fixture(scope="module")

@@ -28,7 +28,7 @@ from lamr_training.trainer import train
 from lamr_training.validation import ChunkMetrics
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from .samples import encoder, files, tiny_model, vocabulary
+from .samples import encoder, files, tiny_model
 
 ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = replace(
@@ -60,11 +60,6 @@ except RunError as error:
     print(error)
     sys.exit(2)
 """
-
-
-@pytest.fixture(scope="module")
-def words() -> Vocabulary:
-    return vocabulary()
 
 
 @pytest.fixture(scope="module")

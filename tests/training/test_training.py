@@ -25,14 +25,9 @@ from lamr_training.tokenizer import Vocabulary
 from lamr_training.trainer import STATE, forward, rate_factor, train
 from lamr_training.validation import validate
 
-from .samples import encoder, files, tiny_model, vocabulary
+from .samples import encoder, files, tiny_model
 
 SETTINGS = replace(PRESETS["tiny"], steps=16, tokens=2048, learning_rate=1e-3, head_rate=3e-3, seed=1)
-
-
-@pytest.fixture(scope="module")
-def words() -> Vocabulary:
-    return vocabulary()
 
 
 @pytest.fixture(scope="module")

@@ -198,11 +198,16 @@ def finish(data: Path, work: Path, out: Path, sizes: RecipeSettings, stage: Stag
     return compare(found, scoring, model.config.rubrics, model.config.threshold)
 
 
+def _weights(work: Path, run: str) -> dict[str, torch.Tensor]:
+    found: dict[str, torch.Tensor] = torch.load(work / run / STATE, weights_only=True)["model"]
+    return found
+
+
 def _averaged(work: Path, stage: Stage) -> dict[str, torch.Tensor]:
-    last: dict[str, torch.Tensor] = torch.load(work / stage.run / STATE, weights_only=True)["model"]
+    last = _weights(work, stage.run)
     if stage.after is None:
         return last
-    first = torch.load(work / stage.after / STATE, weights_only=True)["model"]
+    first = _weights(work, stage.after)
     return {
         name: torch.lerp(value, first[name], _EARLIER) if value.is_floating_point() else value
         for name, value in last.items()
@@ -220,7 +225,7 @@ def _worker(rank: int, work: Path, stage: Stage, settings: TrainingSettings, wor
 def _train(work: Path, stage: Stage, settings: TrainingSettings) -> None:
     model = load_checkpoint(work / START)
     if stage.after is not None:
-        model.load_state_dict(torch.load(work / stage.after / STATE, weights_only=True)["model"])
+        model.load_state_dict(_weights(work, stage.after))
     data, checks = ExampleSet.load(work / stage.examples), ExampleSet.load(work / CHECKS)
     train(model, data, work / stage.run, settings, validation=checks if len(checks) else None)
 
