@@ -32,7 +32,7 @@ FUNCTION, MEMBERS, EXPRESSION = 0, 1, 2  # kinds of scopes
 
 _LONG_ROW = 20_000  # bytes
 _WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
-_OPEN, _OUTSIDE, _ROLE = 0, 1, 2
+_OPEN, _OUTSIDE, _ROLE, _QUOTED = 0, 1, 2, 3
 _SCOPES = {"scope": FUNCTION, "scope.members": MEMBERS, "scope.expression": EXPRESSION}
 # Later roles overrule earlier ones where one identifier is captured twice.
 _ROLES = (
@@ -109,6 +109,9 @@ def read_names(source: Source, language: Language) -> Names:
         if what == _ROLE:
             _enter(names, source.data[start:end], row, scope, _ROLES[detail])
             continue
+        if what == _QUOTED:
+            names.uses.extend((word, row, scope) for word in _WORD.findall(source.data[start:end]))
+            continue
         if what == _OPEN:
             names.scopes.append(Scope(scope, detail))
             scope = len(names.scopes) - 1
@@ -153,9 +156,10 @@ def _events(
     for name, kind in _SCOPES.items():
         columns.append(_spans(captures.get(name, []), _OPEN, kind))
     columns.append(_spans(captures.get("outside", []), _OUTSIDE, 0))
+    columns.append(_spans(captures.get("quoted", []), _QUOTED, 0))
     table = np.concatenate(columns)
     table = table[np.lexsort((-table[:, 1], table[:, 2], table[:, 0]))]
-    rows = np.searchsorted(source.rows[:, 1], table[:, 0], side="right")
+    rows = _rows(source, table[:, 0])
     return list(
         zip(
             table[:, 0].tolist(),
@@ -166,6 +170,13 @@ def _events(
             strict=True,
         )
     )
+
+
+def _rows(source: Source, starts: IntArray) -> IntArray:
+    """Rows of bytes [n]. What a grammar makes up at the very end of a text belongs to its last row."""
+    found = np.searchsorted(source.rows[:, 1], starts, side="right")
+    rows: IntArray = np.minimum(found, len(source.rows) - 1)
+    return rows
 
 
 def _spans(nodes: list[tree_sitter.Node], what: int, detail: int) -> IntArray:
@@ -194,11 +205,11 @@ def _role_table(captures: dict[str, list[tree_sitter.Node]]) -> IntArray:
 def _read_extras(
     captures: dict[str, list[tree_sitter.Node]], source: Source, language: Language, names: Names
 ) -> None:
-    """Imports by path, wildcard imports, implicit uses and quoted names; all resolved from the outermost scope."""
+    """Imports by path, wildcard imports and implicit uses; all resolved from the outermost scope."""
 
     def rows(name: str) -> list[int]:
         starts = np.array([node.start_byte for node in captures.get(name, [])], dtype=np.int64)
-        found: list[int] = np.searchsorted(source.rows[:, 1], starts, side="right").tolist()
+        found: list[int] = _rows(source, starts).tolist()
         return found
 
     for node, row in zip(captures.get("import.path", []), rows("import.path"), strict=True):
@@ -208,6 +219,3 @@ def _read_extras(
     implicit = language.implicit_name.encode()
     if implicit:
         names.uses.extend((implicit, row, 0) for row in sorted(set(rows("implicit"))))
-    for node, row in zip(captures.get("quoted", []), rows("quoted"), strict=True):
-        words = _WORD.findall(source.data[node.start_byte : node.end_byte])
-        names.uses.extend((word, row, 0) for word in words)

@@ -56,6 +56,16 @@ def test_odd_text_round_trips(name: str) -> None:
             ast.parse(pruned.text[1:])
 
 
+def test_a_name_that_the_grammar_makes_up_at_the_end_of_the_text() -> None:
+    code = (
+        '@\u2028xb$b.|@,*?b-}d\x0c{\ufeff>"$>\ufeff"a\ufeff/\t%+!}\x0c]\ufeff!{\n-e<-+ *}\t])1é|.|=-x+,,+")\x0c\n/'
+        "+[(++x'"
+        "(f$=.}:e-@*&*)\r!#\x00\r\x00\u2028|,=&;,#);\x00 /f\ufeff(éf#"
+    )
+    pruned = prune_lines(code, halves(code), language="ruby")
+    assert restore(pruned, cut_texts(code, pruned)) == code
+
+
 def test_newline_of_a_marker_is_that_of_its_cut() -> None:
     assert (
         prune_lines("a\r\nb\r\nc\r\n", [1, 0, 0], language="text").text == "a\r\n... 2 lines pruned (2-3)\r\n"

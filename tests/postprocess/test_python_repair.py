@@ -213,12 +213,24 @@ def test_lazy_annotations_keep_the_import_that_makes_them_lazy() -> None:
         "x = t.Callable[['Wanted'], int]",
         "x: TypeAlias = 'list[Wanted]'",
         "x = TypeVar('x', bound='Wanted')",
+        "x = t.cast('Wanted', y)",
+        "x = typing.ForwardRef('Wanted')",
+        "x = NamedTuple('x', [('y', 'Wanted')])",
+        "x = TypedDict('x', y='list[Wanted]')",
+        "x = TypedDict('x', {'y': 'Wanted'})",
     ],
 )
 def test_names_in_quoted_annotations_are_names(use: str) -> None:
     code = f"class Wanted:\n    one = 1\n    two = 2\n\n\nfirst = 1\nsecond = 2\n{use}\n"
     assert 1 in kept(code, 8).kept_lines
     assert 1 not in kept("class Wanted:\n    one = 1\n    two = 2\n\n\nx = 'Wanted'\n", 6).kept_lines
+
+
+def test_quoted_names_are_those_of_the_scope_around_them() -> None:
+    code = "X = 1111111111111111111111111111111\n\n\ndef f():\n    X = 222222222222222222222222222222\n    y = 3\n"
+    lines = set(kept(code + "    z = 4\n    return cast('X', y)\n", 8).kept_lines)
+    assert 5 in lines
+    assert 1 not in lines
 
 
 def test_nearest_binding_before_the_use() -> None:

@@ -95,7 +95,14 @@ _NAMES = """
 (subscript value: (_) @_generic subscript: (list (string (string_content) @quoted))
   (#match? @_generic "(^|[.])[A-Z][A-Za-z]*$"))
 (assignment type: (type (identifier) @_alias) right: (string (string_content) @quoted) (#eq? @_alias "TypeAlias"))
-(call function: (identifier) @_cast arguments: (argument_list . (string (string_content) @quoted)) (#eq? @_cast "cast"))
+(call function: (_) @_cast arguments: (argument_list . (string (string_content) @quoted))
+  (#match? @_cast "^([A-Za-z_]+[.])?(cast|ForwardRef)$"))
+(call function: (_) @_fields
+  arguments: (argument_list [
+    (keyword_argument value: (string (string_content) @quoted))
+    (dictionary (pair value: (string (string_content) @quoted)))
+    (list (tuple (_) . (string (string_content) @quoted)))])
+  (#match? @_fields "^([A-Za-z_]+[.])?(NamedTuple|TypedDict)$"))
 (keyword_argument name: (identifier) @_bound value: (string (string_content) @quoted) (#eq? @_bound "bound"))
 """
 
