@@ -13,16 +13,18 @@ import torch
 from lamr_client.in_process import InProcessTransport
 from lamr_client.spec import Scoring
 from lamr_export import export_repository, save_checkpoint
+from lamr_export.model import LamrModel
 from lamr_training.batches import batch_plan, epochs, make_batch
 from lamr_training.calibration import compare, fit_scoring, score_files, selection
 from lamr_training.corpus import CorpusSettings, make_records
 from lamr_training.errors import RunError
 from lamr_training.examples import ExampleSet, make_examples, token_lines
-from lamr_training.losses import LossWeights, lamr_loss, listwise_loss
+from lamr_training.losses import SEGMENT, LossWeights, lamr_loss, listwise_loss, ranking_loss
+from lamr_training.optimization import rate_factor
 from lamr_training.presets import PRESETS, TrainingSettings
 from lamr_training.records import Record
 from lamr_training.tokenizer import Vocabulary
-from lamr_training.trainer import STATE, forward, rate_factor, train
+from lamr_training.trainer import STATE, forward, train
 from lamr_training.validation import validate
 
 from .samples import encoder, files, tiny_model
@@ -150,8 +152,13 @@ def test_every_term_of_the_loss_counts(words: Vocabulary, data: ExampleSet) -> N
     second = loss(replace(none, rubric=1.0, rubrics=(0.0, 1.0)))
     ranks = loss(replace(none, listwise=1.0)) - loss(none)
     assert ranks == pytest.approx(
-        float(listwise_loss(relevance, batch.relevance, batch.groups).detach()), abs=1e-5
+        float(listwise_loss(relevance, batch.relevance > 0, batch.relevance <= 0, batch.groups).detach()),
+        abs=1e-5,
     )
+    segments = loss(replace(none, ranking=1.0)) - loss(none)
+    own = ranking_loss(output.emissions[:, 0], batch.labels[:, 0], batch.groups, batch.code_cu_seqlens)
+    assert segments == pytest.approx(float(own.detach()), abs=1e-5)
+    assert segments > 0
     entropy = loss(none) - loss(replace(none, balance=1.0))
     assert 0 < entropy <= np.log(2) + 1e-6
     assert base == pytest.approx(
@@ -161,15 +168,31 @@ def test_every_term_of_the_loss_counts(words: Vocabulary, data: ExampleSet) -> N
 
 def test_a_chunk_with_evidence_competes_with_those_of_its_file() -> None:
     scores = torch.tensor([2.0, -1.0, 0.5, 7.0, 3.0], requires_grad=True)
-    wanted, groups = torch.tensor([1.0, 0.0, 0.0, 0.0, 0.6]), torch.tensor([0, 0, 0, 1, 2])
-    found = listwise_loss(scores, wanted, groups)
+    wanted, groups = torch.tensor([1.0, 0.0, 0.0, 0.0, 0.6]) > 0, torch.tensor([0, 0, 0, 1, 2])
+    found = listwise_loss(scores, wanted, ~wanted, groups)
     expected = -np.log(np.exp(2.0) / (np.exp(2.0) + np.exp(-1.0) + np.exp(0.5)))
     assert found.item() == pytest.approx(expected, abs=1e-6)
     found.backward()  # type: ignore[no-untyped-call]
     assert scores.grad is not None
     assert scores.grad[0] < 0 < scores.grad[2]
     assert scores.grad[3:].abs().max() == 0, "nothing to compete with"
-    assert listwise_loss(scores, wanted, torch.arange(5)).item() == 0
+    assert listwise_loss(scores, wanted, ~wanted, torch.arange(5)).item() == 0
+
+
+def test_segments_of_evidence_compete_with_those_of_their_files_chunks() -> None:
+    lengths = [SEGMENT + 3, 2 * SEGMENT, SEGMENT]
+    cu_seqlens = torch.tensor(np.cumsum([0, *lengths]), dtype=torch.int32)
+    emissions = torch.zeros(sum(lengths), 2)
+    labels = torch.zeros(sum(lengths), dtype=torch.int64)
+    labels[:SEGMENT] = 1
+    labels[lengths[0] : lengths[0] + 2] = 1  # too few to be evidence, too many to be none
+    emissions[:SEGMENT, 1] = 2.0
+    emissions[SEGMENT : lengths[0], 0] = 1.0
+    emissions[lengths[0] + SEGMENT : lengths[0] + lengths[1], 1] = 0.5
+    emissions[-SEGMENT:, 1] = 9.0
+    found = ranking_loss(emissions, labels, torch.tensor([0, 0, 1]), cu_seqlens)
+    expected = -np.log(np.exp(2.0) / (np.exp(2.0) + np.exp(-1.0) + np.exp(0.5)))
+    assert found.item() == pytest.approx(expected, abs=1e-6)
 
 
 def test_bf16_comes_close_to_float32(words: Vocabulary, data: ExampleSet) -> None:
@@ -190,6 +213,24 @@ def test_the_rate_rises_stays_and_falls() -> None:
     assert all(a > b for a, b in itertools.pairwise(rates[50:]))
 
 
+def mean_loss(model: LamrModel, data: ExampleSet) -> float:
+    """Of all chunks, without dropout."""
+    batch = make_batch(data, np.arange(len(data)))
+    with torch.no_grad():
+        output, relevance = forward(model.eval(), batch)
+        terms = lamr_loss(
+            output,
+            relevance,
+            model.heads,
+            batch.labels,
+            batch.relevance,
+            batch.groups,
+            batch.code_cu_seqlens,
+            SETTINGS.loss,
+        )
+    return float(terms.total)
+
+
 def test_training_lowers_the_loss_and_resumes_exactly(
     tmp_path: Path, words: Vocabulary, data: ExampleSet
 ) -> None:
@@ -202,8 +243,33 @@ def test_training_lowers_the_loss_and_resumes_exactly(
     losses = [row["loss"] for row in rows if "loss" in row]
     again = [json.loads(line) for line in (tmp_path / "parts" / "log.jsonl").read_text().splitlines()]
     assert losses == [row["loss"] for row in again if "loss" in row]
-    assert np.mean(losses[-3:]) < 0.8 * np.mean(losses[:3])
     assert any("area" in row for row in rows)
+    # On the same chunks: the loss of single batches depends on which chunks they hold.
+    assert mean_loss(whole, data) < 0.8 * mean_loss(tiny_model(words), data)
+
+
+def test_a_run_leaves_the_average_of_its_steps(tmp_path: Path, words: Vocabulary, data: ExampleSet) -> None:
+    settings = replace(SETTINGS, steps=4, average=0.6, warmup=0.0)
+    steps = [
+        train(
+            tiny_model(words), data, tmp_path / str(n), replace(SETTINGS, warmup=0.0, decay=0.0), stop_after=n
+        )
+        for n in range(1, 5)
+    ]
+    settings = replace(settings, decay=0.0)
+    train(tiny_model(words), data, tmp_path / "run", settings, stop_after=2)
+    left = train(tiny_model(words), data, tmp_path / "run", settings).state_dict()
+    name = "heads.hidden.weight"
+    first, second, third, fourth = (model.state_dict()[name] for model in steps)
+    # Shares of the mean so far are 1/n until that is less than 0.4.
+    mean = (first + second) / 2
+    mean = 0.6 * mean + 0.4 * third
+    mean = 0.6 * mean + 0.4 * fourth
+    assert torch.allclose(left[name], mean, atol=1e-6)
+    assert not torch.allclose(left[name], fourth, atol=1e-6)
+    saved = torch.load(tmp_path / "run" / STATE, weights_only=True)
+    assert torch.equal(saved["average"][name], left[name])
+    assert torch.equal(saved["model"][name], fourth)
 
 
 def test_a_failed_checkpoint_leaves_the_last_one(

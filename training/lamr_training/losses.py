@@ -1,10 +1,11 @@
 """The training objective (paper equations 7 and 11), term by term.
 
 Loss = (1 - λ) · NLL of the fused CRF + λ · Σ_k w_k · NLL of rubric k's CRF + relevance · MSE(s, s*)
-+ listwise · CE(s over the chunks of one file) - balance · H(mean gate). NLLs are means over code tokens, so that a
-batch of long chunks weighs as its tokens do. The listwise term isn't the paper's: what a pruner needs of a chunk's
-relevance is its rank in the file, and the squared error of single chunks hardly teaches it. This module knows a
-model's outputs and labels; it knows no optimizer and no data.
++ listwise · CE(s over the chunks of one file) + ranking · CE(evidence over the segments of one file) - balance ·
+H(mean gate). NLLs are means over code tokens, so that a batch of long chunks weighs as its tokens do. The listwise and
+the ranking term aren't the paper's: what a pruner needs of a score is its rank in the file, and neither the squared
+error of single chunks nor the likelihood of labels that are mostly 0 teaches that well. This module knows a model's
+outputs and labels; it knows no optimizer and no data.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from lamr_export.heads import HeadOutput, RubricHeads
 from torch import Tensor
 from torch.nn import functional as F
 
+SEGMENT = 16
+"""Code tokens, some two lines, whose evidence is ranked as one."""
+
 
 @dataclass(frozen=True)
 class LossWeights:
@@ -27,6 +31,7 @@ class LossWeights:
         rubrics: w_k, in the order of the rubrics.
         relevance: of the squared error of the chunk's relevance.
         listwise: of the cross entropy that a chunk with evidence wins against its file's chunks without.
+        ranking: of the same between segments of code, by the first rubric's emissions.
         balance: of the entropy of the mean gate, which keeps both rubrics in use.
     """
 
@@ -34,6 +39,7 @@ class LossWeights:
     rubrics: tuple[float, ...] = (1.0, 0.7)
     relevance: float = 0.05
     listwise: float = 0.0
+    ranking: float = 0.0
     balance: float = 0.002
 
 
@@ -46,6 +52,7 @@ class LossTerms:
     rubrics: Tensor
     relevance: Tensor
     listwise: Tensor
+    ranking: Tensor
     gate_entropy: Tensor
 
 
@@ -91,36 +98,60 @@ def lamr_loss(  # noqa: PLR0913, PLR0917 - one argument per input of the objecti
     share = output.gate.mean(dim=0)
     entropy = -(share * share.clamp_min(1e-8).log()).sum()
     error = F.mse_loss(relevance.sigmoid(), wanted)
-    ranks = listwise_loss(relevance, wanted, groups)
+    ranks = listwise_loss(relevance, wanted > 0, wanted <= 0, groups)
+    segments = ranking_loss(output.emissions[:, 0], labels[:, 0], groups, cu_seqlens)
     scale = torch.tensor(weights.rubrics, dtype=each.dtype, device=each.device)
     chains = (1 - weights.rubric) * fused + weights.rubric * (scale * each).sum()
-    total = chains / tokens + weights.relevance * error + weights.listwise * ranks - weights.balance * entropy
+    ordered = weights.listwise * ranks + weights.ranking * segments
+    total = chains / tokens + weights.relevance * error + ordered - weights.balance * entropy
     return LossTerms(
         total,
         fused.detach() / tokens,
         each.detach() / tokens,
         error.detach(),
         ranks.detach(),
+        segments.detach(),
         entropy.detach(),
     )
 
 
-def listwise_loss(relevance: Tensor, wanted: Tensor, groups: Tensor) -> Tensor:
-    """Mean over chunks with evidence of -log softmax against the chunks of their group without any.
+def listwise_loss(scores: Tensor, positive: Tensor, negative: Tensor, groups: Tensor) -> Tensor:
+    """Mean over the positives of -log softmax against the negatives of their group.
 
     Args:
-        relevance: float `[B]`, log-odds.
-        wanted: float `[B]`; evidence is where it's positive.
+        scores: float `[B]`, log-odds.
+        positive, negative: bool `[B]`; what is neither takes no part.
         groups: int64 `[B]`.
 
     Returns:
         A scalar; 0 where no group has both kinds.
     """
-    positive = wanted > 0
-    rivals = (groups[:, None] == groups[None, :]) & ~positive[None, :]
+    rivals = (groups[:, None] == groups[None, :]) & negative[None, :]
     counted = positive & rivals.any(dim=1)
     if not counted.any():
-        return relevance.sum() * 0
-    against = relevance[None, :].masked_fill(~rivals, -torch.inf)[counted]
-    own = relevance[counted]
+        return scores.sum() * 0
+    against = scores[None, :].masked_fill(~rivals, -torch.inf)[counted]
+    own = scores[counted]
     return (torch.logsumexp(torch.cat([own[:, None], against], dim=1), dim=1) - own).mean()
+
+
+def ranking_loss(emissions: Tensor, labels: Tensor, groups: Tensor, cu_seqlens: Tensor) -> Tensor:
+    """`listwise_loss` of the mean log-odds of segments: those that are mostly evidence against those without any.
+
+    Args:
+        emissions: float `[T, 2]` of one rubric.
+        labels: int64 `[T]`.
+        groups: int64 `[B]`.
+        cu_seqlens: int32 `[B + 1]`.
+    """
+    lengths = cu_seqlens.diff().long()
+    sequence = torch.repeat_interleave(lengths)
+    place = torch.arange(len(labels), device=labels.device) - cu_seqlens[:-1].long()[sequence]
+    segment = (place % SEGMENT == 0).cumsum(dim=0) - 1
+    count = int(segment[-1]) + 1 if len(segment) else 0
+    zeros = emissions.new_zeros(count)
+    size = zeros.index_add(0, segment, torch.ones_like(emissions[:, 0]))
+    score = zeros.index_add(0, segment, emissions[:, 1] - emissions[:, 0]) / size
+    share = zeros.index_add(0, segment, labels.to(zeros.dtype)) / size
+    owner = groups[sequence[place % SEGMENT == 0]]
+    return listwise_loss(score, share > 0.5, share == 0, owner)

@@ -25,6 +25,8 @@ class TrainingSettings:
         loss: coefficients.
         dropout: inside the backbone.
         bf16: matrix products of the encoder in bfloat16, where processor or GPU have it.
+        average: share of the running average of the weights that each step leaves of it; 0 keeps none. What comes out
+            of a run is then the average, which ranks better than any one step of small, noisy batches.
         seed: of order and dropout.
         patience: validations in a row without a better F1 that end the run; 0 trains to the last step.
         checkpoint_every, validate_every, log_every: steps.
@@ -45,6 +47,7 @@ class TrainingSettings:
     loss: LossWeights = field(default_factory=LossWeights)
     dropout: float = 0.0
     bf16: bool = False
+    average: float = 0.0
     seed: int = 0
     patience: int = 0
     checkpoint_every: int = 50

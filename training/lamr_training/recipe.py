@@ -199,7 +199,8 @@ def finish(data: Path, work: Path, out: Path, sizes: RecipeSettings, stage: Stag
 
 
 def _weights(work: Path, run: str) -> dict[str, torch.Tensor]:
-    found: dict[str, torch.Tensor] = torch.load(work / run / STATE, weights_only=True)["model"]
+    state = torch.load(work / run / STATE, weights_only=True)
+    found: dict[str, torch.Tensor] = state.get("average") or state["model"]
     return found
 
 

@@ -28,6 +28,7 @@ from lamr_training.errors import RunError
 from lamr_training.examples import ExampleSet
 from lamr_training.interrupts import stop_requests
 from lamr_training.losses import LossTerms, lamr_loss
+from lamr_training.optimization import make_optimizer, rate_factor, set_dropout
 from lamr_training.presets import TrainingSettings
 from lamr_training.run_folder import BEST, STATE, RunLog, read_checkpoint, write_checkpoint
 from lamr_training.validation import validate
@@ -63,9 +64,9 @@ def train(  # noqa: PLR0913 - keywords with defaults
     folder.mkdir(parents=True, exist_ok=True)
     place = find_place()
     model.to(place.device)
-    _set_dropout(model, settings.dropout)
+    set_dropout(model, settings.dropout)
     each = settings.accumulate * place.world
-    run = _Run(model, _optimizer(model, settings), folder, settings, each)
+    run = _Run(model, make_optimizer(model, settings), folder, settings, each)
     step = run.resume()
     order = epochs(data, settings.tokens, settings.seed, step * each)
     end = step if run.ended else min(settings.steps, stop_after or settings.steps)
@@ -82,6 +83,7 @@ def train(  # noqa: PLR0913 - keywords with defaults
             mine = [next(order) for _ in range(each)][place.rank :: place.world]
             batches = [make_batch(data, chosen).to(place.device) for chosen in mine]
             run.window.append(_step(model, run.optimizer, batches, settings, now))
+            run.follow(now)
             if now % settings.log_every == 0:
                 if log:
                     log.write(now, "train", {**run.means(), "seconds": round(time.monotonic() - started, 1)})
@@ -101,6 +103,7 @@ def train(  # noqa: PLR0913 - keywords with defaults
                 break
             if leave:
                 raise KeyboardInterrupt
+    run.settle()
     return model.eval()
 
 
@@ -113,6 +116,7 @@ class _Run:
         window: figures of the steps since the last row of the log.
         best, stale: highest F1 so far, and how many validations ago it was.
         ended: whether a run with early stopping has ended; the model then has its best weights.
+        average: running average of the weights, if the settings ask for one.
     """
 
     model: LamrModel
@@ -124,6 +128,26 @@ class _Run:
     best: float = -1.0
     stale: int = 0
     ended: bool = False
+    average: dict[str, Tensor] = field(default_factory=dict)
+
+    @torch.no_grad()
+    def follow(self, step: int) -> None:
+        """Take a step's weights into the average; early on with a greater share, or it would be of the start."""
+        if not self.settings.average:
+            return
+        share = max(1 - self.settings.average, 1 / step)
+        for name, value in self.model.state_dict().items():
+            if not value.is_floating_point():
+                self.average[name] = value.clone()
+            elif name in self.average:
+                self.average[name].lerp_(value, share)
+            else:
+                self.average[name] = value.clone()
+
+    def settle(self) -> None:
+        """Give the model what the run is to leave: the average, if there is one."""
+        if self.average and not self.settings.patience:
+            self.model.load_state_dict(self.average)
 
     def means(self) -> dict[str, float]:
         """Of the window, by name."""
@@ -155,6 +179,7 @@ class _Run:
             "best": self.best,
             "stale": self.stale,
             "ended": self.ended,
+            "average": self.average,
         }
         write_checkpoint(self.folder / STATE, state)
 
@@ -179,6 +204,8 @@ class _Run:
             self.window = state.get("window", [])
             self.best, self.stale = state.get("best", -1.0), state.get("stale", 0)
             self.ended = state.get("ended", False)
+            device = next(self.model.parameters()).device
+            self.average = {name: value.to(device) for name, value in state.get("average", {}).items()}
             return int(state["step"])
         except (KeyError, ValueError, RuntimeError) as error:
             raise RunError(
@@ -194,14 +221,6 @@ def forward(model: LamrModel, batch: Batch, bf16: bool = False) -> tuple[HeadOut
         fused, last = model.features(batch.input_ids, packing)
     relevance = model.relevance.logits(last.float(), packing)
     return model.heads(fused[batch.code].float()), relevance[:, 0]
-
-
-def rate_factor(step: int, settings: TrainingSettings) -> float:
-    """Share of the full learning rate at a step from 1: linear warmup, constant, linear decay to 0.02."""
-    warmup, decay = settings.warmup * settings.steps, settings.decay * settings.steps
-    rising = step / warmup if warmup else 1.0
-    falling = 0.02 + 0.98 * (settings.steps - step) / decay if decay else 1.0
-    return min(1.0, rising, falling)
 
 
 def _step(
@@ -249,42 +268,6 @@ def _numbers(terms: LossTerms, gate: Tensor) -> dict[str, float]:
         **rubrics,
         "mse": float(terms.relevance),
         "listwise": float(terms.listwise),
+        "ranking": float(terms.ranking),
         **gates,
     }
-
-
-def _optimizer(model: LamrModel, settings: TrainingSettings) -> torch.optim.Optimizer:
-    layers = model.backbone.encoder.layer if hasattr(model.backbone, "encoder") else model.backbone.layers
-    frozen: list[nn.Module] = list(layers[: settings.frozen_layers])
-    if settings.frozen_embeddings:
-        frozen.append(model.backbone.get_input_embeddings())
-    for module in frozen:
-        module.requires_grad_(False)
-    groups: dict[tuple[float, float], list[nn.Parameter]] = {}
-    for name, parameter in model.named_parameters():
-        if parameter.requires_grad:
-            plain = parameter.ndim < 2 or "embeddings" in name or "crf" in name
-            rate = _rate(name, settings)
-            groups.setdefault((rate, 0.0 if plain else settings.weight_decay), []).append(parameter)
-    return torch.optim.AdamW(
-        [
-            {"params": found, "lr": rate, "full_rate": rate, "weight_decay": decay}
-            for (rate, decay), found in groups.items()
-        ],
-        betas=(0.9, 0.98),
-        fused=True,
-    )
-
-
-def _rate(name: str, settings: TrainingSettings) -> float:
-    if name.startswith(
-        ("backbone.", "heads.gate.")
-    ):  # a gate that learns fast collapses before the heads differ
-        return settings.learning_rate
-    return settings.lexical_rate if name.startswith("lexical.") or "crf" in name else settings.head_rate
-
-
-def _set_dropout(model: LamrModel, rate: float) -> None:
-    for module in model.backbone.modules():
-        if isinstance(module, nn.Dropout):
-            module.p = rate
