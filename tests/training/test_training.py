@@ -142,6 +142,7 @@ def test_every_term_of_the_loss_counts(words: Vocabulary, data: ExampleSet) -> N
             batch.groups,
             batch.code_cu_seqlens,
             weights,
+            batch.evidence,
         )
         return float(terms.total.detach())
 
@@ -156,7 +157,8 @@ def test_every_term_of_the_loss_counts(words: Vocabulary, data: ExampleSet) -> N
         abs=1e-5,
     )
     segments = loss(replace(none, ranking=1.0)) - loss(none)
-    own = ranking_loss(output.emissions[:, 0], batch.labels[:, 0], batch.groups, batch.code_cu_seqlens)
+    odds = output.emissions[:, 0, 1] - output.emissions[:, 0, 0] + 4.0 * batch.evidence
+    own = ranking_loss(odds, batch.labels[:, 0], batch.groups, batch.code_cu_seqlens)
     assert segments == pytest.approx(float(own.detach()), abs=1e-5)
     assert segments > 0
     entropy = loss(none) - loss(replace(none, balance=1.0))
@@ -182,15 +184,15 @@ def test_a_chunk_with_evidence_competes_with_those_of_its_file() -> None:
 def test_segments_of_evidence_compete_with_those_of_their_files_chunks() -> None:
     lengths = [SEGMENT + 3, 2 * SEGMENT, SEGMENT]
     cu_seqlens = torch.tensor(np.cumsum([0, *lengths]), dtype=torch.int32)
-    emissions = torch.zeros(sum(lengths), 2)
+    odds = torch.zeros(sum(lengths))
     labels = torch.zeros(sum(lengths), dtype=torch.int64)
     labels[:SEGMENT] = 1
     labels[lengths[0] : lengths[0] + 2] = 1  # too few to be evidence, too many to be none
-    emissions[:SEGMENT, 1] = 2.0
-    emissions[SEGMENT : lengths[0], 0] = 1.0
-    emissions[lengths[0] + SEGMENT : lengths[0] + lengths[1], 1] = 0.5
-    emissions[-SEGMENT:, 1] = 9.0
-    found = ranking_loss(emissions, labels, torch.tensor([0, 0, 1]), cu_seqlens)
+    odds[:SEGMENT] = 2.0
+    odds[SEGMENT : lengths[0]] = -1.0
+    odds[lengths[0] + SEGMENT : lengths[0] + lengths[1]] = 0.5
+    odds[-SEGMENT:] = 9.0
+    found = ranking_loss(odds, labels, torch.tensor([0, 0, 1]), cu_seqlens)
     expected = -np.log(np.exp(2.0) / (np.exp(2.0) + np.exp(-1.0) + np.exp(0.5)))
     assert found.item() == pytest.approx(expected, abs=1e-6)
 
@@ -227,6 +229,7 @@ def mean_loss(model: LamrModel, data: ExampleSet) -> float:
             batch.groups,
             batch.code_cu_seqlens,
             SETTINGS.loss,
+            batch.evidence,
         )
     return float(terms.total)
 

@@ -157,7 +157,9 @@ def variant_examples(data: ExampleSet, variant: Variant, tree: bool) -> ExampleS
     columns = data.rubrics[:, [COLUMNS.index(name) for name in names]]
     support = data.rubrics[:, COLUMNS.index("dependency" if tree else "textual")]
     aggregate = data.rubrics[:, 0] | support
-    return ExampleSet(data.ids, columns, data.starts, data.spans, data.relevance, data.groups, aggregate)
+    return ExampleSet(
+        data.ids, columns, data.starts, data.spans, data.relevance, data.groups, data.evidence, aggregate
+    )
 
 
 def judge(model: LamrModel, data: ExampleSet, name: str, seed: int, tokens: int = 4096) -> Outcome:

@@ -28,6 +28,7 @@ class Batch:
         aggregate: int64 `[C]`, the label of the fused decision.
         relevance: float32 `[B]`.
         groups: int64 `[B]`.
+        evidence: float32 `[C]`, lexical.
     """
 
     input_ids: Tensor
@@ -39,6 +40,7 @@ class Batch:
     aggregate: Tensor
     relevance: Tensor
     groups: Tensor
+    evidence: Tensor
 
     def to(self, device: torch.device) -> Batch:
         """The same on another device."""
@@ -113,4 +115,5 @@ def make_batch(data: ExampleSet, chosen: NDArray[np.int64]) -> Batch:
         aggregate=torch.from_numpy(aggregate.astype(np.int64)),
         relevance=torch.from_numpy(data.relevance[chosen]),
         groups=torch.from_numpy(data.groups[chosen]),
+        evidence=torch.from_numpy(data.evidence[places[code]].astype(np.float32)),
     )

@@ -14,6 +14,8 @@ from pathlib import Path
 import numpy as np
 from lamr_client.encoding import Chunk, PromptEncoder
 from lamr_client.errors import InvalidInputError
+from lamr_client.layout import line_layout
+from lamr_client.lexical import token_evidence
 from numpy.typing import NDArray
 
 from lamr_training.labels import LabelSettings, label_lines
@@ -31,6 +33,7 @@ class Example:
         span: first and one-past-last code token.
         rubrics: uint8 `[m, K]`, label of each code token by each rubric: semantic, dependency.
         relevance: what the relevance head should say: the document's score if the chunk holds evidence, else 0.
+        evidence: float32 `[m]`, lexical evidence of each code token, which a pruner adds to what the model says.
         group: chunks of one group compete with each other: they are of one file and asked for the same.
     """
 
@@ -38,6 +41,7 @@ class Example:
     span: tuple[int, int]
     rubrics: NDArray[np.uint8]
     relevance: float
+    evidence: NDArray[np.float32]
     group: int = 0
 
 
@@ -62,13 +66,14 @@ class ChunkChoice:
 
 @dataclass(frozen=True, eq=False)
 class EncodedRecord:
-    """A record's chunks and, per document token, its line and labels."""
+    """A record's chunks and, per document token, its line, labels and lexical evidence."""
 
     chunks: list[Chunk]
     query_ids: IntArray
     ids: IntArray
     token_line: IntArray
     rubrics: NDArray[np.uint8]
+    evidence: NDArray[np.float32]
 
 
 LineLabels = Callable[[Record, LabelSettings], NDArray[np.uint8]]
@@ -93,7 +98,8 @@ def encode_record(
     except InvalidInputError:
         return None
     line = token_lines(record.code, offsets)
-    return EncodedRecord(chunks, query, ids, line, by_line[line])
+    evidence = token_evidence(record.query, record.code, offsets, line_layout(record.code))
+    return EncodedRecord(chunks, query, ids, line, by_line[line], evidence.astype(np.float32))
 
 
 def token_lines(code: str, offsets: IntArray) -> IntArray:
@@ -121,9 +127,11 @@ def make_examples(  # noqa: PLR0913 - keywords with defaults
             continue
         for number in _chosen(encoded, rarity, choice, rng):
             chunk = encoded.chunks[number]
-            labels = encoded.rubrics[chunk.tokens[0] : chunk.tokens[1]]
+            first, last = chunk.tokens
+            labels = encoded.rubrics[first:last]
             relevant = record.score if labels[:, 0].sum() >= choice.least_gold else 0.0
-            yield Example(chunk.input_ids.astype(np.int32), chunk.document_span, labels, relevant, group)
+            ids, evidence = chunk.input_ids.astype(np.int32), encoded.evidence[first:last]
+            yield Example(ids, chunk.document_span, labels, relevant, evidence, group)
 
 
 def _chosen(
@@ -157,6 +165,7 @@ class ExampleSet:
         spans: IntArray,
         relevance: NDArray[np.float32],
         groups: IntArray,
+        evidence: NDArray[np.float16],
         aggregate: NDArray[np.uint8] | None = None,
     ) -> None:
         """Args:
@@ -166,10 +175,12 @@ class ExampleSet:
         spans: `[N, 2]`, of the code within each sequence.
         relevance: `[N]`.
         groups: `[N]`, ascending.
+        evidence: `[T]`, 0 outside the code.
         aggregate: `[T]`, label of the fused decision; by default the union of the rubrics. Isn't saved.
         """
         self.ids, self.rubrics, self.starts, self.spans = ids, rubrics, starts, spans
-        self.relevance, self.groups, self.aggregate = relevance, groups, aggregate
+        self.relevance, self.groups = relevance, groups
+        self.evidence, self.aggregate = evidence, aggregate
 
     def __len__(self) -> int:
         return len(self.relevance)
@@ -184,12 +195,15 @@ class ExampleSet:
         """Lay examples end to end."""
         starts = np.concatenate([[0], np.cumsum([len(e.input_ids) for e in examples])]).astype(np.int64)
         rubrics = np.zeros((starts[-1], examples[0].rubrics.shape[1] if examples else 2), np.uint8)
+        evidence = np.zeros(starts[-1], np.float16)
         for start, example in zip(starts, examples, strict=False):
-            rubrics[start + example.span[0] : start + example.span[1]] = example.rubrics
+            code = slice(start + example.span[0], start + example.span[1])
+            rubrics[code], evidence[code] = example.rubrics, example.evidence
         ids = np.concatenate([e.input_ids for e in examples]) if examples else np.zeros(0, np.int32)
         spans = np.array([e.span for e in examples], np.int64).reshape(-1, 2)
         relevance = np.array([e.relevance for e in examples], np.float32)
-        return cls(ids, rubrics, starts, spans, relevance, np.array([e.group for e in examples], np.int64))
+        groups = np.array([e.group for e in examples], np.int64)
+        return cls(ids, rubrics, starts, spans, relevance, groups, evidence)
 
     def save(self, path: Path) -> None:
         """Write one `.npz`."""
@@ -201,11 +215,12 @@ class ExampleSet:
             spans=self.spans,
             relevance=self.relevance,
             groups=self.groups,
+            evidence=self.evidence,
         )
 
     @classmethod
     def load(cls, path: Path) -> ExampleSet:
         """Read what `save` wrote."""
         with np.load(path) as data:
-            names = ("ids", "rubrics", "starts", "spans", "relevance", "groups")
+            names = ("ids", "rubrics", "starts", "spans", "relevance", "groups", "evidence")
             return cls(*(data[name] for name in names))

@@ -31,7 +31,8 @@ class LossWeights:
         rubrics: w_k, in the order of the rubrics.
         relevance: of the squared error of the chunk's relevance.
         listwise: of the cross entropy that a chunk with evidence wins against its file's chunks without.
-        ranking: of the same between segments of code, by the first rubric's emissions.
+        ranking: of the same between segments of code, by the first rubric's emissions and lexical evidence.
+        evidence: weight of lexical evidence in that: what a pruner knows without a model needn't be learned.
         balance: of the entropy of the mean gate, which keeps both rubrics in use.
     """
 
@@ -40,6 +41,7 @@ class LossWeights:
     relevance: float = 0.05
     listwise: float = 0.0
     ranking: float = 0.0
+    evidence: float = 4.0
     balance: float = 0.002
 
 
@@ -65,6 +67,7 @@ def lamr_loss(  # noqa: PLR0913, PLR0917 - one argument per input of the objecti
     groups: Tensor,
     cu_seqlens: Tensor,
     weights: LossWeights,
+    evidence: Tensor,
     aggregate: Tensor | None = None,
 ) -> LossTerms:
     """The objective on one packed batch of code tokens.
@@ -78,6 +81,7 @@ def lamr_loss(  # noqa: PLR0913, PLR0917 - one argument per input of the objecti
         groups: int64 `[B]`, chunks of one file and query have the same.
         cu_seqlens: int32 `[B + 1]` over the code tokens.
         weights: coefficients.
+        evidence: float `[T]`, lexical.
         aggregate: int64 `[T]`, the fused chain's label; the union of `labels` by default.
     """
     tokens = labels.shape[0]
@@ -99,7 +103,8 @@ def lamr_loss(  # noqa: PLR0913, PLR0917 - one argument per input of the objecti
     entropy = -(share * share.clamp_min(1e-8).log()).sum()
     error = F.mse_loss(relevance.sigmoid(), wanted)
     ranks = listwise_loss(relevance, wanted > 0, wanted <= 0, groups)
-    segments = ranking_loss(output.emissions[:, 0], labels[:, 0], groups, cu_seqlens)
+    log_odds = output.emissions[:, 0, 1] - output.emissions[:, 0, 0] + weights.evidence * evidence
+    segments = ranking_loss(log_odds, labels[:, 0], groups, cu_seqlens)
     scale = torch.tensor(weights.rubrics, dtype=each.dtype, device=each.device)
     chains = (1 - weights.rubric) * fused + weights.rubric * (scale * each).sum()
     ordered = weights.listwise * ranks + weights.ranking * segments
@@ -135,11 +140,11 @@ def listwise_loss(scores: Tensor, positive: Tensor, negative: Tensor, groups: Te
     return (torch.logsumexp(torch.cat([own[:, None], against], dim=1), dim=1) - own).mean()
 
 
-def ranking_loss(emissions: Tensor, labels: Tensor, groups: Tensor, cu_seqlens: Tensor) -> Tensor:
+def ranking_loss(log_odds: Tensor, labels: Tensor, groups: Tensor, cu_seqlens: Tensor) -> Tensor:
     """`listwise_loss` of the mean log-odds of segments: those that are mostly evidence against those without any.
 
     Args:
-        emissions: float `[T, 2]` of one rubric.
+        log_odds: float `[T]`.
         labels: int64 `[T]`.
         groups: int64 `[B]`.
         cu_seqlens: int32 `[B + 1]`.
@@ -149,9 +154,9 @@ def ranking_loss(emissions: Tensor, labels: Tensor, groups: Tensor, cu_seqlens: 
     place = torch.arange(len(labels), device=labels.device) - cu_seqlens[:-1].long()[sequence]
     segment = (place % SEGMENT == 0).cumsum(dim=0) - 1
     count = int(segment[-1]) + 1 if len(segment) else 0
-    zeros = emissions.new_zeros(count)
-    size = zeros.index_add(0, segment, torch.ones_like(emissions[:, 0]))
-    score = zeros.index_add(0, segment, emissions[:, 1] - emissions[:, 0]) / size
+    zeros = log_odds.new_zeros(count)
+    size = zeros.index_add(0, segment, torch.ones_like(log_odds))
+    score = zeros.index_add(0, segment, log_odds) / size
     share = zeros.index_add(0, segment, labels.to(zeros.dtype)) / size
     owner = groups[sequence[place % SEGMENT == 0]]
     return listwise_loss(score, share > 0.5, share == 0, owner)

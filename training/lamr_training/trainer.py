@@ -245,6 +245,7 @@ def _step(
             batch.groups,
             batch.code_cu_seqlens,
             settings.loss,
+            batch.evidence,
             batch.aggregate,
         )
         (terms.total / len(batches)).backward()
