@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from lamr_training.losses import LossWeights
 
@@ -89,15 +89,16 @@ PRESETS: dict[str, TrainingSettings] = {
 # settled on questions made by rules is worse than one that is still moving.
 TUNING: dict[str, TrainingSettings] = {
     "lamr-mini": TrainingSettings(
-        steps=1100,
+        steps=1900,
         tokens=4096,
         bf16=True,
         learning_rate=1e-4,
         head_rate=4e-4,
         lexical_rate=1e-3,
-        warmup=0.04,
+        warmup=0.03,
         decay=0.6,
+        average=0.99,
         validate_every=100,
-        loss=_MINI_LOSS,
+        loss=replace(_MINI_LOSS, ranking=2.0),
     ),
 }
