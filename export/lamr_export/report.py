@@ -61,7 +61,8 @@ class ExportReport:
                 f"against PyTorch on {checked.tokens:,} tokens: fused features differ by at most "
                 f"{checked.fused_error:.1e} ({checked.fused_relative:.1e} of their size on average), "
                 f"relevance by {checked.relevance_error:.1e}, packed from one by one by {checked.packed_error:.1e}",
-                f"keep decisions changed: {checked.changed_percent:.2f} % of {checked.decisions:,}; "
-                f"keep probability by {checked.keep_prob_mean_error:.1e} on average",
+                f"keep decisions changed: {checked.changed_percent:.2f} % of {checked.decisions:,} "
+                f"(kept are {checked.kept_percent:.1f} %); in or out of the likeliest quarter: "
+                f"{checked.moved_percent:.2f} %; keep probability by {checked.keep_prob_mean_error:.1e} on average",
             )
         )

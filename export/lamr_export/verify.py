@@ -65,7 +65,10 @@ class Verification:
         packed_error: of the exported graph's features between a packed batch and its sequences alone (random batches).
         heads_error: of the emissions between the PyTorch heads and `lamr_decoding`, on the same features.
         decisions: code tokens of real text that were decoded.
-        changed_percent: of those, how many keep decisions differ.
+        kept_percent: of those, how many PyTorch keeps.
+        changed_percent: how many keep decisions differ.
+        moved_percent: how many are among the likelier quarter of all with one, but not with the other: what changes
+            for a caller who keeps a share of the code, or who shifts the threshold.
         keep_prob_error: largest difference of their keep probability.
         keep_prob_mean_error: mean difference of it.
     """
@@ -78,7 +81,9 @@ class Verification:
     packed_error: float
     heads_error: float
     decisions: int
+    kept_percent: float
     changed_percent: float
+    moved_percent: float
     keep_prob_error: float
     keep_prob_mean_error: float
 
@@ -129,7 +134,11 @@ def verify_encoder(
         packed_error=float(worst[2]),
         heads_error=float(worst[3]),
         decisions=keep.shape[1],
+        kept_percent=float(100 * np.mean(keep[0])),
         changed_percent=float(100 * np.mean(keep[0] != keep[1])),
+        moved_percent=float(
+            100 * np.mean(_likelier_quarter(keep_prob[0]) != _likelier_quarter(keep_prob[1]))
+        ),
         keep_prob_error=float(np.abs(keep_prob[0] - keep_prob[1]).max()),
         keep_prob_mean_error=float(np.abs(keep_prob[0] - keep_prob[1]).mean()),
     )
@@ -233,6 +242,10 @@ def _decide(decoder: Decoder, batch: Sequence[Sample], *features: Array) -> tupl
     bounds = np.cumsum([0, *map(len, code)])
     decoded = [decoder.decode(values[np.concatenate(code)], bounds) for values in features]
     return np.stack([one.keep for one in decoded]), np.stack([one.keep_prob for one in decoded])
+
+
+def _likelier_quarter(probabilities: Array) -> NDArray[np.bool_]:
+    return np.asarray(probabilities >= np.quantile(probabilities, 0.75))
 
 
 def _chunks(encoder: PromptEncoder, query: str, code: str) -> Iterator[Sample]:

@@ -106,9 +106,11 @@ def test_report(exported, kind, precision):
         assert checked.fused_error < 1e-3
         assert checked.fused_relative < 1e-5
         assert checked.changed_percent == 0
+        assert checked.moved_percent < 0.5
     else:
         assert checked.fused_error > 1e-3
         assert checked.changed_percent < 20
+        assert 0 < checked.moved_percent < 20
     steps = ["reading", "tracing", *(["calibrating"] if precision == "int8" else []), "comparing"]
     assert [line.split()[0] for line in made.lines] == steps
     assert f"{checked.changed_percent:.2f} %" in made.report.summary()
