@@ -15,6 +15,7 @@ class Precision(str, enum.Enum):
     """Of the encoder's weights and products."""
 
     FP32 = "fp32"
+    BF16 = "bf16"
     INT8 = "int8"
 
 
@@ -26,7 +27,11 @@ def export(
         Path, typer.Option("--output", "-o", help="The model repository's folder; replaced if it is one.")
     ],
     precision: Annotated[
-        Precision, typer.Option(help="fp32, or int8: smaller and, on most CPUs, faster.")
+        Precision,
+        typer.Option(
+            help="int8: smaller and, for small models on most CPUs, fastest; bf16: fastest for large ones on CPUs with "
+            "bf16, served with onnxruntime-openvino; `lamr status` says what suits this machine."
+        ),
     ] = Precision.FP32,
     max_batch_size: Annotated[
         int | None, typer.Option(help="Most chunks in one execution; default: by the model's window.", min=1)

@@ -52,7 +52,7 @@ def _server_text(found: ServerStatus) -> str:
             "health": health,
             "model": f"{found.model} {found.model_version}" if found.model else "no lamr model",
             "fingerprint": found.fingerprint,
-            "provider": found.provider,
+            "provider": ", ".join(filter(None, (found.provider, found.precision))) or None,
         }
     )
     for model in found.models:
@@ -78,6 +78,7 @@ def _local_text(found: LocalStatus) -> str:
                 "model": f"{found.model} {found.model_version}" if found.model else None,
                 "fingerprint": found.fingerprint,
                 "engine": f"{found.engine}, {found.threads} threads: {found.engine_reason}",
+                "wide engine": f"{found.wide_engine}: {found.wide_engine_reason}",
                 "problem": found.problem or "none",
             }
         )

@@ -19,6 +19,7 @@ import torch
 from lamr_client.encoding import PromptEncoder
 from lamr_client.errors import InvalidInputError
 from lamr_client.spec import SPEC_FILE, TOKENIZER_FILE, ModelSpec
+from lamr_serving.engines import PRECISIONS
 
 from lamr_export import onnx_encoder
 from lamr_export.checkpoint import load_checkpoint, tokenizer_path
@@ -39,7 +40,6 @@ from lamr_export.verify import (
     verify_encoder,
 )
 
-PRECISIONS = ("fp32", "int8")
 FP32_TOLERANCE = 1e-3
 VERSION = "1"
 WEIGHTS_FILE = "decoder.npz"
@@ -61,7 +61,8 @@ def export_repository(  # noqa: PLR0913 - each is one choice of the command line
     Args:
         checkpoint: a folder that `load_checkpoint` reads.
         output: the repository's folder; a repository that is there is replaced, other folders are refused.
-        precision: `fp32`, or `int8` for quantized weights and products (CPU).
+        precision: `fp32`; `int8` for quantized weights and products; or `bf16`, whose file is that of fp32 (and is
+            verified as such) with a configuration that asks OpenVINO for bf16 products.
         texts: (query, code) pairs to count changed decisions on; questions about the standard library if None.
         max_batch_size: requests in one execution; by the window if None.
         seed: of the random batches.
@@ -87,7 +88,7 @@ def export_repository(  # noqa: PLR0913 - each is one choice of the command line
         _write_decoder(folder, model)
         width = model.heads.norm.normalized_shape[0]
         for name in _MODELS:
-            text = model_config(name, spec, width, size)
+            text = model_config(name, spec, width, size, precision)
             (folder / name / "config.pbtxt").write_text(text, encoding="utf-8")
         progress(f"tracing the encoder ({precision})")
         encoder = folder / ENCODER / VERSION
@@ -100,7 +101,7 @@ def export_repository(  # noqa: PLR0913 - each is one choice of the command line
         onnx_encoder.save_onnx(graph, encoder)
         progress("comparing it with PyTorch")
         checked = _verify(model, encoder, spec, tokenizer, texts, seed)
-        if precision == "fp32":
+        if precision != "int8":
             _check_tolerance(checked)
         report = _report(folder, model, spec, precision, size, checked)
         (encoder / REPORT_FILE).write_text(report.to_json(), encoding="utf-8")

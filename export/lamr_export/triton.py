@@ -10,6 +10,7 @@ from importlib import resources
 from string import Template
 
 from lamr_client.spec import ModelSpec
+from lamr_serving.engines import engine_for
 
 ENSEMBLE, ENCODER, DECODER = "lamr", "lamr_encoder", "lamr_decoder"
 
@@ -17,6 +18,9 @@ _TOKENS_PER_RUN = 8192  # attention scores grow with the square of a sequence's 
 _MOST_REQUESTS = 8
 # A run this large is as fast a token as any on two cores (docs/performance.md); smaller ones pad less.
 _TOKENS_PER_CPU_RUN = 1024
+_LONGEST_WARM_UP = (
+    2048  # a window of 8,192 tokens would keep a server on two cores from being ready for a minute
+)
 
 
 def default_batch_size(window: int) -> int:
@@ -24,7 +28,9 @@ def default_batch_size(window: int) -> int:
     return max(1, min(_MOST_REQUESTS, _TOKENS_PER_RUN // window))
 
 
-def model_config(model: str, spec: ModelSpec, width: int, max_batch_size: int) -> str:
+def model_config(
+    model: str, spec: ModelSpec, width: int, max_batch_size: int, precision: str = "fp32"
+) -> str:
     """The `config.pbtxt` of one of the three models.
 
     Args:
@@ -32,11 +38,14 @@ def model_config(model: str, spec: ModelSpec, width: int, max_batch_size: int) -
         spec: of the model that is served.
         width: D, the features of a token.
         max_batch_size: requests in one execution.
+        precision: of the encoder's products; chooses the provider that it asks for.
     """
     template = resources.files("lamr_export") / "templates" / f"{model}.pbtxt"
     return Template(template.read_text(encoding="utf-8")).substitute(
         max_batch_size=max_batch_size,
         width=width,
+        warm_up=min(spec.chunking.window, _LONGEST_WARM_UP),
+        engine=engine_for(precision).pbtxt(),
         window=spec.chunking.window,
         max_batch_tokens=max(_TOKENS_PER_CPU_RUN, spec.chunking.window),
         rubrics=len(spec.rubrics),

@@ -1,15 +1,19 @@
 """Which execution provider and precision suit a machine: the one place where that is decided, reasons beside it.
 
-Knows processor features and a table; it opens no session. A model repository asks for a provider in its
-`config.pbtxt`, in Triton's own terms; this table says which one to ask for (`lamr status` shows it).
+Knows processor features, the width of an encoder and a table; it opens no session. `lamr status` shows the choice for
+this machine, and `lamr export --precision` writes a row into a model's `config.pbtxt`, in Triton's own terms.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from lamr_serving.cpus import cpu_features
+
+WIDE = 1024  # hidden size (Qwen3-0.6B's) from which products outweigh what stands around them
+PRECISION = "lamr_precision"  # parameter of the encoder's configuration; only for people and `lamr status`
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,8 @@ class Engine:
         needs: processor features, as /proc/cpuinfo names them; any of these sets.
         package: that brings the provider.
         reason: why it is the best there, and where the figure comes from.
+        least_width: hidden size of the encoder from which this holds.
+        options: of the provider, as `execution_accelerators` passes them on.
     """
 
     provider: str
@@ -29,27 +35,68 @@ class Engine:
     needs: tuple[frozenset[str], ...]
     package: str
     reason: str
+    least_width: int = 0
+    options: tuple[tuple[str, str], ...] = ()
 
-    def suits(self, features: Collection[str]) -> bool:
-        """Whether the processor has all features of one of the sets."""
-        return any(needed <= set(features) for needed in self.needs)
+    def __str__(self) -> str:
+        return f"{self.precision} on {self.provider}"
+
+    def suits(self, features: Collection[str], width: int = 0) -> bool:
+        """Whether the processor has all features of one of the sets, and the encoder is wide enough."""
+        return width >= self.least_width and any(needed <= set(features) for needed in self.needs)
+
+    @property
+    def accelerators(self) -> dict[str, dict[str, dict[str, str]]]:
+        """As `OnnxModelConfig.accelerators`: empty for onnxruntime's own provider, which has no name in Triton."""
+        return {} if self.provider == "cpu" else {"CPU": {self.provider: dict(self.options)}}
+
+    def pbtxt(self) -> str:
+        """The lines of a `config.pbtxt` that ask for this engine, with its reason."""
+        text = f"# {self.precision} on {_provider_name(self.provider)}: {self.reason}\n"
+        for name, options in self.accelerators.get("CPU", {}).items():
+            entries = "".join(
+                f"\n  parameters {{ key: {json.dumps(key)} value: {json.dumps(value)} }}"
+                for key, value in options.items()
+            )
+            text += (
+                "optimization { execution_accelerators { cpu_execution_accelerator [ {\n"
+                f"  name: {json.dumps(name)}{entries}\n"
+                "} ] } }\n"
+            )
+        return f'{text}parameters {{ key: "{PRECISION}" value {{ string_value: "{self.precision}" }} }}'
+
+
+def _provider_name(provider: str) -> str:
+    return "onnxruntime's own CPU provider" if provider == "cpu" else provider
 
 
 def _any(*sets: Iterable[str]) -> tuple[frozenset[str], ...]:
     return tuple(frozenset(one) for one in sets)
 
 
-# Best first; the last one suits every machine.
+_OPENVINO_BF16 = (("load_config", json.dumps({"CPU": {"INFERENCE_PRECISION_HINT": "bf16"}})),)
+
+# Best first; the last one suits every machine and encoder.
 ENGINES = (
     Engine(
         "openvino",
         "bf16",
         _any(["amx_bf16"]),
         "onnxruntime-openvino",
-        "bf16 tiles: a 0.6B backbone takes a quarter of fp32's time (docs/performance.md); export fp32 and name "
-        "openvino in its config.pbtxt",
+        "bf16 tiles: a 0.6B backbone takes a quarter of fp32's time (docs/performance.md)",
+        options=_OPENVINO_BF16,
     ),
-    # AVX512-bf16 without tiles has no row of its own: OpenVINO's bf16 took 1.2 to 1.5 times as long as int8 there.
+    # bf16 without tiles: on narrow encoders OpenVINO took 1.2 to 1.5 times as long as int8.
+    Engine(
+        "openvino",
+        "bf16",
+        _any(["avx512_bf16"]),
+        "onnxruntime-openvino",
+        "bf16 products, and attention that is fused though it is causal: a 0.6B backbone takes less time than in int8 "
+        "(benchmarks/large_encoder.py)",
+        least_width=WIDE,
+        options=_OPENVINO_BF16,
+    ),
     Engine(
         "cpu",
         "int8",
@@ -62,12 +109,22 @@ ENGINES = (
         "fp32",
         _any([]),
         "onnxruntime",
-        "no integer dot products: int8 would gain little and cost accuracy",
+        "runs everywhere; without integer dot products int8 gains little and costs accuracy",
     ),
 )
+PRECISIONS = tuple(dict.fromkeys(engine.precision for engine in reversed(ENGINES)))
 
 
-def choose(features: Collection[str] | None = None) -> Engine:
-    """The best engine for these processor features; this machine's if None."""
+def choose(features: Collection[str] | None = None, width: int = 0) -> Engine:
+    """The best engine for these processor features (this machine's if None) and an encoder of this hidden size."""
     found = cpu_features() if features is None else features
-    return next(engine for engine in ENGINES if engine.suits(found))
+    return next(engine for engine in ENGINES if engine.suits(found, width))
+
+
+def engine_for(precision: str) -> Engine:
+    """The engine that a precision is served on.
+
+    Raises:
+        KeyError: not one of `PRECISIONS`.
+    """
+    return {engine.precision: engine for engine in reversed(ENGINES)}[precision]

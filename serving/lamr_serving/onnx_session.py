@@ -81,8 +81,7 @@ def session_options(config: OnnxModelConfig, onnxruntime: Any) -> Any:
     if parallel not in (0, 1):
         raise ModelConfigError(f"execution_mode must be 0 or 1, not {parallel}")
     options.execution_mode = modes.ORT_PARALLEL if parallel else modes.ORT_SEQUENTIAL
-    wanted = _number(parameters, "intra_op_thread_count", 0) or _number(dict(os.environ), THREADS_VARIABLE, 0)
-    options.intra_op_num_threads = wanted or usable_cpus()
+    options.intra_op_num_threads = thread_count(parameters)
     options.inter_op_num_threads = _number(parameters, "inter_op_thread_count", 0)
     options.enable_cpu_mem_arena = bool(_number(parameters, "enable_mem_arena", 1))
     options.enable_mem_pattern = bool(_number(parameters, "enable_mem_pattern", 0))
@@ -91,6 +90,12 @@ def session_options(config: OnnxModelConfig, onnxruntime: Any) -> Any:
         if key.startswith("session."):
             options.add_session_config_entry(key, value)
     return options
+
+
+def thread_count(parameters: dict[str, str]) -> int:
+    """Threads of a run: the configuration's, else the command line's, else as many as CPUs that we may use."""
+    wanted = _number(parameters, "intra_op_thread_count", 0) or _number(dict(os.environ), THREADS_VARIABLE, 0)
+    return wanted or usable_cpus()
 
 
 def run_options(config: OnnxModelConfig, onnxruntime: Any) -> Any:
@@ -115,6 +120,10 @@ def choose_providers(config: OnnxModelConfig, kind: str, device: int, available:
             raise ModelConfigError(
                 f"execution accelerator {name!r} is not supported; known: {', '.join(PROVIDERS)}"
             )
+        if (
+            name == "openvino"
+        ):  # it has threads of its own, as many as the machine has cores unless told otherwise
+            options = {"num_of_threads": str(thread_count(config.parameters)), **options}  # noqa: PLW2901
         chosen.append((PROVIDERS[name], options))
     if kind == "GPU":
         if PROVIDERS["cuda"] not in (name for name, _ in chosen):

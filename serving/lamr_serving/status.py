@@ -15,7 +15,7 @@ from lamr_client.errors import DeadlineExceededError, LamrError, ServerError, Se
 from lamr_client.spec import ENSEMBLE, bundled_repository, load_spec
 
 from lamr_serving.cpus import usable_cpus
-from lamr_serving.engines import choose
+from lamr_serving.engines import PRECISION, WIDE, choose
 from lamr_serving.repository import ENCODER, FINGERPRINT
 
 NAME = "lamr_name"
@@ -56,6 +56,7 @@ class ServerStatus:
         server, server_version: in its own words.
         model, model_version, fingerprint: of the `lamr` ensemble; None when it doesn't serve one.
         provider: what the encoder's configuration asks onnxruntime to run on.
+        precision: of its products, as the configuration says.
         models: everything it has loaded, with statistics.
     """
 
@@ -68,6 +69,7 @@ class ServerStatus:
     model_version: str | None
     fingerprint: str | None
     provider: str | None
+    precision: str | None
     models: tuple[ModelStatus, ...]
 
 
@@ -81,7 +83,8 @@ class LocalStatus:
         triton: version of the `nvidia-pytriton` wheel; None when it isn't installed.
         model, model_version, fingerprint: of the bundled model; None when it is missing or broken.
         problem: why the bundled model can't be used.
-        engine, engine_reason: provider and precision that suit this machine's CPUs best, and why.
+        engine, engine_reason: provider and precision that suit this machine's CPUs and a small encoder best, and why.
+        wide_engine, wide_engine_reason: the same for an encoder as wide as Qwen3-0.6B's or wider.
         threads: CPUs that this process may use, which thread pools are sized by.
     """
 
@@ -97,6 +100,8 @@ class LocalStatus:
     problem: str | None
     engine: str
     engine_reason: str
+    wide_engine: str
+    wide_engine_reason: str
     threads: int
 
 
@@ -126,7 +131,7 @@ def local_status() -> LocalStatus:
     except LamrError as error:
         problem = str(error)
     providers: tuple[str, ...] = ()
-    engine = choose()
+    engine, wide = choose(), choose(width=WIDE)
     if importlib.util.find_spec("onnxruntime"):
         import onnxruntime  # noqa: PLC0415
 
@@ -142,8 +147,10 @@ def local_status() -> LocalStatus:
         model_version=spec.version if spec else None,
         fingerprint=spec.fingerprint if spec else None,
         problem=problem,
-        engine=f"{engine.precision} on {engine.provider}",
+        engine=str(engine),
         engine_reason=engine.reason,
+        wide_engine=str(wide),
+        wide_engine_reason=wide.reason,
         threads=usable_cpus(),
     )
 
@@ -157,12 +164,13 @@ def _ask(client: Any, address: str, timeout: float) -> ServerStatus:
     statistics = client.get_inference_statistics(client_timeout=timeout).model_stats
     counted = {(entry.name, entry.version): entry for entry in statistics}
     told: dict[str, str] = {}
-    provider = None
+    provider, precision = None, None
     if ENSEMBLE in loaded:
         config = client.get_model_config(ENSEMBLE, client_timeout=timeout).config
         told = {key: value.string_value for key, value in config.parameters.items()}
     if ENCODER in loaded:
-        provider = provider_of(client.get_model_config(ENCODER, client_timeout=timeout).config)
+        config = client.get_model_config(ENCODER, client_timeout=timeout).config
+        provider, precision = provider_of(config), config.parameters[PRECISION].string_value or None
     return ServerStatus(
         address=address,
         live=bool(live),
@@ -173,6 +181,7 @@ def _ask(client: Any, address: str, timeout: float) -> ServerStatus:
         model_version=told.get(VERSION),
         fingerprint=told.get(FINGERPRINT),
         provider=provider,
+        precision=precision,
         models=tuple(_model(entry, counted.get((entry.name, entry.version))) for entry in index),
     )
 

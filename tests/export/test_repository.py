@@ -159,10 +159,31 @@ def test_long_windows_make_small_batches():
     assert [default_batch_size(window) for window in (64, 512, 1024, 2048, 8192, 32768)] == [8, 8, 8, 4, 1, 1]
 
 
+@pytest.mark.parametrize(("window", "tokens"), [(320, 320), (8192, 2048)])
+def test_warm_up_is_a_long_chunk_but_never_minutes(exported, window, tokens):
+    spec = dataclasses.replace(load_spec(exported("bert").root), chunking=Chunking(window, window // 2, 0))
+    text = model_config("lamr_encoder", spec, 96, 8)
+    parsed = text_format.Parse(text, model_config_pb2.ModelConfig())
+    assert [list(one.inputs["input_ids"].dims) for one in parsed.model_warmup] == [[tokens]]
+
+
 def test_options_reach_the_repository(traced, tmp_path):
     report = traced.export(tmp_path / "out", max_batch_size=3)
     assert report.max_batch_size == 3
     assert config(tmp_path / "out", "lamr").max_batch_size == 3
+
+
+@pytest.mark.parametrize(("precision", "provider"), [("fp32", None), ("int8", None), ("bf16", "openvino")])
+def test_the_engine_is_asked_for_in_the_configuration(traced, tmp_path, precision, provider):
+    report = traced.export(tmp_path / "out", precision)
+    encoder = config(tmp_path / "out", "lamr_encoder")
+    asked = encoder.optimization.execution_accelerators.cpu_execution_accelerator
+    assert [one.name for one in asked] == ([provider] if provider else [])
+    assert encoder.parameters["lamr_precision"].string_value == report.precision == precision
+    if provider:
+        assert json.loads(asked[0].parameters["load_config"]) == {
+            "CPU": {"INFERENCE_PRECISION_HINT": precision}
+        }
 
 
 def test_old_repository_is_replaced_and_its_readme_kept(traced, tmp_path):
@@ -215,7 +236,7 @@ def test_target_that_cannot_be_written(traced, tmp_path):
 
 
 def test_unknown_precision(tmp_path):
-    with pytest.raises(ExportError, match="fp32, int8"):
+    with pytest.raises(ExportError, match="fp32, int8, bf16"):
         export_repository(tmp_path, tmp_path / "out", "fp8")
 
 

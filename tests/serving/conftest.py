@@ -85,6 +85,7 @@ batch_output [
 ]
 instance_group [ {{ count: 1 kind: KIND_CPU }} ]
 parameters {{ key: "intra_op_thread_count" value: {{ string_value: "1" }} }}
+parameters {{ key: "lamr_precision" value: {{ string_value: "fp32" }} }}
 """
 
 DECODER_CONFIG = """

@@ -1,15 +1,20 @@
 """What the table picks for the processors that people have."""
 
 import pytest
+from google.protobuf import json_format, text_format
 from lamr_serving.cpus import cpu_features
-from lamr_serving.engines import ENGINES, choose
+from lamr_serving.engines import ENGINES, PRECISION, PRECISIONS, WIDE, choose, engine_for
+from lamr_serving.onnx_config import read_config
+from tritonclient.grpc import model_config_pb2
+
+ZEN5 = ("avx2", "avx512f", "avx512_vnni", "avx512_bf16")
 
 
 @pytest.mark.parametrize(
     ("features", "precision"),
     [
         (("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16", "amx_tile"), "bf16"),
-        (("avx2", "avx512f", "avx512_vnni", "avx512_bf16"), "int8"),
+        (ZEN5, "int8"),
         (("avx2", "avx_vnni"), "int8"),
         (("asimd", "asimddp"), "int8"),
         (("avx2", "fma"), "fp32"),
@@ -22,8 +27,32 @@ def test_choice(features, precision):
     assert engine.reason
 
 
+@pytest.mark.parametrize(
+    ("width", "features", "precision"),
+    [(384, ZEN5, "int8"), (WIDE, ZEN5, "bf16"), (WIDE, ("avx512_vnni",), "int8"), (WIDE, (), "fp32")],
+)
+def test_a_wide_encoder_may_suit_another_engine(width, features, precision):
+    assert choose(features, width).precision == precision
+
+
+def test_every_precision_has_an_engine():
+    assert set(PRECISIONS) == {"fp32", "bf16", "int8"}
+    assert [engine_for(precision).precision for precision in PRECISIONS] == list(PRECISIONS)
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=str)
+def test_what_it_writes_is_what_triton_and_the_backend_read(engine):
+    text = f'name: "x" max_batch_size: 1\n{engine.pbtxt()}\n'
+    parsed = text_format.Parse(text, model_config_pb2.ModelConfig())
+    assert parsed.parameters[PRECISION].string_value == engine.precision
+    config = read_config(json_format.MessageToJson(parsed, preserving_proto_field_name=True))
+    assert config.accelerators.get("CPU", {}) == engine.accelerators.get("CPU", {})
+    assert engine.reason in text
+
+
 def test_the_last_row_suits_every_machine():
-    assert ENGINES[-1].suits(())
+    assert ENGINES[-1].suits((), width=0)
+    assert ENGINES[-1].suits((), width=8192)
 
 
 def test_features_are_read_from_both_kinds_of_machine(tmp_path):

@@ -118,7 +118,8 @@ def test_arena_shrinkage_is_passed_to_each_run():
     assert options.get_run_config_entry("memory.enable_memory_arena_shrinkage") == "cpu:0"
 
 
-def test_providers():
+def test_providers(monkeypatch):
+    monkeypatch.setenv("LAMR_THREADS", "3")
     both = ["CUDAExecutionProvider", "OpenVINOExecutionProvider", "CPUExecutionProvider"]
     openvino = dataclasses.replace(CONFIG, accelerators={"CPU": {"openvino": {"precision": "FP32"}}})
     assert choose_providers(CONFIG, "CPU", 0, both) == ["CPUExecutionProvider"]
@@ -128,8 +129,10 @@ def test_providers():
     ]
     assert choose_providers(openvino, "CPU", 0, both)[0] == (
         "OpenVINOExecutionProvider",
-        {"precision": "FP32"},
+        {"num_of_threads": "3", "precision": "FP32"},
     )
+    own = dataclasses.replace(CONFIG, accelerators={"CPU": {"openvino": {"num_of_threads": "1"}}})
+    assert choose_providers(own, "CPU", 0, both)[0] == ("OpenVINOExecutionProvider", {"num_of_threads": "1"})
 
 
 @pytest.mark.parametrize(("kind", "message"), [("GPU", r"lamr-server\[gpu\]"), ("CPU", "OpenVINO")])

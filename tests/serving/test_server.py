@@ -21,6 +21,7 @@ import pytest
 import tritonclient.grpc as triton
 from lamr_decoding import Decoder, DecoderWeights
 from lamr_serving import ServerOptions, ServerStartError, TritonServer, server, server_status, workspace
+from lamr_serving.engines import engine_for
 from lamr_serving.options import Addresses
 from tritonclient.utils import InferenceServerException, np_to_triton_dtype
 
@@ -203,7 +204,11 @@ def test_status(running, repository, client):
         "2.51.0",
     )
     assert (status.model, status.model_version) == ("tiny", "0.0.1")
-    assert (status.fingerprint, status.provider) == (repository.spec.fingerprint, "CPU")
+    assert (status.fingerprint, status.provider, status.precision) == (
+        repository.spec.fingerprint,
+        "CPU",
+        "fp32",
+    )
     encoder = next(model for model in status.models if model.name == "lamr_encoder")
     assert encoder.state == "READY"
     assert encoder.requests >= encoder.executions > 0
@@ -270,6 +275,14 @@ def test_a_model_that_does_not_load_is_explained_by_its_file(tiny_copy):
     said = refusal(tiny_copy)
     assert "model.onnx takes ['cu_seqlens', 'input_ids', 'max_len']" in said
     assert "CudaDriverHelper" not in said
+
+
+def test_a_provider_that_is_asked_for_and_missing_is_named_with_its_package(tiny_copy):
+    config = tiny_copy.root / "lamr_encoder" / "config.pbtxt"
+    config.write_text(f"{config.read_text()}\n{engine_for('bf16').pbtxt()}\n")
+    said = refusal(tiny_copy)
+    assert "OpenVINOExecutionProvider is not part of the installed onnxruntime" in said
+    assert "pip install onnxruntime-openvino" in said
 
 
 def test_a_configuration_that_triton_refuses_is_explained(tiny_copy):
