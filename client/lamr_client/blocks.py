@@ -44,11 +44,10 @@ def with_blocks(scores: FloatArray, layout: LineLayout, share: float) -> FloatAr
         return scores
     logits = logit(scores)
     logits = (1 - share) * logits + share * block_means(logits, layout)
-    moved = sigmoid(logits[inked])
-    after = np.searchsorted(inked, np.arange(len(scores)))
-    before = np.searchsorted(inked, np.arange(len(scores)), side="right") - 1
-    last = len(inked) - 1
-    result: FloatArray = np.minimum(
-        moved[np.where(after > last, before, after)], moved[np.where(before < 0, after, before)]
-    )
+    result = np.empty(len(scores))
+    result[inked] = moved = sigmoid(logits[inked])
+    blank = np.flatnonzero(layout.blank)
+    after = np.searchsorted(inked, blank)
+    before = np.maximum(after - 1, 0)
+    result[blank] = np.minimum(moved[before], moved[np.minimum(after, len(inked) - 1)])
     return result

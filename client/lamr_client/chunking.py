@@ -7,6 +7,10 @@ chunk that begins inside of something can't see, the headers above it, `header_t
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from dataclasses import dataclass
+from itertools import chain, pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,8 +21,39 @@ from lamr_client.outline import enclosing_lines
 _HEADER_TOKENS = 20
 
 
+@dataclass(frozen=True, eq=False)
+class LineStarts:
+    """The lines of a text that a token begins in.
+
+    Attributes:
+        tokens: int64 [m], ascending, the first token of each such line.
+        lines: int64 [m], their numbers.
+    """
+
+    tokens: NDArray[np.int64]
+    lines: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, offsets: NDArray[np.int64], layout: LineLayout) -> LineStarts:
+        """Find them by the tokens' characters int64 [n, 2], first column ascending."""
+        starts = layout.spans[:, 0]
+        first, last = offsets[:, 0], offsets[:, 1]
+        token = np.searchsorted(first, starts)
+        bounds = np.append(token[1:], len(first)) if len(token) else token
+        held = np.flatnonzero(token < bounds)
+        token, starts = token[held], starts[held]
+        # A token that joins a line end with the indentation after it goes with the line that it indents.
+        before = np.maximum(token - 1, 0)
+        joined = (first[before] < starts) & (last[before] > starts)
+        return cls(token - joined, held)
+
+
 def plan_chunks(
-    offsets: NDArray[np.int64], layout: LineLayout, tokens: int, overlap: int
+    offsets: NDArray[np.int64],
+    layout: LineLayout,
+    tokens: int,
+    overlap: int,
+    starts: LineStarts | None = None,
 ) -> NDArray[np.int64]:
     """Choose the token ranges of all chunks.
 
@@ -31,6 +66,7 @@ def plan_chunks(
         layout: of the text.
         tokens: most tokens of a chunk, ≥ 1.
         overlap: tokens that neighbours share, about; 0 for none.
+        starts: `LineStarts.of(offsets, layout)`, where it is at hand.
 
     Returns:
         int64 [C, 2], first and one-past-last token of each chunk. Starts and ends ascend, every token is in at
@@ -39,7 +75,7 @@ def plan_chunks(
     n = len(offsets)
     if n <= tokens:
         return np.array([[0, n]] if n else np.zeros((0, 2)), np.int64)
-    cuts = _Cuts(offsets, layout)
+    cuts = _Cuts(starts or LineStarts.of(offsets, layout), layout)
     chunks = []
     start = end = 0
     while start + tokens < n:
@@ -57,63 +93,57 @@ def plan_chunks(
 
 
 def header_tokens(
-    offsets: NDArray[np.int64], layout: LineLayout, plan: NDArray[np.int64], most: int
+    offsets: NDArray[np.int64],
+    layout: LineLayout,
+    plan: NDArray[np.int64],
+    most: int,
+    starts: LineStarts | None = None,
 ) -> list[NDArray[np.int64]]:
     """The tokens that say where each chunk stands: the beginnings of the lines that enclose its first line.
 
     Args:
-        offsets, layout: as for `plan_chunks`.
+        offsets, layout, starts: as for `plan_chunks`.
         plan: what it returned.
         most: tokens of one chunk's headers; when they don't fit, inner headers are left out.
 
     Returns:
         One int64 `[h]` a chunk, h ≤ `most`: places in the document, ascending, all before the chunk.
     """
-    if not most or not len(plan):
+    starts = starts or LineStarts.of(offsets, layout)
+    firsts, lines = starts.tokens, starts.lines
+    if not most or not len(plan) or not len(firsts):
         return [np.zeros(0, np.int64)] * len(plan)
-    firsts, lines = _line_tokens(offsets, layout)
-    if not len(firsts):
-        return [np.zeros(0, np.int64)] * len(plan)
-    ends = np.append(firsts[1:], len(offsets))
-    ends = np.minimum(ends, firsts + _HEADER_TOKENS)
+    lengths = np.minimum(np.diff(firsts, append=len(offsets)), _HEADER_TOKENS)
     places = np.maximum(np.searchsorted(firsts, plan[:, 0], side="right") - 1, 0)
-    row_of = np.full(len(layout.spans), -1)
-    row_of[lines] = np.arange(len(lines))
-    found = []
-    for headers in enclosing_lines(layout, lines[places]):
-        rows = row_of[headers]
-        parts = [np.arange(firsts[row], ends[row]) for row in rows[rows >= 0]]
-        found.append(np.concatenate([*parts, np.zeros(0, np.int64)])[:most])
-    return found
+    headers = enclosing_lines(layout, lines[places])
+    chunk = np.repeat(np.arange(len(plan)), [len(each) for each in headers])
+    above = np.fromiter(chain.from_iterable(headers), np.int64, len(chunk))
+    rows = np.searchsorted(lines, above)
+    own = lines[np.minimum(rows, len(lines) - 1)] == above  # the others have no token of their own
+    rows, chunk = rows[own], chunk[own]
+    tokens = _ranges(firsts[rows], lengths[rows])
+    bounds = np.searchsorted(np.repeat(chunk, lengths[rows]), np.arange(len(plan) + 1)).tolist()
+    return [tokens[a : min(b, a + most)] for a, b in pairwise(bounds)]
 
 
-def _line_tokens(
-    offsets: NDArray[np.int64], layout: LineLayout
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """First token of each line that has one, and those lines' numbers."""
-    starts, stops = layout.spans[:, 0], layout.spans[:, 1]
-    first, last = np.ascontiguousarray(offsets[:, 0]), offsets[:, 1]
-    token = np.searchsorted(first, starts)
-    held = token < len(offsets)
-    held[held] = first[token[held]] < stops[held]
-    token, starts = token[held], starts[held]
-    # A token that joins a line end with the indentation after it goes with the line that it indents.
-    before = np.maximum(token - 1, 0)
-    joined = (first[before] < starts) & (last[before] > starts)
-    return np.where(joined, before, token), np.flatnonzero(held)
+def _ranges(firsts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The numbers of several ranges, one after another."""
+    steps: NDArray[np.int64] = firsts - np.cumsum(lengths) + lengths
+    numbers: NDArray[np.int64] = np.repeat(steps, lengths) + np.arange(lengths.sum())
+    return numbers
 
 
 class _Cuts:
-    """Tokens that start a line, ascending, with the cost of a cut before each."""
+    """Tokens that start a line, with the cost of a cut before each."""
 
-    def __init__(self, offsets: NDArray[np.int64], layout: LineLayout) -> None:
-        self._tokens, lines = _line_tokens(offsets, layout)
-        self._costs = layout.cut_cost[lines]
+    def __init__(self, starts: LineStarts, layout: LineLayout) -> None:
+        self._tokens: list[int] = starts.tokens.tolist()
+        self._costs = layout.cut_cost[starts.lines]
 
     def best(self, lowest: int, highest: int) -> int | None:
         """The cheapest cut among tokens lowest..highest (both included), the last of equals; None if there is none."""
-        a, b = np.searchsorted(self._tokens, [lowest, highest + 1])
+        a = bisect_left(self._tokens, lowest)
+        b = bisect_left(self._tokens, highest + 1, a)
         if a == b:
             return None
-        costs = self._costs[a:b]
-        return int(self._tokens[b - 1 - int(np.argmin(costs[::-1]))])
+        return self._tokens[b - 1 - int(self._costs[a:b][::-1].argmin())]

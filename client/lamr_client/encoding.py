@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,15 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from lamr_client.chunking import header_tokens, plan_chunks
+from lamr_client.chunking import LineStarts, header_tokens, plan_chunks
 from lamr_client.errors import InvalidInputError, ModelMismatchError
-from lamr_client.layout import line_layout, single_spaces
+from lamr_client.layout import LineLayout, line_layout, single_spaces
 from lamr_client.spec import TOKENIZER_FILE, Chunking, ModelSpec, client_files, load_spec
 
 # A query may take the whole window but for this many code tokens; with fewer, a chunk says nothing of its code.
 MIN_CODE_TOKENS = 32
-# The tokenizer's time and memory grow faster than its input, so text goes in by blocks, a few at a time.
-_BLOCK_CHARS = 8192
+# The tokenizer's time and memory grow faster than its input, so text goes in by blocks, a few at a time: short ones
+# where they end at a place that is sure to change nothing, longer ones where there is none.
+_BLOCK_CHARS, _MOST_CHARS = 2048, 8192
 _BLOCKS_AT_ONCE = 16
 # Before spaces inside or at the end of a line; before a line that isn't indented.
 _SECOND_BEST = (re.compile(r".*(?<=\S)(?= )", re.DOTALL), re.compile(r".*\n(?=\S)", re.DOTALL))
@@ -102,9 +104,10 @@ class PromptEncoder:
     def encode_document(self, code: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Tokenize a whole file in bounded memory.
 
-        The text goes through the tokenizer in blocks of at most 8,192 characters that begin at a single space between
+        The text goes through the tokenizer in blocks of about 2,048 characters that begin at a single space between
         two words: there, byte-level BPE and WordPiece give the tokens of the whole text, whatever tokens they have for
-        line ends and indentation. A longer run without such a place is cut at the next best one, or anywhere.
+        line ends and indentation. A run of more than 8,192 without such a place is cut at the next best one, or
+        anywhere.
 
         Returns:
             ids int64 [n] and offsets int64 [n, 2]: first and one-past-last character in `code` of each token.
@@ -136,13 +139,15 @@ class PromptEncoder:
             )
         return min(chunking.tokens, left)
 
-    def iter_chunks(
+    def iter_chunks(  # noqa: PLR0913  # what one document is
         self,
         query_ids: NDArray[np.int64],
         ids: NDArray[np.int64],
         offsets: NDArray[np.int64],
         code: str,
         chunking: Chunking | None = None,
+        *,
+        layout: LineLayout | None = None,
     ) -> Iterator[Chunk]:
         """Yield a document's chunks in order, each made when it is asked for.
 
@@ -150,6 +155,7 @@ class PromptEncoder:
             query_ids: from `encode_query`.
             ids, offsets: from `encode_document(code)`.
             chunking: instead of the model's own.
+            layout: `line_layout(code)`, where it is at hand.
 
         Raises:
             InvalidInputError: the query leaves no room for code; raised by the call, not by the first `next`.
@@ -157,17 +163,19 @@ class PromptEncoder:
         chunking = chunking or self.spec.chunking
         room = self.code_room(len(query_ids), chunking)
         prompt = np.concatenate([self._before, query_ids, self._between])
-        layout = line_layout(code)
-        plan = plan_chunks(offsets, layout, room, chunking.overlap)
-        headers = header_tokens(offsets, layout, plan, chunking.headers)
+        layout = layout or line_layout(code)
+        starts = LineStarts.of(offsets, layout)
+        plan = plan_chunks(offsets, layout, room, chunking.overlap, starts)
+        headers = header_tokens(offsets, layout, plan, chunking.headers, starts)
         beside = chunking.window - len(prompt) - len(self._after)
 
         def make(first: int, last: int, above: NDArray[np.int64]) -> Chunk:
-            head = np.concatenate([prompt, ids[above[: beside - (last - first)]]])
-            input_ids = np.concatenate([head, ids[first:last], self._after])
-            return Chunk(input_ids, (len(head), len(head) + last - first), (first, last))
+            above = above[: beside - (last - first)]
+            head = len(prompt) + len(above)
+            input_ids = np.concatenate([prompt, ids[above], ids[first:last], self._after])
+            return Chunk(input_ids, (head, head + last - first), (first, last))
 
-        return (make(int(a), int(b), above) for (a, b), above in zip(plan, headers, strict=True))
+        return (make(a, b, above) for (a, b), above in zip(plan.tolist(), headers, strict=True))
 
     def chunk(
         self,
@@ -188,13 +196,15 @@ class PromptEncoder:
             for group in _batched(blocks)
             for e in self._tokenizer.encode_batch(group, add_special_tokens=False)
         )
-        ids, offsets = [np.zeros(0, np.int64)], [np.zeros((0, 2), np.int64)]
+        ids, offsets = [np.zeros(0, np.int64)], [np.zeros((2, 0), np.int64)]
         for start, encoding in zip(bounds, encodings, strict=False):
             count = len(encoding)
             ids.append(np.fromiter(encoding.ids, np.int64, count))
             spans = np.fromiter(itertools.chain.from_iterable(encoding.offsets), np.int64, 2 * count)
-            offsets.append(spans.reshape(-1, 2) + start)
-        return np.concatenate(ids), np.concatenate(offsets)
+            offsets.append(spans.reshape(-1, 2).T + start)
+        # Firsts and lasts are read one by one from here on, so each lie together in memory.
+        columns = np.empty((2, sum(map(len, ids))), np.int64)
+        return np.concatenate(ids), np.concatenate(offsets, axis=1, out=columns).T
 
     def _protect_prompt_tokens(self) -> None:
         """Make the prompt's control tokens special where they aren't, so that `encode_special_tokens` covers them too.
@@ -237,14 +247,17 @@ def _block_bounds(text: str) -> list[int]:
     """Where the blocks of a text begin, and its end."""
     if len(text) <= _BLOCK_CHARS:
         return [0, len(text)] if text else [0]
-    safe = single_spaces(text)
+    safe: list[int] = single_spaces(text).tolist()
     bounds = [0]
     while bounds[-1] + _BLOCK_CHARS < len(text):
-        start, hard = bounds[-1], bounds[-1] + _BLOCK_CHARS
-        place = int(np.searchsorted(safe, hard, "right"))
-        cut = int(safe[place - 1]) if place else start
-        bounds.append(cut if cut > start else _second_best(text, start, hard))
-    return [*bounds, len(text)]
+        start, hard = bounds[-1], min(bounds[-1] + _MOST_CHARS, len(text))
+        after = bisect_right(safe, start + _BLOCK_CHARS)
+        near = safe[max(after - 1, 0) : after + 1]  # the last one of a short block, and the first one beyond
+        cut = next((place for place in near if start < place <= hard), None)
+        if cut is None:
+            cut = hard if hard == len(text) else _second_best(text, start, hard)
+        bounds.append(cut)
+    return bounds if bounds[-1] == len(text) else [*bounds, len(text)]
 
 
 def _second_best(text: str, start: int, hard: int) -> int:

@@ -15,17 +15,18 @@ import time
 from collections.abc import Iterator
 
 import numpy as np
-from lamr_postprocess import PrunedCode, line_scores_from_tokens, line_spans, prune_lines
+from lamr_postprocess import PrunedCode, line_spans, prune_lines
+from lamr_postprocess.lines import TokenLines
 from numpy.typing import NDArray
 
 from lamr_client.encoding import Chunk, PromptEncoder
 from lamr_client.errors import InvalidInputError, LamrError
 from lamr_client.inputs import check_code, check_query
 from lamr_client.layout import line_layout
-from lamr_client.lexical import token_evidence
+from lamr_client.lexical import line_evidence
 from lamr_client.options import PruneOptions
 from lamr_client.result import PruneResult, Timings
-from lamr_client.scoring import DocumentScores, ScoreMerger, line_scores, with_evidence
+from lamr_client.scoring import DocumentScores, ScoreMerger, smoothed, with_evidence
 from lamr_client.transport import ChunkResult
 
 
@@ -58,10 +59,11 @@ class PruneJob:
         ids, self._offsets = encoder.encode_document(text)
         self._small = len(ids) < options.min_tokens and len(ids) <= (options.max_tokens or len(ids))
         self.chunks: Iterator[Chunk] = iter(())
-        if not self._small:
-            self.chunks = encoder.iter_chunks(query_ids, ids, self._offsets, text)
-        self._layout = line_layout(text)
-        self._evidence = self._lexical_evidence(query)
+        if len(ids) and not self._small:
+            self._layout = line_layout(text)
+            self._lines = TokenLines(self._offsets, self._layout.points, self._layout.spans)
+            self._evidence = self._lexical_evidence(query)
+            self.chunks = encoder.iter_chunks(query_ids, ids, self._offsets, text, layout=self._layout)
         spec = encoder.spec
         self._merger = ScoreMerger(spec.scoring, spec.rubrics, len(ids))
         self.want_rubrics = self._merger.want_rubrics
@@ -91,7 +93,7 @@ class PruneJob:
             tokens = scores.tokens
             if self._evidence is not None:
                 tokens = with_evidence(tokens, self._evidence, self._encoder.spec.scoring.lexical)
-            lines = line_scores(tokens, self._offsets, self._text, self._layout, self._encoder.spec.scoring)
+            lines = smoothed(self._lines.means(tokens), self._layout, self._encoder.spec.scoring)
             result = self._result(lines, self._prune(lines, scores), scores.relevance)
         end = time.perf_counter()
         timings = Timings(
@@ -103,7 +105,8 @@ class PruneJob:
         """Float64 [n]; None where the scoring gives it no weight."""
         if not self._encoder.spec.scoring.lexical:
             return None
-        return token_evidence(query, self._text, self._offsets, self._layout)
+        evidence: NDArray[np.float64] = line_evidence(query, self._text, self._layout)[self._lines.first]
+        return evidence
 
     def _prune(self, lines: NDArray[np.float32], scores: DocumentScores) -> PrunedCode:
         options = self._options
@@ -131,7 +134,7 @@ class PruneJob:
         if scores.rubrics is None or not {"semantic", "dependency"} <= set(names):
             return None
         difference = scores.rubrics[:, names.index("dependency")] - scores.rubrics[:, names.index("semantic")]
-        return line_scores_from_tokens(difference, self._offsets, self._text) > 0
+        return self._lines.means(difference) > 0
 
     def _result(self, lines: NDArray[np.float32], pruned: PrunedCode, relevance: float) -> PruneResult:
         unchanged = pruned.text == self._text

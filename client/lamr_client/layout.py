@@ -7,6 +7,7 @@ brackets; it knows no programming language and no tokens. Lines are those of `la
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from lamr_postprocess.lines import code_points, spans_of
@@ -19,7 +20,7 @@ _WIDE_SPACES = (0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x20
 _BLANK = np.zeros(0x3002, np.bool_)
 _BLANK[:33] = True
 _BLANK[list(_WIDE_SPACES)] = True
-_WORD = np.array([chr(point).isalnum() for point in range(128)])
+_WORD = np.array([chr(point).isalnum() for point in range(128)] + [False])
 # Beyond ASCII every character counts as a letter here.
 _OPENING = np.array([chr(point).isalnum() or chr(point) in "_@" for point in range(128)] + [True])
 
@@ -29,7 +30,7 @@ _MAX_INDENT = 64
 _NO_BLANK_BEFORE = 3
 _LONE_BRACKET = 8
 _BLANK_LINE = 2 * _MAX_INDENT
-_BRACKETS = np.array([ord(c) for c in ")]}{"])
+_BRACKET = np.array([chr(point) in ")]}{" for point in range(128)] + [False])
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +38,7 @@ class LineLayout:
     """Lines of one text; arrays are aligned, one entry a line.
 
     Attributes:
+        points: unsigned [c], the text's characters (see `code_points`).
         spans: int64 [L, 2], the characters of each line, its newline included. An empty text has no lines.
         blank: bool [L], the line holds white space only (Unicode's, and control characters).
         cut_cost: int64 [L], how bad a cut just before the line is; lower is better.
@@ -44,6 +46,7 @@ class LineLayout:
         opening: bool [L], the line's first mark is a letter, a digit, `_` or `@`: it may head what is below it.
     """
 
+    points: NDArray[Any]
     spans: NDArray[np.int64]
     blank: NDArray[np.bool_]
     cut_cost: NDArray[np.int64]
@@ -57,27 +60,36 @@ def line_layout(text: str) -> LineLayout:
     spans = spans_of(points)
     if not len(spans):
         none, nowhere = np.zeros(0, np.bool_), np.zeros(0, np.int64)
-        return LineLayout(spans, none, nowhere, nowhere, none)
+        return LineLayout(points, spans, none, nowhere, nowhere, none)
     starts, stops = spans[:, 0], spans[:, 1]
-    inked = np.flatnonzero(~_BLANK[np.minimum(points, len(_BLANK) - 1)])
-    first = np.append(inked, len(points))[np.searchsorted(inked, starts)]
+    first = _next_mark(points, starts)
     blank = first >= stops
-    columns = (first - starts) * np.where(points[starts] == _TAB, _TAB_COLUMNS, 1)
-    after_blank = np.append(True, blank[:-1])
-    mark = points[np.minimum(first, len(points) - 1)]
-    bracket = np.isin(mark, _BRACKETS)
-    opening = ~blank & _OPENING[np.minimum(mark, len(_OPENING) - 1)]
-    cost = (
-        np.minimum(columns, _MAX_INDENT)
-        + np.where(after_blank, 0, _NO_BLANK_BEFORE)
-        + np.where(bracket, _LONE_BRACKET, 0)
-    )
-    return LineLayout(spans, blank, np.where(blank, _BLANK_LINE, cost), columns, opening)
+    columns = first - starts
+    columns[points[starts] == _TAB] *= _TAB_COLUMNS
+    mark = np.minimum(points[np.minimum(first, len(points) - 1)], 128)
+    opening = _OPENING[mark] & ~blank
+    cost = np.minimum(columns, _MAX_INDENT)
+    cost[1:][~blank[:-1]] += _NO_BLANK_BEFORE
+    cost[_BRACKET[mark]] += _LONE_BRACKET
+    cost[blank] = _BLANK_LINE
+    return LineLayout(points, spans, blank, cost, columns, opening)
+
+
+def _next_mark(points: NDArray[Any], places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The first character that isn't white space from the start of each line on; the text's length if none is."""
+    inked = points > _SPACE if points.itemsize == 1 else ~_BLANK[np.minimum(points, len(_BLANK) - 1)]
+    runs = inked.copy()
+    runs[1:] &= ~inked[:-1]  # a line's first mark follows white space, and so begins a run
+    marks = np.flatnonzero(runs)
+    found: NDArray[np.int64] = np.append(marks, len(points))[np.searchsorted(marks, places)]
+    return found
 
 
 def single_spaces(text: str) -> NDArray[np.int64]:
     """Places of the spaces that stand alone between two ASCII letters or digits, ascending."""
     points = code_points(text)
-    between = (points == _SPACE)[1:-1]
-    word = np.append(_WORD, False)[np.minimum(points, len(_WORD))]
-    return np.flatnonzero(between & word[:-2] & word[2:]) + 1
+    space = points == _SPACE
+    alone = np.flatnonzero(space[1:-1] & ~space[:-2] & ~space[2:]) + 1
+    sides = np.minimum(points[[alone - 1, alone + 1]], len(_WORD) - 1)
+    found: NDArray[np.int64] = alone[_WORD[sides].all(axis=0)]
+    return found

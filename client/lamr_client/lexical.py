@@ -20,6 +20,7 @@ FloatArray = NDArray[np.float64]
 WINDOW = 20
 CONTEXT = 5
 _K1, _B = 1.2, 0.75
+_TERMS_AT_ONCE = 4  # of the query, so that memory stays that of the document
 
 
 def token_evidence(query: str, code: str, offsets: NDArray[np.int64], layout: LineLayout) -> FloatArray:
@@ -40,20 +41,29 @@ def line_evidence(query: str, code: str, layout: LineLayout) -> FloatArray:
     count = len(layout.spans)
     if not count:
         return np.zeros(0)
-    found = Tokens(code, count).counts(query_terms(query))
+    found = Tokens(code, count, layout).counts(query_terms(query))
+    occurring = found.lines.T[found.lines.any(axis=0)]
     block = block_numbers(layout)
+    block_starts = np.flatnonzero(np.diff(block, prepend=-1))
     window_norm = _norm(_moving_sum(found.lengths, WINDOW // 2))
-    block_norm = _norm(np.bincount(block, found.lengths).astype(np.float64))
-    windows, blocks, hits = np.zeros(count), np.zeros(block[-1] + 1), np.zeros(count)
-    for lines in found.lines.T:  # one word of the query at a time, so that memory stays that of the document
+    block_norm = _norm(np.add.reduceat(found.lengths, block_starts))
+    windows, blocks, hits = np.zeros(count), np.zeros(len(block_starts)), np.zeros(count)
+    for first in range(0, len(occurring), _TERMS_AT_ONCE):
+        lines = occurring[first : first + _TERMS_AT_ONCE]
+        _add_each(hits, _rarity(lines) * (lines > 0))
         frequency = _moving_sum(lines, WINDOW // 2)
-        windows += _rarity(frequency) * _saturated(frequency, window_norm)
-        hits += _rarity(lines) * (lines > 0)
-        in_block = np.bincount(block, lines).astype(np.float64)
-        blocks += _rarity(in_block) * _saturated(in_block, block_norm)
+        _add_each(windows, _rarity(frequency) * _saturated(frequency, window_norm))
+        frequency = np.add.reduceat(lines, block_starts, axis=1)
+        _add_each(blocks, _rarity(frequency) * _saturated(frequency, block_norm))
     near = _scaled(_moving_sum(windows, WINDOW // 2)) + _scaled(_moving_sum(hits, CONTEXT))
     mean: FloatArray = (near / 2 + _scaled(blocks)[block]) / 2
     return mean
+
+
+def _add_each(total: FloatArray, parts: FloatArray) -> None:
+    """Add the rows of `parts` [Q, S] to `total` [S], one after another, so that sums don't depend on slabs."""
+    for part in parts:
+        total += part
 
 
 def _norm(lengths: FloatArray) -> FloatArray:
@@ -65,17 +75,22 @@ def _saturated(frequency: FloatArray, norm: FloatArray) -> FloatArray:
     return frequency * (_K1 + 1) / (frequency + norm)
 
 
-def _rarity(frequency: FloatArray) -> float:
-    """Inverse document frequency of a term, from its counts in all pieces."""
-    holds = np.count_nonzero(frequency > 0.5)  # a moving sum leaves rounding errors where nothing is
-    return float(np.log1p((len(frequency) - holds + 0.5) / (holds + 0.5)))
+def _rarity(frequency: FloatArray) -> FloatArray:
+    """Inverse document frequency [Q, 1] of terms, from their counts [Q, S] in all pieces."""
+    # A moving sum leaves rounding errors where nothing is.
+    holds = np.count_nonzero(frequency > 0.5, axis=1, keepdims=True)
+    rarity: FloatArray = np.log1p((frequency.shape[1] - holds + 0.5) / (holds + 0.5))
+    return rarity
 
 
 def _moving_sum(values: FloatArray, reach: int) -> FloatArray:
-    """Sums over each line and its `reach` neighbours on both sides."""
-    total = np.concatenate([[0.0], np.cumsum(values)])
-    at = np.arange(len(values))
-    sums: FloatArray = total[np.minimum(at + reach + 1, len(values))] - total[np.maximum(at - reach, 0)]
+    """Sums [..., L] over each line and its `reach` neighbours on both sides."""
+    count = values.shape[-1]
+    total = np.zeros((*values.shape[:-1], count + 1))
+    np.cumsum(values, axis=-1, out=total[..., 1:])
+    at = np.arange(count)
+    upper, lower = np.minimum(at + reach + 1, count), np.maximum(at - reach, 0)
+    sums: FloatArray = total[..., upper] - total[..., lower]
     return sums
 
 

@@ -22,32 +22,65 @@ from lamr_client.transport import ChunkResult
 KEEP_PROB, RELEVANCE = "keep_prob", "relevance"
 # A file whose parts are all alike has no ranking to be blown up.
 _SPREAD = 0.1
+# Of chunks that wait to be added together: an array operation costs as much for one chunk as for ten.
+_HELD_TOKENS = 4096
 
 
-def token_scores(result: ChunkResult, scoring: Scoring, rubrics: Sequence[str]) -> NDArray[np.float64]:
-    """Scores float64 [m] in [0, 1] of one chunk's code tokens, for a scoring that needs no other chunk.
+@dataclass(frozen=True, eq=False)
+class Outputs:
+    """A model's outputs for m code tokens of one or several chunks, one after another.
+
+    Attributes:
+        keep, keep_prob, rubric_prob: see `ChunkResult`.
+        relevance: float64 [m], that of each token's chunk.
+    """
+
+    keep: NDArray[np.uint8]
+    keep_prob: NDArray[np.float32]
+    rubric_prob: NDArray[np.float32] | None
+    relevance: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, results: Sequence[ChunkResult]) -> Outputs:
+        """Join results; all with `rubric_prob`, or it is left out."""
+        rubrics = [result.rubric_prob for result in results if result.rubric_prob is not None]
+        return cls(
+            np.concatenate([result.keep for result in results]),
+            np.concatenate([result.keep_prob for result in results]),
+            np.concatenate(rubrics) if len(rubrics) == len(results) else None,
+            np.repeat([float(result.relevance) for result in results], [len(each.keep) for each in results]),
+        )
+
+
+def token_scores(outputs: Outputs, scoring: Scoring, rubrics: Sequence[str]) -> NDArray[np.float64]:
+    """Scores float64 [m] in [0, 1] of code tokens, for a scoring that needs no other chunk.
 
     Args:
-        result: with `rubric_prob` if `scoring` gives a rubric weight.
+        outputs: with `rubric_prob` if `scoring` gives a rubric weight.
         scoring: `paper` takes Viterbi's decisions (paper section 3.4); `calibrated` see `Scoring`.
         rubrics: names, in the order of the K axis.
     """
     if scoring.kind == "paper":
-        return result.keep.astype(np.float64)
-    return _combined(token_logits(result, scoring, rubrics), scoring)
+        return outputs.keep.astype(np.float64)
+    return _combined(token_logits(outputs, scoring, rubrics), scoring)
 
 
-def token_logits(result: ChunkResult, scoring: Scoring, rubrics: Sequence[str]) -> NDArray[np.float64]:
+def _by_column(rows: int, columns: int) -> NDArray[np.float64]:
+    """Zeros [rows, columns] whose columns lie together in memory: they are averaged and weighed one by one."""
+    return np.zeros((columns, rows)).T
+
+
+def token_logits(outputs: Outputs, scoring: Scoring, rubrics: Sequence[str]) -> NDArray[np.float64]:
     """The log-odds float64 [m, F] of the outputs that a scoring weighs, in the order of its weights."""
-    columns = np.empty((len(result.keep), len(scoring.weights)))
+    columns = _by_column(len(outputs.keep), len(scoring.weights))
     for place, name in enumerate(scoring.weights):
         if name == KEEP_PROB:
-            columns[:, place] = logit(result.keep_prob)
+            columns[:, place] = logit(outputs.keep_prob)
         elif name == RELEVANCE:
-            columns[:, place] = logit(np.float64(result.relevance))
+            columns[:, place] = logit(outputs.relevance)
         else:
-            assert result.rubric_prob is not None
-            columns[:, place] = logit(result.rubric_prob[:, rubrics.index(name)])
+            assert outputs.rubric_prob is not None
+            columns[:, place] = logit(outputs.rubric_prob[:, rubrics.index(name)])
     return columns
 
 
@@ -55,7 +88,8 @@ def standardized(logits: NDArray[np.float64]) -> NDArray[np.float64]:
     """Each column of a document's log-odds [n, F], less its mean, in units of its spread (of at least `_SPREAD`)."""
     if not len(logits):
         return logits
-    scaled: NDArray[np.float64] = (logits - logits.mean(axis=0)) / (logits.std(axis=0) + _SPREAD)
+    centred = logits - logits.mean(axis=0)
+    scaled: NDArray[np.float64] = centred / (np.sqrt((centred * centred).mean(axis=0)) + _SPREAD)
     return scaled
 
 
@@ -82,7 +116,11 @@ def line_scores(
         text, layout: the document and its lines.
         scoring: whose `block` counts.
     """
-    lines = line_scores_from_tokens(tokens, offsets, text)
+    return smoothed(line_scores_from_tokens(tokens, offsets, text), layout, scoring)
+
+
+def smoothed(lines: NDArray[np.float32], layout: LineLayout, scoring: Scoring) -> NDArray[np.float32]:
+    """Means over tokens float32 [L] with the part of their blocks that a scoring gives them."""
     if not scoring.block:
         return lines
     return with_blocks(lines.astype(np.float64), layout, scoring.block).astype(np.float32)
@@ -131,41 +169,70 @@ class ScoreMerger:
         weighed = scoring.kind != "paper" and bool(scoring.weights.keys() & set(rubrics))
         self.want_rubrics = len(rubrics) > 1 or weighed
         # float64, so that sums don't depend visibly on the order of arrival.
-        parts = (len(scoring.weights),) if scoring.kind == "relative" else ()
-        self._sums = np.zeros((tokens, *parts), np.float64)
-        self._rubrics = np.zeros((tokens, len(rubrics)), np.float64) if self.want_rubrics else None
-        self._counts = np.zeros(tokens, np.int32)
+        relative = scoring.kind == "relative"
+        self._sums = _by_column(tokens, len(scoring.weights)) if relative else np.zeros(tokens)
+        self._rubrics = _by_column(tokens, len(rubrics)) if self.want_rubrics else None
+        self._spans: list[tuple[int, int]] = []
+        self._waiting: list[ChunkResult] = []
+        self._held = 0
         self._relevance = 0.0
 
     def add(self, tokens: tuple[int, int], result: ChunkResult) -> None:
-        """Take in one chunk.
+        """Take in one chunk. Its values are looked at with others', when some thousand tokens have come together.
 
         Args:
             tokens: the chunk's range in the document.
             result: for exactly these tokens.
 
         Raises:
-            ModelMismatchError: shapes or values that no model of these rubrics gives.
+            ModelMismatchError: shapes that no model of these rubrics gives; or values, of this or an earlier chunk.
         """
         first, last = tokens
-        self._check(result, last - first)
-        of_chunk = token_logits if self._scoring.kind == "relative" else token_scores
-        self._sums[first:last] += of_chunk(result, self._scoring, self._names)
-        self._counts[first:last] += 1
-        if self._rubrics is not None and result.rubric_prob is not None:
-            self._rubrics[first:last] += result.rubric_prob
-        self._relevance = max(self._relevance, result.relevance)
+        self._check_shapes(result, last - first)
+        self._spans.append(tokens)
+        self._waiting.append(result)
+        self._held += last - first
+        if self._held >= _HELD_TOKENS:
+            self._take()
 
     def merged(self) -> DocumentScores:
-        """The averages; every token must have been in a chunk."""
-        rubrics = None if self._rubrics is None else self._rubrics / self._counts[:, None]
+        """The averages; every token must have been in a chunk.
+
+        Raises:
+            ModelMismatchError: values that no model gives.
+        """
+        self._take()
+        counts = self._counts()
+        rubrics = None if self._rubrics is None else self._rubrics / counts[:, None]
         if self._scoring.kind == "relative":
-            tokens = _combined(standardized(self._sums / self._counts[:, None]), self._scoring)
+            tokens = _combined(standardized(self._sums / counts[:, None]), self._scoring)
         else:
-            tokens = self._sums / self._counts
+            tokens = self._sums / counts
         return DocumentScores(tokens, rubrics, self._relevance)
 
-    def _check(self, result: ChunkResult, m: int) -> None:
+    def _take(self) -> None:
+        """Add what is waiting to the sums."""
+        if not self._waiting:
+            return
+        results, spans = self._waiting, self._spans[-len(self._waiting) :]
+        self._waiting, self._held = [], 0
+        outputs = Outputs.of(results)
+        _check_values(outputs)
+        self._relevance = max(self._relevance, *(result.relevance for result in results))
+        of_chunk = token_logits if self._scoring.kind == "relative" else token_scores
+        _add_spans(self._sums, spans, of_chunk(outputs, self._scoring, self._names))
+        if self._rubrics is not None and outputs.rubric_prob is not None:
+            _add_spans(self._rubrics, spans, outputs.rubric_prob.astype(np.float64, order="F"))
+
+    def _counts(self) -> NDArray[np.int64]:
+        """How many chunks hold each token [n]."""
+        spans = np.array(self._spans, np.int64).reshape(-1, 2)
+        n = len(self._sums)
+        changes = np.bincount(spans[:, 0], minlength=n + 1) - np.bincount(spans[:, 1], minlength=n + 1)
+        counts: NDArray[np.int64] = np.cumsum(changes)[:n]
+        return counts
+
+    def _check_shapes(self, result: ChunkResult, m: int) -> None:
         if result.keep.shape != (m,) or result.keep_prob.shape != (m,):
             raise ModelMismatchError(
                 f"asked about {m} tokens, but keep has shape {list(result.keep.shape)} and keep_prob "
@@ -178,8 +245,20 @@ class ScoreMerger:
                 f"rubric_prob should have shape {list(expected)}, but is {given}; the served model has other rubrics "
                 f"than {list(self._names)}"
             )
-        finite = np.isfinite(result.relevance) and np.isfinite(result.keep_prob).all()
-        if not finite or (self.want_rubrics and not np.isfinite(np.asarray(result.rubric_prob)).all()):
-            raise ModelMismatchError(
-                "the model answers NaN or infinity: its weights are broken; export it again"
-            )
+
+
+def _check_values(outputs: Outputs) -> None:
+    values = (outputs.keep_prob, outputs.relevance, outputs.rubric_prob)
+    if not all(value is None or np.isfinite(value).all() for value in values):
+        raise ModelMismatchError("the model answers NaN or infinity: its weights are broken; export it again")
+
+
+def _add_spans(
+    sums: NDArray[np.float64], spans: Sequence[tuple[int, int]], values: NDArray[np.float64]
+) -> None:
+    """Add values, those of one span after those of another, to their places in `sums`; spans may overlap."""
+    begin = 0
+    for first, last in spans:
+        end = begin + last - first
+        sums[first:last] += values[begin:end]
+        begin = end

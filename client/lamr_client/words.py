@@ -9,9 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
+from typing import Any
 
 import numpy as np
+from lamr_postprocess.lines import code_points, spans_of
 from numpy.typing import NDArray
+
+from lamr_client.layout import LineLayout
 
 FloatArray = NDArray[np.float64]
 
@@ -25,9 +30,34 @@ _STOP = """
 """
 STOP_WORDS = frozenset(_STOP.split())
 
-_TOKEN = re.compile(r"[^\W\d]\w*|\d+|\r\n|\r|\n")
+_TOKEN = re.compile(r"[^\W\d]\w*|\d+")
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\dA-Za-z_]+")
 _ENDINGS = ("ings", "ing", "ies", "ied", "es", "ed", "s")
+
+
+# Kinds of characters: no part of a word, A-Z, a-z, decimal digits, other letters, the underscore.
+_NONE, _UPPER, _LOWER, _DIGIT, _OTHER, _UNDERSCORE = range(6)
+
+
+def _kind(letter: str) -> int:
+    if letter == "_":
+        return _UNDERSCORE
+    if letter.isascii() and letter.isalpha():
+        return _UPPER if letter.isupper() else _LOWER
+    return _DIGIT if letter.isdecimal() else _OTHER if letter.isalnum() else _NONE
+
+
+def _begins(before: int, here: int, after: int) -> bool:
+    """Whether a word of `_WORD` begins at a character of one kind between two others."""
+    if here == _UPPER:
+        return before != _UPPER or after == _LOWER
+    if here == _LOWER:
+        return before not in (_UPPER, _LOWER)
+    return here in (_DIGIT, _OTHER) and here != before
+
+
+_KINDS = np.array([_kind(chr(point)) for point in range(128)] + [_NONE], np.uint8)
+_BEGINS = np.array([_begins(*kinds) for kinds in product(range(6), repeat=3)])
 
 
 def split_words(token: str) -> list[str]:
@@ -73,27 +103,88 @@ class Counts:
 
 
 class Tokens:
-    """A file's tokens, ready to be counted against any query."""
+    """A file's words, ready to be counted against any query.
 
-    def __init__(self, code: str, lines: int) -> None:
-        tokens = np.array(_TOKEN.findall(code) or ["\n"], dtype=object)
-        is_newline = np.isin(tokens, ["\r\n", "\r", "\n"])
-        line: NDArray[np.intp] = np.cumsum(is_newline) - is_newline
-        inside = ~is_newline & (line < lines)
-        vocabulary, self._ids = np.unique(tokens[inside].astype(str), return_inverse=True)
-        self._terms = [terms(token) for token in vocabulary]
-        self._line: NDArray[np.intp] = line[inside]
-        self._count = lines
+    Where words begin, the kinds of the characters tell; only words that begin like one of a query's are looked at.
+    """
+
+    def __init__(self, code: str, lines: int, layout: LineLayout | None = None) -> None:
+        """Args:
+        code, lines: the text, and how many lines it has.
+        layout: `line_layout(code)`, where it is at hand.
+        """
+        self._code, self._count = code, lines
+        self._points = code_points(code) if layout is None else layout.points
+        spans = spans_of(self._points) if layout is None else layout.spans
+        kinds = np.zeros(len(code) + 2, np.uint8)
+        kinds[1:-1] = kinds_of(self._points)
+        before, here, after = kinds[:-2], kinds[1:-1], kinds[2:]
+        self._words = np.flatnonzero(_BEGINS[before * 36 + here * 6 + after])
+        self._starts, self._ends = _tokens(here, before, after)
+        self._line = np.searchsorted(spans[:, 1], self._starts, side="right")
+        words = np.diff(np.searchsorted(self._words, self._starts), append=len(self._words))
+        self._lengths = np.asarray(np.bincount(self._line, words + (words > 1), lines)[:lines], np.float64)
 
     def counts(self, query: Sequence[str]) -> Counts:
         """Occurrences of the query's terms, by line."""
+        tokens = self._alike(query)
+        spans = map(slice, self._starts[tokens].tolist(), self._ends[tokens].tolist())
+        texts = list(map(self._code.__getitem__, spans))
+        rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         column = {term: index for index, term in enumerate(query)}
-        table = np.zeros((len(self._terms), len(query) + 1))
-        for row, found in zip(table, self._terms, strict=True):
-            row[-1] = len(found)
-            for term in found:
+        table = np.zeros((len(rows), len(query)))
+        for text, row in rows.items():
+            for term in terms(text):
                 if term in column:
-                    row[column[term]] += 1
-        total = np.zeros((self._count, len(query) + 1))
-        np.add.at(total, self._line, table[self._ids])
-        return Counts(total[:, :-1], total[:, -1])
+                    table[row, column[term]] += 1
+        total = np.zeros((self._count, len(query)))
+        found = np.fromiter(map(rows.__getitem__, texts), np.int64, len(texts))
+        np.add.at(total, self._line[tokens], table[found])
+        return Counts(total, self._lengths)
+
+    def _alike(self, query: Sequence[str]) -> NDArray[np.int64]:
+        """The tokens that may hold a term of a query, ascending: those with a word that has the first letters of one.
+
+        A term is the beginning of a word, or of an identifier that begins with a word. Beyond ASCII a small letter may
+        be longer than its capital, so such words are all taken.
+        """
+        wanted = np.zeros((32, 32, 32), np.bool_)
+        for term in query:
+            wanted[tuple(ord(letter) & 31 for letter in term[:3])] = True
+        places = np.minimum(self._words + np.arange(3)[:, None], len(self._points) - 1)
+        letters = self._points[places]
+        alike = wanted[tuple(letters & 31)]
+        if letters.itemsize > 1:
+            alike |= (letters > 127).any(axis=0)
+        tokens = np.searchsorted(self._starts, self._words[alike], side="right") - 1
+        found: NDArray[np.int64] = tokens[np.diff(tokens, prepend=-1) > 0]
+        return found[self._line[found] < self._count]
+
+
+def kinds_of(points: NDArray[Any]) -> NDArray[np.uint8]:
+    """What each character [c] is for words: `_KINDS`' numbers."""
+    kinds: NDArray[np.uint8] = _KINDS[np.minimum(points, 128)]
+    if points.itemsize > 1:
+        wide = np.flatnonzero(points > 127)
+        letters, place = np.unique(points[wide], return_inverse=True)
+        kinds[wide] = np.array([_kind(chr(letter)) for letter in letters.tolist()], np.uint8)[place]
+    return kinds
+
+
+def _tokens(
+    here: NDArray[np.uint8], before: NDArray[np.uint8], after: NDArray[np.uint8]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where identifiers and numbers begin and end, by the kinds of each character and of its neighbours.
+
+    They are runs of word characters, but digits at the beginning of one are a token of their own.
+    """
+    inside = here > 0
+    starts = np.flatnonzero(inside & (before == 0))
+    ends = np.flatnonzero(inside & (after == 0)) + 1
+    numbers = np.flatnonzero(here[starts] == _DIGIT)
+    if not len(numbers):
+        return starts, ends
+    digits_end = np.flatnonzero((here == _DIGIT) & (after != _DIGIT)) + 1
+    splits = digits_end[np.searchsorted(digits_end, starts[numbers], side="right")]
+    splits = splits[splits < ends[numbers]]
+    return np.sort(np.append(starts, splits)), np.sort(np.append(ends, splits))

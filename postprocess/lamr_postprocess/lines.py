@@ -19,7 +19,7 @@ BoolArray = NDArray[np.bool_]
 FloatArray = NDArray[np.float32]
 
 _LF, _CR = 10, 13
-_BLANK = np.array([9, 10, 11, 12, 13, 32], dtype=np.uint32)  # \t \n \v \f \r and space
+_TAB, _SPACE = 9, 32  # \t \n \v \f \r are five in a row
 
 
 def code_points(text: str) -> NDArray[Any]:
@@ -31,17 +31,15 @@ def code_points(text: str) -> NDArray[Any]:
 
 def spans_of(points: NDArray[Any]) -> IntArray:
     """`line_spans` on `code_points` (or on UTF-8 bytes, giving byte offsets)."""
-    n = points.shape[0]
-    if n == 0:
-        return np.zeros((0, 2), dtype=np.int64)
     ends = points == _LF
     lone = points == _CR
     lone[:-1] &= ~ends[1:]
-    stops = np.flatnonzero(ends | lone) + 1
-    if stops.shape[0] == 0 or stops[-1] != n:
-        stops = np.append(stops, n)
-    starts = np.concatenate(([0], stops[:-1]))
-    spans: IntArray = np.stack([starts, stops], axis=1).astype(np.int64)
+    ends |= lone
+    ends[-1:] = True  # a last line without a newline
+    stops = np.flatnonzero(ends) + 1
+    spans = np.zeros((stops.shape[0], 2), dtype=np.int64)
+    spans[:, 1] = stops
+    spans[1:, 0] = stops[:-1]
     return spans
 
 
@@ -59,17 +57,97 @@ def blank_lines(points: NDArray[Any], spans: IntArray) -> BoolArray:
     """Which lines [L] hold nothing but spaces, tabs, form feeds, vertical tabs and their newline."""
     if spans.shape[0] == 0:
         return np.zeros(0, dtype=np.bool_)
-    inked = ~np.isin(points, _BLANK.astype(points.dtype))
+    inked = (points - points.dtype.type(_TAB) > _CR - _TAB) & (points != _SPACE)  # unsigned: 0 to 8 wrap
     blank: BoolArray = ~np.logical_or.reduceat(inked, spans[:, 0])
     return blank
+
+
+class TokenLines:
+    """Which lines the tokens of a text lie in: what of the mean over lines doesn't depend on the scores.
+
+    A token that spans lines counts in each with its characters there. Lines of white space alone, and lines that
+    no token covers, take the smaller score of their two scored neighbours (the only one at an end of the text),
+    so a blank line is selected exactly when both its neighbours are. Without any scored line all are 0.
+
+    Attributes:
+        first: int64 [n], the line that each token begins in.
+    """
+
+    def __init__(self, offsets: ArrayLike, points: NDArray[Any], spans: IntArray) -> None:
+        """Args:
+            offsets: int [n, 2], the characters of each token; empty spans are ignored.
+            points: `code_points` of the text.
+            spans: int64 [L, 2], its lines.
+
+        Raises:
+            ValueError: an offset lies outside the text.
+        """
+        begin, end = np.ascontiguousarray(np.asarray(offsets, dtype=np.int64).reshape(-1, 2).T)
+        length, lines = points.shape[0], spans.shape[0]
+        if begin.size and (min(begin.min(), end.min()) < 0 or max(begin.max(), end.max()) > length):
+            raise ValueError(f"token offsets must be characters of the text, 0 to {length}; were they bytes?")
+        stops = np.append(spans[:, 1], length)  # a line more, where an empty token at the end lies
+        self._lines = lines
+        self.first: IntArray = np.searchsorted(stops[:-1], begin, side="right")
+        self._head = np.maximum(np.minimum(end, stops[self.first]) - begin, 0)
+        self._crossing = np.flatnonzero((end > stops[self.first]) & (end > begin))
+        self._last = np.searchsorted(stops, end[self._crossing] - 1, side="right")
+        self._tail = end[self._crossing] - spans[self._last, 0]
+        self._widths = (spans[:, 1] - spans[:, 0]).astype(np.float64)
+        covered = self._sums(np.ones(begin.shape[0]))
+        covered[blank_lines(points, spans)] = 0
+        self._covered = np.maximum(covered, 1)
+        self._known = np.flatnonzero(covered)
+        self._unknown = np.flatnonzero(covered == 0)
+        self.first = np.minimum(self.first, max(lines - 1, 0))
+
+    def means(self, scores: ArrayLike) -> FloatArray:
+        """Mean score float32 [L] of each line over those of its characters that tokens cover (paper section 3.4).
+
+        Args:
+            scores: float [n], of the tokens.
+
+        Raises:
+            ValueError: another number of scores, or one isn't finite.
+        """
+        values = np.asarray(scores, dtype=np.float64).reshape(-1)
+        if values.shape[0] != self.first.shape[0]:
+            raise ValueError(
+                f"{values.shape[0]} token scores but {self.first.shape[0]} token offsets; give one span a score"
+            )
+        if not np.isfinite(values).all():
+            raise ValueError("token scores must be finite numbers; found NaN or infinity")
+        if not self._known.shape[0]:
+            return np.zeros(self._lines, dtype=np.float32)
+        means = self._sums(values) / self._covered
+        after = np.searchsorted(self._known, self._unknown)
+        before = means[self._known[np.maximum(after - 1, 0)]]
+        after = np.minimum(after, self._known.shape[0] - 1)
+        means[self._unknown] = np.minimum(before, means[self._known[after]])
+        rounded: FloatArray = means.astype(np.float32)
+        return rounded
+
+    def _sums(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Weight x characters of each line [L].
+
+        Memory is O(tokens + lines) whatever the tokens span: the first and last line of a token are added one by one,
+        the whole lines between them through a difference array.
+        """
+        sums = np.asarray(np.bincount(self.first, weights * self._head, self._lines), np.float64)
+        sums = sums[: self._lines]
+        if self._crossing.shape[0]:
+            carried = weights[self._crossing]
+            sums += np.bincount(self._last, carried * self._tail, self._lines)
+            inner = np.bincount(self.first[self._crossing] + 1, carried, self._lines + 1)
+            inner -= np.bincount(self._last, carried, self._lines + 1)
+            sums += np.cumsum(inner)[: self._lines] * self._widths
+        return sums
 
 
 def line_scores_from_tokens(token_scores: ArrayLike, token_offsets: ArrayLike, text: str) -> FloatArray:
     """Mean token score of each line over those of its characters that tokens cover (paper section 3.4).
 
-    A token that spans lines counts in each with its characters there. Lines of white space alone, and lines that
-    no token covers, take the smaller score of their two scored neighbours (the only one at an end of the text),
-    so a blank line is selected exactly when both its neighbours are. Without any scored line all are 0.
+    `TokenLines` says more of it, and serves several scores of the same tokens.
 
     Args:
         token_scores: float [n].
@@ -82,61 +160,5 @@ def line_scores_from_tokens(token_scores: ArrayLike, token_offsets: ArrayLike, t
     Raises:
         ValueError: shapes differ, a score isn't finite or an offset lies outside the text.
     """
-    scores = np.asarray(token_scores, dtype=np.float64).reshape(-1)
-    offsets = np.asarray(token_offsets, dtype=np.int64).reshape(-1, 2)
     points = code_points(text)
-    spans = spans_of(points)
-    _check_tokens(scores, offsets, points.shape[0])
-    filled = offsets[:, 1] > offsets[:, 0]
-    total, covered = _sum_by_line(scores[filled], offsets[filled], spans)
-    covered[blank_lines(points, spans)] = 0
-    return _follow_neighbours(np.divide(total, np.maximum(covered, 1)), covered > 0)
-
-
-def _check_tokens(scores: NDArray[np.float64], offsets: IntArray, length: int) -> None:
-    if scores.shape[0] != offsets.shape[0]:
-        raise ValueError(
-            f"{scores.shape[0]} token scores but {offsets.shape[0]} token offsets; give one span a score"
-        )
-    if not np.isfinite(scores).all():
-        raise ValueError("token scores must be finite numbers; found NaN or infinity")
-    if offsets.size and (offsets.min() < 0 or offsets.max() > length):
-        raise ValueError(f"token offsets must be characters of the text, 0 to {length}; were they bytes?")
-
-
-def _sum_by_line(
-    scores: NDArray[np.float64], offsets: IntArray, spans: IntArray
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Per line [L]: the sum of score x characters, and the covered characters.
-
-    Memory is O(tokens + lines) whatever the tokens span: the first and last line of a token are added one by one,
-    the whole lines between them through a difference array.
-    """
-    lines = spans.shape[0]
-    if lines == 0:
-        return np.zeros(0), np.zeros(0)
-    begin, end = offsets[:, 0], offsets[:, 1]
-    first = np.searchsorted(spans[:, 1], begin, side="right")
-    last = np.searchsorted(spans[:, 1], end - 1, side="right")
-    head = np.minimum(end, spans[first, 1]) - begin
-    crosses = last > first
-    tail = np.where(crosses, end - spans[last, 0], 0)
-    widths = (spans[:, 1] - spans[:, 0]).astype(np.float64)
-    sums: list[NDArray[np.float64]] = []
-    for weight in (scores, np.ones_like(scores)):
-        edges = np.bincount(first, weight * head, lines) + np.bincount(last, weight * tail, lines)
-        inner = np.bincount(first[crosses] + 1, weight[crosses], lines + 1)
-        inner -= np.bincount(last[crosses], weight[crosses], lines + 1)
-        sums.append(edges + np.cumsum(inner)[:lines] * widths)
-    return sums[0], sums[1]
-
-
-def _follow_neighbours(values: NDArray[np.float64], known: BoolArray) -> FloatArray:
-    """Fill unknown lines with the smaller of the nearest known value before and after."""
-    if not known.any():
-        return np.zeros(values.shape[0], dtype=np.float32)
-    where = np.flatnonzero(known)
-    slot = np.searchsorted(where, np.arange(values.shape[0]))
-    after = values[where[np.minimum(slot, where.shape[0] - 1)]]
-    before = values[where[np.maximum(slot - 1, 0)]]
-    return np.where(known, values, np.minimum(before, after)).astype(np.float32)
+    return TokenLines(token_offsets, points, spans_of(points)).means(token_scores)

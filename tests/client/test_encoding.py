@@ -90,6 +90,14 @@ def test_blocks_without_two_words_side_by_side(encoder, line):
     np.testing.assert_array_equal(offsets, whole_offsets)
 
 
+def test_blocks_are_short_but_end_between_two_words_where_there_are_any():
+    text = ("x = 1\n" * 900 + "two words\n") * 6
+    bounds = _block_bounds(text)
+    assert [text[a - 3 : a + 6] for a in bounds[1:-1]] == ["two words"] * (len(bounds) - 2)
+    assert max(np.diff(bounds)) <= 8192
+    assert max(np.diff(_block_bounds("some words " * 2000))) <= 2048
+
+
 def test_offsets_hold_for_crlf_and_characters_beyond_the_bmp(bert):
     text = "\U0001d4b3\U0001d4b3 = area\r\nname"
     offsets = bert.encode_document(text)[1]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import random
 
+import lamr_client.scoring
 import numpy as np
 import pytest
 from lamr_client.errors import InvalidInputError, ModelMismatchError
-from lamr_client.scoring import ScoreMerger, check_scoring, token_scores
+from lamr_client.scoring import Outputs, ScoreMerger, check_scoring, token_scores
 from lamr_client.spec import Scoring
 from lamr_client.transport import ChunkRequest, ChunkResult
 
@@ -28,14 +29,16 @@ def random_result(m: int, seed: int) -> ChunkResult:
     return answer(ChunkRequest(ids, (0, m), want_rubrics=True))
 
 
+@pytest.mark.parametrize("held", [1, 50, 4096])
 @pytest.mark.parametrize("scoring", [Scoring(), CALIBRATED])
-def test_merging_equals_a_plain_average(scoring):
+def test_merging_equals_a_plain_average(scoring, held, monkeypatch):
+    monkeypatch.setattr(lamr_client.scoring, "_HELD_TOKENS", held)  # whatever waits for others
     spans = [(0, 40), (30, 70), (35, 75), (70, 90)]
     chunks = [(span, random_result(span[1] - span[0], seed)) for seed, span in enumerate(spans)]
     held = [[] for _ in range(90)]
     rubrics = [[] for _ in range(90)]
     for (first, last), result in chunks:
-        scores = token_scores(result, scoring, RUBRICS)
+        scores = token_scores(Outputs.of([result]), scoring, RUBRICS)
         for i in range(first, last):
             held[i].append(scores[i - first])
             rubrics[i].append(result.rubric_prob[i - first])
@@ -51,12 +54,12 @@ def test_merging_equals_a_plain_average(scoring):
 
 def test_paper_scoring_is_the_viterbi_decision():
     result = random_result(20, 1)
-    np.testing.assert_array_equal(token_scores(result, Scoring(), RUBRICS), result.keep)
+    np.testing.assert_array_equal(token_scores(Outputs.of([result]), Scoring(), RUBRICS), result.keep)
 
 
 def test_calibrated_scoring_is_the_logistic_combination():
     result = random_result(20, 2)
-    scores = token_scores(result, CALIBRATED, RUBRICS)
+    scores = token_scores(Outputs.of([result]), CALIBRATED, RUBRICS)
 
     def logit(p):
         p = min(max(float(p), 1e-6), 1 - 1e-6)
@@ -71,7 +74,7 @@ def test_calibrated_scoring_is_the_logistic_combination():
 def test_calibrated_scoring_stays_finite_at_certainty():
     one = np.ones(3, np.float32)
     result = ChunkResult(one.astype(np.uint8), one, np.stack([one, 0 * one], 1), None, 1.0)
-    scores = token_scores(result, CALIBRATED, RUBRICS)
+    scores = token_scores(Outputs.of([result]), CALIBRATED, RUBRICS)
     assert np.isfinite(scores).all()
     assert np.all((scores >= 0) & (scores <= 1))
 
@@ -154,4 +157,10 @@ def test_answers_that_fit_no_model_are_refused(fields, message):
     merger = ScoreMerger(Scoring(), RUBRICS, 3)
     merger.add((0, 3), broken())
     with pytest.raises(ModelMismatchError, match=message):
-        merger.add((0, 3), broken(**fields))
+        merge(merger, broken(**fields))
+
+
+def merge(merger: ScoreMerger, result: ChunkResult) -> None:
+    """Shapes are looked at when a chunk comes, values when chunks are averaged."""
+    merger.add((0, 3), result)
+    merger.merged()

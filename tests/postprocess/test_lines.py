@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from lamr_postprocess import line_scores_from_tokens, line_spans, split_lines
+from lamr_postprocess.lines import TokenLines, code_points
 
 NEWLINES = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029 \tab\ufeffé😀"
 
@@ -60,6 +61,7 @@ def slow_scores(scores: list[float], offsets: list[tuple[int, int]], text: str) 
     return out
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_scores_match_a_character_loop(data: st.DataObject) -> None:
     text = data.draw(st.text(alphabet="ab \n\r\té", max_size=40))
@@ -87,6 +89,22 @@ def test_token_over_lines_splits_by_characters() -> None:
     # The second line's four characters: three of the first token, one of the second.
     got = line_scores_from_tokens([1.0, 0.0], [(0, 5), (5, 6)], "a\nbcd\n")
     assert got.tolist() == pytest.approx([1.0, 0.75])
+
+
+@settings(deadline=None)
+@given(st.text(alphabet="ab \n\r\u00e9", max_size=40), st.data())
+def test_a_token_lies_in_the_line_that_holds_its_first_character(text: str, data: st.DataObject) -> None:
+    places = st.integers(0, len(text))
+    offsets = data.draw(st.lists(st.tuples(places, places).map(sorted), max_size=8))
+    spans = line_spans(text)
+    lines = TokenLines(np.reshape(offsets, (-1, 2)), code_points(text), spans)
+    last = max(len(spans) - 1, 0)  # where an empty token at the text's end goes too
+    held = [[row for row, (a, b) in enumerate(spans) if a <= begin < b] for begin, _ in offsets]
+    assert lines.first.tolist() == [rows[0] if rows else last for rows in held]
+    for scores in (np.arange(len(offsets)), -np.ones(len(offsets))):
+        np.testing.assert_array_equal(
+            lines.means(scores), line_scores_from_tokens(scores, np.reshape(offsets, (-1, 2)), text)
+        )
 
 
 def test_no_tokens_score_nothing() -> None:
