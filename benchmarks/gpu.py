@@ -16,11 +16,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 import torch
-from lamr_client.spec import Chunking, PromptTemplate
-from lamr_export import LamrConfig, LamrModel
-from transformers import Qwen3Config, Qwen3Model
-
-WIDTH, INNER, LAYERS = 1024, 3072, 28
+from qwen_shape import FUSION_PRODUCTS, INNER, LAYER_PRODUCTS, LAYERS, WIDTH, build, linear
 
 
 @dataclass(frozen=True)
@@ -34,32 +30,6 @@ class Figures:
     linear_tflops: float
     product_tflops: float
     share_percent: float
-
-
-def build() -> LamrModel:
-    torch.manual_seed(0)
-    shape = Qwen3Config(
-        vocab_size=151_669,
-        hidden_size=WIDTH,
-        intermediate_size=INNER,
-        num_hidden_layers=LAYERS,
-        num_attention_heads=16,
-        num_key_value_heads=8,
-        head_dim=128,
-        max_position_embeddings=8192,
-    )
-    config = LamrConfig(
-        name="benchmark",
-        version="0",
-        backbone={},
-        prompt=PromptTemplate("", "", ""),
-        chunking=Chunking(8192, 8000, 50),
-        fusion_layers=(7, 14, 28),
-        relevance="yes_no",
-        yes_token_id=9693,
-        no_token_id=2152,
-    )
-    return LamrModel.from_backbone(Qwen3Model(shape), config).eval()
 
 
 def seconds(action: Callable[[], object], rounds: int = 7) -> float:
@@ -91,8 +61,7 @@ def measure(tokens: int) -> Figures:
         left = torch.randn(tokens, WIDTH, device="cuda", dtype=torch.bfloat16)
         right = torch.randn(WIDTH, 2 * INNER, device="cuda", dtype=torch.bfloat16)
         product = 2 * tokens * WIDTH * 2 * INNER / seconds(lambda: left @ right)
-    weights = sum(module.weight.numel() for module in model.modules() if isinstance(module, torch.nn.Linear))
-    rate = 2 * weights * tokens / taken
+    rate = (LAYERS * linear(LAYER_PRODUCTS, tokens) + linear(FUSION_PRODUCTS, tokens)) / taken
     return Figures(
         device=torch.cuda.get_device_name(),
         tokens=tokens,
