@@ -59,15 +59,37 @@ class Packing:
             limit: L is at most this much; what a longer sequence has beyond it shares the last slot.
         """
         bounds = cu_seqlens.to(torch.int64)
-        starts, ends = bounds[:-1], bounds[1:]
         slots = max_len.shape[0] if limit is None else torch.sym_min(max_len.shape[0], limit)
-        token = torch.arange(tokens, device=bounds.device)
-        slot = torch.arange(slots, device=bounds.device)
+        return cls._laid_out(bounds[:-1], bounds[1:], slots, tokens, max_len.dtype)
+
+    def split(self, counts: Tensor) -> Packing:
+        """The same tokens with every sequence in two, which don't attend to each other and count their places anew.
+
+        Args:
+            counts: int64 `[B]`, tokens of the first part, at least 1; the second may be empty.
+
+        Returns:
+            Of 2B sequences, both parts of one after the other.
+        """
+        middle, ends = self.starts + counts, self.lasts + 1
+        starts, ends = (
+            torch.stack(pair, dim=1).reshape(-1) for pair in ((self.starts, middle), (middle, ends))
+        )
+        return self._laid_out(
+            starts, ends, self.key_mask.shape[-1], self.sequence.shape[0], self.key_bias.dtype
+        )
+
+    @classmethod
+    def _laid_out(
+        cls, starts: Tensor, ends: Tensor, slots: int | torch.SymInt, tokens: int, dtype: torch.dtype
+    ) -> Packing:
+        token = torch.arange(tokens, device=starts.device)
+        slot = torch.arange(slots, device=starts.device)
         sequence = (token[:, None] >= ends[None, :]).to(torch.int64).sum(dim=1)
         position = (token - starts.index_select(0, sequence)).clamp(max=slots - 1)
         key_mask = slot[None, :] < (ends - starts)[:, None]
         later = slot[None, :] > slot[:, None]
-        lowest = torch.finfo(max_len.dtype).min
+        lowest = torch.finfo(dtype).min
         return cls(
             sequence=sequence,
             position=position,
@@ -76,8 +98,8 @@ class Packing:
             to_padded=torch.minimum(starts[:, None] + slot[None, :], ends[:, None] - 1).reshape(-1),
             to_packed=sequence * slots + position,
             key_mask=key_mask[:, None, None, :],
-            key_bias=((~key_mask).to(max_len.dtype) * lowest)[:, None, None, :],
-            causal_bias=later.to(max_len.dtype) * lowest,
+            key_bias=((~key_mask).to(dtype) * lowest)[:, None, None, :],
+            causal_bias=later.to(dtype) * lowest,
         )
 
 

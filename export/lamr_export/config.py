@@ -60,6 +60,8 @@ class LamrConfig:
         yes_token_id, no_token_id: for `yes_no`.
         prompt, chunking, scoring, threshold: see `lamr_client.spec`.
         lexical: lexical evidence, or None for the paper's model.
+        similarity: query and code are encoded apart and compared; half widths, in tokens, of the neighbourhoods that
+            are. None for the paper's joint encoding. Needs `lexical`, which tells the query.
 
     Raises:
         CheckpointError: a field contradicts another one.
@@ -83,6 +85,7 @@ class LamrConfig:
     scoring: Scoring = field(default_factory=Scoring)
     threshold: float = 0.4
     lexical: Lexical | None = None
+    similarity: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.relevance not in RELEVANCE_KINDS:
@@ -95,6 +98,10 @@ class LamrConfig:
         if layers is not None and not all(1 <= n <= layers for n in self.fusion_layers):
             raise CheckpointError(
                 f"fusion_layers {self.fusion_layers}: the backbone has layers 1 to {layers}"
+            )
+        if self.similarity is not None and (self.lexical is None or self.relevance != "linear"):
+            raise CheckpointError(
+                "similarity needs lexical evidence, which tells the query, and linear relevance"
             )
         self._check_ids()
         hidden = self.backbone.get("hidden_size")
@@ -145,7 +152,7 @@ class LamrConfig:
             data = json.loads(text)
             if data.pop("model_type", None) != MODEL_TYPE:
                 raise CheckpointError(f"{source}: model_type isn't {MODEL_TYPE!r}")
-            lexical = data.pop("lexical", None)
+            lexical, similarity = data.pop("lexical", None), data.pop("similarity", None)
             return cls(
                 prompt=PromptTemplate(**data.pop("prompt")),
                 chunking=Chunking(**data.pop("chunking")),
@@ -154,6 +161,7 @@ class LamrConfig:
                 rubrics=tuple(data.pop("rubrics")),
                 lexical=lexical
                 and Lexical(**{k: v if isinstance(v, int) else tuple(v) for k, v in lexical.items()}),
+                similarity=None if similarity is None else tuple(similarity),
                 **data,
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:

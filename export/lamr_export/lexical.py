@@ -76,7 +76,7 @@ class LexicalEvidence(nn.Module):
 
     def densities(self, weighted: Tensor, token_types: Tensor, packing: Packing) -> list[Tensor]:
         """For every window, d/(1 + d) with d the sum of `weighted` (float `[T]`) over the code tokens within it."""
-        total = _running_sum(weighted * token_types)
+        total = running_sum(weighted * token_types)
         place = torch.arange(weighted.shape[0], device=weighted.device)
         first = packing.starts.index_select(0, packing.sequence)
         end = packing.lasts.index_select(0, packing.sequence) + 1
@@ -95,7 +95,7 @@ class LexicalEvidence(nn.Module):
         found = asked * self.occurs(input_ids, ~in_query, packing)
         share = [
             (total.index_select(0, packing.lasts + 1) - total.index_select(0, packing.starts)).to(asked.dtype)
-            for total in (_running_sum(found), _running_sum(asked))
+            for total in (running_sum(found), running_sum(asked))
         ]
         return (share[0] / (share[1] + 1e-3)).index_select(0, packing.sequence)
 
@@ -115,7 +115,7 @@ class LexicalEvidence(nn.Module):
         return self.projection(found), token_types, fused
 
 
-def _running_sum(values: Tensor) -> Tensor:
+def running_sum(values: Tensor) -> Tensor:
     """float64 `[T + 1]`, sums before each token. Double, because differences of float32 sums would depend on what
     else is in the batch."""
     return F.pad(values.double().cumsum(dim=0), (1, 0))

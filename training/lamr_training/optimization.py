@@ -45,11 +45,11 @@ def make_optimizer(model: LamrModel, settings: TrainingSettings) -> torch.optim.
 
 
 def _rate(name: str, settings: TrainingSettings) -> float:
-    if name.startswith(
-        ("backbone.", "heads.gate.")
-    ):  # a gate that learns fast collapses before the heads differ
+    # A gate that learns fast collapses before the heads differ.
+    if name.startswith(("backbone.", "heads.gate.")):
         return settings.learning_rate
-    return settings.lexical_rate if name.startswith("lexical.") or "crf" in name else settings.head_rate
+    starts_at_zero = name.startswith(("lexical.", "similarity.")) or "crf" in name
+    return settings.lexical_rate if starts_at_zero else settings.head_rate
 
 
 def set_dropout(model: LamrModel, rate: float) -> None:

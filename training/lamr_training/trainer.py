@@ -218,9 +218,8 @@ def forward(model: LamrModel, batch: Batch, bf16: bool = False) -> tuple[HeadOut
     products are in bfloat16; heads, chains and losses stay in float32."""
     packing = Packing.of(batch.cu_seqlens, batch.max_len, batch.input_ids.shape[0])
     with torch.autocast(batch.input_ids.device.type, torch.bfloat16, enabled=bf16):
-        fused, last = model.features(batch.input_ids, packing)
-    relevance = model.relevance.logits(last.float(), packing)
-    return model.heads(fused[batch.code].float()), relevance[:, 0]
+        fused, relevance = model.features(batch.input_ids, packing)
+    return model.heads(fused[batch.code].float()), relevance[:, 0].float()
 
 
 def _step(
