@@ -16,7 +16,7 @@ from onnx import ModelProto
 from .models import BERTS, write_swepruner, write_tokenizer
 
 TEXTS = [("w1 w2 where w3", "w5 w6 w1\nw2 ( w3 ) yes\n" * 12), ("w9", "w9 w8 w7\n" * 30)]
-MODELS = ("swepruner", "bert", "bert-plain", "bert-narrow")  # swepruner: a Qwen3 and one rubric
+MODELS = ("swepruner", "bert", "bert-plain", "bert-narrow", "bert-apart")  # swepruner: a Qwen3 and one rubric
 
 
 @dataclass(frozen=True)

@@ -80,6 +80,7 @@ BERTS = {
     "bert": bert,
     "bert-plain": lambda: bert(layers=1, lexical=None),
     "bert-narrow": lambda: bert(fusion_width=48),
+    "bert-apart": lambda: bert(similarity=(3, 11)),
 }
 
 

@@ -44,7 +44,11 @@ def test_fp32_is_pytorch(exported, kind):
 
 
 @pytest.mark.parametrize(
-    ("kind", "precision"), [("swepruner", "fp32"), ("bert", "fp32"), ("bert", "int8"), ("swepruner", "int8")]
+    ("kind", "precision"),
+    [
+        *(("swepruner", "fp32"), ("bert", "fp32"), ("bert", "int8"), ("swepruner", "int8")),
+        *(("bert-apart", "fp32"), ("bert-apart", "int8")),
+    ],
 )
 def test_a_request_does_not_depend_on_its_batch(exported, kind, precision):
     encoder = session(exported(kind, precision).onnx)
