@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from lamr_client.layout import LineLayout
 from lamr_client.outline import enclosing_lines
+from lamr_client.ranges import ranges
 
 # Of one header line; a signature's name comes first.
 _HEADER_TOKENS = 20
@@ -121,16 +122,9 @@ def header_tokens(
     rows = np.searchsorted(lines, above)
     own = lines[np.minimum(rows, len(lines) - 1)] == above  # the others have no token of their own
     rows, chunk = rows[own], chunk[own]
-    tokens = _ranges(firsts[rows], lengths[rows])
+    tokens = ranges(firsts[rows], lengths[rows])
     bounds = np.searchsorted(np.repeat(chunk, lengths[rows]), np.arange(len(plan) + 1)).tolist()
     return [tokens[a : min(b, a + most)] for a, b in pairwise(bounds)]
-
-
-def _ranges(firsts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The numbers of several ranges, one after another."""
-    steps: NDArray[np.int64] = firsts - np.cumsum(lengths) + lengths
-    numbers: NDArray[np.int64] = np.repeat(steps, lengths) + np.arange(lengths.sum())
-    return numbers
 
 
 class _Cuts:

@@ -20,7 +20,8 @@ FloatArray = NDArray[np.float64]
 WINDOW = 20
 CONTEXT = 5
 _K1, _B = 1.2, 0.75
-_TERMS_AT_ONCE = 4  # of the query, so that memory stays that of the document
+# Terms are weighed together, but not so many that they take more memory than the document.
+_COUNTS_AT_ONCE = 200_000
 
 
 def token_evidence(query: str, code: str, offsets: NDArray[np.int64], layout: LineLayout) -> FloatArray:
@@ -44,26 +45,21 @@ def line_evidence(query: str, code: str, layout: LineLayout) -> FloatArray:
     found = Tokens(code, count, layout).counts(query_terms(query))
     occurring = found.lines.T[found.lines.any(axis=0)]
     block = block_numbers(layout)
-    block_starts = np.flatnonzero(np.diff(block, prepend=-1))
+    starts = np.searchsorted(block, np.arange(block[-1] + 1))
     window_norm = _norm(_moving_sum(found.lengths, WINDOW // 2))
-    block_norm = _norm(np.add.reduceat(found.lengths, block_starts))
-    windows, blocks, hits = np.zeros(count), np.zeros(len(block_starts)), np.zeros(count)
-    for first in range(0, len(occurring), _TERMS_AT_ONCE):
-        lines = occurring[first : first + _TERMS_AT_ONCE]
-        _add_each(hits, _rarity(lines) * (lines > 0))
+    block_norm = _norm(np.add.reduceat(found.lengths, starts))
+    windows, blocks, hits = np.zeros(count), np.zeros(len(starts)), np.zeros(count)
+    at_once = max(1, _COUNTS_AT_ONCE // count)
+    for first in range(0, len(occurring), at_once):
+        lines = occurring[first : first + at_once]
+        hits += _weighed(lines, np.minimum(lines, 1))
         frequency = _moving_sum(lines, WINDOW // 2)
-        _add_each(windows, _rarity(frequency) * _saturated(frequency, window_norm))
-        frequency = np.add.reduceat(lines, block_starts, axis=1)
-        _add_each(blocks, _rarity(frequency) * _saturated(frequency, block_norm))
+        windows += _weighed(frequency, _saturated(frequency, window_norm))
+        frequency = np.add.reduceat(lines, starts, axis=1)
+        blocks += _weighed(frequency, _saturated(frequency, block_norm))
     near = _scaled(_moving_sum(windows, WINDOW // 2)) + _scaled(_moving_sum(hits, CONTEXT))
     mean: FloatArray = (near / 2 + _scaled(blocks)[block]) / 2
     return mean
-
-
-def _add_each(total: FloatArray, parts: FloatArray) -> None:
-    """Add the rows of `parts` [Q, S] to `total` [S], one after another, so that sums don't depend on slabs."""
-    for part in parts:
-        total += part
 
 
 def _norm(lengths: FloatArray) -> FloatArray:
@@ -75,22 +71,22 @@ def _saturated(frequency: FloatArray, norm: FloatArray) -> FloatArray:
     return frequency * (_K1 + 1) / (frequency + norm)
 
 
-def _rarity(frequency: FloatArray) -> FloatArray:
-    """Inverse document frequency [Q, 1] of terms, from their counts [Q, S] in all pieces."""
+def _weighed(frequency: FloatArray, values: FloatArray) -> FloatArray:
+    """The sum [S] over terms of values [Q, S] times the terms' inverse document frequency, from counts [Q, S]."""
     # A moving sum leaves rounding errors where nothing is.
-    holds = np.count_nonzero(frequency > 0.5, axis=1, keepdims=True)
-    rarity: FloatArray = np.log1p((frequency.shape[1] - holds + 0.5) / (holds + 0.5))
-    return rarity
+    holds = np.add.reduce(frequency > 0.5, axis=1, keepdims=True)
+    rarity = np.log1p((frequency.shape[1] - holds + 0.5) / (holds + 0.5))
+    summed: FloatArray = np.add.reduce(rarity * values, axis=0)
+    return summed
 
 
 def _moving_sum(values: FloatArray, reach: int) -> FloatArray:
     """Sums [..., L] over each line and its `reach` neighbours on both sides."""
     count = values.shape[-1]
-    total = np.zeros((*values.shape[:-1], count + 1))
-    np.cumsum(values, axis=-1, out=total[..., 1:])
-    at = np.arange(count)
-    upper, lower = np.minimum(at + reach + 1, count), np.maximum(at - reach, 0)
-    sums: FloatArray = total[..., upper] - total[..., lower]
+    total = np.zeros((*values.shape[:-1], count + 2 * reach + 1))
+    total[..., reach + 1 : reach + 1 + count] = values
+    np.add.accumulate(total, axis=-1, out=total)
+    sums: FloatArray = total[..., 2 * reach + 1 :] - total[..., :count]
     return sums
 
 

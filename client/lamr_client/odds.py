@@ -11,7 +11,7 @@ _EPSILON = 1e-6
 
 def logit(p: ArrayLike) -> NDArray[np.float64]:
     """Log-odds of probabilities of any shape, finite at 0 and 1."""
-    clipped = np.clip(np.asarray(p, np.float64), _EPSILON, 1 - _EPSILON)
+    clipped = np.minimum(np.maximum(np.asarray(p, np.float64), _EPSILON), 1 - _EPSILON)
     logits: NDArray[np.float64] = np.log(clipped) - np.log1p(-clipped)
     return logits
 

@@ -88,8 +88,9 @@ def standardized(logits: NDArray[np.float64]) -> NDArray[np.float64]:
     """Each column of a document's log-odds [n, F], less its mean, in units of its spread (of at least `_SPREAD`)."""
     if not len(logits):
         return logits
-    centred = logits - logits.mean(axis=0)
-    scaled: NDArray[np.float64] = centred / (np.sqrt((centred * centred).mean(axis=0)) + _SPREAD)
+    centred = logits - np.add.reduce(logits, axis=0) / len(logits)
+    spread = np.sqrt(np.add.reduce(centred * centred, axis=0) / len(logits))
+    scaled: NDArray[np.float64] = centred / (spread + _SPREAD)
     return scaled
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from lamr_postprocess.lines import code_points, spans_of
 from numpy.typing import NDArray
 
 from lamr_client.layout import LineLayout
+from lamr_client.ranges import ranges
 
 FloatArray = NDArray[np.float64]
 
@@ -47,17 +48,31 @@ def _kind(letter: str) -> int:
     return _DIGIT if letter.isdecimal() else _OTHER if letter.isalnum() else _NONE
 
 
-def _begins(before: int, here: int, after: int) -> bool:
-    """Whether a word of `_WORD` begins at a character of one kind between two others."""
+def _marks(before: int, here: int, after: int) -> int:
+    """What begins at or ends after a character of one kind between two others, as a sum of marks."""
     if here == _UPPER:
-        return before != _UPPER or after == _LOWER
-    if here == _LOWER:
-        return before not in (_UPPER, _LOWER)
-    return here in (_DIGIT, _OTHER) and here != before
+        word = before != _UPPER or after == _LOWER
+    elif here == _LOWER:
+        word = before not in (_UPPER, _LOWER)
+    else:
+        word = here in (_DIGIT, _OTHER) and here != before
+    begins, ends = here and not before, here and not after
+    digits_end = here == _DIGIT and after != _DIGIT
+    number = begins and here == _DIGIT
+    marks = (
+        (_WORD_BEGINS, word),
+        (_BEGINS, begins),
+        (_ENDS, ends),
+        (_DIGITS_END, digits_end),
+        (_NUMBER, number),
+    )
+    return sum(mark for mark, holds in marks if holds)
 
 
+# A word of `_WORD` begins; a run of word characters begins or ends; a run of digits ends; the first run is of digits.
+_WORD_BEGINS, _BEGINS, _ENDS, _DIGITS_END, _NUMBER = 1, 2, 4, 8, 16
 _KINDS = np.array([_kind(chr(point)) for point in range(128)] + [_NONE], np.uint8)
-_BEGINS = np.array([_begins(*kinds) for kinds in product(range(6), repeat=3)])
+_MARKS = np.array([_marks(*kinds) for kinds in product(range(6), repeat=3)], np.uint8)
 
 
 def split_words(token: str) -> list[str]:
@@ -118,11 +133,13 @@ class Tokens:
         spans = spans_of(self._points) if layout is None else layout.spans
         kinds = np.zeros(len(code) + 2, np.uint8)
         kinds[1:-1] = kinds_of(self._points)
-        before, here, after = kinds[:-2], kinds[1:-1], kinds[2:]
-        self._words = np.flatnonzero(_BEGINS[before * 36 + here * 6 + after])
-        self._starts, self._ends = _tokens(here, before, after)
+        marks = _MARKS[kinds[:-2] * 36 + kinds[1:-1] * 6 + kinds[2:]]
+        self._words = _places(marks, _WORD_BEGINS)
+        self._starts, self._ends = _tokens(marks)
         self._line = np.searchsorted(spans[:, 1], self._starts, side="right")
-        words = np.diff(np.searchsorted(self._words, self._starts), append=len(self._words))
+        words = self._starts  # how many are in each token
+        if len(words):
+            words = np.add.reduceat(marks & _WORD_BEGINS, self._starts, dtype=np.int64)
         self._lengths = np.asarray(np.bincount(self._line, words + (words > 1), lines)[:lines], np.float64)
 
     def counts(self, query: Sequence[str]) -> Counts:
@@ -132,15 +149,15 @@ class Tokens:
         texts = list(map(self._code.__getitem__, spans))
         rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         column = {term: index for index, term in enumerate(query)}
-        table = np.zeros((len(rows), len(query)))
-        for text, row in rows.items():
-            for term in terms(text):
-                if term in column:
-                    table[row, column[term]] += 1
-        total = np.zeros((self._count, len(query)))
-        found = np.fromiter(map(rows.__getitem__, texts), np.int64, len(texts))
-        np.add.at(total, self._line[tokens], table[found])
-        return Counts(total, self._lengths)
+        found = [[column[term] for term in terms(text) if term in column] for text in rows]
+        columns = np.fromiter(chain.from_iterable(found), np.int64)
+        many = np.array([len(each) for each in found], np.int64)
+        row = np.fromiter(map(rows.__getitem__, texts), np.int64, len(texts))
+        term = columns[ranges((np.cumsum(many) - many)[row], many[row])]
+        line = np.repeat(self._line[tokens], many[row])
+        total = np.bincount(term * self._count + line, minlength=len(query) * self._count)
+        lines = total.astype(np.float64).reshape(len(query), self._count).T
+        return Counts(lines, self._lengths)
 
     def _alike(self, query: Sequence[str]) -> NDArray[np.int64]:
         """The tokens that may hold a term of a query, ascending: those with a word that has the first letters of one.
@@ -171,20 +188,23 @@ def kinds_of(points: NDArray[Any]) -> NDArray[np.uint8]:
     return kinds
 
 
-def _tokens(
-    here: NDArray[np.uint8], before: NDArray[np.uint8], after: NDArray[np.uint8]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where identifiers and numbers begin and end, by the kinds of each character and of its neighbours.
+def _places(marks: NDArray[np.uint8], mark: int) -> NDArray[np.int64]:
+    found: NDArray[np.int64] = ((marks & mark) != 0).nonzero()[0]
+    return found
+
+
+def _tokens(marks: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where identifiers and numbers begin and end.
 
     They are runs of word characters, but digits at the beginning of one are a token of their own.
     """
-    inside = here > 0
-    starts = np.flatnonzero(inside & (before == 0))
-    ends = np.flatnonzero(inside & (after == 0)) + 1
-    numbers = np.flatnonzero(here[starts] == _DIGIT)
+    starts, ends = _places(marks, _BEGINS), _places(marks, _ENDS) + 1
+    numbers = _places(marks, _NUMBER)
     if not len(numbers):
         return starts, ends
-    digits_end = np.flatnonzero((here == _DIGIT) & (after != _DIGIT)) + 1
-    splits = digits_end[np.searchsorted(digits_end, starts[numbers], side="right")]
-    splits = splits[splits < ends[numbers]]
+    digits_end = _places(marks, _DIGITS_END) + 1
+    splits = digits_end[np.searchsorted(digits_end, numbers, side="right")]
+    splits = splits[marks[splits - 1] & _ENDS == 0]
+    if not len(splits):
+        return starts, ends
     return np.sort(np.append(starts, splits)), np.sort(np.append(ends, splits))

@@ -82,15 +82,16 @@ class TokenLines:
         Raises:
             ValueError: an offset lies outside the text.
         """
-        begin, end = np.ascontiguousarray(np.asarray(offsets, dtype=np.int64).reshape(-1, 2).T)
+        begin, end = np.asarray(offsets, dtype=np.int64).reshape(-1, 2).T
         length, lines = points.shape[0], spans.shape[0]
         if begin.size and (min(begin.min(), end.min()) < 0 or max(begin.max(), end.max()) > length):
             raise ValueError(f"token offsets must be characters of the text, 0 to {length}; were they bytes?")
         stops = np.append(spans[:, 1], length)  # a line more, where an empty token at the end lies
         self._lines = lines
         self.first: IntArray = np.searchsorted(stops[:-1], begin, side="right")
-        self._head = np.maximum(np.minimum(end, stops[self.first]) - begin, 0)
-        self._crossing = np.flatnonzero((end > stops[self.first]) & (end > begin))
+        stop = stops[self.first]
+        self._head = np.maximum(np.minimum(end, stop) - begin, 0)
+        self._crossing = np.flatnonzero((end > stop) & (end > begin))
         self._last = np.searchsorted(stops, end[self._crossing] - 1, side="right")
         self._tail = end[self._crossing] - spans[self._last, 0]
         self._widths = (spans[:, 1] - spans[:, 0]).astype(np.float64)
