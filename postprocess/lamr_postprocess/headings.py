@@ -10,7 +10,7 @@ import re
 import numpy as np
 
 from lamr_postprocess.languages import Language
-from lamr_postprocess.lines import IntArray, split_lines
+from lamr_postprocess.lines import IntArray, line_spans, split_lines
 
 
 def headings_of(text: str, language: Language) -> IntArray:
@@ -18,10 +18,10 @@ def headings_of(text: str, language: Language) -> IntArray:
 
     A line belongs to the last heading before it; a heading to the last one of a higher rank.
     """
+    if not language.headings:
+        return np.full(len(line_spans(text)), -1, dtype=np.int64)
     lines = split_lines(text)
     above = np.full(len(lines), -1, dtype=np.int64)
-    if not language.headings:
-        return above
     ranks = [re.compile(expression) for expression in language.headings]
     open_headings: list[tuple[int, int]] = []  # (rank, row), ranks rising
     for row, line in enumerate(lines):

@@ -52,13 +52,14 @@ def render(document: Document, kept: BoolArray, style: Style) -> tuple[str, tupl
     filled = np.array(sorted(fillers), dtype=np.int64)
     # A cut empties one body at most: the header above a body is kept and so ends the cut before it.
     slots = np.searchsorted(filled, cuts[:, 0]).tolist()
+    shallowest = _shallowest(document, cuts)
     parts: list[str] = []
     row = 0
-    for (first, last), slot in zip(cuts.tolist(), slots, strict=True):
+    for (first, last), slot, least in zip(cuts.tolist(), slots, shallowest, strict=True):
         parts.append(_lines(document, row, first, style))
         at = int(filled[slot]) if slot < filled.shape[0] and filled[slot] <= last else None
         body = "" if at is None else fillers[at] + "  "
-        indent = _indent(document, _shallowest(document, first, last) if at is None else at)
+        indent = _indent(document, least if at is None else at)
         parts.append(_marker(document, Cut(first + 1, last + 1), indent + body, style))
         row = last + 1
     parts.append(_lines(document, row, kept.shape[0], style))
@@ -93,12 +94,15 @@ def _indent(document: Document, row: int) -> str:
     return document.body[start : start + int(document.indents[row])]
 
 
-def _shallowest(document: Document, first: int, last: int) -> int:
-    """The row of the cut whose indentation the marker takes."""
-    window = slice(first, last + 1)
-    rows = np.flatnonzero(document.starts[window] & ~document.blank[window])
-    if rows.shape[0] == 0:
-        rows = np.flatnonzero(~document.blank[window])
-    if rows.shape[0] == 0:
-        return first
-    return first + int(rows[np.argmin(document.indents[window][rows])])
+def _shallowest(document: Document, cuts: IntArray) -> list[int]:
+    """The rows of the cuts whose indentation their markers take: where a unit begins, if one does; else any with ink;
+    else the first. Of these the least indented, and of equals the first."""
+    rows = document.blank.shape[0]
+    if not cuts.shape[0]:
+        return []
+    rank = np.where(document.blank, 2, ~document.starts)
+    depth = np.where(document.blank, 0, document.indents)
+    keys = (rank * (int(depth.max()) + 1) + depth) * rows + np.arange(rows)
+    bounds = (cuts + np.array([0, 1])).reshape(-1)  # of each cut, and so of what is kept after it
+    least: list[int] = (np.minimum.reduceat(np.append(keys, 0), bounds)[::2] % rows).tolist()
+    return least

@@ -28,6 +28,7 @@ from lamr_postprocess.syntax import Source
 
 Codes = NDArray[np.int8]
 
+_NO_ROWS = np.zeros((3, 0), dtype=np.int64)
 _MOST_RESULT_ROWS = 3  # of a `return` that comes along; a longer one is worth a selection of its own
 
 # Why a row is kept; the numbers index REASONS.
@@ -85,6 +86,8 @@ class Rules:
         companion: bool [R].
         targets: for each group, the (group, reason) pairs that it needs.
         extras: groups that are kept only if all they need is.
+        gaps: int [3, n], short rows that need nothing, where no row needs another, and the rows before and after each:
+            such a row is kept when both of these are. Elsewhere gaps are extras.
         blanks: int [3, n], rows that nobody owns, and the nearest owned rows before and after each: a blank row is
             kept when both of these are.
     """
@@ -93,6 +96,7 @@ class Rules:
     companion: BoolArray
     targets: list[list[tuple[int, int]]]
     extras: Extras
+    gaps: IntArray
     blanks: IntArray
 
 
@@ -100,16 +104,19 @@ def rules_without_tree(short: BoolArray, blank: BoolArray, headings: IntArray) -
     """The rules for a text that is pruned line by line: gaps, and the headings int [R] that rows stand under."""
     rows = short.shape[0]
     owner = np.where(blank, NOBODY, np.arange(rows))
+    extras, companion = _no_extras(), np.zeros(rows, dtype=np.bool_)
+    if (headings < 0).all():
+        row = _gap_rows(owner, short & ~blank)
+        return Rules(owner, companion, [], extras, np.stack([row, row - 1, row + 1]), _blanks(owner))
     targets = [[] if above < 0 else [(above, SCOPE)] for above in headings.tolist()]
-    extras = _no_extras()
     _add_gaps(extras, targets, owner, short & ~blank)
-    return Rules(owner, np.zeros(rows, dtype=np.bool_), targets, extras, _blanks(owner))
+    return Rules(owner, companion, targets, extras, _NO_ROWS, _blanks(owner))
 
 
 def no_rules(rows: int) -> Rules:
     """Rules under which every selection is closed."""
     owner = np.full(rows, NOBODY, dtype=np.int64)
-    return Rules(owner, np.zeros(rows, dtype=np.bool_), [], _no_extras(), np.zeros((3, 0), dtype=np.int64))
+    return Rules(owner, np.zeros(rows, dtype=np.bool_), [], _no_extras(), _NO_ROWS, _NO_ROWS)
 
 
 def rules_of(source: Source, outline: Outline, language: Language, short: BoolArray) -> Rules:
@@ -130,7 +137,7 @@ def rules_of(source: Source, outline: Outline, language: Language, short: BoolAr
     extras = _no_extras()
     _add_results(extras, targets, outline, sizes)
     _add_gaps(extras, targets, outline.owner, short & alone)
-    return Rules(outline.owner, outline.companion, targets, extras, _blanks(outline.owner))
+    return Rules(outline.owner, outline.companion, targets, extras, _NO_ROWS, _blanks(outline.owner))
 
 
 def _add_list_rules(targets: list[list[tuple[int, int]]], outline: Outline) -> None:
@@ -165,12 +172,16 @@ def _add_gaps(
     extras: Extras, targets: list[list[tuple[int, int]]], owner: IntArray, short: BoolArray
 ) -> None:
     """Short rows between two rows that are kept, when all that they need is."""
-    inner = np.zeros_like(short)
-    inner[1:-1] = short[1:-1] & (owner[:-2] != NOBODY) & (owner[2:] != NOBODY)
-    rows = np.flatnonzero(inner)
+    rows = _gap_rows(owner, short)
     columns = (owner[rows].tolist(), owner[rows - 1].tolist(), owner[rows + 1].tolist())
     for group, before, after in zip(*columns, strict=True):
         extras.add(group, GAP, {before, after, *(needed for needed, _ in targets[group])} - {group}, set())
+
+
+def _gap_rows(owner: IntArray, short: BoolArray) -> IntArray:
+    """Short rows between two that are owned."""
+    inner = short[1:-1] & (owner[:-2] != NOBODY) & (owner[2:] != NOBODY)
+    return np.flatnonzero(inner) + 1
 
 
 def _blanks(owner: IntArray) -> IntArray:
@@ -180,10 +191,7 @@ def _blanks(owner: IntArray) -> IntArray:
     slot = np.searchsorted(owned, blank)
     inside = (slot > 0) & (slot < owned.shape[0])
     blank, slot = blank[inside], slot[inside]
-    found: IntArray = (
-        np.stack([blank, owned[slot - 1], owned[slot]]) if blank.size else np.zeros((3, 0), dtype=np.int64)
-    )
-    return found
+    return np.stack([blank, owned[slot - 1], owned[slot]]) if blank.size else _NO_ROWS
 
 
 def close(rules: Rules, selected: BoolArray) -> Codes:
@@ -194,8 +202,11 @@ def close(rules: Rules, selected: BoolArray) -> Codes:
         why = np.where(rules.owner == NOBODY, CUT, reached[rules.owner])
         new = ~selected & (why != CUT)
         codes[new] = np.where(rules.companion[new], COMPANION, why[new])
-    row, before, after = rules.blanks
-    codes[row[(codes[before] != CUT) & (codes[after] != CUT) & (codes[row] == CUT)]] = GAP
+    for row, before, after in (
+        rules.gaps,
+        rules.blanks,
+    ):  # gaps all at once: two side by side wait for each other
+        codes[row[(codes[before] != CUT) & (codes[after] != CUT) & (codes[row] == CUT)]] = GAP
     return codes
 
 

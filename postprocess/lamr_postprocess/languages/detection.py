@@ -34,15 +34,21 @@ def detect_language(text: str, path: str | None = None) -> Language:
 
 def _by_path(path: str) -> Language | None:
     name = PurePath(path.replace("\\", "/")).name
+    filenames, suffixes = _names()
     lower = name.lower()
-    for language in LANGUAGES:
-        if name in language.filenames:
-            return language
     # The longest ending wins, so that `.d.ts` can differ from `.ts`.
-    endings = [
-        (len(s), language) for language in LANGUAGES for s in language.suffixes if lower.endswith(s.lower())
-    ]
-    return max(endings, key=lambda pair: pair[0])[1] if endings else None
+    endings = (lower[place:] for place, char in enumerate(lower) if char == ".")
+    found = (suffixes[ending] for ending in endings if ending in suffixes)
+    return filenames.get(name) or next(found, None)
+
+
+@lru_cache(maxsize=1)
+def _names() -> tuple[dict[str, Language], dict[str, Language]]:
+    """File names, and suffixes in lower case; of several languages with the same one, the first."""
+    earlier = LANGUAGES[::-1]
+    filenames = {name: language for language in earlier for name in language.filenames}
+    suffixes = {suffix.lower(): language for language in earlier for suffix in language.suffixes}
+    return filenames, suffixes
 
 
 def _by_shebang(head: str) -> Language | None:
