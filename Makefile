@@ -26,7 +26,7 @@ format: $(VENV)/.installed-dev   ## let ruff put the code in shape
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.installed-dev    ## the benchmarks, each printing figures beside their targets
+bench: $(VENV)/.installed-dev $(VENV)/openvino   ## the benchmarks: figures beside their targets, and bench.json
 	$(BIN)/python -m benchmarks
 
 wheel: $(VENV)/.installed-dev    ## build the wheel into dist/
@@ -43,6 +43,11 @@ $(BIN)/python:
 $(VENV)/.installed-serve: pyproject.toml | $(BIN)/python
 	$(PIP) install --quiet --editable '.[serve]'
 	@touch $@
+
+# onnxruntime with OpenVINO, for the benchmark of wide encoders; in a folder of its own, since it would take the place of
+# the ordinary one. Where there is no wheel of it, that benchmark takes the next engine and says so.
+$(VENV)/openvino: | $(BIN)/python
+	-$(PIP) install --quiet --no-deps --target $@ 'onnxruntime-openvino>=1.24,<1.25'
 
 $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	$(PIP) install --quiet --editable '.[dev]'

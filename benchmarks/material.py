@@ -16,13 +16,15 @@ from numpy.typing import NDArray
 from pyflakes import checker, messages
 
 Mask = NDArray[np.bool_]
-MISSED: list[str] = []  # figures of this run that are not within their targets
+FIGURES: dict[str, float] = {}  # of this run, by name
+MISSED: list[str] = []  # those that are not within their targets
 
 
 def report(
     name: str, value: float, unit: str, target: float | None = None, *, at_least: bool = False
 ) -> None:
-    """Print a figure beside its target, and remember it if it misses."""
+    """Print a figure beside its target, and remember it."""
+    FIGURES[name] = value
     bound = "" if target is None else f"   (target {'≥' if at_least else '≤'} {target:g})"
     if target is not None and (value < target if at_least else value > target):
         bound += "   MISSED"

@@ -24,6 +24,7 @@ ids = [random.Random(0).randrange(1000, 20000) for _ in range(tokens)]
 entry = {"input_ids": {"content": ids, "shape": [tokens]}, "document_span": {"content": [8, tokens], "shape": [2]}}
 print(json.dumps({"data": [entry]}))
 PYTHON
+# Windows end after a number of requests, not after a time: a slow or busy machine would have too few in one.
 LD_LIBRARY_PATH="$folder/site/nvidia/cuda_runtime/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
     "$binary" -m lamr -u "$server" -i grpc -b 1 --input-data "$folder/input.json" \
-    --concurrency-range 1:16:5 --measurement-interval 5000 --percentile 99
+    --concurrency-range 1:16:5 --measurement-mode count_windows --measurement-request-count 300 --percentile 99

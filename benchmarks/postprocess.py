@@ -13,6 +13,8 @@ of lines in long ones; `random` and `alternating` are unlike any model's and onl
 from __future__ import annotations
 
 import argparse
+import contextlib
+import json
 import random
 import sys
 import time
@@ -25,7 +27,7 @@ import numpy as np
 from lamr_postprocess import cut_texts, language_named, line_spans, prune_lines, restore
 from lamr_postprocess.document import analyse
 from lamr_postprocess.render import Style, render
-from material import MISSED, blocks, damaged, error_nodes, language_of, python_files, report, words
+from material import FIGURES, MISSED, blocks, damaged, error_nodes, language_of, python_files, report, words
 from postprocess_corpus import corpus
 from tqdm import tqdm
 
@@ -218,10 +220,14 @@ def main() -> int:
         "--count", type=int, help="Python files of `corpus`; default 150, or 3,000 with --full"
     )
     parser.add_argument("--files", nargs="*", default=[], help="folders with real files for `languages`")
+    parser.add_argument("--json", action="store_true", help="print the figures as one JSON object")
     options = parser.parse_args()
-    for name in options.parts or PARTS:
-        print(f"-- {name}")
-        PARTS[name](options)
+    with contextlib.redirect_stdout(sys.stderr if options.json else sys.stdout):
+        for name in options.parts or PARTS:
+            print(f"-- {name}")
+            PARTS[name](options)
+    if options.json:
+        print(json.dumps(FIGURES))
     if MISSED:
         print(f"missed: {', '.join(MISSED)}", file=sys.stderr)
     return 1 if MISSED else 0

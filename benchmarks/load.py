@@ -1,0 +1,110 @@
+"""Load on a served model, for `overload.py` and `memory.py`: chunks, a closed and an open loop, resident memory."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import psutil
+from lamr_client import GrpcTransport
+from lamr_client.errors import LamrError, OverloadedError
+from lamr_client.transport import ChunkRequest
+
+IN_FLIGHT = 16  # two batches: one runs, one waits
+WAITERS = 600  # threads of the open loop: as many requests can wait at once
+PATIENCE = 60.0  # seconds until a request counts as lost
+
+
+@dataclass(frozen=True)
+class Load:
+    """One rate of arrival; latencies in milliseconds, 0 where there are none."""
+
+    offered_per_second: float
+    offered: int
+    answered: int
+    refused: int
+    lost: int
+    p50_ms: float
+    p99_ms: float
+    refusal_p99_ms: float
+    refusal_most_ms: float
+
+
+def chunks(window: int, count: int) -> list[ChunkRequest]:
+    """Chunks of 32 tokens to the window, all lengths as likely."""
+    rng = np.random.default_rng(0)
+    lengths = rng.integers(32, window + 1, count)
+    return [ChunkRequest(rng.integers(1000, 20000, length), (8, int(length))) for length in lengths]
+
+
+def closed_loop(transport: GrpcTransport, work: list[ChunkRequest]) -> float:
+    """Seconds for all of `work`, a bounded number in flight."""
+    begun = time.perf_counter()
+    with ThreadPoolExecutor(IN_FLIGHT) as pool:
+        list(pool.map(transport.infer, work))
+    return time.perf_counter() - begun
+
+
+def arrivals(rate: float, seconds: float, even: bool) -> np.ndarray:
+    """Seconds from the start at which requests arrive, `rate` times `seconds` of them."""
+    count = max(1, round(rate * seconds))
+    if even:
+        return np.arange(count) / rate
+    return np.sort(
+        np.random.default_rng(1).uniform(0, seconds, count)
+    )  # a Poisson process, given their number
+
+
+def open_loop(transport: GrpcTransport, work: list[ChunkRequest], times: np.ndarray) -> Load:
+    """Requests at given times, whether answers come or not; returns when all have ended."""
+    answered: list[float] = []
+    refused: list[float] = []
+    lost: list[LamrError] = []
+    lock = threading.Lock()
+
+    def ask(request: ChunkRequest) -> None:
+        begun = time.perf_counter()
+        try:
+            transport.infer(request, timeout=PATIENCE)
+            kind: list[float] = answered
+        except OverloadedError:
+            kind = refused
+        except LamrError as error:
+            with lock:
+                lost.append(error)
+            return
+        with lock:
+            kind.append((time.perf_counter() - begun) * 1e3)
+
+    begun = time.perf_counter()
+    with ThreadPoolExecutor(WAITERS) as pool:
+        for place, moment in enumerate(times):
+            time.sleep(max(0.0, begun + moment - time.perf_counter()))
+            pool.submit(ask, work[place % len(work)])
+    for error in lost[:3]:
+        print(f"lost: {error}", file=sys.stderr)
+    return Load(
+        offered_per_second=len(times) / float(times[-1] or 1),
+        offered=len(times),
+        answered=len(answered),
+        refused=len(refused),
+        lost=len(times) - len(answered) - len(refused),
+        p50_ms=_percentile(answered, 50),
+        p99_ms=_percentile(answered, 99),
+        refusal_p99_ms=_percentile(refused, 99),
+        refusal_most_ms=max(refused, default=0.0),
+    )
+
+
+def resident_mib(pid: int) -> float:
+    """Of a server and all of its model processes."""
+    process = psutil.Process(pid)
+    return sum(one.memory_info().rss for one in (process, *process.children(recursive=True))) / 2**20
+
+
+def _percentile(values: list[float], share: float) -> float:
+    return float(np.percentile(values, share)) if values else 0.0
