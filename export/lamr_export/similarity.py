@@ -52,10 +52,11 @@ class Similarity(nn.Module):
         states = states.nan_to_num()  # a refused sequence's; sums over all tokens would pass it on
         number = torch.arange(packing.starts.shape[0], device=states.device)
         own = packing.sequence[None, :] == number[:, None]
-        code = (own & (of_code > 0)[None, :]).to(states.dtype)
-        asked = (own & (of_code == 0)[None, :]).to(states.dtype)
-        query = F.normalize((asked @ states).to(states.dtype), dim=1)
-        mean = (code @ states).to(states.dtype) / code.sum(dim=1, keepdim=True).clamp(min=1)
+        # Double, because float32 sums would depend on what else is in the batch, and int8 makes much of little.
+        code = (own & (of_code > 0)[None, :]).double()
+        asked = (own & (of_code == 0)[None, :]).double()
+        query = F.normalize((asked @ states.double()).to(states.dtype), dim=1)
+        mean = (code @ states.double() / code.sum(dim=1, keepdim=True).clamp(min=1)).to(states.dtype)
         size = mean.norm(dim=1).clamp(min=1e-6)
         cosine = (mean * query).sum(dim=1) / size
         along = (states * query.index_select(0, packing.sequence)).sum(dim=1)

@@ -86,9 +86,9 @@ def test_a_bare_reranker_becomes_a_checkpoint(tmp_path: Path, data: Path, base: 
     assert not torch.equal(
         trained.backbone.layers[3].mlp.up_proj.weight, start.backbone.layers[3].mlp.up_proj.weight
     )
-    log = (out / "work" / "made" / LOG).read_text()
+    log = (out / "work" / "run" / LOG).read_text()
     assert run_preset(RERANKER, data, out, RunOptions(base=base)) == report
-    assert (out / "work" / "made" / LOG).read_text() == log
+    assert (out / "work" / "run" / LOG).read_text() == log
 
 
 @pytest.mark.parametrize(("trained", "unfrozen"), [(0, 0), (1, 1), (4, 5)])

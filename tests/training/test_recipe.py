@@ -5,23 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import torch
 from lamr_export.checkpoint import load_checkpoint
 from lamr_training.corpus import CorpusSettings, make_records
 from lamr_training.errors import RunError
-from lamr_training.presets import PRESETS, TUNING
-from lamr_training.recipe import MADE, WRITTEN, RecipeSettings, train_preset
+from lamr_training.presets import PRESETS, TrainingSettings
+from lamr_training.recipe import RUN, RecipeSettings, train_preset
 from lamr_training.records import write_records
 
 from .samples import files
 
-SIZES = RecipeSettings(
-    vocabulary=4000, new_words=50, files=4, records=12, rehearsed=2, passes=2, checked=3, calibrated=3
-)
+SIZES = RecipeSettings(vocabulary=4000, new_words=50, files=4, records=12, mixed=2, checked=3, calibrated=3)
 
 
 def test_from_records_to_a_calibrated_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(PRESETS, "tiny", PRESETS["tiny"].__class__(steps=2, tokens=512, checkpoint_every=1))
-    monkeypatch.setitem(TUNING, "tiny", PRESETS["tiny"])
+    monkeypatch.setitem(
+        PRESETS, "tiny", TrainingSettings(steps=2, tokens=512, checkpoint_every=1, average=0.5)
+    )
     records = make_records(files(), CorpusSettings(min_lines=10, queries_per_file=8))["train"]
     data = tmp_path / "data"
     data.mkdir()
@@ -39,8 +39,10 @@ def test_from_records_to_a_calibrated_checkpoint(tmp_path: Path, monkeypatch: py
     model = load_checkpoint(tmp_path / "out")
     assert model.config.scoring.kind == "relative"
     assert model.config.fusion_width == 384
-    for stage in (MADE, WRITTEN):
-        assert (tmp_path / "work" / stage.run / "state.pt").exists()
+    assert model.config.similarity
+    state = torch.load(tmp_path / "work" / RUN / "state.pt", weights_only=True)
+    name = "heads.hidden.weight"
+    assert torch.equal(model.state_dict()[name], state["average"][name])
     again = train_preset("tiny", data, tmp_path / "again", work=tmp_path / "work", sizes=SIZES)
     assert again == report, "finished stages are taken from the work folder"
 

@@ -1,6 +1,6 @@
 """Questions that were written while reading the files of the corpus, as records.
 
-Questions made by rules only resemble what people ask; these are for the last stage of training and for fitting
+Questions made by rules only resemble what people ask; these are for training and for fitting
 scores. `data/written.jsonl` gives lines of the pinned files, `data/questions.json` (validation projects only) names
 the functions and classes that answer. Both belong to the versions that the manifest pins. Knows no other data.
 """

@@ -21,7 +21,7 @@ from lamr_training.devices import find_place
 from lamr_training.errors import RecordError, RunError
 from lamr_training.examples import ExampleSet
 from lamr_training.label_block import Problem
-from lamr_training.presets import PRESETS, TUNING, TrainingSettings
+from lamr_training.presets import PRESETS, TrainingSettings
 from lamr_training.records import read_records
 from lamr_training.run_folder import LOG
 from lamr_training.syntax import parse_tree
@@ -29,9 +29,7 @@ from lamr_training.trainer import train
 
 RERANKER = "qwen3-reranker-0.6b"
 SIZES: dict[str, recipe.RecipeSettings] = {
-    "tiny": recipe.RecipeSettings(
-        3_000, 100, 40, records=60, rehearsed=20, passes=1, checked=10, calibrated=5
-    ),
+    "tiny": recipe.RecipeSettings(3_000, 100, 40, records=60, mixed=20, checked=10, calibrated=5),
 }
 
 
@@ -40,7 +38,7 @@ class RunOptions:
     """What of a preset is changed for one run; None leaves the preset's.
 
     Attributes:
-        steps: optimizer steps, of the last stage too if there are several.
+        steps: optimizer steps.
         seed, patience: see `TrainingSettings`.
         trained: how many of the top layers are trained; the backbone's number of layers trains all of it, and its
             embeddings, 0 only what is new.
@@ -115,19 +113,16 @@ def run_preset(  # noqa: PLR0913 - keywords with defaults
         raise RunError(
             f"{preset} trains on one machine's CPU; use --workers instead of several launched processes"
         )
-    tuning = _changed(TUNING[preset], options, _base(preset, options)) if preset in TUNING else None
     scoring = recipe.train_preset(
         preset,
         data,
         out,
         work=work,
         settings=settings,
-        tuning=tuning,
         sizes=SIZES.get(preset),
         workers=options.workers,
     )
-    last = recipe.WRITTEN if (work / recipe.WRITTEN.run).exists() else recipe.MADE
-    return _report(preset, out, work, last.run, asdict(scoring))
+    return _report(preset, out, work, recipe.RUN, asdict(scoring))
 
 
 def check_data(data: Path, report: Callable[[Path, Problem], None] | None = None) -> None:
@@ -186,12 +181,12 @@ def _reranker(data: Path, out: Path, work: Path, settings: TrainingSettings, bas
     settings = replace(settings, accumulate=max(1, settings.accumulate // place.world))
     model = load_checkpoint(work / reranker.START)
     examples, checks = ExampleSet.load(work / reranker.EXAMPLES), ExampleSet.load(work / reranker.CHECKS)
-    train(model, examples, work / "made", settings, validation=checks)
+    train(model, examples, work / recipe.RUN, settings, validation=checks)
     place.wait()
     if not place.first:
         return None
     save_checkpoint(model, out, work / "tokenizer.json")
-    return _report(RERANKER, out, work, "made", None)
+    return _report(RERANKER, out, work, recipe.RUN, None)
 
 
 def _report(preset: str, out: Path, work: Path, run: str, scoring: dict[str, Any] | None) -> RunReport:
