@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import resource
 import statistics
 import subprocess
@@ -19,6 +20,7 @@ import sysconfig
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -30,19 +32,22 @@ QUERY = "How are generic aliases cached and what happens for unhashable argument
 
 
 class InstantTransport(Transport):
-    """Answers without a model; `delay` seconds stand for one."""
+    """Answers without a model; `delay` seconds stand for one. What it says of a token depends on its id alone."""
 
     def __init__(self, delay: float = 0.0) -> None:
         self._delay = delay
+        self._probability = (np.arange(1 << 18) % 100 / 100).astype(np.float32)
+        self._keep = (self._probability > 0.5).astype(np.uint8)
+        self._rubrics = np.stack([self._probability, 1 - self._probability], 1)
 
     def infer(self, request: ChunkRequest, timeout: float | None = None) -> ChunkResult:  # noqa: ARG002
         """Keeps about every second token."""
         if self._delay:
             time.sleep(self._delay)
         first, last = request.document_span
-        probability = (request.input_ids[first:last] % 100 / 100).astype(np.float32)
-        rubrics = np.stack([probability, 1 - probability], 1) if request.want_rubrics else None
-        return ChunkResult((probability > 0.5).astype(np.uint8), probability, rubrics, rubrics, 0.5)
+        ids = request.input_ids[first:last]
+        rubrics = self._rubrics[ids] if request.want_rubrics else None
+        return ChunkResult(self._keep[ids], self._probability[ids], rubrics, rubrics, 0.5)
 
 
 @dataclass(frozen=True)
@@ -118,30 +123,48 @@ def overhead_figures(repository: Path, encoder: PromptEncoder) -> list[Figure]:
 
 
 def growth_figures(repository: Path, encoder: PromptEncoder) -> list[Figure]:
-    """CPU microseconds a token from 1K to 1M tokens of input, everything but the model and the repair of syntax.
+    """CPU microseconds a token from 1K to 1M tokens of input: tokenize, chunk, merge, line scores.
 
-    Text without a language: repair costs a parse, which `postprocess.py` measures.
+    On one core: with several, the tokenizer's threads wait for each other, and that counts as their time too. The
+    threshold keeps nothing, and the text has no language: what keeping costs is a figure of its own, and repair costs
+    a parse, which `postprocess.py` measures.
     """
     source = (STDLIB / "typing.py").read_text(encoding="utf-8")
     _, offsets = encoder.encode_document(source)
-    costs = {}
+    rows: dict[int, list[float]] = {}
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
     with Pruner(model=repository, transport=InstantTransport(), timeout=900, max_concurrency=1) as pruner:
         for tokens in GROWTH:
             whole, rest = divmod(tokens, len(offsets))
             code = source * whole + source[: int(offsets[rest][0])]
-            repeats = max(1, min(20, 100_000 // tokens))
-            times = []
-            for _ in range(3):
-                begin = time.process_time()
-                for _ in range(repeats):
-                    pruner.prune(QUERY, code, path="notes.txt")
-                times.append((time.process_time() - begin) / repeats)
-            costs[tokens] = 1e6 * statistics.median(times) / tokens
+            prune = partial(pruner.prune, QUERY, code, path="notes.txt")
+            fifth = float(np.quantile(prune().line_scores, 0.8))
+            ways = (
+                partial(prune, threshold=1.0),
+                partial(prune, threshold=fifth),
+                partial(encoder.encode_document, code),
+            )
+            repeats = max(3, min(40, 200_000 // tokens))
+            # In turn, so that all see the same machine.
+            seconds = [[cpu_seconds(way) for way in ways] for _ in range(repeats)]
+            rows[tokens] = (1e6 * np.median(seconds, axis=0) / tokens).tolist()
+    del os.environ["TOKENIZERS_PARALLELISM"]
+    costs = [cost for cost, _, _ in rows.values()]
+    cost, kept, _ = rows[100_000]
     return [
-        *(Figure(f"client, {tokens:,} tokens, each", cost, "µs") for tokens, cost in costs.items()),
-        Figure("client cost a token, at 100,000", costs[100_000], "µs", 2.5),
-        Figure("growth: dearest token over cheapest", max(costs.values()) / min(costs.values()), "x", 1.3),
+        *(Figure(f"client, {tokens:,} tokens, each", row[0], "µs") for tokens, row in rows.items()),
+        *(Figure(f"  tokenizing alone, {tokens:,}", row[2], "µs") for tokens, row in rows.items()),
+        Figure("client cost a token, at 100,000", cost, "µs", 2.5),
+        Figure("  besides, where a fifth of the lines is kept", kept - cost, "µs"),
+        Figure("growth: dearest token over cheapest", max(costs) / min(costs), "x", 1.3),
     ]
+
+
+def cpu_seconds(action: Callable[..., object], *arguments: object) -> float:
+    """CPU time of one call, of all threads."""
+    begin = time.process_time()
+    action(*arguments)
+    return time.process_time() - begin
 
 
 def concurrency_figures(repository: Path) -> list[Figure]:
@@ -155,23 +178,27 @@ def concurrency_figures(repository: Path) -> list[Figure]:
 
 
 def memory_figures(repository: Path) -> list[Figure]:
-    """Time and peak memory of a 5 MB file, in a process of its own."""
-    code = f"from benchmarks.client import prune_five_megabytes; prune_five_megabytes({str(repository)!r})"
+    """Time and peak memory of a 5 MB file, as Python and as plain text, each in a process of its own."""
     root = Path(__file__).resolve().parents[1]
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, cwd=root)
-    seconds, megabytes = map(float, run.stdout.split())
-    return [
-        Figure("pruning a 5 MB file, model aside", seconds, "s", 60),
-        Figure("  peak memory of the process", megabytes, "MiB", 600),
-    ]
+    figures = []
+    for path, name in (("a.py", "a 5 MB file"), ("a.txt", "it as plain text")):
+        arguments = f"{str(repository)!r}, {path!r}"
+        code = f"from benchmarks.client import prune_five_megabytes; prune_five_megabytes({arguments})"
+        run = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, cwd=root)
+        seconds, megabytes = map(float, run.stdout.split())
+        figures += [
+            Figure(f"pruning {name}, model aside", seconds, "s", 60),
+            Figure(f"  peak memory of the process, {path}", megabytes, "MiB", 600),
+        ]
+    return figures
 
 
-def prune_five_megabytes(repository: str) -> None:
+def prune_five_megabytes(repository: str, path: str) -> None:
     """Print seconds and peak MiB."""
     source = (STDLIB / "typing.py").read_text(encoding="utf-8")
     code = source * (5_000_000 // len(source) + 1)
     with Pruner(model=repository, transport=InstantTransport(), timeout=600) as pruner:
-        seconds = pruner.prune(QUERY, code, path="a.py").timings.total
+        seconds = pruner.prune(QUERY, code, path=path).timings.total
     print(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from lamr_client.layout import line_layout
 from lamr_client.lexical import line_evidence, token_evidence
@@ -47,6 +47,7 @@ def test_a_token_has_its_lines_evidence() -> None:
     )
 
 
+@settings(deadline=None)
 @given(st.text("ab q\n\t\r_", max_size=300), st.text("abqz ", max_size=12))
 def test_bounded_and_one_value_a_line(text: str, query: str) -> None:
     layout = line_layout(text)
