@@ -144,7 +144,7 @@ def test_nothing_to_label_is_an_error(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGINT])
 def test_an_interrupted_run_goes_on(tmp_path: Path, ending: signal.Signals) -> None:
-    source = write(tmp_path / "in.jsonl", [row(n % 900, id=str(n)) for n in range(2500)])
+    source = write(tmp_path / "in.jsonl", [row(n % 900, id=str(n)) for n in range(6000)])
     part = tmp_path / "out.jsonl.part"
     running = subprocess.Popen(
         command(source, tmp_path / "out.jsonl", "--workers", 2), stderr=subprocess.PIPE
@@ -161,7 +161,7 @@ def test_an_interrupted_run_goes_on(tmp_path: Path, ending: signal.Signals) -> N
         stream.write(b'{"torn": ')  # what a block that was being written may leave behind
     resumed = label_file(source, tmp_path / "out.jsonl", workers=2)
     assert resumed.resumed >= 64
-    assert resumed.labelled == 2500
+    assert resumed.labelled == 6000
     label_file(source, tmp_path / "whole.jsonl", workers=2)
     assert (tmp_path / "out.jsonl").read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
 
