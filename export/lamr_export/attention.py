@@ -8,7 +8,9 @@ lengths and masks; it knows no model.
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -16,6 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers import AttentionInterface
 
+from lamr_export.buckets import Buckets, attention_in_buckets
 from lamr_export.errors import CheckpointError
 
 PACKED_ATTENTION = "lamr_packed"
@@ -25,17 +28,22 @@ PACKED_ATTENTION = "lamr_packed"
 class Packing:
     """Where the tokens of a packed batch belong; all indices int64.
 
+    The mask of padding, and of what doesn't attend to each other, is a product of a few components of queries and keys:
+    appended to theirs, they cost less than a mask that is added to all scores.
+
     Attributes:
         sequence: `[T]`, the sequence of each token.
-        position: `[T]`, its place in that sequence, from 0.
+        position: `[T]`, its place in that sequence, or in its part of it, from 0.
         starts: `[B]`, first token of each sequence.
         lasts: `[B]`, last token of each sequence.
         to_padded: `[B * L]`, the token of every padded slot; slots past a sequence's end repeat its last token, so
             that not even NaN gets from one sequence into another.
         to_packed: `[T]`, the padded slot of each token.
-        key_mask: bool `[B, 1, 1, L]`, True where a slot holds a token of its sequence.
-        key_bias: `[B, 1, 1, L]`, 0 there and the dtype's lowest number elsewhere.
+        mask: bool `[B, 1, 1 or L, L]`, True where a slot (of the third axis, if they differ) sees another's token.
+        query_mask, key_mask: `[B, L, 1, c]`, components of slots whose product is 0 where `mask` is True and the
+            dtype's lowest number elsewhere; c is 1, or 2 for sequences of two parts.
         causal_bias: `[L, L]`, 0 at and before the diagonal and the dtype's lowest number after it.
+        parts: first tokens, and ends, of what attends to itself: `[B]`, or `[2B]` for two parts.
     """
 
     sequence: Tensor
@@ -44,9 +52,11 @@ class Packing:
     lasts: Tensor
     to_padded: Tensor
     to_packed: Tensor
+    mask: Tensor
+    query_mask: Tensor
     key_mask: Tensor
-    key_bias: Tensor
     causal_bias: Tensor
+    parts: tuple[Tensor, Tensor]
 
     @classmethod
     def of(cls, cu_seqlens: Tensor, max_len: Tensor, tokens: int, limit: int | None = None) -> Packing:
@@ -54,42 +64,20 @@ class Packing:
 
         Args:
             cu_seqlens: int `[B + 1]`, from 0 to T.
-            max_len: `[L]`, L the longest sequence; the values are never read, the dtype is that of `key_bias`.
+            max_len: `[L]`, L the longest sequence; the values are never read, the dtype is that of the masks.
             tokens: T.
             limit: L is at most this much; what a longer sequence has beyond it shares the last slot.
         """
         bounds = cu_seqlens.to(torch.int64)
+        starts, ends = bounds[:-1], bounds[1:]
         slots = max_len.shape[0] if limit is None else torch.sym_min(max_len.shape[0], limit)
-        return cls._laid_out(bounds[:-1], bounds[1:], slots, tokens, max_len.dtype)
-
-    def split(self, counts: Tensor) -> Packing:
-        """The same tokens with every sequence in two, which don't attend to each other and count their places anew.
-
-        Args:
-            counts: int64 `[B]`, tokens of the first part, at least 1; the second may be empty.
-
-        Returns:
-            Of 2B sequences, both parts of one after the other.
-        """
-        middle, ends = self.starts + counts, self.lasts + 1
-        starts, ends = (
-            torch.stack(pair, dim=1).reshape(-1) for pair in ((self.starts, middle), (middle, ends))
-        )
-        return self._laid_out(
-            starts, ends, self.key_mask.shape[-1], self.sequence.shape[0], self.key_bias.dtype
-        )
-
-    @classmethod
-    def _laid_out(
-        cls, starts: Tensor, ends: Tensor, slots: int | torch.SymInt, tokens: int, dtype: torch.dtype
-    ) -> Packing:
-        token = torch.arange(tokens, device=starts.device)
         slot = torch.arange(slots, device=starts.device)
+        token = torch.arange(tokens, device=starts.device)
         sequence = (token[:, None] >= ends[None, :]).to(torch.int64).sum(dim=1)
         position = (token - starts.index_select(0, sequence)).clamp(max=slots - 1)
-        key_mask = slot[None, :] < (ends - starts)[:, None]
-        later = slot[None, :] > slot[:, None]
-        lowest = torch.finfo(dtype).min
+        held = slot[None, :] < (ends - starts)[:, None]
+        lowest = torch.finfo(max_len.dtype).min
+        padding = ((~held).to(max_len.dtype) * lowest)[:, :, None, None]
         return cls(
             sequence=sequence,
             position=position,
@@ -97,10 +85,44 @@ class Packing:
             lasts=ends - 1,
             to_padded=torch.minimum(starts[:, None] + slot[None, :], ends[:, None] - 1).reshape(-1),
             to_packed=sequence * slots + position,
-            key_mask=key_mask[:, None, None, :],
-            key_bias=((~key_mask).to(dtype) * lowest)[:, None, None, :],
-            causal_bias=later.to(dtype) * lowest,
+            mask=held[:, None, None, :],
+            query_mask=padding * 0 + 1,
+            key_mask=padding,
+            causal_bias=(slot[None, :] > slot[:, None]).to(max_len.dtype) * lowest,
+            parts=(starts, ends),
         )
+
+    def split(self, counts: Tensor) -> Packing:
+        """The same with every sequence in two parts, which don't attend to each other and count their places anew.
+
+        Args:
+            counts: int64 `[B]`, tokens of the first part, at least 1; the second may be empty.
+        """
+        middle, dtype = self.starts + counts, self.key_mask.dtype
+        token = torch.arange(self.sequence.shape[0], device=counts.device)
+        beyond = token - middle.index_select(0, self.sequence)
+        later = beyond >= 0
+        # A slot past the end is of its last token's part, so that it sees something and its row is a number.
+        second = later.to(dtype).index_select(0, self.to_padded).view(*self.key_mask.shape[:2], 1, 1)
+        sides = torch.cat([1 - second, second], dim=-1)
+        lowest = torch.finfo(dtype).min
+        side = second[:, None, :, :, 0] > 0
+        return dataclasses.replace(
+            self,
+            position=torch.where(later, beyond.clamp(max=self.key_mask.shape[1] - 1), self.position),
+            mask=self.mask & (side == side.transpose(2, 3)),
+            query_mask=sides,
+            key_mask=torch.minimum((1 - sides) * lowest, self.key_mask),
+            parts=(
+                torch.stack([self.starts, middle], dim=1).reshape(-1),
+                torch.stack([middle, self.lasts + 1], dim=1).reshape(-1),
+            ),
+        )
+
+    @cached_property
+    def buckets(self) -> Buckets:
+        """The same parts in groups of like length, for a processor; computed at the first call."""
+        return Buckets.of(*self.parts, self.key_mask.dtype)
 
 
 def packed_attention(  # noqa: PLR0913 - attention's own arguments
@@ -118,38 +140,64 @@ def packed_attention(  # noqa: PLR0913 - attention's own arguments
     Returns:
         `[T, heads * d]`.
     """
-    batch, slots = packing.key_mask.shape[0], packing.key_mask.shape[-1]
-    q, k, v = (
-        x.flatten(1).index_select(0, packing.to_padded).view(batch, slots, *x.shape[1:]).transpose(1, 2)
+    if causal and packing.query_mask.shape[-1] > 1:
+        raise CheckpointError("a causal backbone can't encode query and code apart; leave out `similarity`")
+    if torch.compiler.is_exporting():
+        return _written_out(query, key, value, packing, scale=scale, causal=causal)
+    if query.device.type == "cpu" and not causal:
+        return attention_in_buckets(query, key, value, packing.buckets, scale)
+    return _by_kernel(query, key, value, packing, scale=scale, causal=causal)
+
+
+def _padded(query: Tensor, key: Tensor, value: Tensor, packing: Packing) -> list[Tensor]:
+    """`[T, heads, d]` each to `[B, L, heads, d]`."""
+    return [
+        x.flatten(1).index_select(0, packing.to_padded).view(*packing.key_mask.shape[:2], *x.shape[1:])
         for x in (query, key, value)
-    )
-    attend = _written_out if torch.compiler.is_exporting() else _fused
-    out = attend(q, k, v, packing, scale=scale, causal=causal)
-    return out.transpose(1, 2).reshape(batch * slots, -1).index_select(0, packing.to_packed)
+    ]
 
 
-def _fused(q: Tensor, k: Tensor, v: Tensor, packing: Packing, *, scale: float, causal: bool) -> Tensor:  # noqa: PLR0913
-    """PyTorch's own kernel. Causal rows can't see the padding behind them, so they need no mask of keys."""
-    return F.scaled_dot_product_attention(
+def _packed(out: Tensor, packing: Packing) -> Tensor:
+    """`[B, heads, L, d]` to `[T, heads * d]`."""
+    return out.transpose(1, 2).reshape(packing.to_padded.shape[0], -1).index_select(0, packing.to_packed)
+
+
+def _by_kernel(  # noqa: PLR0913 - attention's own arguments
+    query: Tensor, key: Tensor, value: Tensor, packing: Packing, *, scale: float, causal: bool
+) -> Tensor:
+    """PyTorch's own kernel. Causal rows can't see the padding behind them, so they need no mask."""
+    q, k, v = (x.transpose(1, 2) for x in _padded(query, key, value, packing))
+    out = F.scaled_dot_product_attention(
         q,
         k,
         v,
-        attn_mask=None if causal else packing.key_mask,
+        attn_mask=None if causal else packing.mask,
         is_causal=causal,
         scale=scale,
         enable_gqa=q.shape[1] != k.shape[1],
     )
+    return _packed(out, packing)
 
 
-def _written_out(q: Tensor, k: Tensor, v: Tensor, packing: Packing, *, scale: float, causal: bool) -> Tensor:  # noqa: PLR0913
-    """The same in four operations, for ONNX: the exporter's own translation guards against rows without keys,
-    which costs two passes over all scores and can't happen here (slots past the end see their sequence's keys).
+def _written_out(  # noqa: PLR0913 - attention's own arguments
+    query: Tensor, key: Tensor, value: Tensor, packing: Packing, *, scale: float, causal: bool
+) -> Tensor:
+    """Attention in plain operations, for ONNX: the exporter's own translation guards against rows without keys, which
+    costs two passes over all scores and can't happen here (slots past the end see what their last token sees).
     """
-    groups = q.shape[1] // k.shape[1]
+    q, k, v = _padded(query, key, value, packing)
+    groups = q.shape[2] // k.shape[2]
     if groups > 1:
-        k, v = (x.repeat_interleave(groups, dim=1) for x in (k, v))
-    scores = (q * scale) @ k.transpose(-1, -2) + (packing.causal_bias if causal else packing.key_bias)
-    return scores.softmax(dim=-1) @ v
+        k, v = (x.repeat_interleave(groups, dim=2) for x in (k, v))
+    q = q * scale
+    if not causal:
+        q, k = (
+            torch.cat([x, mask.expand(-1, -1, x.shape[2], -1)], dim=-1)
+            for x, mask in ((q, packing.query_mask), (k, packing.key_mask))
+        )
+    scores = q.transpose(1, 2) @ k.permute(0, 2, 3, 1)
+    scores = scores + packing.causal_bias if causal else scores
+    return _packed(scores.softmax(dim=-1) @ v.transpose(1, 2), packing)
 
 
 def _interface(  # noqa: PLR0913 - the signature is transformers'

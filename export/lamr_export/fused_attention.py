@@ -1,8 +1,7 @@
 """Attention written out in an encoder's graph, replaced by onnxruntime's fused operator for CPUs.
 
 `MultiHeadAttention` (com.microsoft) never writes all scores to memory, but on the CPU it does so only without a mask.
-So the mask goes into the product of queries and keys: every query gets one more component, 1, and every key one more,
-0 where its slot holds a token and the lowest number where it doesn't. Knows the graph that `attention` exports;
+`attention` exports masks as components of queries and keys, so there is none. Knows the graph that is made there;
 attention with a mask of another kind (a causal one) is left as it is.
 """
 
@@ -18,15 +17,12 @@ MICROSOFT = "com.microsoft"
 
 @dataclass(frozen=True)
 class _Attention:
-    """One attention: names of its inputs `[B, L, heads, d]`, its mask `[B, 1, 1, L]`, and the nodes it is made of."""
+    """One attention: names of its inputs `[B, L, heads, d]`, and the nodes it is made of."""
 
     query: str
     key: str
     value: str
-    mask: str
     heads: int
-    scale: float
-    softmax: NodeProto
     last: NodeProto
     nodes: tuple[NodeProto, ...]
 
@@ -46,14 +42,10 @@ def fuse_attention(model: ModelProto) -> ModelProto:
         return result
     replaced = {one.last.output[0]: one for one in found}
     dropped = {node.output[0] for one in found for node in one.nodes}
-    nodes: list[NodeProto] = [_constant("mha_rows", np.array([0, 0, -1])), *_extra_constants()]
-    prepared: set[tuple[str, int]] = set()
+    nodes: list[NodeProto] = [_constant("mha_rows", np.array([0, 0, -1]))]
     for node in graph.node:
         one = replaced.get(node.output[0])
         if one is not None:
-            if (one.mask, one.heads) not in prepared:
-                prepared.add((one.mask, one.heads))
-                nodes += _extra_components(one)
             nodes += _fused(one)
         elif node.output[0] not in dropped:
             nodes.append(node)
@@ -76,7 +68,6 @@ class _Search:
         for node in graph.node:
             for name in node.input:
                 self.readers.setdefault(name, []).append(node)
-        self.constants = {tensor.name: tensor for tensor in graph.initializer}
         self.shapes = {
             value.name: [dim.dim_value for dim in value.type.tensor_type.shape.dim]
             for value in graph.value_info
@@ -84,30 +75,24 @@ class _Search:
 
     def attention(self, softmax: NodeProto) -> _Attention | None:
         """The attention around a softmax, if it is of the form that `attention.packed_attention` exports."""
-        biased = self._maker(softmax.input[0], "Add")
-        scores = biased and self._maker(biased.input[0], "MatMul")
-        scaled = scores and self._maker(scores.input[0], "Mul")
-        query = scaled and self._maker(scaled.input[0], "Transpose")
+        scores = self._maker(softmax.input[0], "MatMul")
+        query = scores and self._maker(scores.input[0], "Transpose")
         key = scores and self._maker(scores.input[1], "Transpose")
         product = self._reader(softmax.output[0], "MatMul")
         value = product and self._maker(product.input[1], "Transpose")
         last = product and self._reader(product.output[0], "Transpose")
-        if not (biased and scores and scaled and query and key and product and value and last):
+        if not (scores and query and key and product and value and last):
             return None
-        mask, layout = self.shapes.get(biased.input[1], []), self.shapes.get(query.input[0], [])
-        factor = self.constants.get(scaled.input[1])
-        if len(mask) != 4 or mask[1:3] != [1, 1] or len(layout) != 4 or not layout[2] or factor is None:
+        layout = self.shapes.get(value.input[0], [])
+        if len(layout) != 4 or not layout[2]:
             return None
         return _Attention(
             query=query.input[0],
             key=key.input[0],
             value=value.input[0],
-            mask=biased.input[1],
             heads=layout[2],
-            scale=float(numpy_helper.to_array(factor)),
-            softmax=softmax,
             last=last,
-            nodes=(biased, scores, scaled, query, key, product, value, softmax),
+            nodes=(scores, query, key, product, value, softmax),
         )
 
     def _maker(self, name: str, kind: str) -> NodeProto | None:
@@ -121,37 +106,20 @@ class _Search:
         return readers[0] if len(readers) == 1 and readers[0].op_type == kind else None
 
 
-def _extra_constants() -> list[NodeProto]:
-    return [_constant("mha_none", np.float32(0)), _constant("mha_one", np.float32(1))]
-
-
-def _extra_components(one: _Attention) -> list[NodeProto]:
-    """The additional component of keys and of queries, `[B, L, heads, 1]` each."""
-    name = f"{one.mask}/{one.heads}"
-    return [
-        _constant(f"{name}/shape", np.array([1, 1, one.heads, 1])),
-        helper.make_node("Transpose", [one.mask], [f"{name}/column"], perm=[0, 3, 1, 2]),
-        helper.make_node("Expand", [f"{name}/column", f"{name}/shape"], [f"{name}/keys"]),
-        helper.make_node("Mul", [f"{name}/keys", "mha_none"], [f"{name}/zeros"]),
-        helper.make_node("Add", [f"{name}/zeros", "mha_one"], [f"{name}/queries"]),
-    ]
-
-
 def _fused(one: _Attention) -> list[NodeProto]:
-    name, extra = one.last.output[0], f"{one.mask}/{one.heads}"
+    name = one.last.output[0]
     return [
-        helper.make_node("Concat", [one.query, f"{extra}/queries"], [f"{name}/q4"], axis=3),
-        helper.make_node("Concat", [one.key, f"{extra}/keys"], [f"{name}/k4"], axis=3),
-        helper.make_node("Reshape", [f"{name}/q4", "mha_rows"], [f"{name}/q"]),
-        helper.make_node("Reshape", [f"{name}/k4", "mha_rows"], [f"{name}/k"]),
-        helper.make_node("Reshape", [one.value, "mha_rows"], [f"{name}/v"]),
+        *(
+            helper.make_node("Reshape", [source, "mha_rows"], [f"{name}/{letter}"])
+            for letter, source in zip("qkv", (one.query, one.key, one.value), strict=True)
+        ),
         helper.make_node(
             "MultiHeadAttention",
             [f"{name}/q", f"{name}/k", f"{name}/v"],
             [name],
             domain=MICROSOFT,
             num_heads=one.heads,
-            scale=one.scale,
+            scale=1.0,
         ),
     ]
 

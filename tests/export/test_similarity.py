@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from lamr_export.attention import Packing
+from lamr_export.attention import Packing, _by_kernel, _written_out, packed_attention
+from lamr_export.buckets import Buckets
 from lamr_export.config import LamrConfig
 from lamr_export.errors import CheckpointError
 from lamr_export.lexical import LexicalEvidence
@@ -15,6 +16,7 @@ from torch.nn import functional as F
 from .models import BERTS, SEPARATOR, bert, packed
 
 LENGTHS = [9, 30, 1, 16]
+PARTS = [2, 7, 7, 23, 1, 0, 16, 0]
 
 
 def packing_of(batch):
@@ -22,15 +24,49 @@ def packing_of(batch):
     return Packing.of(bounds, max_len, len(ids))
 
 
-def test_a_split_packing_is_that_of_the_parts() -> None:
+@pytest.mark.parametrize("way", [_written_out, _by_kernel, packed_attention])
+def test_parts_of_a_split_packing_attend_to_themselves(way) -> None:
+    torch.manual_seed(0)
     batch = packed(LENGTHS)
     counts = torch.tensor([2, 7, 1, 16])  # the last two have no second part
     found = packing_of(batch).split(counts)
-    parts = [2, 7, 7, 23, 1, 0, 16, 0]
-    bounds = torch.tensor([0, *parts]).cumsum(0).to(torch.int32)
+    bounds = torch.tensor([0, *PARTS]).cumsum(0).to(torch.int32)
     expected = Packing.of(bounds, torch.zeros(30), sum(LENGTHS))
-    for name in ("sequence", "position", "starts", "lasts", "to_packed", "key_mask", "key_bias"):
-        assert torch.equal(getattr(found, name), getattr(expected, name)), name
+    assert torch.equal(found.position, expected.position)
+    q, k, v = (torch.randn(sum(LENGTHS), heads, 8, requires_grad=True) for heads in (4, 2, 2))
+    out = way(q, k, v, found, scale=0.3, causal=False)
+    wanted = packed_attention(q, k, v, expected, scale=0.3, causal=False)
+    torch.testing.assert_close(out, wanted, atol=1e-5, rtol=0)
+    one = torch.randn_like(out)
+    for got, other in zip(
+        torch.autograd.grad(out, (q, k, v), one), torch.autograd.grad(wanted, (q, k, v), one), strict=True
+    ):
+        torch.testing.assert_close(got, other, atol=1e-5, rtol=0)
+
+
+def test_bfloat16_in_buckets_is_near() -> None:
+    torch.manual_seed(0)
+    packing = packing_of(packed(LENGTHS)).split(torch.tensor([2, 7, 1, 16]))
+    q, k, v = (torch.randn(sum(LENGTHS), 4, 8) for _ in range(3))
+    exact = packed_attention(q, k, v, packing, scale=0.3, causal=False)
+    found = packed_attention(*(x.bfloat16() for x in (q, k, v)), packing, scale=0.3, causal=False)
+    torch.testing.assert_close(found.float(), exact, atol=0.02, rtol=0)
+
+
+def test_a_causal_backbone_has_no_parts() -> None:
+    packing = packing_of(packed(LENGTHS)).split(torch.tensor([2, 7, 1, 16]))
+    x = torch.randn(sum(LENGTHS), 4, 8)
+    with pytest.raises(CheckpointError, match="causal"):
+        packed_attention(x, x, x, packing, scale=0.3, causal=True)
+
+
+def test_buckets_hold_every_token_once_and_little_padding() -> None:
+    lengths = torch.tensor([3, 200, 5, 0, 190, 4, 210])
+    ends = lengths.cumsum(0)
+    found = Buckets.of(ends - lengths, ends, torch.float32)
+    slots = torch.cat([places.flatten() for places in found.tokens])
+    assert torch.equal(slots[found.to_packed], torch.arange(int(lengths.sum())))
+    assert [list(places.shape) for places in found.tokens] == [[2, 4], [1, 5], [3, 210]]
 
 
 def test_states_of_the_code_do_not_depend_on_the_query() -> None:
