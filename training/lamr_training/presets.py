@@ -63,16 +63,16 @@ _MINI_LOSS = LossWeights(relevance=0.2, listwise=1.0, ranking=2.0, balance=0.1)
 PRESETS: dict[str, TrainingSettings] = {
     # A backbone that learns fast forgets what sentences mean: 1.5e-4 cost more than all our questions taught.
     "lamr-mini": TrainingSettings(
-        steps=440,
+        steps=2800,
         tokens=4096,
         bf16=True,
-        learning_rate=2e-5,
+        learning_rate=3e-5,
         head_rate=8e-4,
         lexical_rate=2e-3,
         warmup=0.06,
         decay=0.5,
-        average=0.985,
-        validate_every=110,
+        average=0.99,
+        validate_every=400,
         loss=_MINI_LOSS,
     ),
     # The paper's Table 5: the top 2 of 28 layers, batches of 16 on each of 8 GPUs, 3 epochs of 61K records. Its
