@@ -20,7 +20,10 @@ def ablate(
     seeds: Annotated[int, typer.Option(help="Runs of each variant.", min=1)] = 3,
     steps: Annotated[int, typer.Option(help="Optimizer steps of a run.", min=1)] = 300,
     tokens: Annotated[int, typer.Option(help="Tokens of a step.", min=256)] = 2048,
-    layers: Annotated[int, typer.Option(help="Layers of the backbone (MiniLM has 6).", min=1, max=6)] = 3,
+    layers: Annotated[int, typer.Option(help="Layers of the backbone (MiniLM has 6).", min=1, max=6)] = 6,
+    trained_layers: Annotated[
+        int, typer.Option(help="How many of them learn, from the top; 0: only what is new.", min=0, max=6)
+    ] = 0,
     records: Annotated[int, typer.Option(help="Training records.", min=1)] = 2000,
     checked: Annotated[int, typer.Option(help="Validation records.", min=1)] = 150,
     workers: Annotated[int, typer.Option(help="Runs at a time, one thread each.", min=1)] = 1,
@@ -37,8 +40,16 @@ def ablate(
         from lamr_training import ablation
         from lamr_training.ablation_table import ablation_json, ablation_table
 
+    if trained_layers > layers:
+        raise typer.BadParameter(f"--trained-layers {trained_layers} is more than --layers {layers}")
     settings = ablation.AblationSettings(
-        layers=layers, records=records, checked=checked, steps=steps, tokens=tokens, seeds=seeds
+        layers=layers,
+        trained_layers=trained_layers,
+        records=records,
+        checked=checked,
+        steps=steps,
+        tokens=tokens,
+        seeds=seeds,
     )
     with bar() as progress:
         outcomes = ablation.ablate(data, out, settings, workers=workers, progress=progress)
