@@ -154,9 +154,9 @@ TABLE = (
         2.5,
     ),
     Row(
-        "client, growth from 1K to 1M tokens",
-        ("client",),
-        _of("client", "growth: dearest token over cheapest"),
+        "growth of a whole prune, 1K to 100K tokens",
+        ("end_to_end",),
+        _of("end_to_end", "growth"),
         "x",
         1.3,
     ),

@@ -26,6 +26,7 @@ from lamr_training.errors import RunError
 from lamr_training.examples import ExampleSet, make_examples
 from lamr_training.labels import LabelSettings, label_lines
 from lamr_training.losses import LossWeights
+from lamr_training.optimization import make_optimizer
 from lamr_training.presets import PRESETS
 from lamr_training.text_labels import textual_dependency
 from lamr_training.tokenizer import Vocabulary
@@ -175,3 +176,13 @@ def test_the_table_has_spreads_and_tells_the_order() -> None:
     told = order_told(outcomes(other))
     assert "another order" in told
     assert "here:  semantic > semantic + dependency >" in told
+
+
+def test_a_frozen_backbone_takes_no_backward_pass(words: Vocabulary) -> None:
+    model = tiny_model(words)
+    layers = model.backbone.config.num_hidden_layers
+    settings = ablation._training(AblationSettings(layers=layers), BY_NAME["semantic"], 0)
+    make_optimizer(model, settings)
+    learning = [name for name, value in model.named_parameters() if value.requires_grad]
+    assert learning
+    assert not any(name.startswith("backbone.") for name in learning)

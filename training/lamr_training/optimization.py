@@ -25,7 +25,8 @@ def make_optimizer(model: LamrModel, settings: TrainingSettings) -> torch.optim.
     layers = model.backbone.encoder.layer if hasattr(model.backbone, "encoder") else model.backbone.layers
     frozen: list[nn.Module] = list(layers[: settings.frozen_layers])
     if settings.frozen_embeddings:
-        frozen.append(model.backbone.get_input_embeddings())
+        # BERT's places, types and norm too: one that learned would draw the backward pass through all frozen layers.
+        frozen.append(getattr(model.backbone, "embeddings", model.backbone.get_input_embeddings()))
     for module in frozen:
         module.requires_grad_(False)
     groups: dict[tuple[float, float], list[nn.Parameter]] = {}
