@@ -27,4 +27,4 @@ PYTHON
 # Windows end after a number of requests, not after a time: a slow or busy machine would have too few in one.
 LD_LIBRARY_PATH="$folder/site/nvidia/cuda_runtime/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
     "$binary" -m lamr -u "$server" -i grpc -b 1 --input-data "$folder/input.json" \
-    --concurrency-range 1:16:5 --measurement-mode count_windows --measurement-request-count 300 --percentile 99
+    --concurrency-range 1:16:5 --measurement-mode count_windows --measurement-request-count 300 --percentile 95 --stability-percentage 30
