@@ -40,8 +40,6 @@ def ablate(
         from lamr_training import ablation
         from lamr_training.ablation_table import ablation_json, ablation_table
 
-    if trained_layers > layers:
-        raise typer.BadParameter(f"--trained-layers {trained_layers} is more than --layers {layers}")
     settings = ablation.AblationSettings(
         layers=layers,
         trained_layers=trained_layers,

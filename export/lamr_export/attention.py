@@ -122,7 +122,7 @@ class Packing:
     @cached_property
     def buckets(self) -> Buckets:
         """The same parts in groups of like length, for a processor; computed at the first call."""
-        return Buckets.of(*self.parts, self.key_mask.dtype)
+        return Buckets.of(*self.parts)
 
 
 def packed_attention(  # noqa: PLR0913 - attention's own arguments

@@ -21,20 +21,20 @@ class Buckets:
 
     Attributes:
         tokens: for every group, int64 `[B_g, L_g]`, the token of every slot.
-        biases: for every group, `[B_g, 1, 1, L_g]`, 0 where a slot holds a token, the dtype's lowest number elsewhere.
+        masks: for every group, bool `[B_g, 1, 1, L_g]`, True where a slot holds a token.
         to_packed: int64 `[T]`, the slot of each token, counted through all groups.
     """
 
     tokens: list[Tensor]
-    biases: list[Tensor]
+    masks: list[Tensor]
     to_packed: Tensor
 
     @classmethod
-    def of(cls, starts: Tensor, ends: Tensor, dtype: torch.dtype) -> Buckets:
+    def of(cls, starts: Tensor, ends: Tensor) -> Buckets:
         """From the bounds `[B]` of sequences that cover all tokens."""
         lengths = (ends - starts).clamp(min=0)
         order = torch.argsort(lengths, stable=True)
-        tokens, biases, slots = [], [], 0
+        tokens, masks, slots = [], [], 0
         to_packed = torch.zeros(int(lengths.sum()), dtype=torch.int64)
         for chosen in _groups_of_like_length(order[lengths[order] > 0], lengths):
             size = int(lengths[chosen].max())
@@ -42,10 +42,10 @@ class Buckets:
             held = slot[None, :] < lengths[chosen, None]
             places = torch.minimum(starts[chosen, None] + slot, ends[chosen, None] - 1)
             tokens.append(places)
-            biases.append(((~held).to(dtype) * torch.finfo(dtype).min)[:, None, None, :])
+            masks.append(held[:, None, None, :])
             to_packed[places[held]] = slots + torch.nonzero(held.flatten()).flatten()
             slots += held.numel()
-        return cls(tokens, biases, to_packed)
+        return cls(tokens, masks, to_packed)
 
 
 def _groups_of_like_length(order: Tensor, lengths: Tensor) -> list[Tensor]:
@@ -74,7 +74,7 @@ def attention_in_buckets(query: Tensor, key: Tensor, value: Tensor, buckets: Buc
     """
     attend = _products if query.dtype == torch.bfloat16 else _kernel
     rows = []
-    for tokens, bias in zip(buckets.tokens, buckets.biases, strict=True):
+    for tokens, mask in zip(buckets.tokens, buckets.masks, strict=True):
         q, k, v = (
             x.flatten(1).index_select(0, tokens.flatten()).view(*tokens.shape, *x.shape[1:]).transpose(1, 2)
             for x in (query, key, value)
@@ -82,19 +82,20 @@ def attention_in_buckets(query: Tensor, key: Tensor, value: Tensor, buckets: Buc
         groups = q.shape[1] // k.shape[1]
         if groups > 1:
             k, v = (x.repeat_interleave(groups, dim=1) for x in (k, v))
-        out = attend(q, k, v, bias.to(q.dtype), scale)
+        out = attend(q, k, v, mask, scale)
         rows.append(out.transpose(1, 2).reshape(tokens.numel(), -1))
     return torch.cat(rows).index_select(0, buckets.to_packed)
 
 
-def _products(q: Tensor, k: Tensor, v: Tensor, bias: Tensor, scale: float) -> Tensor:
+def _products(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, scale: float) -> Tensor:
     # PyTorch's kernel for processors is made for float32: bfloat16 takes it twice as long as two plain products. The
     # mask goes into the first one, as a component that is 1 in queries: adding it would cost a pass over all scores.
     ones = q.new_ones(()).expand(*q.shape[:-1], 1)
-    mask = bias.transpose(-1, -2).expand(*k.shape[:-1], 1)
-    scores = torch.cat([q * scale, ones], dim=-1) @ torch.cat([k, mask], dim=-1).transpose(-1, -2)
+    padding = (~mask).to(k.dtype) * torch.finfo(k.dtype).min
+    column = padding.transpose(-1, -2).expand(*k.shape[:-1], 1)
+    scores = torch.cat([q * scale, ones], dim=-1) @ torch.cat([k, column], dim=-1).transpose(-1, -2)
     return scores.softmax(dim=-1) @ v
 
 
-def _kernel(q: Tensor, k: Tensor, v: Tensor, bias: Tensor, scale: float) -> Tensor:
-    return F.scaled_dot_product_attention(q, k, v, attn_mask=bias, scale=scale)
+def _kernel(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, scale: float) -> Tensor:
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scale)

@@ -63,7 +63,7 @@ def test_a_causal_backbone_has_no_parts() -> None:
 def test_buckets_hold_every_token_once_and_little_padding() -> None:
     lengths = torch.tensor([3, 200, 5, 0, 190, 4, 210])
     ends = lengths.cumsum(0)
-    found = Buckets.of(ends - lengths, ends, torch.float32)
+    found = Buckets.of(ends - lengths, ends)
     slots = torch.cat([places.flatten() for places in found.tokens])
     assert torch.equal(slots[found.to_packed], torch.arange(int(lengths.sum())))
     assert [list(places.shape) for places in found.tokens] == [[2, 4], [1, 5], [3, 210]]

@@ -186,3 +186,9 @@ def test_a_frozen_backbone_takes_no_backward_pass(words: Vocabulary) -> None:
     learning = [name for name, value in model.named_parameters() if value.requires_grad]
     assert learning
     assert not any(name.startswith("backbone.") for name in learning)
+
+
+def test_no_more_layers_are_trained_than_there_are(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="3 layers can't be trained: there are 2"):
+        ablate(tmp_path, tmp_path / "out", AblationSettings(layers=2, trained_layers=3))
+    assert not (tmp_path / "out").exists()

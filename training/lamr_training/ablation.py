@@ -98,9 +98,12 @@ def ablate(
         progress: called with runs done.
 
     Raises:
-        RunError: `out` holds an ablation with another budget, or there are no examples.
+        RunError: more layers are to be trained than there are, `out` holds an ablation with another budget, or there
+            are no examples.
     """
     settings = settings or AblationSettings()
+    if settings.trained_layers > settings.layers:
+        raise RunError(f"{settings.trained_layers} layers can't be trained: there are {settings.layers}")
     _claim(out, settings)
     if not (out / CHECKS).exists():
         _prepare(data, out, settings)
