@@ -27,7 +27,7 @@ from lamr_export.errors import CheckpointError, ExportError
 from lamr_export.model import LamrModel
 from lamr_export.quantize import quantize_encoder
 from lamr_export.report import REPORT_FILE, ExportReport
-from lamr_export.triton import DECODER, ENCODER, ENSEMBLE, default_batch_size, model_config
+from lamr_export.triton import DECODER, ENCODER, ENSEMBLE, default_batch_size, default_instances, model_config
 from lamr_export.verify import (
     Sample,
     SampleText,
@@ -87,8 +87,9 @@ def export_repository(  # noqa: PLR0913 - each is one choice of the command line
         _write_client_files(folder, spec, tokenizer)
         _write_decoder(folder, model)
         width = model.heads.norm.normalized_shape[0]
+        instances = default_instances(sum(weights.numel() for weights in model.parameters()))
         for name in _MODELS:
-            text = model_config(name, spec, width, size, precision)
+            text = model_config(name, spec, width, size, precision, instances)
             (folder / name / "config.pbtxt").write_text(text, encoding="utf-8")
         progress(f"tracing the encoder ({precision})")
         encoder = folder / ENCODER / VERSION

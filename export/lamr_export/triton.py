@@ -18,6 +18,7 @@ _TOKENS_PER_RUN = 8192  # attention scores grow with the square of a sequence's 
 _MOST_REQUESTS = 8
 # A run this large is as fast a token as any on two cores (docs/performance.md); smaller ones pad less.
 _TOKENS_PER_CPU_RUN = 1024
+_LARGE = 100_000_000  # parameters; from here on a second copy of the weights is too much for most machines
 _LONGEST_WARM_UP = (
     2048  # a window of 8,192 tokens would keep a server on two cores from being ready for a minute
 )
@@ -28,8 +29,13 @@ def default_batch_size(window: int) -> int:
     return max(1, min(_MOST_REQUESTS, _TOKENS_PER_RUN // window))
 
 
-def model_config(
-    model: str, spec: ModelSpec, width: int, max_batch_size: int, precision: str = "fp32"
+def default_instances(parameters: int) -> int:
+    """Copies of the encoder that run side by side: two, and one of those with 100 million parameters or more."""
+    return 1 if parameters >= _LARGE else 2
+
+
+def model_config(  # noqa: PLR0913, PLR0917 - one argument a setting
+    model: str, spec: ModelSpec, width: int, max_batch_size: int, precision: str = "fp32", instances: int = 1
 ) -> str:
     """The `config.pbtxt` of one of the three models.
 
@@ -39,6 +45,7 @@ def model_config(
         width: D, the features of a token.
         max_batch_size: requests in one execution.
         precision: of the encoder's products; chooses the provider that it asks for.
+        instances: copies of the encoder.
     """
     template = resources.files("lamr_export") / "templates" / f"{model}.pbtxt"
     return Template(template.read_text(encoding="utf-8")).substitute(
@@ -48,6 +55,7 @@ def model_config(
         engine=engine_for(precision).pbtxt(),
         window=spec.chunking.window,
         max_batch_tokens=max(_TOKENS_PER_CPU_RUN, spec.chunking.window),
+        instances=instances,
         rubrics=len(spec.rubrics),
         fingerprint=json.dumps(spec.fingerprint),
         name=json.dumps(spec.name, ensure_ascii=False),

@@ -13,7 +13,7 @@ from google.protobuf import text_format
 from lamr_client.spec import Chunking, load_spec
 from lamr_export import CheckpointError, ExportError, export_repository, save_checkpoint
 from lamr_export import repository as repository_module
-from lamr_export.triton import default_batch_size, model_config
+from lamr_export.triton import default_batch_size, default_instances, model_config
 from lamr_serving import check_repository
 from tritonclient.grpc import model_config_pb2
 
@@ -131,12 +131,16 @@ def test_configurations_are_the_contract(exported):
     assert [(item.target_name[0], item.source_input[0]) for item in encoder.batch_output] == [
         ("fused", "input_ids")
     ]
-    for model in (encoder, decoder):
-        queue = model.dynamic_batching.default_queue_policy
-        assert queue.max_queue_size >= 64
-        assert queue.default_timeout_microseconds > 0
-        assert queue.TimeoutAction.Name(queue.timeout_action) == "REJECT"
-        assert [group.Kind.Name(group.kind) for group in model.instance_group] == ["KIND_CPU"]
+    queue = encoder.dynamic_batching.default_queue_policy
+    assert queue.max_queue_size >= 64
+    assert queue.default_timeout_microseconds > 0
+    assert queue.TimeoutAction.Name(queue.timeout_action) == "REJECT"
+    assert decoder.HasField("dynamic_batching")
+    assert not decoder.dynamic_batching.HasField("default_queue_policy")
+    groups = [
+        (group.count, group.Kind.Name(group.kind)) for m in (encoder, decoder) for group in m.instance_group
+    ]
+    assert groups == [(2, "KIND_CPU"), (1, "KIND_CPU")]
     assert {model.max_batch_size for model in (ensemble, encoder, decoder)} == {8}
     inside = {tensor.name for tensor in decoder.output} | {"relevance"}
     assert {tensor.name for tensor in ensemble.output} == inside
@@ -153,6 +157,13 @@ def test_names_are_escaped(exported):
     parsed = text_format.Parse(model_config("lamr", spec, 96, 8), model_config_pb2.ModelConfig())
     assert parsed.parameters["lamr_name"].string_value == spec.name
     assert parsed.parameters["lamr_version"].string_value == "ü"
+
+
+def test_only_small_encoders_are_loaded_twice(exported):
+    assert [default_instances(count) for count in (30_000_000, 600_000_000)] == [2, 1]
+    spec = load_spec(exported("bert").root)
+    text = model_config("lamr_encoder", spec, 96, 8, instances=1)
+    assert text_format.Parse(text, model_config_pb2.ModelConfig()).instance_group[0].count == 1
 
 
 def test_long_windows_make_small_batches():

@@ -100,9 +100,11 @@ def test_graph_levels_are_tritons(level, expected):
     assert options.graph_optimization_level == getattr(onnxruntime.GraphOptimizationLevel, expected)
 
 
-def test_threads_stop_spinning_when_a_run_ends_unless_told_otherwise():
-    key = "session.force_spinning_stop"
-    assert session_options(CONFIG, onnxruntime).get_session_config_entry(key) == "1"
+@pytest.mark.parametrize(
+    ("key", "default"), [("session.force_spinning_stop", "1"), ("session.intra_op.spin_duration_us", "20")]
+)
+def test_threads_spin_shortly_and_within_a_run_unless_told_otherwise(key, default):
+    assert session_options(CONFIG, onnxruntime).get_session_config_entry(key) == default
     assert session_options(with_parameters(**{key: "0"}), onnxruntime).get_session_config_entry(key) == "0"
 
 
