@@ -10,12 +10,14 @@ from lamr_export.checkpoint import load_checkpoint
 from lamr_training.corpus import CorpusSettings, make_records
 from lamr_training.errors import RunError
 from lamr_training.presets import PRESETS, TrainingSettings
-from lamr_training.recipe import RUN, RecipeSettings, train_preset
+from lamr_training.recipe import RUN, RecipeSettings, of_round, train_preset
 from lamr_training.records import write_records
 
 from .samples import files
 
-SIZES = RecipeSettings(vocabulary=4000, new_words=50, files=4, records=12, mixed=2, checked=3, calibrated=3)
+SIZES = RecipeSettings(
+    vocabulary=4000, new_words=50, files=4, records=12, mixed=(2, 2), checked=3, calibrated=3
+)
 
 
 def test_from_records_to_a_calibrated_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,9 +42,14 @@ def test_from_records_to_a_calibrated_checkpoint(tmp_path: Path, monkeypatch: py
     assert model.config.scoring.kind == "relative"
     assert model.config.fusion_width == 384
     assert model.config.similarity
-    state = torch.load(tmp_path / "work" / RUN / "state.pt", weights_only=True)
+    first, second = (
+        torch.load(tmp_path / "work" / of_round(RUN, number) / "state.pt", weights_only=True)
+        for number in (0, 1)
+    )
     name = "heads.hidden.weight"
-    assert torch.equal(model.state_dict()[name], state["average"][name])
+    assert torch.equal(model.state_dict()[name], second["average"][name])
+    assert not torch.equal(first["average"][name], second["average"][name])
+    assert second["seed"] == first["seed"] + 1, "a second round has an order of its own"
     again = train_preset("tiny", data, tmp_path / "again", work=tmp_path / "work", sizes=SIZES)
     assert again == report, "finished stages are taken from the work folder"
 

@@ -1,7 +1,8 @@
 """How `lamr-mini` is made from records, start to finish: one function a stage, each leaving files for the next.
 
-`prepare` makes the tokenizer, the start weights and the examples; `fit` trains on them; `finish` calibrates and writes
-the checkpoint folder. `train_preset` is all of it. This module ties the others together and decides nothing itself.
+`prepare` makes the tokenizer, the start weights and the examples; `fit` trains on them, in rounds; `finish` calibrates
+and writes the checkpoint folder. `train_preset` is all of it. This module ties the others together and decides nothing
+itself.
 """
 
 from __future__ import annotations
@@ -9,15 +10,19 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import cycle, islice
 from pathlib import Path
 
+import numpy as np
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as processes
 from lamr_client.encoding import PromptEncoder
 from lamr_client.in_process import InProcessTransport
 from lamr_export.checkpoint import load_checkpoint, save_checkpoint
+from lamr_export.model import LamrModel
 from lamr_export.repository import export_repository
+from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from lamr_training.backbone import alias_line_ends, load_minilm, start_mini
@@ -46,7 +51,8 @@ class RecipeSettings:
         files: files that the vocabulary and the tokens' rarity are counted on.
         window: lines of a document, for rarity.
         records: training records made by rules that become examples where there are no written questions.
-        mixed: how many of them go beside written questions.
+        mixed: how many of them go beside the written questions in each round of training. A round takes the records
+            after those of the round before, goes on from its weights and starts its schedule anew.
         checked: validation records that are chunked for the figures printed while training.
         calibrated: validation records whose whole files the scoring is fitted on, beside the handmade questions.
     """
@@ -56,7 +62,7 @@ class RecipeSettings:
     files: int = 2_200
     window: int = 40
     records: int = 12_000
-    mixed: int = 800
+    mixed: tuple[int, ...] = (800, 8_000)
     checked: int = 60
     calibrated: int = 40
 
@@ -92,15 +98,42 @@ def train_preset(  # noqa: PLR0913 - keywords with defaults
         raise RunError(f"preset {preset!r} is unknown; known are {', '.join(sorted(PRESETS))}")
     settings, sizes = settings or PRESETS[preset], sizes or RecipeSettings()
     work = work or out / "work"
-    if not (work / CHECKS).exists():
-        prepare(data, work, sizes)
-    fit(work, settings, workers)
+    prepare(data, work, sizes)
+    for number in range(len(sizes.mixed)):
+        fit(work, settings, workers, number)
     return finish(data, work, out, sizes)
 
 
+def of_round(name: str, number: int) -> str:
+    """The name of a round's own file or folder in `work`: run, run-2, ..."""
+    path = Path(name)
+    return f"{path.stem}-{number + 1}{path.suffix}" if number else name
+
+
 def prepare(data: Path, work: Path, sizes: RecipeSettings) -> None:
-    """Write the start checkpoint and the examples into `work`."""
+    """Write the start checkpoint and the examples into `work`, as far as they aren't there."""
+    wanted = [
+        number for number in range(len(sizes.mixed)) if not (work / of_round(EXAMPLES, number)).exists()
+    ]
+    if not wanted and (work / CHECKS).exists():
+        return
     records = list(read_records(data / "train.jsonl"))
+    if not (work / START).exists():
+        _prepare_start(records, work, sizes)
+    encoder, rarity = _reader(work)
+    written = data / "written.jsonl"
+    questions = list(read_records(written)) if written.exists() else []
+    for number in wanted:
+        found = list(make_examples(_made(records, sizes, number, bool(questions)), encoder, rarity))
+        base = 1 + max((example.group for example in found), default=-1)
+        more = make_examples(questions, encoder, rarity, choice=_GOLDEN, seed=number)
+        found += [replace(example, group=base + example.group) for example in more]
+        ExampleSet.of(found).save(work / of_round(EXAMPLES, number))
+    checks = list(read_records(data / "validation.jsonl"))[: sizes.checked]
+    ExampleSet.of(list(make_examples(checks, encoder, rarity, seed=1))).save(work / CHECKS)
+
+
+def _prepare_start(records: Sequence[Record], work: Path, sizes: RecipeSettings) -> None:
     files = list({(r.project, r.path): r.code for r in records}.values())
     random.Random(0).shuffle(files)
     files = files[: sizes.files]
@@ -113,27 +146,29 @@ def prepare(data: Path, work: Path, sizes: RecipeSettings) -> None:
     work.mkdir(parents=True, exist_ok=True)
     words.tokenizer.save(str(work / "tokenizer.json"))
     save_checkpoint(model, work / START, work / "tokenizer.json")
-    encoder = PromptEncoder(words.tokenizer, model.config.spec(""))
+
+
+def _reader(work: Path) -> tuple[PromptEncoder, NDArray[np.float32]]:
+    model = load_checkpoint(work / START)
     assert model.lexical is not None
-    rarity = model.lexical.rarity.numpy()
-    written = data / "written.jsonl"
-    questions = list(read_records(written)) if written.exists() else []
-    made = records[: sizes.mixed if questions else sizes.records]
-    found = list(make_examples(made, encoder, rarity))
-    base = 1 + max((example.group for example in found), default=-1)
-    more = make_examples(questions, encoder, rarity, choice=_GOLDEN)
-    found += [replace(example, group=base + example.group) for example in more]
-    ExampleSet.of(found).save(work / EXAMPLES)
-    checks = list(read_records(data / "validation.jsonl"))[: sizes.checked]
-    ExampleSet.of(list(make_examples(checks, encoder, rarity, seed=1))).save(work / CHECKS)
+    tokenizer = Tokenizer.from_file(str(work / "tokenizer.json"))
+    return PromptEncoder(tokenizer, model.config.spec("")), model.lexical.rarity.numpy()
 
 
-def fit(work: Path, settings: TrainingSettings, workers: int = 1) -> None:
-    """Train on the examples in `work`, going on from the last step."""
+def _made(records: Sequence[Record], sizes: RecipeSettings, number: int, written: bool) -> list[Record]:
+    """A round's records that rules have made, from the start again where they have come to the end."""
+    counts = sizes.mixed if written else [sizes.records] * len(sizes.mixed)
+    first = sum(counts[:number])
+    return list(islice(cycle(records), first, first + min(counts[number], len(records))))
+
+
+def fit(work: Path, settings: TrainingSettings, workers: int = 1, number: int = 0) -> None:
+    """Train a round, 0 the first, on its examples in `work`, going on from the last step."""
+    settings = replace(settings, seed=settings.seed + number)
     if workers > 1:
-        processes.spawn(_worker, (work, settings, workers), nprocs=workers)
+        processes.spawn(_worker, (work, settings, workers, number), nprocs=workers)
     else:
-        _train(work, settings)
+        _train(work, settings, number)
 
 
 def finish(data: Path, work: Path, out: Path, sizes: RecipeSettings) -> ScoringReport:
@@ -141,9 +176,7 @@ def finish(data: Path, work: Path, out: Path, sizes: RecipeSettings) -> ScoringR
 
     Scorings are fitted on the outputs of the int8 export, which is what the shipped model serves.
     """
-    model = load_checkpoint(work / START)
-    state = torch.load(work / RUN / STATE, weights_only=True)
-    model.load_state_dict(state["average"] or state["model"])
+    model = _after(work, len(sizes.mixed))
     tokenizer = Tokenizer.from_file(str(work / START / "tokenizer.json"))
     alias_line_ends(model, tokenizer)
     records: Sequence[Record] = [
@@ -161,18 +194,27 @@ def finish(data: Path, work: Path, out: Path, sizes: RecipeSettings) -> ScoringR
     return compare(found, scoring, model.config.rubrics, model.config.threshold)
 
 
-def _worker(rank: int, work: Path, settings: TrainingSettings, workers: int) -> None:
+def _after(work: Path, rounds: int) -> LamrModel:
+    """The model as so many rounds have left it."""
+    model = load_checkpoint(work / START)
+    if rounds:
+        state = torch.load(work / of_round(RUN, rounds - 1) / STATE, weights_only=True)
+        model.load_state_dict(state["average"] or state["model"])
+    return model
+
+
+def _worker(rank: int, work: Path, settings: TrainingSettings, workers: int, number: int) -> None:
     torch.set_num_threads(1)
     store = dist.TCPStore("127.0.0.1", _PORT, workers, is_master=rank == 0)
     dist.init_process_group("gloo", store=store, rank=rank, world_size=workers)
-    _train(work, settings)
+    _train(work, settings, number)
     dist.destroy_process_group()
 
 
-def _train(work: Path, settings: TrainingSettings) -> None:
-    model = load_checkpoint(work / START)
-    data, checks = ExampleSet.load(work / EXAMPLES), ExampleSet.load(work / CHECKS)
-    train(model, data, work / RUN, settings, validation=checks if len(checks) else None)
+def _train(work: Path, settings: TrainingSettings, number: int) -> None:
+    model = _after(work, number)
+    data, checks = ExampleSet.load(work / of_round(EXAMPLES, number)), ExampleSet.load(work / CHECKS)
+    train(model, data, work / of_round(RUN, number), settings, validation=checks if len(checks) else None)
 
 
 def _windows(text: str, count: int) -> list[str]:

@@ -29,7 +29,7 @@ from lamr_training.trainer import train
 
 RERANKER = "qwen3-reranker-0.6b"
 SIZES: dict[str, recipe.RecipeSettings] = {
-    "tiny": recipe.RecipeSettings(3_000, 100, 40, records=60, mixed=20, checked=10, calibrated=5),
+    "tiny": recipe.RecipeSettings(3_000, 100, 40, records=60, mixed=(20,), checked=10, calibrated=5),
 }
 
 
@@ -113,16 +113,18 @@ def run_preset(  # noqa: PLR0913 - keywords with defaults
         raise RunError(
             f"{preset} trains on one machine's CPU; use --workers instead of several launched processes"
         )
+    sizes = SIZES.get(preset, recipe.RecipeSettings())
     scoring = recipe.train_preset(
         preset,
         data,
         out,
         work=work,
         settings=settings,
-        sizes=SIZES.get(preset),
+        sizes=sizes,
         workers=options.workers,
     )
-    return _report(preset, out, work, recipe.RUN, asdict(scoring))
+    last = recipe.of_round(recipe.RUN, len(sizes.mixed) - 1)
+    return _report(preset, out, work, last, asdict(scoring))
 
 
 def check_data(data: Path, report: Callable[[Path, Problem], None] | None = None) -> None:
