@@ -2,8 +2,9 @@
 
 It starts `tritonserver` in a session of its own, and when its standard input says "stop" or closes, when the
 process that started it is gone, or when it gets SIGTERM, stops the server: SIGTERM first, SIGKILL to the whole
-session when the time is up. Whatever way the server ends, its stubs are killed and reaped, and its folder and
-shared memory removed. If the supervisor itself is killed, the kernel sends the server SIGTERM.
+session when the time is up. Triton goes on answering errors for ever when one of its stubs has died, so the server is
+then ended, too. Whatever way it ends, its stubs are killed and reaped, and its folder and shared memory removed. If the
+supervisor itself is killed, the kernel sends the server SIGTERM.
 
     stdin   lines: "stop" (graceful), "kill" (at once)
     stdout  lines: "pid N", then "exit N" (negative: the signal that ended it)
@@ -29,6 +30,9 @@ from pathlib import Path
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 SHARED_MEMORY = Path("/dev/shm")
+GRACE = (
+    3.0  # seconds in which a server whose stub is gone may end by itself (it couldn't load), or start another
+)
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,7 @@ class Supervision:
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)
         libc = ctypes.CDLL(None, use_errno=True)
         libc.prctl(PR_SET_CHILD_SUBREAPER, 1)  # stubs of a killed server become ours to reap
+        self._most_stubs, self._lacking_since = 0, 0.0
         supervisor = os.getpid()
 
         def die_with_supervisor() -> None:
@@ -108,7 +113,27 @@ class Supervision:
                     self._stop()
             if os.getppid() != self._orders.parent:
                 self._stop()
+            if self._deadline is None and self._lacks_a_stub():
+                self._log("a model process has died (killed for memory?), and Triton can't serve without it")
+                self._kill()
         return self._finish()
+
+    def _lacks_a_stub(self) -> bool:
+        """Whether fewer stubs than there once were have been alive for the whole grace period."""
+        count = living_children(self._server.pid)
+        self._most_stubs = max(self._most_stubs, count)
+        if count == self._most_stubs:
+            self._lacking_since = 0.0
+            return False
+        self._lacking_since = self._lacking_since or time.monotonic()
+        return time.monotonic() - self._lacking_since > GRACE
+
+    def _log(self, message: str) -> None:
+        """Add an error to the server's log, in its format."""
+        now = time.time()
+        stamp = time.strftime("%m%d %H:%M:%S", time.gmtime(now)) + f".{int(now % 1 * 1e6):06d}"
+        with Path(self._orders.log).open("a", encoding="utf-8") as log:
+            log.write(f"E{stamp} {os.getpid()} supervisor.py] {message}\n")
 
     def _ended(self) -> bool:
         # Seen but not reaped: as long as it isn't, its process group's number can't belong to anybody else.
@@ -135,6 +160,18 @@ class Supervision:
             region.unlink(missing_ok=True)
         shutil.rmtree(self._orders.root, ignore_errors=True)
         return status
+
+
+def living_children(pid: int) -> int:
+    """How many child processes of `pid` run; 0 where the kernel doesn't tell."""
+    count = 0
+    for listed in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):  # a thread or a child that ended meanwhile
+            for child in listed.read_text(encoding="ascii").split():
+                with contextlib.suppress(OSError):
+                    fields = Path(f"/proc/{child}/stat").read_text(encoding="utf-8", errors="replace")
+                    count += fields.rpartition(")")[2].split()[0] not in ("Z", "X")
+    return count
 
 
 def say(line: str) -> None:

@@ -370,6 +370,18 @@ def test_serve_says_that_the_server_died_and_how(tiny, tmp_path):
     assert traces() == before
 
 
+def test_a_killed_model_process_ends_the_server_and_says_why(tiny, tmp_path):
+    before = traces()
+    serving = Serving(tmp_path, tiny.root)
+    stub = next(child for child in serving.triton.children() if "stub" in child.name())
+    time.sleep(1.5)  # the supervisor looks every second
+    stub.kill()
+    assert serving.process.wait(30) == 128 + signal.SIGKILL
+    assert "a model process has died" in serving.text()
+    assert all_gone(serving.children)
+    assert traces() == before
+
+
 @pytest.mark.parametrize("victim", ["parent", "supervisor"])
 def test_a_killed_process_of_ours_takes_the_rest_along(tiny, tmp_path, victim):
     before = traces()

@@ -15,6 +15,7 @@ import psutil
 import pytest
 from lamr_serving import supervisor
 from lamr_serving.supervisor import SHARED_MEMORY, Orders
+from lamr_serving.triton_log import excerpt
 
 # A server with one child, as Triton has stubs; says when both run. `deaf`: SIGTERM does nothing. `dies`: by itself.
 SERVER = """
@@ -162,6 +163,16 @@ def test_a_server_that_dies_takes_its_children_along(start):
     assert running.exit_line() == "exit -9"
     assert running.alive() == []
     assert running.leftovers() == []
+
+
+def test_a_server_whose_stub_has_died_is_ended(start, tmp_path):
+    running = start("deaf")
+    time.sleep(1.5)  # the supervisor looks every second
+    os.kill(int((running.root / "child").read_text()), signal.SIGKILL)
+    assert running.exit_line() == "exit -9"
+    assert running.alive() == []
+    assert running.leftovers() == []
+    assert "a model process has died" in excerpt((tmp_path / "log").read_text())
 
 
 def test_the_servers_own_status_is_reported(start):
