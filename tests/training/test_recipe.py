@@ -10,13 +10,19 @@ from lamr_export.checkpoint import load_checkpoint
 from lamr_training.corpus import CorpusSettings, make_records
 from lamr_training.errors import RunError
 from lamr_training.presets import PRESETS, TrainingSettings
-from lamr_training.recipe import RUN, RecipeSettings, of_round, train_preset
+from lamr_training.recipe import RUN, RecipeSettings, Round, of_round, train_preset
 from lamr_training.records import write_records
 
 from .samples import files
 
 SIZES = RecipeSettings(
-    vocabulary=4000, new_words=50, files=4, records=12, mixed=(2, 2), checked=3, calibrated=3
+    vocabulary=4000,
+    new_words=50,
+    files=4,
+    records=12,
+    rounds=(Round(2), Round(2, 0.5)),
+    checked=3,
+    calibrated=3,
 )
 
 
@@ -49,6 +55,7 @@ def test_from_records_to_a_calibrated_checkpoint(tmp_path: Path, monkeypatch: py
     name = "heads.hidden.weight"
     assert torch.equal(model.state_dict()[name], second["average"][name])
     assert not torch.equal(first["average"][name], second["average"][name])
+    assert (first["step"], second["step"]) == (2, 1)
     assert second["seed"] == first["seed"] + 1, "a second round has an order of its own"
     again = train_preset("tiny", data, tmp_path / "again", work=tmp_path / "work", sizes=SIZES)
     assert again == report, "finished stages are taken from the work folder"

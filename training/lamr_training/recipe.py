@@ -43,6 +43,19 @@ _GOLDEN = ChunkChoice(positives=2, hard=2.0, easy=1.0, hardest=6)
 
 
 @dataclass(frozen=True)
+class Round:
+    """One pass of training; it goes on from the weights of the one before, and its schedule starts anew.
+
+    Attributes:
+        mixed: records made by rules that go beside the written questions: those after the ones of the rounds before.
+        share: of the preset's steps.
+    """
+
+    mixed: int
+    share: float = 1.0
+
+
+@dataclass(frozen=True)
 class RecipeSettings:
     """Sizes of what `prepare` makes.
 
@@ -51,8 +64,7 @@ class RecipeSettings:
         files: files that the vocabulary and the tokens' rarity are counted on.
         window: lines of a document, for rarity.
         records: training records made by rules that become examples where there are no written questions.
-        mixed: how many of them go beside the written questions in each round of training. A round takes the records
-            after those of the round before, goes on from its weights and starts its schedule anew.
+        rounds: of training.
         checked: validation records that are chunked for the figures printed while training.
         calibrated: validation records whose whole files the scoring is fitted on, beside the handmade questions.
     """
@@ -62,7 +74,7 @@ class RecipeSettings:
     files: int = 2_200
     window: int = 40
     records: int = 12_000
-    mixed: tuple[int, ...] = (800, 8_000)
+    rounds: tuple[Round, ...] = (Round(800), Round(8_000, 0.8))
     checked: int = 60
     calibrated: int = 40
 
@@ -99,8 +111,11 @@ def train_preset(  # noqa: PLR0913 - keywords with defaults
     settings, sizes = settings or PRESETS[preset], sizes or RecipeSettings()
     work = work or out / "work"
     prepare(data, work, sizes)
-    for number in range(len(sizes.mixed)):
-        fit(work, settings, workers, number)
+    for number, each in enumerate(sizes.rounds):
+        changed = replace(
+            settings, steps=max(1, round(each.share * settings.steps)), seed=settings.seed + number
+        )
+        fit(work, changed, workers, number)
     return finish(data, work, out, sizes)
 
 
@@ -113,7 +128,7 @@ def of_round(name: str, number: int) -> str:
 def prepare(data: Path, work: Path, sizes: RecipeSettings) -> None:
     """Write the start checkpoint and the examples into `work`, as far as they aren't there."""
     wanted = [
-        number for number in range(len(sizes.mixed)) if not (work / of_round(EXAMPLES, number)).exists()
+        number for number in range(len(sizes.rounds)) if not (work / of_round(EXAMPLES, number)).exists()
     ]
     if not wanted and (work / CHECKS).exists():
         return
@@ -157,14 +172,13 @@ def _reader(work: Path) -> tuple[PromptEncoder, NDArray[np.float32]]:
 
 def _made(records: Sequence[Record], sizes: RecipeSettings, number: int, written: bool) -> list[Record]:
     """A round's records that rules have made, from the start again where they have come to the end."""
-    counts = sizes.mixed if written else [sizes.records] * len(sizes.mixed)
+    counts = [each.mixed if written else sizes.records for each in sizes.rounds]
     first = sum(counts[:number])
     return list(islice(cycle(records), first, first + min(counts[number], len(records))))
 
 
 def fit(work: Path, settings: TrainingSettings, workers: int = 1, number: int = 0) -> None:
     """Train a round, 0 the first, on its examples in `work`, going on from the last step."""
-    settings = replace(settings, seed=settings.seed + number)
     if workers > 1:
         processes.spawn(_worker, (work, settings, workers, number), nprocs=workers)
     else:
@@ -176,7 +190,7 @@ def finish(data: Path, work: Path, out: Path, sizes: RecipeSettings) -> ScoringR
 
     Scorings are fitted on the outputs of the int8 export, which is what the shipped model serves.
     """
-    model = _after(work, len(sizes.mixed))
+    model = _after(work, len(sizes.rounds))
     tokenizer = Tokenizer.from_file(str(work / START / "tokenizer.json"))
     alias_line_ends(model, tokenizer)
     records: Sequence[Record] = [

@@ -29,7 +29,9 @@ from lamr_training.trainer import train
 
 RERANKER = "qwen3-reranker-0.6b"
 SIZES: dict[str, recipe.RecipeSettings] = {
-    "tiny": recipe.RecipeSettings(3_000, 100, 40, records=60, mixed=(20,), checked=10, calibrated=5),
+    "tiny": recipe.RecipeSettings(
+        3_000, 100, 40, records=60, rounds=(recipe.Round(20),), checked=10, calibrated=5
+    ),
 }
 
 
@@ -123,7 +125,7 @@ def run_preset(  # noqa: PLR0913 - keywords with defaults
         sizes=sizes,
         workers=options.workers,
     )
-    last = recipe.of_round(recipe.RUN, len(sizes.mixed) - 1)
+    last = recipe.of_round(recipe.RUN, len(sizes.rounds) - 1)
     return _report(preset, out, work, last, asdict(scoring))
 
 
