@@ -178,19 +178,32 @@ def _made(records: Sequence[Record], sizes: RecipeSettings, number: int, written
 
 
 def fit(work: Path, settings: TrainingSettings, workers: int = 1, number: int = 0) -> None:
-    """Train a round, 0 the first, on its examples in `work`, going on from the last step."""
+    """Train a round, 0 the first, on its examples in `work`, going on from the last step.
+
+    Raises:
+        RunError: the workers were stopped before the last step.
+    """
     if workers > 1:
         processes.spawn(_worker, (work, settings, workers, number), nprocs=workers)
+        # Workers that were told to stop, and not this process, have ended as if all were well.
+        state = torch.load(work / of_round(RUN, number) / STATE, weights_only=True)
+        if not state["ended"] and state["step"] < settings.steps:
+            raise RunError(
+                f"the workers were stopped at step {state['step']}; the same command goes on from there"
+            )
     else:
         _train(work, settings, number)
 
 
 def finish(data: Path, work: Path, out: Path, sizes: RecipeSettings) -> ScoringReport:
-    """Calibrate the run's weights and write the checkpoint folder.
+    """Calibrate the mean of the rounds' weights and write the checkpoint folder.
+
+    The second round is better where its records are many and worse where they are few; the mean, between two ends of
+    one path, is better than either (Wortsman et al. 2022, model soups).
 
     Scorings are fitted on the outputs of the int8 export, which is what the shipped model serves.
     """
-    model = _after(work, len(sizes.rounds))
+    model = _mean([_after(work, 1 + number) for number in range(len(sizes.rounds))])
     tokenizer = Tokenizer.from_file(str(work / START / "tokenizer.json"))
     alias_line_ends(model, tokenizer)
     records: Sequence[Record] = [
@@ -215,6 +228,20 @@ def _after(work: Path, rounds: int) -> LamrModel:
         state = torch.load(work / of_round(RUN, rounds - 1) / STATE, weights_only=True)
         model.load_state_dict(state["average"] or state["model"])
     return model
+
+
+def _mean(models: list[LamrModel]) -> LamrModel:
+    """The first of the models, with the mean of all their weights."""
+    weights = [model.state_dict() for model in models]
+    models[0].load_state_dict(
+        {
+            name: torch.stack([each[name] for each in weights]).mean(dim=0)
+            if value.is_floating_point()
+            else value
+            for name, value in weights[0].items()
+        }
+    )
+    return models[0]
 
 
 def _worker(rank: int, work: Path, settings: TrainingSettings, workers: int, number: int) -> None:
