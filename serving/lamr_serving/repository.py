@@ -73,10 +73,13 @@ def _config(path: Path) -> Any:
 
     _readable(path)
     try:
+        text = path.read_text(encoding="utf-8")
+        if text.rpartition("\n")[2].lstrip().startswith("#"):  # what comes before it may well parse
+            raise ModelRepositoryError(
+                f"{path} ends within a comment: it has been cut; export the model again"
+            )
         # Newer servers know fields that this client's messages don't; whether they're right is Triton's business.
-        return text_format.Parse(
-            path.read_text(encoding="utf-8"), model_config_pb2.ModelConfig(), allow_unknown_field=True
-        )
+        return text_format.Parse(text, model_config_pb2.ModelConfig(), allow_unknown_field=True)
     except (text_format.ParseError, UnicodeDecodeError) as error:
         raise ModelRepositoryError(f"{path} is not a model configuration: {error}") from error
 

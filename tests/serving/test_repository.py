@@ -75,6 +75,12 @@ def test_a_configuration_that_does_not_parse_is_named_with_the_place(tiny_copy):
     refused(tiny_copy, "lamr_encoder/config.pbtxt", "many")
 
 
+def test_a_configuration_that_was_cut_within_a_comment_though_the_rest_parses(tiny_copy):
+    path = tiny_copy.root / "lamr_encoder/config.pbtxt"
+    path.write_text(path.read_text() + "# Batches fill while the one before th")
+    refused(tiny_copy, "lamr_encoder/config.pbtxt", "has been cut")
+
+
 def test_a_configuration_of_another_backend(tiny_copy):
     edit(tiny_copy, "lamr_encoder/config.pbtxt", "onnxruntime", "tensorflow")
     refused(tiny_copy, "lamr_encoder/config.pbtxt", "tensorflow")

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -98,6 +99,15 @@ def process(
         text=True,
         env={**os.environ, "PYTHONPATH": path, **(launch or {})},
     )
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """As in the processes that are started here: the last digit of a sum depends on the number of threads."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 def wait_for(path: Path, running: subprocess.Popen[str]) -> None:
