@@ -18,7 +18,7 @@ from lamr_postprocess.lines import BoolArray, IntArray, blank_lines, code_points
 from lamr_postprocess.listing import Listing
 from lamr_postprocess.outline import NOBODY, Outline, outline_of
 from lamr_postprocess.repair import Codes, Rules, close, no_rules, rules_of, rules_without_tree
-from lamr_postprocess.syntax import parse
+from lamr_postprocess.syntax import CostlySyntaxError, parse
 
 _MARKER_LENGTH = len("... 1 line pruned (123)")
 
@@ -150,7 +150,10 @@ def _structure(
             else f"{language.name}: no grammar, pruned line by line"
         )
         return None, by_line, note
-    source = parse(text, language)
+    try:
+        source = parse(text, language)
+    except CostlySyntaxError:
+        return None, by_line, f"{language.name} that takes too long to parse: pruned line by line"
     root = source.tree.root_node
     broken = root.has_error
     if root.is_error or (broken and language.parses is not None and not language.parses(text)):

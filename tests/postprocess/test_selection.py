@@ -115,9 +115,15 @@ def test_without_repair_only_selected_lines_are_kept() -> None:
     assert prune_lines(CODE, np.arange(12) == 4, language="python", repair=False).kept_lines == (5,)
 
 
-def test_search_in_a_long_file_is_quick(rng: np.random.Generator) -> None:
+def test_search_in_a_long_file_analyses_it_once(rng: np.random.Generator) -> None:
     code = "".join(f"def f{i}(a):\n    b = a + {i}\n    return f{max(i - 1, 0)}(b)\n\n" for i in range(2_500))
+    scores = smooth(10_000, rng)
     began = time.process_time()
-    pruned = prune_lines(code, smooth(10_000, rng), language="python", max_tokens=20_000)
-    assert time.process_time() - began < 5
+    prune_lines(code, scores, language="python")
+    once = time.process_time() - began
+    began = time.process_time()
+    pruned = prune_lines(code, scores, language="python", max_tokens=20_000)
+    assert (
+        time.process_time() - began < 30 * once
+    )  # 2 to 4 times; the search tries a hundred thresholds and more
     assert 0.85 * 20_000 <= approximate_tokens(pruned.text) <= 20_000
