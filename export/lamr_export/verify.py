@@ -32,7 +32,16 @@ BATCH = 8
 CHUNKS_PER_TEXT = 8
 _QUESTIONS = {  # of standard-library modules, which are there wherever this runs
     "argparse": "How are errors in the arguments reported to the user?",
+    "bdb": "Where is the condition of a breakpoint evaluated?",
+    "csv": "How is the delimiter of a file guessed?",
+    "difflib": "How is the longest matching block found?",
+    "fractions": "How is the nearest fraction with a small denominator found?",
+    "pathlib": "Why does resolving a path fail on a loop of links?",
+    "plistlib": "How is a list in the binary format read?",
     "shutil": "Which permissions and times does a copied file keep?",
+    "smtplib": "What happens when the server refuses to authenticate?",
+    "tarfile": "Where are long names of members decoded?",
+    "tempfile": "How is a name chosen that nobody else has?",
     "textwrap": "How is a paragraph split into lines of a given width?",
 }
 _CALIBRATION = {  # others than those that are verified on
