@@ -7,6 +7,7 @@ and how to look inside one; what a scale is used for is `quantize`'s business.
 
 from __future__ import annotations
 
+import itertools
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,16 +28,39 @@ MARGIN = 1.1  # files that nobody showed us reach a little further than those th
 # drown the others'; at 0 there is one scale. The best is searched for each product.
 BALANCES = (0.35, 0.5, 0.65, 0.8)
 _LEVELS = 255
+# A channel is loud if it reaches this much further than all but a fiftieth of the channels do.
+LOUD = 1.5
+MOST_LOUD = 8
+_ORDINARY = 0.98
 _QUIET = 1e-3  # of the loudest channel; a channel that samples hardly moved may move later
 
 
 @dataclass(frozen=True)
 class Observed:
-    """What was seen of one activation: float32 `[C]` bounds of every channel, and sample rows `[n, C]`."""
+    """What was seen of one activation.
+
+    Attributes:
+        low, high: float32 `[C]`, bounds of every channel.
+        rows: float32 `[n, C]`, samples.
+        gram: float32 `[C, C]`, the sum of x^T x over all rows x that aren't probes'.
+    """
 
     low: Floats
     high: Floats
     rows: Floats
+    gram: Floats
+
+    @property
+    def reach(self) -> Floats:
+        """The largest magnitude of every channel, `[C]`."""
+        return np.maximum(np.abs(self.low), np.abs(self.high))
+
+    def silenced(self, channels: NDArray[np.int64]) -> Observed:
+        """The same with some channels at zero."""
+        low, high, rows, gram = (part.copy() for part in (self.low, self.high, self.rows, self.gram))
+        low[channels], high[channels], rows[:, channels] = 0, 0, 0
+        gram[channels], gram[:, channels] = 0, 0
+        return Observed(low, high, rows, gram)
 
 
 @dataclass(frozen=True)
@@ -52,16 +76,19 @@ class Scale:
         return ((levels - self.zero) * self.scale).astype(np.float32)
 
 
-def observe(model: ModelProto, names: Sequence[str], feeds: Iterable[Feed]) -> dict[str, Observed]:
-    """Run a graph on sample batches and keep bounds and some rows of values inside it.
+def observe(
+    model: ModelProto, names: Sequence[str], feeds: Iterable[Feed], probes: Iterable[Feed] = ()
+) -> dict[str, Observed]:
+    """Run a graph on sample batches and keep bounds, some rows and second moments of values inside it.
 
     Args:
         model: a graph whose inputs the feeds give.
         names: values inside it, float `[..., C]`.
         feeds: inputs by name, one dictionary a batch.
+        probes: batches that only widen the bounds.
 
     Raises:
-        ValueError: there is no batch.
+        ValueError: there is no batch of `feeds`.
     """
     watched = ModelProto()
     watched.CopyFrom(model)
@@ -69,18 +96,36 @@ def observe(model: ModelProto, names: Sequence[str], feeds: Iterable[Feed]) -> d
     watched.graph.output.extend(
         helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in names if name not in outside
     )
-    seen: dict[str, list[Observed]] = {name: [] for name in names}
+    seen: dict[str, Observed] = {}
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "watched.onnx")
         onnx.save_model(watched, file, save_as_external_data=True, location="watched.data")
         session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
         inside = [name for name in names if name not in {node.name for node in session.get_inputs()}]
-        for feed in feeds:
+        for feed, counted in itertools.chain(
+            ((feed, True) for feed in feeds), ((feed, False) for feed in probes)
+        ):
             made = session.run(inside, dict(feed)) if inside else []  # no name would mean every output
             values = {**feed, **dict(zip(inside, made, strict=True))}
             for name in names:
-                seen[name].append(_observed(np.asarray(values[name], np.float32)))
-    return {name: _together(parts) for name, parts in seen.items()}
+                found = _observed(np.asarray(values[name], np.float32), counted)
+                seen[name] = _joined(seen[name], found) if name in seen else found
+    if not all(seen[name].rows.shape[0] for name in seen) or len(seen) < len(names):
+        raise ValueError("there is no batch to observe activations on")
+    return seen
+
+
+def loud_channels(observed: Observed) -> NDArray[np.int64]:
+    """The few channels of an activation that integers serve badly, ascending; often none.
+
+    In transformers one or two channels of a wide layer answer the first token alone, several times as loud as any other
+    (Sun et al. 2024, "Massive activations"). Whatever scale they get, either their own small values or all other
+    weights lose their digits.
+    """
+    reach = observed.reach
+    loudest = np.argsort(-reach, kind="stable")[:MOST_LOUD]
+    found: NDArray[np.int64] = np.sort(loudest[reach[loudest] > LOUD * np.quantile(reach, _ORDINARY)])
+    return found
 
 
 def fit_scale(
@@ -118,17 +163,20 @@ def _scale(observed: Observed, balance: float) -> Scale:
     return Scale((shape * step).astype(np.float32), round(below / step))
 
 
-def _observed(values: Floats) -> Observed:
+def _observed(values: Floats, counted: bool) -> Observed:
     table = values.reshape(-1, values.shape[-1])
+    low, high, width = table.min(axis=0), table.max(axis=0), table.shape[1]
+    if not counted:
+        return Observed(low, high, np.zeros((0, width), np.float32), np.zeros((width, width), np.float32))
     every = max(1, len(table) // SAMPLE_ROWS)
-    return Observed(table.min(axis=0), table.max(axis=0), table[::every].copy())
+    return Observed(low, high, table[::every].copy(), table.T @ table)
 
 
-def _together(parts: list[Observed]) -> Observed:
-    if not parts:
-        raise ValueError("there is no batch to observe activations on")
+def _joined(one: Observed, other: Observed) -> Observed:
+    np.add(one.gram, other.gram, out=one.gram)
     return Observed(
-        low=np.min([part.low for part in parts], axis=0),
-        high=np.max([part.high for part in parts], axis=0),
-        rows=np.concatenate([part.rows for part in parts]),
+        low=np.minimum(one.low, other.low),
+        high=np.maximum(one.high, other.high),
+        rows=np.concatenate([one.rows, other.rows]),
+        gram=one.gram,
     )

@@ -96,9 +96,11 @@ def export_repository(  # noqa: PLR0913 - each is one choice of the command line
         graph = onnx_encoder.encoder_to_onnx(model)
         if precision == "int8":
             progress("calibrating and quantizing it")
+            samples = [pack(batch) for batch in _text_batches(spec, tokenizer, calibration_texts())]
             # Random ids widen what real text shows: a stranger's file may hold any token.
-            samples = [*_text_batches(spec, tokenizer, calibration_texts()), *random_batches(model, seed + 1)]
-            graph = quantize_encoder(graph, [pack(batch) for batch in samples])
+            graph = quantize_encoder(
+                graph, samples, [pack(batch) for batch in random_batches(model, seed + 1)]
+            )
         onnx_encoder.save_onnx(graph, encoder)
         progress("comparing it with PyTorch")
         checked = _verify(model, encoder, spec, tokenizer, texts, seed)

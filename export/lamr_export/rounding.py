@@ -1,0 +1,53 @@
+"""Weights as whole numbers of levels, rounded so that the errors of a product cancel.
+
+Rounding each weight by itself makes an error for every input channel, and channels that go up and down together add
+theirs up. Here channels are rounded one after another, and what each leaves over is taken back by those still to come,
+as far as the inputs that were observed let it be: optimal brain quantization in the form of GPTQ (Frantar et al. 2022,
+algorithm 1). It costs nothing when the product runs. This module knows matrices; it knows no graph.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+
+# Of the mean second moment, added to every channel's: channels that the samples hardly moved may move later.
+DAMPING = 0.01
+_BLOCK = 128  # channels whose leftovers are handed on together
+
+
+def cancelling_levels(weight: Floats, scale: Floats, gram: Floats, most: int) -> NDArray[np.int8]:
+    """Levels `[C, out]` whose products with the observed inputs come near to those of the weight.
+
+    Args:
+        weight: `[C, out]`.
+        scale: `[out]`, what a level is worth.
+        gram: `[C, C]`, the sum of x^T x over observed inputs x `[1, C]`.
+        most: levels lie within ± this.
+    """
+    channels = weight.shape[0]
+    gram = gram.astype(np.float64)
+    mean = max(float(np.diag(gram).mean()), 1e-12)
+    gram[np.diag_indices(channels)] += DAMPING * mean
+    order = np.argsort(
+        -np.diag(gram), kind="stable"
+    )  # what matters most is rounded while all others can still adapt
+    # Row c of the factor says how the channels after c answer for an error of c.
+    answers = np.linalg.cholesky(np.linalg.inv(gram[np.ix_(order, order)])).T
+    left = weight[order].astype(np.float64)
+    levels = np.empty_like(left)
+    for start in range(0, channels, _BLOCK):
+        stop = min(start + _BLOCK, channels)
+        errors = np.empty((stop - start, weight.shape[1]))
+        for channel in range(start, stop):
+            levels[channel] = np.clip(np.rint(left[channel] / scale), -most, most)
+            errors[channel - start] = (left[channel] - levels[channel] * scale) / answers[channel, channel]
+            left[channel + 1 : stop] -= np.outer(
+                answers[channel, channel + 1 : stop], errors[channel - start]
+            )
+        left[stop:] -= answers[start:stop, stop:].T @ errors
+    result = np.empty(weight.shape, np.int8)
+    result[order] = levels
+    return result
