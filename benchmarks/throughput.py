@@ -37,6 +37,7 @@ SIZES = ((0.595, 100, 1_000), (0.245, 1_000, 5_000), (0.16, 5_000, 20_000))  # s
 MIXED = (40, 60, 90, 120, 180, 240, 300, 320)
 QUERY = "How does a generic alias substitute its type parameters, and what is checked?"
 CLIENTS = 4
+IN_FLIGHT = 16  # chunks; fewer leave the encoder's two instances waiting for the client
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,7 @@ def measure(repository: Path, requests: int, threads: int) -> Figures:
     baseline = padded_run(repository)
     with (
         TritonServer(repository, ServerOptions(threads=threads)) as server,
-        Pruner(server.addresses.grpc, model=repository, timeout=600) as pruner,
+        Pruner(server.addresses.grpc, model=repository, timeout=600, max_concurrency=IN_FLIGHT) as pruner,
     ):
         pruner.prune(QUERY, work[0][0], language="python")
         padded = [baseline()]
