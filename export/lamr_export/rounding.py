@@ -31,9 +31,8 @@ def cancelling_levels(weight: Floats, scale: Floats, gram: Floats, most: int) ->
     gram = gram.astype(np.float64)
     mean = max(float(np.diag(gram).mean()), 1e-12)
     gram[np.diag_indices(channels)] += DAMPING * mean
-    order = np.argsort(
-        -np.diag(gram), kind="stable"
-    )  # what matters most is rounded while all others can still adapt
+    # What matters most is rounded while all others can still adapt.
+    order = np.argsort(-np.diag(gram), kind="stable")
     # Row c of the factor says how the channels after c answer for an error of c.
     answers = np.linalg.cholesky(np.linalg.inv(gram[np.ix_(order, order)])).T
     left = weight[order].astype(np.float64)
