@@ -118,8 +118,8 @@ def observe(
 def loud_channels(observed: Observed) -> NDArray[np.int64]:
     """The few channels of an activation that integers serve badly, ascending; often none.
 
-    In transformers a few channels of a wide layer are several times as loud as any other, often for the first token alone
-    (Sun et al. 2024, "Massive activations"). Whatever scale they get, either their own small values or all other
+    In transformers a few channels of a wide layer are several times as loud as any other, often for the first token
+    alone (Sun et al. 2024, "Massive activations"). Whatever scale they get, either their own small values or all other
     weights lose their digits.
     """
     reach = observed.reach
