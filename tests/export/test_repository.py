@@ -109,7 +109,8 @@ def test_report(exported, kind, precision):
         assert checked.moved_percent < 0.5
     else:
         assert checked.fused_error > 1e-3
-        # Not the share of changed decisions: random weights put most tokens within a thousandth of the threshold.
+        if kind != "swepruner":  # its random weights put most tokens within a thousandth of the threshold
+            assert checked.changed_percent < 20
         assert 0 < checked.keep_prob_mean_error < 0.01
         assert 0 < checked.moved_percent < 20
     steps = ["reading", "tracing", *(["calibrating"] if precision == "int8" else []), "comparing"]

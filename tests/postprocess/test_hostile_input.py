@@ -127,18 +127,13 @@ EXTREMES: dict[str, tuple[Callable[[int], str], int]] = {
     "nested calls": (lambda n: "x = " + "f(" * n + ")" * n + "\n", 5_000),
     "nested calls with texts": (lambda n: "x = " + "f('a', [('b', " * n + ")])" * n + "\n", 5_000),
     "long chain": (lambda n: "x = a" + ".b" * n + "\n", 5_000),
-    "imports": (lambda n: "".join(f"import m{i}\n" for i in range(n)) + "print(m1, m9)\n", 50_000),
+    "imports": (lambda n: "".join(f"import m{i}\n" for i in range(n)) + f"print(m1, m{n - 1})\n", 50_000),
     "deep blocks": (deep, 1_000),
+    "ninety blocks": (deep, 90),
     "one name": (lambda n: "x = x + 1\n" * n, 20_000),
     "many defs": (
         lambda n: "".join(f"def f{i}():\n    return f{(i * 7) % n}()\n\n" for i in range(n)),
         5_000,
-    ),
-    "bound uses": (  # each short line between kept ones can be kept only after the next such line is
-        lambda n: "".join(
-            f"a{i} = a{i + 1}\nprint('a line that is longer than a marker {i}')\n" for i in range(n)
-        ),
-        8_000,
     ),
 }
 
@@ -151,9 +146,9 @@ def test_extremes_round_trip(name: str) -> None:
     assert restore(pruned, cut_texts(code, pruned)) == code
 
 
-def seconds(code: str, language: str) -> float:
+def seconds(code: str, language: str, scores: np.ndarray | None = None) -> float:
     """CPU time of pruning a text, the best of three."""
-    scores = halves(code)
+    scores = halves(code) if scores is None else scores
     taken = []
     for _ in range(3):
         began = time.process_time()
@@ -227,12 +222,22 @@ def test_chain_of_definitions_is_followed_without_recursion() -> None:
     assert pruned.kept_lines[-1] > 1
 
 
-def test_chain_of_gaps_is_followed() -> None:
-    text, size = EXTREMES["bound uses"]
-    code = text(size)
+def gaps(count: int) -> tuple[str, np.ndarray]:
+    """Short lines between kept ones, each of which can be kept only after the next such line is; and the scores."""
+    code = "".join(
+        f"a{i} = a{i + 1}\nprint('a line that is longer than a marker {i}')\n" for i in range(count)
+    )
     rows = np.arange(len(line_spans(code)))
-    pruned = prune_lines(code, (rows % 2 == 1) | (rows == rows[-2]), language="python")
-    assert len(pruned.kept_lines) == len(rows) - 1
+    return code, (rows % 2 == 1) | (rows == rows[-2])
+
+
+def test_chain_of_gaps_is_followed_in_linear_time() -> None:
+    code, scores = gaps(20_000)
+    pruned = prune_lines(code, scores, language="python")
+    assert len(pruned.kept_lines) == len(scores) - 1
+    assert pruned.reasons[3] == "repair:gap"
+    small, large = (seconds(text, "python", wanted) for text, wanted in (gaps(1_250), (code, scores)))
+    assert large < 64 * small + LITTLE
 
 
 @settings(max_examples=200, deadline=None)
