@@ -1,4 +1,4 @@
-"""Load on a served model, for `overload.py` and `memory.py`: chunks, a closed and an open loop, resident memory."""
+"""Load on a served model: chunks, a closed and an open loop, and the server's processes and their memory."""
 
 from __future__ import annotations
 
@@ -98,6 +98,16 @@ def open_loop(transport: GrpcTransport, work: list[ChunkRequest], times: np.ndar
         refusal_p99_ms=_percentile(refused, 99),
         refusal_most_ms=max(refused, default=0.0),
     )
+
+
+def model_processes(pid: int) -> dict[str, list[psutil.Process]]:
+    """The processes of a server's encoder and decoder, one an instance, by model."""
+    found: dict[str, list[psutil.Process]] = {"lamr_encoder": [], "lamr_decoder": []}
+    for child in psutil.Process(pid).children(recursive=True):
+        words = [word for word in child.cmdline() if "lamr_encoder" in word or "lamr_decoder" in word]
+        if words:
+            found["lamr_encoder" if "lamr_encoder" in words[-1] else "lamr_decoder"].append(child)
+    return found
 
 
 def resident_mib(pid: int) -> float:

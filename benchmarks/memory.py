@@ -19,7 +19,7 @@ from lamr_client import GrpcTransport, bundled_repository
 from lamr_client.spec import load_spec
 from lamr_serving import ServerOptions, TritonServer
 from lamr_serving.cpus import usable_cpus
-from load import chunks, closed_loop, resident_mib
+from load import chunks, closed_loop, model_processes, resident_mib
 
 TARGET = 1.05
 LOOKS = 10  # at memory between the first and the last
@@ -39,15 +39,9 @@ class Figures:
 
 
 def by_process(pid: int) -> dict[str, float]:
-    """MiB of the server and of each model's process."""
-    server = psutil.Process(pid)
-    found = {"tritonserver": server.memory_info().rss / 2**20}
-    for child in server.children(recursive=True):
-        words = [word for word in child.cmdline() if "lamr_encoder" in word or "lamr_decoder" in word]
-        if words:
-            name = "lamr_encoder" if "lamr_encoder" in words[-1] else "lamr_decoder"
-            found[name] = child.memory_info().rss / 2**20
-    return found
+    """MiB of the server and of each model's processes."""
+    everyone = {"tritonserver": [psutil.Process(pid)], **model_processes(pid)}
+    return {name: sum(one.memory_info().rss for one in found) / 2**20 for name, found in everyone.items()}
 
 
 def measure(repository: Path, early: int, late: int, threads: int) -> Figures:

@@ -23,13 +23,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-import psutil
 import torch
 from lamr_client import PromptEncoder, Pruner, bundled_repository
 from lamr_client.onnx_session import open_session
 from lamr_client.spec import Chunking, PromptTemplate
 from lamr_export import LamrConfig, LamrModel
 from lamr_serving import ServerOptions, TritonServer
+from load import IN_FLIGHT, model_processes
 from transformers import BertConfig, BertModel
 
 PADDED = 8192
@@ -37,7 +37,6 @@ SIZES = ((0.595, 100, 1_000), (0.245, 1_000, 5_000), (0.16, 5_000, 20_000))  # s
 MIXED = (40, 60, 90, 120, 180, 240, 300, 320)
 QUERY = "How does a generic alias substitute its type parameters, and what is checked?"
 CLIENTS = 4
-IN_FLIGHT = 16  # chunks; fewer leave the encoder's two instances waiting for the client
 
 
 @dataclass(frozen=True)
@@ -136,8 +135,7 @@ def packing_gain(repository: Path, threads: int) -> float:
 
 def encoder_seconds(server: int) -> float:
     """CPU time of the server's encoder processes so far. (Triton's own times overlap: two instances run at once.)"""
-    children = psutil.Process(server).children(recursive=True)
-    times = [one.cpu_times() for one in children if any("lamr_encoder" in part for part in one.cmdline())]
+    times = [one.cpu_times() for one in model_processes(server)["lamr_encoder"]]
     return sum(taken.user + taken.system for taken in times)
 
 
