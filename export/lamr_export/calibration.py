@@ -7,10 +7,9 @@ and how to look inside one; what a scale is used for is `quantize`'s business.
 
 from __future__ import annotations
 
-import itertools
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -102,16 +101,23 @@ def observe(
         onnx.save_model(watched, file, save_as_external_data=True, location="watched.data")
         session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
         inside = [name for name in names if name not in {node.name for node in session.get_inputs()}]
-        for feed, counted in itertools.chain(
-            ((feed, True) for feed in feeds), ((feed, False) for feed in probes)
-        ):
+
+        def values(feed: Feed) -> Iterator[tuple[str, Floats]]:
+            """Name and rows `[n, C]` of each value."""
             made = session.run(inside, dict(feed)) if inside else []  # no name would mean every output
-            values = {**feed, **dict(zip(inside, made, strict=True))}
+            found = {**feed, **dict(zip(inside, made, strict=True))}
             for name in names:
-                found = _observed(np.asarray(values[name], np.float32), counted)
-                seen[name] = _joined(seen[name], found) if name in seen else found
-    if not all(seen[name].rows.shape[0] for name in seen) or len(seen) < len(names):
-        raise ValueError("there is no batch to observe activations on")
+                table = np.asarray(found[name], np.float32)
+                yield name, table.reshape(-1, table.shape[-1])
+
+        for feed in feeds:
+            for name, table in values(feed):
+                seen[name] = _joined(seen[name], _observed(table)) if name in seen else _observed(table)
+        if len(seen) < len(names):
+            raise ValueError("there is no batch to observe activations on")
+        for feed in probes:
+            for name, table in values(feed):
+                seen[name] = _widened(seen[name], table)
     return seen
 
 
@@ -156,20 +162,21 @@ def relative_error(product: Floats, exact: Floats) -> float:
 
 def _scale(observed: Observed, balance: float) -> Scale:
     low, high = np.minimum(observed.low, 0) * MARGIN, np.maximum(observed.high, 0) * MARGIN
-    loudness = np.maximum(high, -low)
+    loudness = observed.reach * MARGIN
     shape = np.maximum(loudness, max(float(loudness.max()), 1e-12) * _QUIET) ** balance
     below, above = float((-low / shape).max()), float((high / shape).max())
     step = (below + above) / _LEVELS
     return Scale((shape * step).astype(np.float32), round(below / step))
 
 
-def _observed(values: Floats, counted: bool) -> Observed:
-    table = values.reshape(-1, values.shape[-1])
-    low, high, width = table.min(axis=0), table.max(axis=0), table.shape[1]
-    if not counted:
-        return Observed(low, high, np.zeros((0, width), np.float32), np.zeros((width, width), np.float32))
+def _observed(table: Floats) -> Observed:
     every = max(1, len(table) // SAMPLE_ROWS)
-    return Observed(low, high, table[::every].copy(), table.T @ table)
+    return Observed(table.min(axis=0), table.max(axis=0), table[::every].copy(), table.T @ table)
+
+
+def _widened(one: Observed, table: Floats) -> Observed:
+    low, high = np.minimum(one.low, table.min(axis=0)), np.maximum(one.high, table.max(axis=0))
+    return replace(one, low=low, high=high)
 
 
 def _joined(one: Observed, other: Observed) -> Observed:
