@@ -28,6 +28,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_h
 
 from lamr_export.calibration import Feed, Observed, Scale, fit_scale, loud_channels, observe, relative_error
 from lamr_export.fused_attention import MICROSOFT, fuse_attention
+from lamr_export.grouped_attention import group_attention
 from lamr_export.rounding import cancelling_levels
 
 # Seven bits for weights: with eight, processors without VNNI saturate the sums of two products (255 * 127 * 2 is
@@ -51,7 +52,8 @@ Floats = NDArray[np.float32]
 def quantize_encoder(
     model: ModelProto, feeds: Iterable[Feed] = (), probes: Iterable[Feed] = ()
 ) -> ModelProto:
-    """The same graph with int8 weights, embeddings included, and fused attention; the argument stays as it is.
+    """The same graph with int8 weights, embeddings included, and attention fused, in two groups of like length; the
+    argument stays as it is.
 
     Args:
         model: the graph.
@@ -59,7 +61,7 @@ def quantize_encoder(
             by row, and each weight is rounded by itself.
         probes: batches that scales must have room for, but aren't fitted to.
     """
-    result = fuse_attention(model)
+    result = group_attention(fuse_attention(model))
     samples = list(feeds)
     weights = _readers(model.graph)
     observed = observe(model, list(weights), samples, probes) if samples else {}

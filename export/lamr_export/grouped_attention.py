@@ -1,0 +1,338 @@
+"""Fused attention of a packed batch in two groups of like length, instead of all padded to the longest.
+
+Sorted by length, the first sequences are padded to the longest of them and the others to the longest of all; the graph
+itself finds where to cut, so that the fewest scores are computed. One length throughout, or one sequence, stays one
+group, and the other is a single slot. For CPUs: on a GPU the groups' sizes would have to come back to the host. Knows
+what `attention.packed_attention` exports and `fused_attention` makes of it; what looks otherwise is left as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, helper, numpy_helper
+from onnx.parser import parse_function
+
+# Where each group's slots find their tokens and keys, and each token its slot in both groups, one after the other.
+_GROUPS = parse_function("""
+<domain: "lamr", opset_import: ["": 20]>
+groups (slots, cu_seqlens, to_packed) => (short_tokens, short_keys, long_tokens, long_keys, to_groups)
+{
+    none = Constant <value_int = 0> ()
+    single = Constant <value_int = 1> ()
+    zero = Constant <value_ints = [0]> ()
+    one = Constant <value_ints = [1]> ()
+    last = Constant <value_ints = [-1]> ()
+    end = Constant <value_ints = [9223372036854775807]> ()
+
+    # B, L, and the sequences' lengths, at most L.
+    count = Shape <end = 1> (slots)
+    longest = Shape <start = 1> (slots)
+    bounds = Cast <to = 7> (cu_seqlens)
+    starts = Slice (bounds, zero, last)
+    ends = Slice (bounds, one, end)
+    given = Sub (ends, starts)
+    lengths = Min (given, longest)
+    sorted, order = TopK <largest = 0> (lengths, count)
+
+    # Scores if the first n are short, for n from 1 to B. Of equal choices the last: one length is one group.
+    # As float64, since onnxruntime 1.19 has no ArgMin of int64.
+    ones = Expand (one, count)
+    numbers = CumSum (ones, none)
+    others = Sub (count, numbers)
+    short_square = Mul (sorted, sorted)
+    short_scores = Mul (numbers, short_square)
+    long_square = Mul (longest, longest)
+    long_scores = Mul (others, long_square)
+    scores = Add (short_scores, long_scores)
+    exact_scores = Cast <to = 11> (scores)
+    cut = ArgMin <axis = 0, select_last_index = 1> (exact_scores)
+    short = Add (cut, one)
+    short_length = Gather (sorted, cut)
+    short_order = Slice (order, zero, short)
+
+    # Where all are short, the long one is a single slot that nothing reads: onnxruntime 1.19 dies of an empty group.
+    all_but_one = Sub (count, one)
+    before_long = Min (short, all_but_one)
+    long_order = Slice (order, before_long, end)
+    all_short = Equal (short, count)
+    long_length = Where (all_short, one, longest)
+
+    # Keys past a sequence's end are the row after the last token, which the mask hides from all.
+    longest_number = Squeeze (longest)
+    slot = Range (none, longest_number, single)
+    length_column = Unsqueeze (lengths, one)
+    is_held = Less (slot, length_column)
+    tokens = Shape (to_packed)
+    keys = Where (is_held, slots, tokens)
+    short_tokens_wide = Gather (slots, short_order)
+    short_tokens = Slice (short_tokens_wide, zero, short_length, one)
+    short_keys_wide = Gather (keys, short_order)
+    short_keys = Slice (short_keys_wide, zero, short_length, one)
+    long_tokens_wide = Gather (slots, long_order)
+    long_tokens = Slice (long_tokens_wide, zero, long_length, one)
+    long_keys_wide = Gather (keys, long_order)
+    long_keys = Slice (long_keys_wide, zero, long_length, one)
+
+    # The n-th sequence begins after n short ones, or after all short ones and the long ones before it.
+    ordered, rank = TopK <largest = 0> (order, count)
+    begin_if_short = Mul (rank, short_length)
+    short_slots = Mul (short, short_length)
+    long_rank = Sub (rank, short)
+    long_offset = Mul (long_rank, longest)
+    begin_if_long = Add (short_slots, long_offset)
+    is_short = Less (rank, short)
+    begin = Where (is_short, begin_if_short, begin_if_long)
+    sequence = Div (to_packed, longest)
+    position = Mod (to_packed, longest)
+    first = Gather (begin, sequence)
+    to_groups = Add (first, position)
+}
+""")
+
+# A mask's components of tokens and heads `[T, heads, c]`, out of those of padded slots `[B, L, 1, c]`.
+_QUERY_MASK = parse_function("""
+<domain: "lamr", opset_import: ["": 20]>
+query_mask (mask, to_packed, spread) => (query_mask)
+{
+    middle = Constant <value_ints = [1]> ()
+    of_slots = Flatten <axis = 2> (mask)
+    of_tokens = Gather (of_slots, to_packed)
+    of_heads = Unsqueeze (of_tokens, middle)
+    query_mask = Expand (of_heads, spread)
+}
+""")
+
+# The same, and those of a row after the last token that nothing sees.
+_KEY_MASK = parse_function("""
+<domain: "lamr", opset_import: ["": 20]>
+key_mask (mask, to_packed, spread) => (key_mask)
+{
+    middle = Constant <value_ints = [1]> ()
+    one_row = Constant <value_ints = [0, 0, 1, 0]> ()
+    lowest = Constant <value_float = -3.4028234e38> ()
+    of_slots = Flatten <axis = 2> (mask)
+    of_tokens = Gather (of_slots, to_packed)
+    of_rows = Pad (of_tokens, one_row, lowest)
+    of_heads = Unsqueeze (of_rows, middle)
+    key_mask = Expand (of_heads, spread)
+}
+""")
+
+_ATTENTION = parse_function("""
+<domain: "lamr", opset_import: ["": 20, "com.microsoft": 1]>
+attention (query, key, value, scale, query_mask, key_mask, heads, rows,
+           short_tokens, short_keys, long_tokens, long_keys, to_groups) => (out)
+{
+    joined = Constant <value_ints = [0, -1]> ()
+    one_row = Constant <value_ints = [0, 0, 1, 0]> ()
+
+    query_scaled = Mul (query, scale)
+    query_heads = Reshape (query_scaled, heads)
+    query_masked = Concat <axis = -1> (query_heads, query_mask)
+    query_rows = Reshape (query_masked, joined)
+    key_and_row = Pad (key, one_row)
+    key_heads = Reshape (key_and_row, heads)
+    key_masked = Concat <axis = -1> (key_heads, key_mask)
+    key_rows = Reshape (key_masked, joined)
+
+    short_query = Gather (query_rows, short_tokens)
+    short_key = Gather (key_rows, short_keys)
+    short_value = Gather (value, short_tokens)
+    short_out = com.microsoft.MultiHeadAttention <scale = 1.0> (short_query, short_key, short_value)
+    short_rows = Reshape (short_out, rows)
+
+    long_query = Gather (query_rows, long_tokens)
+    long_key = Gather (key_rows, long_keys)
+    long_value = Gather (value, long_tokens)
+    long_out = com.microsoft.MultiHeadAttention <scale = 1.0> (long_query, long_key, long_value)
+    long_rows = Reshape (long_out, rows)
+
+    both = Concat <axis = 0> (short_rows, long_rows)
+    out = Gather (both, to_groups)
+}
+""")
+
+
+@dataclass(frozen=True)
+class _Attention:
+    """One fused attention, by the names of what it reads and makes.
+
+    Attributes:
+        query, key, value: rows `[T, heads * d]`, before they are padded.
+        scale: factor on the queries.
+        query_mask, key_mask: `[B, L, 1, c]`.
+        slots: `[B, L]`, the token of each padded slot.
+        to_packed: `[T]`, `Packing.to_packed`.
+        rows: the shape `[-1, heads * d]`, a constant.
+        out: `[T, heads * d]`.
+        heads: their number.
+    """
+
+    query: str
+    key: str
+    value: str
+    scale: str
+    query_mask: str
+    key_mask: str
+    slots: str
+    to_packed: str
+    rows: str
+    out: str
+    heads: int
+
+
+def group_attention(model: ModelProto) -> ModelProto:
+    """The same graph with fused attention in two groups; the argument stays as it is."""
+    result = ModelProto()
+    result.CopyFrom(model)
+    graph = result.graph
+    search = _Search(graph)
+    found = {one.out: one for node in graph.node if (one := search.attention(node)) is not None}
+    if not found:
+        return result
+    nodes: list[NodeProto] = []
+    shared: set[str] = set()
+    for node in graph.node:
+        one = found.get(node.output[0])
+        nodes += [node] if one is None else _grouped(one, shared)
+    nodes = _alive(nodes, {value.name for value in graph.output})
+    del graph.node[:]
+    graph.node.extend(nodes)
+    made = {name for node in nodes for name in node.output}
+    shapes = [value for value in graph.value_info if value.name in made]
+    del graph.value_info[:]
+    graph.value_info.extend(shapes)
+    return result
+
+
+class _Search:
+    """Who makes and who reads each value of a graph."""
+
+    def __init__(self, graph: GraphProto) -> None:
+        self.makers = {name: node for node in graph.node for name in node.output}
+        self.readers: dict[str, list[NodeProto]] = {}
+        for node in graph.node:
+            for name in node.input:
+                self.readers.setdefault(name, []).append(node)
+
+    def attention(self, node: NodeProto) -> _Attention | None:
+        """The attention around a fused operator, if it is of the form that is known here."""
+        if node.op_type != "MultiHeadAttention" or len(node.input) != 3:
+            return None
+        query = self._up(node.input[0], "Reshape", "Concat", "Mul", "Reshape", "Gather")
+        key = self._up(node.input[1], "Reshape", "Concat", "Reshape", "Gather")
+        value = self._up(node.input[2], "Reshape", "Reshape", "Gather")
+        out = self._down(node.output[0], "Reshape", "Gather")
+        if not (query and key and value and out):
+            return None
+        query_mask, key_mask = (self._up(one[1].input[1], "Expand") for one in (query, key))
+        if not (query_mask and key_mask) or len({one[-1].input[1] for one in (query, key, value)}) > 1:
+            return None
+        return _Attention(
+            query=query[-1].input[0],
+            key=key[-1].input[0],
+            value=value[-1].input[0],
+            scale=query[2].input[1],
+            query_mask=query_mask[0].input[0],
+            key_mask=key_mask[0].input[0],
+            slots=self._before_reshape(value[-1].input[1]),
+            to_packed=out[1].input[1],
+            rows=out[0].input[1],
+            out=out[1].output[0],
+            heads=next(attribute.i for attribute in node.attribute if attribute.name == "num_heads"),
+        )
+
+    def _up(self, name: str, *kinds: str) -> list[NodeProto]:
+        """The makers of a value, along first inputs, if they are of these kinds."""
+        found: list[NodeProto] = []
+        for kind in kinds:
+            node = self.makers.get(name)
+            if node is None or node.op_type != kind:
+                return []
+            found.append(node)
+            name = node.input[0]
+        return found
+
+    def _down(self, name: str, *kinds: str) -> list[NodeProto]:
+        """The only readers of a value, one after the other, if they are of these kinds."""
+        found: list[NodeProto] = []
+        for kind in kinds:
+            readers = self.readers.get(name, [])
+            if len(readers) != 1 or readers[0].op_type != kind or readers[0].input[0] != name:
+                return []
+            found.append(readers[0])
+            name = readers[0].output[0]
+        return found
+
+    def _before_reshape(self, name: str) -> str:
+        while (node := self.makers.get(name)) is not None and node.op_type == "Reshape":
+            name = node.input[0]
+        return name
+
+
+def _grouped(one: _Attention, shared: set[str]) -> list[NodeProto]:
+    """The nodes of one attention, after those that it shares with others and that aren't written yet.
+
+    Args:
+        shared: prefixes of what is written; it is added to.
+    """
+    heads = f"groups/heads_{one.heads}"
+    masks = f"{one.query_mask}/{one.heads}", f"{one.key_mask}/{one.heads}"
+    packed = {"to_packed": one.to_packed, "spread": f"{heads}/spread"}
+    layout = {name: f"groups/{name}" for name in _GROUPS.output}
+    names = {name: getattr(one, name) for name in ("query", "key", "value", "scale", "rows", "out")}
+    parts = {
+        "groups": lambda: _inlined(
+            _GROUPS, {"slots": one.slots, "cu_seqlens": "cu_seqlens", "to_packed": one.to_packed}, "groups"
+        ),
+        heads: lambda: [
+            _constant(f"{heads}/split", [0, one.heads, -1]),
+            _constant(f"{heads}/spread", [1, one.heads, 1]),
+        ],
+        masks[0]: lambda: _inlined(_QUERY_MASK, {**packed, "mask": one.query_mask}, masks[0]),
+        masks[1]: lambda: _inlined(_KEY_MASK, {**packed, "mask": one.key_mask}, masks[1]),
+    }
+    nodes = [node for name, made in parts.items() if name not in shared for node in made()]
+    shared.update(parts)
+    names |= layout | {
+        "heads": f"{heads}/split",
+        "query_mask": f"{masks[0]}/query_mask",
+        "key_mask": f"{masks[1]}/key_mask",
+    }
+    return nodes + _inlined(_ATTENTION, names, one.out, num_heads=one.heads)
+
+
+def _inlined(
+    function: FunctionProto, names: Mapping[str, str], prefix: str, **attributes: int
+) -> list[NodeProto]:
+    """A function's nodes in a graph: what `names` has by the graph's names, all else under a prefix.
+
+    `attributes` go to the operators that aren't ONNX's own.
+    """
+    nodes = []
+    for node in function.node:
+        copy = NodeProto()
+        copy.CopyFrom(node)
+        for values in (copy.input, copy.output):
+            values[:] = [names.get(name, f"{prefix}/{name}") for name in values]
+        if copy.domain:
+            copy.attribute.extend(helper.make_attribute(*one) for one in attributes.items())
+        nodes.append(copy)
+    return nodes
+
+
+def _constant(name: str, value: list[int]) -> NodeProto:
+    return helper.make_node("Constant", [], [name], value=numpy_helper.from_array(np.array(value), name))
+
+
+def _alive(nodes: list[NodeProto], wanted: set[str]) -> list[NodeProto]:
+    """The nodes that something wanted depends on, in their order."""
+    found = []
+    for node in reversed(nodes):
+        if wanted.intersection(node.output):
+            wanted.update(node.input)
+            found.append(node)
+    return found[::-1]

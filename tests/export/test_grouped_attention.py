@@ -1,0 +1,113 @@
+"""Attention in two groups: the same numbers as padded to the longest, from the fewest scores."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lamr_export.fused_attention import fuse_attention
+from lamr_export.grouped_attention import group_attention
+from lamr_export.onnx_encoder import encoder_to_onnx
+
+from tests.export.models import CHUNKING, VOCAB, bert, packed, qwen3
+
+FEATURES = ["fused", "relevance"]
+GROUPS = ["groups/short_tokens", "groups/long_tokens"]
+LENGTHS = st.lists(st.integers(1, CHUNKING.window), min_size=1, max_size=9)
+
+
+@pytest.fixture(scope="module")
+def sessions():
+    """The fused graph and the grouped one, which shows its groups, of a model with both kinds of mask."""
+    fused = fuse_attention(encoder_to_onnx(bert(similarity=(3, 11))))
+    grouped = group_attention(fused)
+    onnx.checker.check_model(grouped)
+    for name in GROUPS:
+        grouped.graph.output.append(
+            onnx.helper.make_tensor_value_info(name, onnx.TensorProto.INT64, [None, None])
+        )
+    return session(fused), session(grouped)
+
+
+def session(model):
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3  # else it tells of initializers that nothing reads any more
+    return onnxruntime.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
+
+
+def batch(lengths):
+    arrays = (array.numpy() for array in packed(list(lengths), seed=sum(lengths)))
+    return dict(zip(("input_ids", "cu_seqlens", "max_len"), arrays, strict=True))
+
+
+def kinds(model):
+    return [node.op_type for node in model.graph.node]
+
+
+@settings(max_examples=80, deadline=None)
+@given(LENGTHS)
+def test_the_same_numbers_from_the_fewest_scores(sessions, lengths):
+    fused, grouped = sessions
+    *got, short, long = grouped.run([*FEATURES, *GROUPS], batch(lengths))
+    for one, other in zip(got, fused.run(FEATURES, batch(lengths)), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-5)
+    ordered = sorted(lengths)
+    best = min(
+        n * ordered[n - 1] ** 2 + (len(ordered) - n) * ordered[-1] ** 2 for n in range(1, len(ordered) + 1)
+    )
+    unread = int(len(short) == len(lengths))  # the long group's single slot then
+    assert sum(len(table) * table.shape[1] ** 2 for table in (short, long)) == best + unread
+
+
+@pytest.mark.parametrize("lengths", [[17] * 6, [40], [1]])
+def test_one_length_is_one_group(sessions, lengths):
+    short, long = sessions[1].run(GROUPS, batch(lengths))
+    assert short.shape == (len(lengths), lengths[0])
+    assert long.shape == (1, 1)
+
+
+def test_refused_sequences_spoil_no_others(sessions):
+    """One beyond the window and one with an unknown id turn into NaN; the short and the long beside them don't."""
+    lengths = [9, CHUNKING.window + 30, 50, 12, 48]
+    feed = batch(lengths)
+    feed["input_ids"][-1] = VOCAB + 5
+    features, relevance = sessions[1].run(FEATURES, feed)
+    parts = np.split(features, feed["cu_seqlens"][1:-1])
+    assert [bool(np.isnan(part).any()) for part in parts] == [False, True, False, False, True]
+    assert [bool(np.isnan(part).all()) for part in parts] == [False, True, False, False, True]
+    assert np.isnan(relevance[:, 0]).tolist() == [False, True, False, False, True]
+    kept = [part for part in parts if not np.isnan(part).any()]
+    alone = [sessions[1].run(["fused"], single(feed, n))[0] for n in (0, 2, 3)]
+    for one, other in zip(kept, alone, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-5)
+
+
+def single(feed, number):
+    """One sequence of a batch by itself."""
+    start, end = feed["cu_seqlens"][number : number + 2]
+    return {
+        "input_ids": feed["input_ids"][start:end],
+        "cu_seqlens": np.array([0, end - start], np.int32),
+        "max_len": np.zeros(end - start, np.float32),
+    }
+
+
+def test_what_has_another_form_is_left_alone():
+    """A causal model's own layers aren't fused, its fusion block is; shared key heads would be of another form."""
+    fused = fuse_attention(encoder_to_onnx(qwen3()))
+    assert kinds(fused).count("MultiHeadAttention") == 1
+    assert kinds(group_attention(fused)).count("MultiHeadAttention") == 2
+    written = encoder_to_onnx(bert())
+    assert group_attention(written).SerializeToString() == written.SerializeToString()
+
+
+def test_the_argument_is_left_alone():
+    fused = fuse_attention(encoder_to_onnx(bert()))
+    before = fused.SerializeToString()
+    assert group_attention(fused).SerializeToString() != before
+    assert fused.SerializeToString() == before
