@@ -56,6 +56,8 @@ class Observed:
 
     def silenced(self, channels: NDArray[np.int64]) -> Observed:
         """The same with some channels at zero."""
+        if not channels.size:
+            return self
         low, high, rows, gram = (part.copy() for part in (self.low, self.high, self.rows, self.gram))
         low[channels], high[channels], rows[:, channels] = 0, 0, 0
         gram[channels], gram[:, channels] = 0, 0

@@ -96,11 +96,16 @@ class _Fitted:
 def _fit(seen: Observed, weight: Floats) -> _Fitted:
     """`weight`: of all products that read the activation, `[C, out]`."""
     loud = loud_channels(seen) if NARROWING * weight.shape[1] <= weight.shape[0] else np.zeros(0, np.int64)
+    rest = seen.silenced(loud)
+    scale = _constant_scale(rest, _silenced_weight(weight, loud))
+    return _Fitted(scale, rest.gram, loud) if scale is not None else _Fitted(None, seen.gram, loud[:0])
+
+
+def _silenced_weight(weight: Floats, loud: NDArray[np.int64]) -> Floats:
+    """A weight `[C, out]` that doesn't read loud channels."""
     quiet = weight.copy()
     quiet[loud] = 0
-    rest = seen.silenced(loud)
-    scale = _constant_scale(rest, quiet)
-    return _Fitted(scale, rest.gram, loud) if scale is not None else _Fitted(None, seen.gram, loud[:0])
+    return quiet
 
 
 def _constant_scale(seen: Observed, weight: Floats) -> Scale | None:
@@ -193,8 +198,7 @@ class _Quantizer:
         levels, loud = fitted.scale, fitted.loud
         assert levels is not None
         name, (bias, out) = node.input[1], self._bias(node)
-        quiet = weight.copy()
-        quiet[loud] = 0
+        quiet = _silenced_weight(weight, loud)
         self._weight(name, quiet * levels.scale[:, None], fitted.gram / np.outer(levels.scale, levels.scale))
         inputs = [
             self._levels(node.input[0], levels),

@@ -20,6 +20,7 @@ from lamr_client.encoding import PromptEncoder
 from lamr_client.errors import InvalidInputError
 from lamr_client.spec import SPEC_FILE, TOKENIZER_FILE, ModelSpec
 from lamr_serving.engines import PRECISIONS
+from onnx import ModelProto
 
 from lamr_export import onnx_encoder
 from lamr_export.checkpoint import load_checkpoint, tokenizer_path
@@ -96,11 +97,7 @@ def export_repository(  # noqa: PLR0913 - each is one choice of the command line
         graph = onnx_encoder.encoder_to_onnx(model)
         if precision == "int8":
             progress("calibrating and quantizing it")
-            samples = [pack(batch) for batch in _text_batches(spec, tokenizer, calibration_texts())]
-            # Random ids widen what real text shows: a stranger's file may hold any token.
-            graph = quantize_encoder(
-                graph, samples, [pack(batch) for batch in random_batches(model, seed + 1)]
-            )
+            graph = _quantized(graph, model, spec, tokenizer, seed)
         onnx_encoder.save_onnx(graph, encoder)
         progress("comparing it with PyTorch")
         checked = _verify(model, encoder, spec, tokenizer, texts, seed)
@@ -133,6 +130,14 @@ def _version_folder(folder: Path, model: str) -> Path:
     place = folder / model / VERSION
     place.mkdir(parents=True)
     return place
+
+
+def _quantized(
+    graph: ModelProto, model: LamrModel, spec: ModelSpec, tokenizer: Path, seed: int
+) -> ModelProto:
+    samples = [pack(batch) for batch in _text_batches(spec, tokenizer, calibration_texts())]
+    # Random ids widen what real text shows: a stranger's file may hold any token.
+    return quantize_encoder(graph, samples, [pack(batch) for batch in random_batches(model, seed + 1)])
 
 
 def _verify(  # noqa: PLR0913, PLR0917 - private, and each is another file or sample

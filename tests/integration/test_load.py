@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from lamr_client import ChunkRequest, GrpcTransport, PromptEncoder, bundled_repository
-from lamr_serving import ModelStatus, TritonServer, server_status
+from lamr_serving import TritonServer
 
+from tests.counted import MODELS, counted
 from tests.integration.conftest import STDLIB
 
 REQUESTS = 64
@@ -33,27 +33,16 @@ def _requests() -> list[ChunkRequest]:
     return made
 
 
-def _counted(address: str, before: dict[str, ModelStatus]) -> dict[str, ModelStatus]:
-    """The models once they have counted all requests, or after ten seconds: Triton counts a batch after answering."""
-    until = time.monotonic() + 10
-    while True:
-        models = {model.name: model for model in server_status(address).models}
-        done = [models[name].requests - before[name].requests for name in ("lamr_encoder", "lamr_decoder")]
-        if min(done) >= REQUESTS or time.monotonic() > until:
-            return models
-        time.sleep(0.02)
-
-
 @pytest.mark.server
 def test_64_at_once_are_batched_and_equal_to_one_by_one() -> None:
     requests = _requests()
     with TritonServer(bundled_repository()) as server, GrpcTransport(server.addresses.grpc) as transport:
-        warmed = {model.name: model for model in server_status(server.addresses.grpc).models}
+        warmed = counted(server.addresses.grpc)
         with ThreadPoolExecutor(REQUESTS) as pool:
             together = list(pool.map(lambda request: transport.infer(request, 120), requests))
-        models = _counted(server.addresses.grpc, warmed)
+        models = counted(server.addresses.grpc, warmed, REQUESTS)
         alone = [transport.infer(request, 120) for request in requests]
-    for name in ("lamr_encoder", "lamr_decoder"):
+    for name in MODELS:
         requested = models[name].requests - warmed[name].requests  # warm-up at load counts too
         mean = requested / (models[name].executions - warmed[name].executions)
         print(f"{name}: {requested} requests, mean batch {mean:.2f}")

@@ -25,6 +25,8 @@ from lamr_serving.engines import engine_for
 from lamr_serving.options import Addresses
 from tritonclient.utils import InferenceServerException, np_to_triton_dtype
 
+from tests.counted import MODELS, counted
+
 pytestmark = [pytest.mark.server, pytest.mark.timeout(120)]
 
 OPTIONS = ServerOptions(startup_timeout=60)
@@ -109,23 +111,6 @@ def infer_together(client, requests):
     return results
 
 
-def counts(client):
-    """(requests, executions) of encoder and decoder so far."""
-    stats = client.get_inference_statistics().model_stats
-    return {entry.name: np.array([entry.inference_count, entry.execution_count]) for entry in stats}
-
-
-def counts_after(client, before, more, seconds=10):
-    """`counts` once both models have counted that many more: Triton counts a batch after it has answered it."""
-    until = time.monotonic() + seconds
-    while True:
-        found = counts(client)
-        done = [found[name][0] - before[name][0] for name in ("lamr_encoder", "lamr_decoder")]
-        if min(done) >= more or time.monotonic() > until:
-            return found
-        time.sleep(0.02)
-
-
 def processes_of(started):
     root = psutil.Process(started.pid)
     return [root, *root.children(recursive=True)]
@@ -165,25 +150,24 @@ def test_one_request_through_encoder_and_decoder(client, alone):
     np.testing.assert_allclose(got["relevance"], [[relevance]], atol=1e-6)
 
 
-def test_64_concurrent_requests_equal_one_by_one_and_share_runs(client, alone):
+def test_64_concurrent_requests_equal_one_by_one_and_share_runs(running, client, alone):
     rng = np.random.default_rng(3)
     requests = []
     for _ in range(64):
         ids = rng.integers(0, 50, rng.integers(2, 500))
         start = int(rng.integers(0, len(ids) - 1))
         requests.append((ids, (start, int(rng.integers(start + 1, len(ids) + 1)))))
-    before = counts(client)
+    before = counted(running.addresses.grpc)
     together = infer_together(client, requests)
-    after = counts_after(client, before, 64)
+    after = counted(running.addresses.grpc, before, 64)
     for request, result in zip(requests, together, strict=True):
         expected, relevance = alone(*request)
         np.testing.assert_array_equal(result["keep"], expected.keep[None])
         np.testing.assert_allclose(result["keep_prob"], expected.keep_prob[None], atol=1e-5)
         np.testing.assert_allclose(result["relevance"], [[relevance]], atol=1e-5)
-    for model in ("lamr_encoder", "lamr_decoder"):
-        done, executions = after[model] - before[model]
-        assert done == 64
-        assert done / executions > 1.5, model
+    for model in MODELS:
+        assert after[model].requests - before[model].requests == 64
+        assert 64 / (after[model].executions - before[model].executions) > 1.5, model
 
 
 @pytest.mark.parametrize(
