@@ -7,24 +7,26 @@ attention with a mask of another kind (a causal one) is left as it is.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, helper, numpy_helper
+
+from lamr_export.onnx_graph import GraphIndex, replace_nodes
 
 MICROSOFT = "com.microsoft"
 
 
 @dataclass(frozen=True)
 class _Attention:
-    """One attention: names of its inputs `[B, L, heads, d]`, and the nodes it is made of."""
+    """One attention: names of its inputs `[B, L, heads, d]` and of its output, which becomes `[B, L, heads * d]`."""
 
     query: str
     key: str
     value: str
     heads: int
-    last: NodeProto
-    nodes: tuple[NodeProto, ...]
+    out: str
 
 
 def fuse_attention(model: ModelProto) -> ModelProto:
@@ -32,82 +34,43 @@ def fuse_attention(model: ModelProto) -> ModelProto:
     result = ModelProto()
     result.CopyFrom(model)
     graph = result.graph
-    search = _Search(graph)
-    found = [
-        one
-        for node in graph.node
-        if node.op_type == "Softmax" and (one := search.attention(node)) is not None
-    ]
+    found = {one.out: one for one in _attentions(graph)}
     if not found:
         return result
-    replaced = {one.last.output[0]: one for one in found}
-    dropped = {node.output[0] for one in found for node in one.nodes}
     nodes: list[NodeProto] = [_constant("mha_rows", np.array([0, 0, -1]))]
     for node in graph.node:
-        one = replaced.get(node.output[0])
-        if one is not None:
-            nodes += _fused(one)
-        elif node.output[0] not in dropped:
-            nodes.append(node)
-    del graph.node[:]
-    graph.node.extend(nodes)
-    shapes = [value for value in graph.value_info if value.name not in dropped | replaced.keys()]
-    del graph.value_info[:]
-    graph.value_info.extend(shapes)
+        one = found.get(node.output[0])
+        nodes += [node] if one is None else _fused(one)
+    replace_nodes(graph, nodes, reshaped=found)
     if all(entry.domain != MICROSOFT for entry in result.opset_import):
         result.opset_import.append(helper.make_opsetid(MICROSOFT, 1))
     return result
 
 
-class _Search:
-    """Who makes and who reads each value of a graph."""
-
-    def __init__(self, graph: GraphProto) -> None:
-        self.makers = {name: node for node in graph.node for name in node.output}
-        self.readers: dict[str, list[NodeProto]] = {}
-        for node in graph.node:
-            for name in node.input:
-                self.readers.setdefault(name, []).append(node)
-        self.shapes = {
-            value.name: [dim.dim_value for dim in value.type.tensor_type.shape.dim]
-            for value in graph.value_info
-        }
-
-    def attention(self, softmax: NodeProto) -> _Attention | None:
-        """The attention around a softmax, if it is of the form that `attention.packed_attention` exports."""
-        scores = self._maker(softmax.input[0], "MatMul")
-        query = scores and self._maker(scores.input[0], "Transpose")
-        key = scores and self._maker(scores.input[1], "Transpose")
-        product = self._reader(softmax.output[0], "MatMul")
-        value = product and self._maker(product.input[1], "Transpose")
-        last = product and self._reader(product.output[0], "Transpose")
-        if not (scores and query and key and product and value and last):
-            return None
-        layout = self.shapes.get(value.input[0], [])
-        if len(layout) != 4 or not layout[2]:
-            return None
-        return _Attention(
-            query=query.input[0],
-            key=key.input[0],
-            value=value.input[0],
-            heads=layout[2],
-            last=last,
-            nodes=(scores, query, key, product, value, softmax),
-        )
-
-    def _maker(self, name: str, kind: str) -> NodeProto | None:
-        """The node that makes a value which nothing else reads."""
-        node = self.makers.get(name)
-        alone = len(self.readers.get(name, [])) == 1
-        return node if node is not None and node.op_type == kind and alone else None
-
-    def _reader(self, name: str, kind: str) -> NodeProto | None:
-        readers = self.readers.get(name, [])
-        return readers[0] if len(readers) == 1 and readers[0].op_type == kind else None
+def _attentions(graph: GraphProto) -> Iterator[_Attention]:
+    """All that are of the form that `attention.packed_attention` exports, by their softmax."""
+    index = GraphIndex(graph)
+    shapes = {
+        value.name: [dim.dim_value for dim in value.type.tensor_type.shape.dim] for value in graph.value_info
+    }
+    for softmax in graph.node:
+        if softmax.op_type != "Softmax":
+            continue
+        scores = index.up(softmax.input[0], "MatMul")
+        out = index.down(softmax.output[0], "MatMul", "Transpose")
+        if not (scores and out):
+            continue
+        sources = [index.up(name, "Transpose") for name in (*scores[0].input, out[0].input[1])]
+        if not all(sources):
+            continue
+        query, key, value = (source[0].input[0] for source in sources)
+        layout = shapes.get(value, [])
+        if len(layout) == 4 and layout[2]:
+            yield _Attention(query, key, value, heads=layout[2], out=out[1].output[0])
 
 
 def _fused(one: _Attention) -> list[NodeProto]:
-    name = one.last.output[0]
+    name = one.out
     return [
         *(
             helper.make_node("Reshape", [source, "mha_rows"], [f"{name}/{letter}"])

@@ -12,8 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, helper, numpy_helper
+from onnx import FunctionProto, ModelProto, NodeProto, helper, numpy_helper
 from onnx.parser import parse_function
+
+from lamr_export.onnx_graph import GraphIndex, replace_nodes
 
 # Where each group's slots find their tokens and keys, and each token its slot in both groups, one after the other.
 _GROUPS = parse_function("""
@@ -189,8 +191,8 @@ def group_attention(model: ModelProto) -> ModelProto:
     result = ModelProto()
     result.CopyFrom(model)
     graph = result.graph
-    search = _Search(graph)
-    found = {one.out: one for node in graph.node if (one := search.attention(node)) is not None}
+    index = GraphIndex(graph)
+    found = {one.out: one for node in graph.node if (one := _attention(node, index)) is not None}
     if not found:
         return result
     nodes: list[NodeProto] = []
@@ -198,79 +200,39 @@ def group_attention(model: ModelProto) -> ModelProto:
     for node in graph.node:
         one = found.get(node.output[0])
         nodes += [node] if one is None else _grouped(one, shared)
-    nodes = _alive(nodes, {value.name for value in graph.output})
-    del graph.node[:]
-    graph.node.extend(nodes)
-    made = {name for node in nodes for name in node.output}
-    shapes = [value for value in graph.value_info if value.name in made]
-    del graph.value_info[:]
-    graph.value_info.extend(shapes)
+    replace_nodes(graph, nodes)
     return result
 
 
-class _Search:
-    """Who makes and who reads each value of a graph."""
-
-    def __init__(self, graph: GraphProto) -> None:
-        self.makers = {name: node for node in graph.node for name in node.output}
-        self.readers: dict[str, list[NodeProto]] = {}
-        for node in graph.node:
-            for name in node.input:
-                self.readers.setdefault(name, []).append(node)
-
-    def attention(self, node: NodeProto) -> _Attention | None:
-        """The attention around a fused operator, if it is of the form that is known here."""
-        if node.op_type != "MultiHeadAttention" or len(node.input) != 3:
-            return None
-        query = self._up(node.input[0], "Reshape", "Concat", "Mul", "Reshape", "Gather")
-        key = self._up(node.input[1], "Reshape", "Concat", "Reshape", "Gather")
-        value = self._up(node.input[2], "Reshape", "Reshape", "Gather")
-        out = self._down(node.output[0], "Reshape", "Gather")
-        if not (query and key and value and out):
-            return None
-        query_mask, key_mask = (self._up(one[1].input[1], "Expand") for one in (query, key))
-        if not (query_mask and key_mask) or len({one[-1].input[1] for one in (query, key, value)}) > 1:
-            return None
-        return _Attention(
-            query=query[-1].input[0],
-            key=key[-1].input[0],
-            value=value[-1].input[0],
-            scale=query[2].input[1],
-            query_mask=query_mask[0].input[0],
-            key_mask=key_mask[0].input[0],
-            slots=self._before_reshape(value[-1].input[1]),
-            to_packed=out[1].input[1],
-            rows=out[0].input[1],
-            out=out[1].output[0],
-            heads=next(attribute.i for attribute in node.attribute if attribute.name == "num_heads"),
-        )
-
-    def _up(self, name: str, *kinds: str) -> list[NodeProto]:
-        """The makers of a value, along first inputs, if they are of these kinds."""
-        found: list[NodeProto] = []
-        for kind in kinds:
-            node = self.makers.get(name)
-            if node is None or node.op_type != kind:
-                return []
-            found.append(node)
-            name = node.input[0]
-        return found
-
-    def _down(self, name: str, *kinds: str) -> list[NodeProto]:
-        """The only readers of a value, one after the other, if they are of these kinds."""
-        found: list[NodeProto] = []
-        for kind in kinds:
-            readers = self.readers.get(name, [])
-            if len(readers) != 1 or readers[0].op_type != kind or readers[0].input[0] != name:
-                return []
-            found.append(readers[0])
-            name = readers[0].output[0]
-        return found
-
-    def _before_reshape(self, name: str) -> str:
-        while (node := self.makers.get(name)) is not None and node.op_type == "Reshape":
-            name = node.input[0]
-        return name
+def _attention(node: NodeProto, graph: GraphIndex) -> _Attention | None:
+    """The attention around a fused operator, if it is of the form that is known here."""
+    if node.op_type != "MultiHeadAttention" or len(node.input) != 3:
+        return None
+    query = graph.up(node.input[0], "Reshape", "Concat", "Mul", "Reshape", "Gather")
+    key = graph.up(node.input[1], "Reshape", "Concat", "Reshape", "Gather")
+    value = graph.up(node.input[2], "Reshape", "Reshape", "Gather")
+    out = graph.down(node.output[0], "Reshape", "Gather")
+    if not (query and key and value and out):
+        return None
+    query_mask, key_mask = (graph.up(one[1].input[1], "Expand") for one in (query, key))
+    if not (query_mask and key_mask) or len({one[-1].input[1] for one in (query, key, value)}) > 1:
+        return None
+    slots = value[-1].input[1]
+    while reshape := graph.up(slots, "Reshape"):
+        slots = reshape[0].input[0]
+    return _Attention(
+        query=query[-1].input[0],
+        key=key[-1].input[0],
+        value=value[-1].input[0],
+        scale=query[2].input[1],
+        query_mask=query_mask[0].input[0],
+        key_mask=key_mask[0].input[0],
+        slots=slots,
+        to_packed=out[1].input[1],
+        rows=out[0].input[1],
+        out=out[1].output[0],
+        heads=next(attribute.i for attribute in node.attribute if attribute.name == "num_heads"),
+    )
 
 
 def _grouped(one: _Attention, shared: set[str]) -> list[NodeProto]:
@@ -326,13 +288,3 @@ def _inlined(
 
 def _constant(name: str, value: list[int]) -> NodeProto:
     return helper.make_node("Constant", [], [name], value=numpy_helper.from_array(np.array(value), name))
-
-
-def _alive(nodes: list[NodeProto], wanted: set[str]) -> list[NodeProto]:
-    """The nodes that something wanted depends on, in their order."""
-    found = []
-    for node in reversed(nodes):
-        if wanted.intersection(node.output):
-            wanted.update(node.input)
-            found.append(node)
-    return found[::-1]

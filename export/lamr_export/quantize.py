@@ -29,6 +29,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_h
 from lamr_export.calibration import Feed, Observed, Scale, fit_scale, loud_channels, observe, relative_error
 from lamr_export.fused_attention import MICROSOFT, fuse_attention
 from lamr_export.grouped_attention import group_attention
+from lamr_export.onnx_graph import GraphIndex
 from lamr_export.rounding import cancelling_levels
 
 # Seven bits for weights: with eight, processors without VNNI saturate the sums of two products (255 * 127 * 2 is
@@ -149,10 +150,7 @@ class _Quantizer:
         self.constants: dict[str, TensorProto] = {}
         self.rows: dict[str, tuple[str, str]] = {}
         self.levels: dict[str, str] = {}
-        self.readers: dict[str, list[NodeProto]] = {}
-        for node in graph.node:
-            for name in node.input:
-                self.readers.setdefault(name, []).append(node)
+        self.readers = GraphIndex(graph).readers
         self.merged: set[str] = set()  # sums that a product has taken in, by output
         self._constant(_SCALE, np.float32(1 / TABLE_LEVELS))
         self._constant(_ZERO, np.uint8(128))
