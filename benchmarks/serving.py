@@ -25,6 +25,7 @@ from lamr_client.spec import bundled_repository, client_files, load_spec
 from lamr_decoding import Decoder, DecoderWeights
 from lamr_serving import ServerOptions, TritonServer
 from lamr_serving.onnx_config import OnnxModelConfig
+from load import model_processes
 from tokenizers import Tokenizer
 from tritonclient import grpc
 from tritonclient.utils import InferenceServerException
@@ -185,14 +186,13 @@ def measure(repository: Path, requests: int, threads: int) -> Figures:
 
 
 def memory(server: int) -> dict[str, float]:
-    """Resident MiB of the supervisor, the server and each model's process."""
+    """Resident MiB of the supervisor, the server, and each model's processes together."""
     process = psutil.Process(server)
-    found = {"supervisor": process.parent(), "tritonserver": process}
-    for child in process.children(recursive=True):
-        models = [part for part in child.cmdline() if "lamr_encoder" in part or "lamr_decoder" in part]
-        if models:
-            found["lamr_encoder" if "lamr_encoder" in models[-1] else "lamr_decoder"] = child
-    return {name: one.memory_info().rss / 2**20 for name, one in found.items() if one is not None}
+    found = {"supervisor": [process.parent()], "tritonserver": [process], **model_processes(server)}
+    return {
+        name: sum(one.memory_info().rss for one in each if one is not None) / 2**20
+        for name, each in found.items()
+    }
 
 
 def main() -> None:
