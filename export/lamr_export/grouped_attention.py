@@ -193,8 +193,8 @@ def group_attention(model: ModelProto) -> ModelProto:
     graph = result.graph
     index = GraphIndex(graph)
     found = {one.out: one for node in graph.node if (one := _attention(node, index)) is not None}
-    if not found:
-        return result
+    if len({(one.slots, one.to_packed) for one in found.values()}) != 1:
+        return result  # none, or batches laid out in several ways, which nothing here exports
     nodes: list[NodeProto] = []
     shared: set[str] = set()
     for node in graph.node:

@@ -106,6 +106,19 @@ def test_what_has_another_form_is_left_alone():
     assert group_attention(written).SerializeToString() == written.SerializeToString()
 
 
+def test_several_layouts_are_left_alone():
+    """Attentions that share no layout can't share groups."""
+    fused = fuse_attention(encoder_to_onnx(bert()))
+    attention = next(node for node in fused.graph.node if node.op_type == "MultiHeadAttention")
+    rows = next(node for node in fused.graph.node if attention.output[0] in node.input)
+    packed_rows = next(node for node in fused.graph.node if rows.output[0] in node.input)
+    copy = onnx.helper.make_node("Identity", [packed_rows.input[1]], ["another layout"])
+    packed_rows.input[1] = "another layout"
+    fused.graph.node.insert(list(fused.graph.node).index(packed_rows), copy)
+    onnx.checker.check_model(fused)
+    assert kinds(group_attention(fused)) == kinds(fused)
+
+
 def test_the_argument_is_left_alone():
     fused = fuse_attention(encoder_to_onnx(bert()))
     before = fused.SerializeToString()
