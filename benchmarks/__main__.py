@@ -31,7 +31,10 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
     "large_encoder": (),
     "client": (),
     "serving": (),
-    "throughput": ("--requests", "10"),
+    "throughput": (
+        "--requests",
+        "20",
+    ),  # 12, 5 and 3 of the three sizes, as the trace has them; of ten, two are large
     "end_to_end": (),
     "memory": (),
     "overload": ("--seconds", "15"),
