@@ -31,10 +31,8 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
     "large_encoder": (),
     "client": (),
     "serving": (),
-    "throughput": (
-        "--requests",
-        "20",
-    ),  # 12, 5 and 3 of the three sizes, as the trace has them; of ten, two are large
+    # 12, 5 and 3 of the three sizes, which are the trace's shares; of ten requests a fifth would be large.
+    "throughput": ("--requests", "20"),
     "end_to_end": (),
     "memory": (),
     "overload": ("--seconds", "15"),
