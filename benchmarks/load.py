@@ -110,6 +110,12 @@ def model_processes(pid: int) -> dict[str, list[psutil.Process]]:
     return found
 
 
+def resident_by_process(pid: int) -> dict[str, float]:
+    """MiB of a server, and of each model's processes together."""
+    everyone = {"tritonserver": [psutil.Process(pid)], **model_processes(pid)}
+    return {name: sum(one.memory_info().rss for one in found) / 2**20 for name, found in everyone.items()}
+
+
 def resident_mib(pid: int) -> float:
     """Of a server and all of its model processes."""
     process = psutil.Process(pid)

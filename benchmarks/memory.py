@@ -14,12 +14,11 @@ import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import psutil
 from lamr_client import GrpcTransport, bundled_repository
 from lamr_client.spec import load_spec
 from lamr_serving import ServerOptions, TritonServer
 from lamr_serving.cpus import usable_cpus
-from load import chunks, closed_loop, model_processes, resident_mib
+from load import chunks, closed_loop, resident_by_process, resident_mib
 
 TARGET = 1.05
 LOOKS = 10  # at memory between the first and the last
@@ -38,12 +37,6 @@ class Figures:
     course: list[tuple[int, float]]
 
 
-def by_process(pid: int) -> dict[str, float]:
-    """MiB of the server and of each model's processes."""
-    everyone = {"tritonserver": [psutil.Process(pid)], **model_processes(pid)}
-    return {name: sum(one.memory_info().rss for one in found) / 2**20 for name, found in everyone.items()}
-
-
 def measure(repository: Path, early: int, late: int, threads: int) -> Figures:
     spec = load_spec(repository)
     work = chunks(spec.chunking.window, late)
@@ -51,12 +44,12 @@ def measure(repository: Path, early: int, late: int, threads: int) -> Figures:
     with server, GrpcTransport(server.addresses.grpc, spec) as transport:
         closed_loop(transport, work[:early])
         course = [(early, resident_mib(server.pid))]
-        first = by_process(server.pid)
+        first = resident_by_process(server.pid)
         step = (late - early) // LOOKS
         for begin in range(early, late, step):
             closed_loop(transport, work[begin : begin + step])
             course.append((min(begin + step, late), resident_mib(server.pid)))
-        last = by_process(server.pid)
+        last = resident_by_process(server.pid)
     return Figures(
         early=early,
         late=late,

@@ -25,7 +25,7 @@ from lamr_client.spec import bundled_repository, client_files, load_spec
 from lamr_decoding import Decoder, DecoderWeights
 from lamr_serving import ServerOptions, TritonServer
 from lamr_serving.onnx_config import OnnxModelConfig
-from load import model_processes
+from load import resident_by_process
 from tokenizers import Tokenizer
 from tritonclient import grpc
 from tritonclient.utils import InferenceServerException
@@ -187,12 +187,9 @@ def measure(repository: Path, requests: int, threads: int) -> Figures:
 
 def memory(server: int) -> dict[str, float]:
     """Resident MiB of the supervisor, the server, and each model's processes together."""
-    process = psutil.Process(server)
-    found = {"supervisor": [process.parent()], "tritonserver": [process], **model_processes(server)}
-    return {
-        name: sum(one.memory_info().rss for one in each if one is not None) / 2**20
-        for name, each in found.items()
-    }
+    supervisor = psutil.Process(server).parent()
+    outside = {} if supervisor is None else {"supervisor": supervisor.memory_info().rss / 2**20}
+    return outside | resident_by_process(server)
 
 
 def main() -> None:

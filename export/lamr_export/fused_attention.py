@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-from onnx import GraphProto, ModelProto, NodeProto, helper, numpy_helper
+from onnx import GraphProto, ModelProto, NodeProto, helper
 
-from lamr_export.onnx_graph import GraphIndex, replace_nodes
+from lamr_export.onnx_graph import GraphIndex, constant, replace_nodes
 
 MICROSOFT = "com.microsoft"
 
@@ -37,7 +36,7 @@ def fuse_attention(model: ModelProto) -> ModelProto:
     found = {one.out: one for one in _attentions(graph)}
     if not found:
         return result
-    nodes: list[NodeProto] = [_constant("mha_rows", np.array([0, 0, -1]))]
+    nodes: list[NodeProto] = [constant("mha_rows", [0, 0, -1])]
     for node in graph.node:
         one = found.get(node.output[0])
         nodes += [node] if one is None else _fused(one)
@@ -85,7 +84,3 @@ def _fused(one: _Attention) -> list[NodeProto]:
             scale=1.0,
         ),
     ]
-
-
-def _constant(name: str, value: np.ndarray | np.generic) -> NodeProto:
-    return helper.make_node("Constant", [], [name], value=numpy_helper.from_array(np.asarray(value), name))

@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-from onnx import FunctionProto, ModelProto, NodeProto, helper, numpy_helper
+from onnx import FunctionProto, ModelProto, NodeProto, helper
 from onnx.parser import parse_function
 
-from lamr_export.onnx_graph import GraphIndex, replace_nodes
+from lamr_export.onnx_graph import GraphIndex, constant, replace_nodes
 
 # Where each group's slots find their tokens and keys, and each token its slot in both groups, one after the other.
 _GROUPS = parse_function("""
@@ -195,12 +194,12 @@ def group_attention(model: ModelProto) -> ModelProto:
     found = {one.out: one for node in graph.node if (one := _attention(node, index)) is not None}
     if len({(one.slots, one.to_packed) for one in found.values()}) != 1:
         return result  # none, or batches laid out in several ways, which nothing here exports
-    nodes: list[NodeProto] = []
-    shared: set[str] = set()
+    nodes: dict[str, NodeProto] = {}  # by first output: what several attentions read is written once
     for node in graph.node:
         one = found.get(node.output[0])
-        nodes += [node] if one is None else _grouped(one, shared)
-    replace_nodes(graph, nodes)
+        for made in [node] if one is None else _grouped(one):
+            nodes.setdefault(made.output[0], made)
+    replace_nodes(graph, list(nodes.values()))
     return result
 
 
@@ -235,36 +234,27 @@ def _attention(node: NodeProto, graph: GraphIndex) -> _Attention | None:
     )
 
 
-def _grouped(one: _Attention, shared: set[str]) -> list[NodeProto]:
-    """The nodes of one attention, after those that it shares with others and that aren't written yet.
-
-    Args:
-        shared: prefixes of what is written; it is added to.
-    """
+def _grouped(one: _Attention) -> list[NodeProto]:
+    """The nodes of one attention, those that it shares with others included."""
     heads = f"groups/heads_{one.heads}"
     masks = f"{one.query_mask}/{one.heads}", f"{one.key_mask}/{one.heads}"
     packed = {"to_packed": one.to_packed, "spread": f"{heads}/spread"}
-    layout = {name: f"groups/{name}" for name in _GROUPS.output}
-    names = {name: getattr(one, name) for name in ("query", "key", "value", "scale", "rows", "out")}
-    parts = {
-        "groups": lambda: _inlined(
-            _GROUPS, {"slots": one.slots, "cu_seqlens": "cu_seqlens", "to_packed": one.to_packed}, "groups"
-        ),
-        heads: lambda: [
-            _constant(f"{heads}/split", [0, one.heads, -1]),
-            _constant(f"{heads}/spread", [1, one.heads, 1]),
-        ],
-        masks[0]: lambda: _inlined(_QUERY_MASK, {**packed, "mask": one.query_mask}, masks[0]),
-        masks[1]: lambda: _inlined(_KEY_MASK, {**packed, "mask": one.key_mask}, masks[1]),
-    }
-    nodes = [node for name, made in parts.items() if name not in shared for node in made()]
-    shared.update(parts)
-    names |= layout | {
+    layout = {"slots": one.slots, "cu_seqlens": "cu_seqlens", "to_packed": one.to_packed}
+    names = {
+        **{name: getattr(one, name) for name in ("query", "key", "value", "scale", "rows", "out")},
+        **{name: f"groups/{name}" for name in _GROUPS.output},
         "heads": f"{heads}/split",
         "query_mask": f"{masks[0]}/query_mask",
         "key_mask": f"{masks[1]}/key_mask",
     }
-    return nodes + _inlined(_ATTENTION, names, one.out, num_heads=one.heads)
+    return [
+        *_inlined(_GROUPS, layout, "groups"),
+        constant(f"{heads}/split", [0, one.heads, -1]),
+        constant(f"{heads}/spread", [1, one.heads, 1]),
+        *_inlined(_QUERY_MASK, {**packed, "mask": one.query_mask}, masks[0]),
+        *_inlined(_KEY_MASK, {**packed, "mask": one.key_mask}, masks[1]),
+        *_inlined(_ATTENTION, names, one.out, num_heads=one.heads),
+    ]
 
 
 def _inlined(
@@ -284,7 +274,3 @@ def _inlined(
             copy.attribute.extend(helper.make_attribute(*one) for one in attributes.items())
         nodes.append(copy)
     return nodes
-
-
-def _constant(name: str, value: list[int]) -> NodeProto:
-    return helper.make_node("Constant", [], [name], value=numpy_helper.from_array(np.array(value), name))

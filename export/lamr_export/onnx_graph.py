@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from onnx import GraphProto, NodeProto
+import numpy as np
+from numpy.typing import ArrayLike
+from onnx import GraphProto, NodeProto, helper, numpy_helper
 
 
 class GraphIndex:
@@ -46,6 +48,11 @@ class GraphIndex:
             found.append(readers[0])
             name = readers[0].output[0]
         return found
+
+
+def constant(name: str, value: ArrayLike) -> NodeProto:
+    """The node that makes a constant of that name."""
+    return helper.make_node("Constant", [], [name], value=numpy_helper.from_array(np.asarray(value), name))
 
 
 def replace_nodes(graph: GraphProto, nodes: Sequence[NodeProto], reshaped: Collection[str] = ()) -> None:

@@ -1,8 +1,7 @@
 """An int8 encoder for CPUs whose answers don't depend on what else is in the batch.
 
 Weights are int8 with one scale an output channel, rounded so that errors cancel on sample batches (`rounding`).
-Activations take one of two forms, whichever sample batches call
-for:
+Activations take one of two forms, whichever sample batches call for:
 
 - *constant*: scales found beforehand (`calibration`), one a channel. A channel's scale goes into the weights that read
   it, so the product is `MatMulIntegerToFloat`, bias and all, an operator of onnxruntime's own that every build of it
