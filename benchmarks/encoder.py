@@ -23,7 +23,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import torch
-from lamr_client.spec import Chunking, PromptTemplate
+from lamr_contract.spec import Chunking, PromptTemplate
 from lamr_export import LamrConfig, LamrModel, Lexical
 from lamr_export.onnx_encoder import encoder_to_onnx
 from lamr_export.quantize import quantize_encoder

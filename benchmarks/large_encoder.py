@@ -29,11 +29,11 @@ import numpy as np
 import onnx
 import onnxruntime
 import torch
+from lamr_contract.cpus import cpu_features, usable_cpus
 from lamr_decoding import Decoder, DecoderWeights
 from lamr_export.onnx_encoder import INPUTS, encoder_to_onnx
 from lamr_export.quantize import quantize_encoder
 from lamr_export.verify import Sample, pack
-from lamr_serving.cpus import cpu_features, usable_cpus
 from lamr_serving.engines import ENGINES, PRECISIONS, Engine, choose, engine_for
 from lamr_serving.onnx_config import OnnxModelConfig
 from lamr_serving.onnx_session import PROVIDERS, choose_providers, session_options

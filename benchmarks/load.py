@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import psutil
 from lamr_client import GrpcTransport
-from lamr_client.errors import LamrError, OverloadedError
-from lamr_client.transport import ChunkRequest
+from lamr_contract.errors import LamrError, OverloadedError
+from lamr_contract.model_io import ChunkRequest
 
 IN_FLIGHT = 16  # two batches: one runs, one waits
 WAITERS = 600  # threads of the open loop: as many requests can wait at once

@@ -15,9 +15,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from lamr_client import GrpcTransport, bundled_repository
-from lamr_client.spec import load_spec
+from lamr_contract.cpus import usable_cpus
+from lamr_contract.spec import load_spec
 from lamr_serving import ServerOptions, TritonServer
-from lamr_serving.cpus import usable_cpus
 from load import chunks, closed_loop, resident_by_process, resident_mib
 
 TARGET = 1.05

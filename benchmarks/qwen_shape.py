@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from lamr_client.spec import Chunking, PromptTemplate
+from lamr_contract.spec import Chunking, PromptTemplate
 from lamr_export import LamrConfig, LamrModel
 from transformers import Qwen3Config, Qwen3Model
 

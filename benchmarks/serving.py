@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 import psutil
-from lamr_client.spec import bundled_repository, client_files, load_spec
+from lamr_contract.spec import bundled_repository, client_files, load_spec
 from lamr_decoding import Decoder, DecoderWeights
 from lamr_serving import ServerOptions, TritonServer
 from lamr_serving.onnx_config import OnnxModelConfig

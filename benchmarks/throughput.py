@@ -25,8 +25,8 @@ from pathlib import Path
 import numpy as np
 import torch
 from lamr_client import PromptEncoder, Pruner, bundled_repository
-from lamr_client.onnx_session import open_session
-from lamr_client.spec import Chunking, PromptTemplate
+from lamr_contract.encoder_session import open_session
+from lamr_contract.spec import Chunking, PromptTemplate
 from lamr_export import LamrConfig, LamrModel
 from lamr_serving import ServerOptions, TritonServer
 from load import IN_FLIGHT, model_processes

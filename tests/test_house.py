@@ -14,15 +14,16 @@ ROOT = Path(__file__).resolve().parents[1]
 FLOORS = {
     "lamr_decoding": 1,
     "lamr_postprocess": 2,
-    "lamr_client": 3,
-    "lamr_serving": 4,
-    "lamr_evaluation": 5,
-    "lamr_export": 5,
-    "lamr_training": 6,
-    "lamr_cli": 7,
+    "lamr_contract": 3,
+    "lamr_client": 4,
+    "lamr_serving": 5,
+    "lamr_export": 6,
+    "lamr_evaluation": 7,
+    "lamr_training": 8,
+    "lamr_cli": 9,
 }
 FOLDERS = {name: ROOT / name.removeprefix("lamr_") / name for name in FLOORS}
-LIGHT = ["lamr_decoding", "lamr_postprocess", "lamr_client", "lamr_serving"]
+LIGHT = ["lamr_decoding", "lamr_postprocess", "lamr_contract", "lamr_client", "lamr_serving"]
 HEAVY = ["torch", "transformers", "onnxruntime", "onnx"]
 
 

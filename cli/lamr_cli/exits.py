@@ -11,10 +11,10 @@ BAD_INPUT = 2
 SERVER_TROUBLE = 3
 
 _EXIT_CODES = {
-    "lamr_client.errors.InvalidInputError": BAD_INPUT,
-    "lamr_client.errors.ModelMismatchError": SERVER_TROUBLE,
-    "lamr_client.errors.ServerError": SERVER_TROUBLE,
-    "lamr_client.errors.LamrError": BAD_INPUT,
+    "lamr_contract.errors.InvalidInputError": BAD_INPUT,
+    "lamr_contract.errors.ModelMismatchError": SERVER_TROUBLE,
+    "lamr_contract.errors.ServerError": SERVER_TROUBLE,
+    "lamr_contract.errors.LamrError": BAD_INPUT,
     "lamr_training.errors.TrainingError": BAD_INPUT,
     "builtins.OSError": BAD_INPUT,  # a file that can't be read or written
 }

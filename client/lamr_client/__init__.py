@@ -6,8 +6,8 @@ Importing this package loads neither gRPC nor onnxruntime nor asyncio; the first
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from lamr_client.encoding import Chunk, PromptEncoder
-from lamr_client.errors import (
+from lamr_contract.encoding import Chunk, PromptEncoder
+from lamr_contract.errors import (
     DeadlineExceededError,
     InvalidInputError,
     LamrError,
@@ -16,10 +16,12 @@ from lamr_client.errors import (
     ServerError,
     ServerUnavailableError,
 )
+from lamr_contract.model_io import ChunkRequest, ChunkResult
+from lamr_contract.spec import Chunking, ModelSpec, PromptTemplate, Scoring, bundled_repository, load_spec
+
 from lamr_client.pruner import Pruner
 from lamr_client.result import PruneResult, Timings
-from lamr_client.spec import Chunking, ModelSpec, PromptTemplate, Scoring, bundled_repository, load_spec
-from lamr_client.transport import ChunkRequest, ChunkResult, Transport
+from lamr_client.transport import Transport
 
 if TYPE_CHECKING:
     from lamr_client.async_grpc_transport import AsyncGrpcTransport

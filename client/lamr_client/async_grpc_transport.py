@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from lamr_contract.errors import ServerUnavailableError
+from lamr_contract.model_io import ChunkRequest, ChunkResult
+from lamr_contract.spec import ENSEMBLE, ModelSpec
+
 from lamr_client import triton_wire as wire
 from lamr_client.async_transport import AsyncTransport
 from lamr_client.deadline import Deadline
-from lamr_client.errors import ServerUnavailableError
-from lamr_client.spec import ENSEMBLE, ModelSpec
-from lamr_client.transport import ChunkRequest, ChunkResult
 
 
 class AsyncGrpcTransport(AsyncTransport):

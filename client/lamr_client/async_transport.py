@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from lamr_client.transport import ChunkRequest, ChunkResult, Transport
+from lamr_contract.model_io import ChunkRequest, ChunkResult
+
+from lamr_client.transport import Transport
 
 if TYPE_CHECKING:
     from typing_extensions import Self  # in `typing` from Python 3.11

@@ -10,7 +10,7 @@ import random
 import time
 from dataclasses import dataclass
 
-from lamr_client.errors import DeadlineExceededError, OverloadedError, ServerError, ServerUnavailableError
+from lamr_contract.errors import DeadlineExceededError, OverloadedError, ServerError, ServerUnavailableError
 
 # Inference changes nothing on the server, so asking again is safe even if the first request was under way. After a
 # deadline there is no time left to ask in, and every other error would come again.

@@ -13,10 +13,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from lamr_contract.encoding import Chunk
+from lamr_contract.errors import DeadlineExceededError, LamrError, ServerError
+from lamr_contract.model_io import ChunkRequest, ChunkResult
+
 from lamr_client.deadline import Deadline, Retry
-from lamr_client.encoding import Chunk
-from lamr_client.errors import DeadlineExceededError, LamrError, ServerError
-from lamr_client.transport import ChunkRequest, ChunkResult, Transport
+from lamr_client.transport import Transport
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor  # imported when there is more than one chunk

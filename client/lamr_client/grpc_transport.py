@@ -12,11 +12,13 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Any
 
+from lamr_contract.errors import LamrError, ServerUnavailableError
+from lamr_contract.model_io import ChunkRequest, ChunkResult
+from lamr_contract.spec import ENSEMBLE, ModelSpec
+
 from lamr_client import triton_wire as wire
 from lamr_client.deadline import Deadline
-from lamr_client.errors import LamrError, ServerUnavailableError
-from lamr_client.spec import ENSEMBLE, ModelSpec
-from lamr_client.transport import ChunkRequest, ChunkResult, Transport
+from lamr_client.transport import Transport
 
 
 class GrpcTransport(Transport):

@@ -1,57 +1,31 @@
-"""`InProcessTransport`: the model of a repository, run here with onnxruntime and `lamr_decoding`; no server.
+"""`InProcessTransport`: chunks to a `LocalModel` in this process; no server.
 
-Knows packed batches; knows no text. The same encoder and decoder as Triton's, so the same answers.
+Knows deadlines and turns of threads; what a batch is and how it runs, `LocalModel` knows.
 """
 
 from __future__ import annotations
 
-import itertools
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from lamr_decoding import Decoder, DecoderWeights, DecoderWeightsError
-from numpy.typing import NDArray
+from lamr_contract.local_model import LocalModel
+from lamr_contract.model_io import ChunkRequest, ChunkResult
 
 from lamr_client.deadline import Deadline
-from lamr_client.errors import LamrError, ModelMismatchError, ServerError
-from lamr_client.onnx_session import open_session
-from lamr_client.transport import ChunkRequest, ChunkResult, Transport
-
-ENCODER_FILE = Path("lamr_encoder", "1", "model.onnx")
-DECODER_FILE = Path("lamr_decoder", "1", "decoder.npz")
+from lamr_client.transport import Transport
 
 
 class InProcessTransport(Transport):
-    """One onnxruntime session. Calls of several threads take turns: each uses all the CPUs that it may."""
+    """One local model. Calls of several threads take turns: each uses all the CPUs that it may."""
 
     batch_size = 64
     concurrency = 1
 
-    def __init__(
-        self,
-        repository: Path,
-        *,
-        threads: int | None = None,
-        providers: list[Any] | None = None,
-        max_batch_tokens: int = 4096,
-    ) -> None:
-        """Load the model.
-
-        Args:
-            repository: a model repository written by `lamr export`.
-            threads, providers: see `onnx_session.open_session`.
-            max_batch_tokens: most tokens of one run, counted as sequences x longest; a longer sequence runs alone.
-
-        Raises:
-            ModelMismatchError: a file is missing or broken; names it.
-            LamrError: onnxruntime isn't installed.
-        """
-        self._decoder = _load_decoder(Path(repository, DECODER_FILE))
-        self._session = open_session(Path(repository, ENCODER_FILE), threads=threads, providers=providers)
-        self._max_batch_tokens = max_batch_tokens
+    def __init__(self, repository: Path, **options: Any) -> None:
+        """Load the model; arguments and errors are those of `LocalModel`."""
+        self._model = LocalModel(repository, **options)
         self._turn = threading.Lock()
 
     def infer(self, request: ChunkRequest, timeout: float | None = None) -> ChunkResult:
@@ -61,90 +35,17 @@ class InProcessTransport(Transport):
         """See `Transport.infer_many`. The timeout is looked at between runs, not within one."""
         deadline = Deadline(timeout)
         results: dict[int, ChunkResult] = {}
-        for batch in _batches([len(request.input_ids) for request in requests], self._max_batch_tokens):
+        for batch in self._model.batches(requests):
             left = deadline.remaining()
             if not self._turn.acquire(timeout=-1 if left is None else left):
                 raise deadline.exceeded()
             try:
-                answers = self._run([requests[index] for index in batch])
+                answers = self._model.run([requests[place] for place in batch])
             finally:
                 self._turn.release()
             results.update(zip(batch, answers, strict=True))
-        return [results[index] for index in range(len(requests))]
+        return [results[place] for place in range(len(requests))]
 
     def close(self) -> None:
         with self._turn:
-            self._session = None
-
-    def _run(self, requests: list[ChunkRequest]) -> list[ChunkResult]:
-        if self._session is None:
-            raise LamrError("this transport is closed; make a new one")
-        lengths = [len(request.input_ids) for request in requests]
-        starts = _bounds(lengths)
-        inputs = {
-            "input_ids": np.concatenate([request.input_ids for request in requests]),
-            "cu_seqlens": starts.astype(np.int32),
-            "max_len": np.zeros(max(lengths), np.float32),
-        }
-        try:
-            fused, relevance = self._session.run(["fused", "relevance"], inputs)
-        except Exception as error:  # onnxruntime's exceptions share no base but this
-            raise ServerError(f"onnxruntime failed on a batch of {lengths} tokens ({error})") from error
-        return self._decode(requests, fused, starts, relevance.reshape(-1))
-
-    def _decode(
-        self,
-        requests: list[ChunkRequest],
-        fused: NDArray[np.float32],
-        starts: NDArray[np.int64],
-        relevance: NDArray[np.float32],
-    ) -> list[ChunkResult]:
-        spans = [
-            (start + request.document_span[0], start + request.document_span[1])
-            for start, request in zip(starts.tolist(), requests, strict=False)
-        ]
-        code = np.concatenate([fused[first:last] for first, last in spans])
-        bounds = _bounds([last - first for first, last in spans])
-        want_rubrics = any(request.want_rubrics for request in requests)
-        try:
-            decoded = self._decoder.decode(code, bounds, want_rubrics)
-        except ValueError as error:
-            raise ModelMismatchError(f"the decoder refuses the encoder's states: {error}") from error
-        return [
-            ChunkResult(
-                decoded.keep[a:b],
-                decoded.keep_prob[a:b],
-                _rows(decoded.rubric_prob, a, b) if request.want_rubrics else None,
-                _rows(decoded.gate, a, b) if request.want_rubrics else None,
-                float(score),
-            )
-            for request, (a, b), score in zip(requests, itertools.pairwise(bounds), relevance, strict=True)
-        ]
-
-
-def _load_decoder(path: Path) -> Decoder:
-    try:
-        return Decoder(DecoderWeights.load(path))
-    except (OSError, DecoderWeightsError) as error:
-        named = str(error) if str(path) in str(error) else f"{path}: {error}"
-        raise ModelMismatchError(named) from error
-
-
-def _bounds(lengths: list[int]) -> NDArray[np.int64]:
-    return np.cumsum([0, *lengths], dtype=np.int64)
-
-
-def _rows(values: Any, first: int, last: int) -> Any:
-    return None if values is None else values[first:last]
-
-
-def _batches(lengths: list[int], budget: int) -> Iterator[list[int]]:
-    """Indices of `lengths`, similar lengths together: attention pads a batch to its longest sequence."""
-    batch: list[int] = []
-    for index in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if batch and (len(batch) + 1) * lengths[index] > budget:
-            yield batch
-            batch = []
-        batch.append(index)
-    if batch:
-        yield batch
+            self._model.close()

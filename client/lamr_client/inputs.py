@@ -5,7 +5,7 @@ Knows text and options; knows no model. Messages name the offset or the option, 
 
 from __future__ import annotations
 
-from lamr_client.errors import InvalidInputError
+from lamr_contract.errors import InvalidInputError
 
 
 def decode_code(code: str | bytes | bytearray | memoryview) -> str:

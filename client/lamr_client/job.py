@@ -15,19 +15,19 @@ import time
 from collections.abc import Iterator
 
 import numpy as np
+from lamr_contract.encoding import Chunk, PromptEncoder
+from lamr_contract.errors import InvalidInputError, LamrError
+from lamr_contract.layout import line_layout
+from lamr_contract.lexical_evidence import line_evidence
+from lamr_contract.model_io import ChunkResult
+from lamr_contract.scoring import DocumentScores, ScoreMerger, smoothed, with_evidence
 from lamr_postprocess import PrunedCode, line_spans, prune_lines
 from lamr_postprocess.lines import TokenLines
 from numpy.typing import NDArray
 
-from lamr_client.encoding import Chunk, PromptEncoder
-from lamr_client.errors import InvalidInputError, LamrError
 from lamr_client.inputs import check_code, check_query
-from lamr_client.layout import line_layout
-from lamr_client.lexical import line_evidence
 from lamr_client.options import PruneOptions
 from lamr_client.result import PruneResult, Timings
-from lamr_client.scoring import DocumentScores, ScoreMerger, smoothed, with_evidence
-from lamr_client.transport import ChunkResult
 
 
 class PruneJob:

@@ -8,10 +8,9 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from lamr_contract.errors import InvalidInputError
 from lamr_postprocess import language_named
 from lamr_postprocess.selection import Keep
-
-from lamr_client.errors import InvalidInputError
 
 OnError = Literal["raise", "passthrough"]
 

@@ -12,9 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-
-from lamr_client.errors import (
+from lamr_contract.errors import (
     DeadlineExceededError,
     LamrError,
     ModelMismatchError,
@@ -22,8 +20,9 @@ from lamr_client.errors import (
     ServerError,
     ServerUnavailableError,
 )
-from lamr_client.spec import ModelSpec
-from lamr_client.transport import ChunkRequest, ChunkResult
+from lamr_contract.model_io import ChunkRequest, ChunkResult
+from lamr_contract.spec import ModelSpec
+from numpy.typing import NDArray
 
 FINGERPRINT = "lamr_fingerprint"
 _OUTPUTS = ("keep", "keep_prob", "relevance")

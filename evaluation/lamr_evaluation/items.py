@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from lamr_client.errors import InvalidInputError
+from lamr_contract.errors import InvalidInputError
 from lamr_postprocess import split_lines as lines_with_newlines
 from numpy.typing import NDArray
 

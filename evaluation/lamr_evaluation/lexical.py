@@ -1,13 +1,13 @@
 """BM25 over pieces of a file, for the baselines.
 
-Words are those of `lamr_client.words`; term statistics are those of the one file at hand. BM25 is Robertson and
+Words are those of `lamr_contract.words`; term statistics are those of the one file at hand. BM25 is Robertson and
 Zaragoza's (2009) with the usual k1 = 1.2, b = 0.75.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from lamr_client.words import Counts, Tokens, query_terms, split_words, stem, terms
+from lamr_contract.words import Counts, Tokens, query_terms, split_words, stem, terms
 from numpy.typing import NDArray
 
 __all__ = ["Counts", "Tokens", "bm25", "idf", "query_terms", "split_words", "stem", "terms"]

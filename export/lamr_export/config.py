@@ -12,7 +12,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from lamr_client.spec import Chunking, ModelSpec, PromptTemplate, Scoring
+from lamr_contract.spec import Chunking, ModelSpec, PromptTemplate, Scoring
 
 from lamr_export.errors import CheckpointError
 
@@ -58,7 +58,7 @@ class LamrConfig:
         relevance: `yes_no` reads the last token along E_yes - E_no (Qwen3-Reranker), `linear` reads the first
             token ([CLS]) with a linear head.
         yes_token_id, no_token_id: for `yes_no`.
-        prompt, chunking, scoring, threshold: see `lamr_client.spec`.
+        prompt, chunking, scoring, threshold: see `lamr_contract.spec`.
         lexical: lexical evidence, or None for the paper's model.
         similarity: query and code are encoded apart and compared; half widths, in tokens, of the neighbourhoods that
             are. None for the paper's joint encoding. Needs `lexical`, which tells the query.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lamr_client.errors import LamrError
+from lamr_contract.errors import LamrError
 
 
 class CheckpointError(LamrError):

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import onnxruntime
 import torch
-from lamr_client.encoding import PromptEncoder
-from lamr_client.errors import InvalidInputError
-from lamr_client.spec import SPEC_FILE, TOKENIZER_FILE, ModelSpec
+from lamr_contract.encoding import PromptEncoder
+from lamr_contract.errors import InvalidInputError
+from lamr_contract.spec import SPEC_FILE, TOKENIZER_FILE, ModelSpec
 from lamr_serving.engines import PRECISIONS
 from onnx import ModelProto
 

@@ -9,7 +9,7 @@ import json
 from importlib import resources
 from string import Template
 
-from lamr_client.spec import ModelSpec
+from lamr_contract.spec import ModelSpec
 from lamr_serving.engines import engine_for
 
 ENSEMBLE, ENCODER, DECODER = "lamr", "lamr_encoder", "lamr_decoder"

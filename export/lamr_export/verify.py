@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 import torch
-from lamr_client.encoding import PromptEncoder
+from lamr_contract.encoding import PromptEncoder
 from lamr_decoding import Decoder
 from numpy.typing import NDArray
 

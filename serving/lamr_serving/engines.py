@@ -10,7 +10,7 @@ import json
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from lamr_serving.cpus import cpu_features
+from lamr_contract.cpus import cpu_features
 
 WIDE = 1024  # hidden size (Qwen3-0.6B's) from which products outweigh what stands around them
 PRECISION = "lamr_precision"  # parameter of the encoder's configuration; only for people and `lamr status`

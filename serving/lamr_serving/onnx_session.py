@@ -9,7 +9,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from lamr_serving.cpus import usable_cpus
+from lamr_contract.cpus import usable_cpus
+
 from lamr_serving.onnx_config import ModelConfigError, OnnxModelConfig
 
 THREADS_VARIABLE = "LAMR_THREADS"

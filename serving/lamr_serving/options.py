@@ -10,14 +10,23 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from lamr_contract.cpus import usable_cpus
+
 from lamr_serving.bundle import TritonBundle
-from lamr_serving.cpus import usable_cpus
 from lamr_serving.errors import ServerStartError
 from lamr_serving.ports import check_free, free_ports, join, reachable
 from lamr_serving.workspace import Workspace
 
 MIB = 1 << 20
-PACKAGES = ("lamr_decoding", "lamr_serving", "lamr_client", "numpy", "onnxruntime", "array_api_compat")
+PACKAGES = (
+    "lamr_decoding",
+    "lamr_contract",
+    "lamr_serving",
+    "lamr_client",
+    "numpy",
+    "onnxruntime",
+    "array_api_compat",
+)
 THREADS_VARIABLE = "LAMR_THREADS"
 
 

@@ -13,8 +13,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from lamr_client.errors import ModelMismatchError
-from lamr_client.spec import ENSEMBLE, SPEC_FILE, TOKENIZER_FILE, ModelSpec, client_files, load_spec
+from lamr_contract.errors import ModelMismatchError
+from lamr_contract.spec import ENSEMBLE, SPEC_FILE, TOKENIZER_FILE, ModelSpec, client_files, load_spec
 
 from lamr_serving.errors import ModelRepositoryError
 from lamr_serving.onnx_file import BrokenOnnxError, check_onnx

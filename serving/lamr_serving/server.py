@@ -21,7 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TextIO
 
-from lamr_client.spec import ModelSpec
+from lamr_contract.spec import ModelSpec
 
 from lamr_serving import http_api, triton_log
 from lamr_serving.bundle import find_bundle

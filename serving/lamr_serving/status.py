@@ -11,10 +11,10 @@ import platform
 from dataclasses import dataclass
 from typing import Any
 
-from lamr_client.errors import DeadlineExceededError, LamrError, ServerError, ServerUnavailableError
-from lamr_client.spec import ENSEMBLE, bundled_repository, load_spec
+from lamr_contract.cpus import usable_cpus
+from lamr_contract.errors import DeadlineExceededError, LamrError, ServerError, ServerUnavailableError
+from lamr_contract.spec import ENSEMBLE, bundled_repository, load_spec
 
-from lamr_serving.cpus import usable_cpus
 from lamr_serving.engines import PRECISION, WIDE, choose
 from lamr_serving.repository import ENCODER, FINGERPRINT
 

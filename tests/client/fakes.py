@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 import numpy as np
 from lamr_client.async_transport import AsyncTransport
-from lamr_client.transport import ChunkRequest, ChunkResult, Transport
+from lamr_client.transport import Transport
+from lamr_contract.model_io import ChunkRequest, ChunkResult
 
 
 def answer(request: ChunkRequest) -> ChunkResult:

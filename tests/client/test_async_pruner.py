@@ -17,8 +17,9 @@ from lamr_client import (
     ServerUnavailableError,
 )
 
+from tests.tiny import program
+
 from .fakes import AsyncFakeTransport, FakeTransport
-from .tiny import program
 
 QUERY = "which function computes the area?"
 

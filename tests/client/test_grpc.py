@@ -24,8 +24,9 @@ from lamr_client import (
     load_spec,
 )
 
+from tests.tiny import program
+
 from .fakes import FakeTransport, answer
-from .tiny import program
 from .triton_fake import FakeTriton
 
 QUERY = "which function computes the area?"

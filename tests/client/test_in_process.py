@@ -17,11 +17,11 @@ from lamr_client import (
     ModelMismatchError,
     Pruner,
 )
-from lamr_client.in_process import DECODER_FILE, ENCODER_FILE, _batches
+from lamr_contract.local_model import DECODER_FILE, ENCODER_FILE, _batches
 from lamr_decoding import Decoder, DecoderWeights
 from onnx import TensorProto, helper, numpy_helper
 
-from .tiny import BERT_PROMPT, make_spec, program, wordpiece, write_client_files
+from tests.tiny import BERT_PROMPT, make_spec, program, wordpiece, write_client_files
 
 VOCABULARY, D, H, K = 400, 6, 5, 2
 

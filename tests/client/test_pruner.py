@@ -22,13 +22,14 @@ from lamr_client import (
     ServerError,
     ServerUnavailableError,
 )
-from lamr_client.scoring import token_scores
-from lamr_client.spec import Scoring
-from lamr_client.transport import ChunkRequest
+from lamr_contract.model_io import ChunkRequest
+from lamr_contract.scoring import token_scores
+from lamr_contract.spec import Scoring
 from lamr_postprocess import line_scores_from_tokens, line_spans, prune_lines
 
+from tests.tiny import program
+
 from .fakes import FakeTransport, answer, keep_all
-from .tiny import program
 
 QUERY = "which function computes the area?"
 

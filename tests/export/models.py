@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import torch
-from lamr_client.spec import Chunking, PromptTemplate
+from lamr_contract.spec import Chunking, PromptTemplate
 from lamr_export import LamrConfig, LamrModel, Lexical
 from safetensors.torch import save_file
 from tokenizers import Tokenizer

@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 import pytest
 from google.protobuf import text_format
-from lamr_client.spec import Chunking, load_spec
+from lamr_contract.spec import Chunking, load_spec
 from lamr_export import CheckpointError, ExportError, export_repository, save_checkpoint
 from lamr_export import repository as repository_module
 from lamr_export.triton import default_batch_size, default_instances, model_config

@@ -18,7 +18,7 @@ import lamr_serving
 import numpy as np
 import onnx
 import pytest
-from lamr_client.spec import Chunking, ModelSpec, PromptTemplate
+from lamr_contract.spec import Chunking, ModelSpec, PromptTemplate
 from onnx import TensorProto, helper, numpy_helper
 
 WIDTH = 6

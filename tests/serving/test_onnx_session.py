@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import onnxruntime
 import pytest
-from lamr_serving.cpus import usable_cpus
+from lamr_contract.cpus import usable_cpus
 from lamr_serving.onnx_config import BatchInput, ModelConfigError, OnnxModelConfig, TensorConfig
 from lamr_serving.onnx_session import choose_providers, open_session, run_options, session_options
 

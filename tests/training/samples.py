@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import torch
-from lamr_client.encoding import PromptEncoder
+from lamr_contract.encoding import PromptEncoder
 from lamr_export.config import LamrConfig
 from lamr_export.model import LamrModel
 from lamr_training.backbone import mini_config, rarity

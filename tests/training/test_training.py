@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from lamr_client.in_process import InProcessTransport
-from lamr_client.spec import Scoring
+from lamr_contract.spec import Scoring
 from lamr_export import export_repository, save_checkpoint
 from lamr_export.model import LamrModel
 from lamr_training.batches import batch_plan, epochs, make_batch

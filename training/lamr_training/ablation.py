@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from lamr_client.encoding import PromptEncoder
+from lamr_contract.encoding import PromptEncoder
 from lamr_decoding import LinearChainCrf, marginals, nll
 from lamr_export.checkpoint import load_checkpoint, save_checkpoint
 from lamr_export.model import LamrModel

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from lamr_client.spec import Chunking, PromptTemplate
+from lamr_contract.spec import Chunking, PromptTemplate
 from lamr_export.config import LamrConfig, Lexical, paper_fusion_layers
 from lamr_export.model import LamrModel
 from tokenizers import Tokenizer

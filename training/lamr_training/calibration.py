@@ -1,4 +1,4 @@
-"""Fits how a chunk's outputs become line scores (`lamr_client.spec.Scoring`) on whole files of validation projects.
+"""Fits how a chunk's outputs become line scores (`lamr_contract.spec.Scoring`) on whole files of validation projects.
 
 The outputs are those of the exported model, asked for through a transport, once per file; fits and comparisons of
 scorings then cost little. Scores are merged and averaged over lines by the very code that serves them. Knows records,
@@ -11,13 +11,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from lamr_client.encoding import PromptEncoder
-from lamr_client.errors import InvalidInputError
-from lamr_client.layout import LineLayout, line_layout
-from lamr_client.lexical import token_evidence
-from lamr_client.scoring import RELEVANCE, ScoreMerger, line_scores, with_evidence
-from lamr_client.spec import Scoring
-from lamr_client.transport import ChunkRequest, ChunkResult, Transport
+from lamr_client.transport import Transport
+from lamr_contract.encoding import PromptEncoder
+from lamr_contract.errors import InvalidInputError
+from lamr_contract.layout import LineLayout, line_layout
+from lamr_contract.lexical_evidence import token_evidence
+from lamr_contract.model_io import ChunkRequest, ChunkResult
+from lamr_contract.scoring import RELEVANCE, ScoreMerger, line_scores, with_evidence
+from lamr_contract.spec import Scoring
 from lamr_evaluation.metrics import recall_curve
 from lamr_postprocess import prune_lines
 from numpy.typing import NDArray

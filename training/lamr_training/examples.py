@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from lamr_client.encoding import Chunk, PromptEncoder
-from lamr_client.errors import InvalidInputError
-from lamr_client.layout import line_layout
-from lamr_client.lexical import token_evidence
+from lamr_contract.encoding import Chunk, PromptEncoder
+from lamr_contract.errors import InvalidInputError
+from lamr_contract.layout import line_layout
+from lamr_contract.lexical_evidence import token_evidence
 from numpy.typing import NDArray
 
 from lamr_training.labels import LabelSettings, label_lines

@@ -17,8 +17,8 @@ import numpy as np
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as processes
-from lamr_client.encoding import PromptEncoder
 from lamr_client.in_process import InProcessTransport
+from lamr_contract.encoding import PromptEncoder
 from lamr_export.checkpoint import load_checkpoint, save_checkpoint
 from lamr_export.model import LamrModel
 from lamr_export.repository import export_repository

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from lamr_client.encoding import PromptEncoder
+from lamr_contract.encoding import PromptEncoder
 from lamr_export import swepruner
 from lamr_export.checkpoint import save_checkpoint
 from lamr_export.config import LamrConfig, paper_fusion_layers

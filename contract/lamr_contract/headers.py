@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from lamr_client.layout import LineLayout
+from lamr_contract.layout import LineLayout
 
 # Of one place; deeper ones say little about it, and text made to be deep mustn't cost a square.
 MOST_HEADERS = 32

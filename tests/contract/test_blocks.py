@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lamr_client.blocks import block_means, block_numbers, with_blocks
-from lamr_client.layout import line_layout
-from lamr_client.scoring import line_scores
-from lamr_client.spec import Scoring
+from lamr_contract.blocks import block_means, block_numbers, with_blocks
+from lamr_contract.layout import line_layout
+from lamr_contract.scoring import line_scores
+from lamr_contract.spec import Scoring
 
 CODE = "import a\n\nclass B:\n    x = 1\n\n    def c(self):\n        y = 2\n\n        return y\n\ndef d(): pass\n"
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lamr_client.chunking import plan_chunks
-from lamr_client.layout import line_layout, single_spaces
+from lamr_contract.chunking import plan_chunks
+from lamr_contract.layout import line_layout, single_spaces
 
 lines = st.lists(st.sampled_from(["a", "  b c", "\tif x", "", "   ", "}", "q" * 3, "w " * 30]), max_size=120)
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 import random
 
-import lamr_client.scoring
+import lamr_contract.scoring
 import numpy as np
 import pytest
-from lamr_client.errors import InvalidInputError, ModelMismatchError
-from lamr_client.scoring import Outputs, ScoreMerger, check_scoring, token_scores
-from lamr_client.spec import Scoring
-from lamr_client.transport import ChunkRequest, ChunkResult
+from lamr_contract.errors import InvalidInputError, ModelMismatchError
+from lamr_contract.model_io import ChunkRequest, ChunkResult
+from lamr_contract.scoring import Outputs, ScoreMerger, check_scoring, token_scores
+from lamr_contract.spec import Scoring
 
-from .fakes import answer
-from .tiny import BERT_PROMPT, make_spec, wordpiece
+from tests.client.fakes import answer
+from tests.tiny import BERT_PROMPT, make_spec, wordpiece
 
 RUBRICS = ("semantic", "dependency")
 CALIBRATED = Scoring("calibrated", {"keep_prob": 0.5, "semantic": 1.25, "relevance": -0.75}, bias=0.25)
@@ -32,7 +32,7 @@ def random_result(m: int, seed: int) -> ChunkResult:
 @pytest.mark.parametrize("held", [1, 50, 4096])
 @pytest.mark.parametrize("scoring", [Scoring(), CALIBRATED])
 def test_merging_equals_a_plain_average(scoring, held, monkeypatch):
-    monkeypatch.setattr(lamr_client.scoring, "_HELD_TOKENS", held)  # whatever waits for others
+    monkeypatch.setattr(lamr_contract.scoring, "_HELD_TOKENS", held)  # whatever waits for others
     spans = [(0, 40), (30, 70), (35, 75), (70, 90)]
     chunks = [(span, random_result(span[1] - span[0], seed)) for seed, span in enumerate(spans)]
     held = [[] for _ in range(90)]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lamr_client.errors import ModelMismatchError
+from lamr_contract.errors import ModelMismatchError
 
 FORMAT = 1
 SPEC_FILE = "lamr.json"
@@ -71,9 +71,9 @@ class Scoring:
     `relevance`; the weights are fitted on validation projects and stored with the model. `relative` is the same, but
     each logit, averaged over chunks, is first standardized over the document's tokens: what counts is how a line
     compares with the rest of its file, and how sure the model is of the file at all says `relevance`. `lexical` is the
-    weight of the document's lexical evidence (`lamr_client.lexical`, 0 to 1 a line), added to the logit of the averaged
-    score; 0 leaves the model alone. `block` is how far a line's score moves towards the mean of its block
-    (`lamr_client.blocks`): 0 not at all, 1 wholly.
+    weight of the document's lexical evidence (`lexical_evidence`, 0 to 1 a line), added to the logit of the averaged
+    score; 0 leaves the model alone. `block` is how far a line's score moves towards the mean of its block (`blocks`):
+    0 not at all, 1 wholly.
     """
 
     kind: str = "paper"

@@ -16,8 +16,8 @@ import numpy as np
 from lamr_postprocess.lines import code_points, spans_of
 from numpy.typing import NDArray
 
-from lamr_client.layout import LineLayout
-from lamr_client.ranges import ranges
+from lamr_contract.layout import LineLayout
+from lamr_contract.ranges import ranges
 
 FloatArray = NDArray[np.float64]
 

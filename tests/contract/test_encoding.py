@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from lamr_client.encoding import PromptEncoder, _block_bounds
-from lamr_client.errors import InvalidInputError, ModelMismatchError
-from lamr_client.spec import PromptTemplate
+from lamr_contract.encoding import PromptEncoder, _block_bounds
+from lamr_contract.errors import InvalidInputError, ModelMismatchError
+from lamr_contract.spec import PromptTemplate
 
-from .tiny import BERT_PROMPT, QWEN_PROMPT, byte_bpe, indenting, make_spec, wordpiece
+from tests.tiny import BERT_PROMPT, QWEN_PROMPT, byte_bpe, indenting, make_spec, wordpiece
 
 LIBRARY = Path(sysconfig.get_paths()["stdlib"])
 hypothesis_settings = settings(

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from lamr_client.errors import LamrError, ModelMismatchError
+from lamr_contract.errors import LamrError, ModelMismatchError
 
 INPUTS = {"input_ids", "cu_seqlens", "max_len"}
 OUTPUTS = {"fused", "relevance"}

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from lamr_client.chunking import LineStarts, header_tokens, plan_chunks
-from lamr_client.errors import InvalidInputError, ModelMismatchError
-from lamr_client.layout import LineLayout, line_layout, single_spaces
-from lamr_client.spec import TOKENIZER_FILE, Chunking, ModelSpec, client_files, load_spec
+from lamr_contract.chunking import LineStarts, header_tokens, plan_chunks
+from lamr_contract.errors import InvalidInputError, ModelMismatchError
+from lamr_contract.layout import LineLayout, line_layout, single_spaces
+from lamr_contract.spec import TOKENIZER_FILE, Chunking, ModelSpec, client_files, load_spec
 
 # A query may take the whole window but for this many code tokens; with fewer, a chunk says nothing of its code.
 MIN_CODE_TOKENS = 32

@@ -12,12 +12,12 @@ import numpy as np
 from lamr_postprocess import line_scores_from_tokens
 from numpy.typing import NDArray
 
-from lamr_client.blocks import with_blocks
-from lamr_client.errors import ModelMismatchError
-from lamr_client.layout import LineLayout
-from lamr_client.odds import logit, sigmoid
-from lamr_client.spec import ModelSpec, Scoring
-from lamr_client.transport import ChunkResult
+from lamr_contract.blocks import with_blocks
+from lamr_contract.errors import ModelMismatchError
+from lamr_contract.layout import LineLayout
+from lamr_contract.model_io import ChunkResult
+from lamr_contract.odds import logit, sigmoid
+from lamr_contract.spec import ModelSpec, Scoring
 
 KEEP_PROB, RELEVANCE = "keep_prob", "relevance"
 # A file whose parts are all alike has no ranking to be blown up.

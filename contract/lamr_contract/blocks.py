@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from lamr_client.layout import LineLayout
-from lamr_client.odds import logit, sigmoid
+from lamr_contract.layout import LineLayout
+from lamr_contract.odds import logit, sigmoid
 
 FloatArray = NDArray[np.float64]
 

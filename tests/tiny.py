@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from lamr_client.spec import (
+from lamr_contract.spec import (
     SPEC_FILE,
     TOKENIZER_FILE,
     Chunking,

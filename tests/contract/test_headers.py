@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from lamr_client.chunking import header_tokens
-from lamr_client.layout import line_layout
-from lamr_client.outline import MOST_HEADERS, enclosing_lines
+from lamr_contract.chunking import header_tokens
+from lamr_contract.headers import MOST_HEADERS, enclosing_lines
+from lamr_contract.layout import line_layout
 
 CODE = """import os
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from lamr_client.blocks import block_numbers
-from lamr_client.layout import LineLayout
-from lamr_client.words import Tokens, query_terms
+from lamr_contract.blocks import block_numbers
+from lamr_contract.layout import LineLayout
+from lamr_contract.words import Tokens, query_terms
 
 FloatArray = NDArray[np.float64]
 
