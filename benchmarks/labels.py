@@ -24,8 +24,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-from lamr_training.label_file import label_file
-from lamr_training.labels import label_lines
+from lamr_training.labels.files import label_file
+from lamr_training.labels.rubrics import label_lines
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.material import python_files

@@ -35,8 +35,8 @@ from lamr_export.onnx_encoder import INPUTS, encoder_to_onnx
 from lamr_export.quantize import quantize_encoder
 from lamr_export.verify import Sample, pack
 from lamr_serving.engines import ENGINES, PRECISIONS, Engine, choose, engine_for
-from lamr_serving.onnx_config import OnnxModelConfig
-from lamr_serving.onnx_session import PROVIDERS, choose_providers, session_options
+from lamr_serving.onnx_backend.config import OnnxModelConfig
+from lamr_serving.onnx_backend.session import PROVIDERS, choose_providers, session_options
 from onnx import helper, numpy_helper
 from qwen_shape import FUSED, HEAD_WIDTH, HEADS, INNER, LAYERS, WIDTH, Operations, build, linear
 

@@ -24,7 +24,7 @@ import psutil
 from lamr_contract.spec import bundled_repository, client_files, load_spec
 from lamr_decoding import Decoder, DecoderWeights
 from lamr_serving import ServerOptions, TritonServer
-from lamr_serving.onnx_config import OnnxModelConfig
+from lamr_serving.onnx_backend.config import OnnxModelConfig
 from load import resident_by_process
 from tokenizers import Tokenizer
 from tritonclient import grpc
@@ -58,7 +58,7 @@ class Direct:
 
     def __init__(self, repository: Path, threads: int) -> None:
         import onnxruntime
-        from lamr_serving.onnx_session import session_options
+        from lamr_serving.onnx_backend.session import session_options
 
         config = OnnxModelConfig("", "", 1, (), (), (), {}, {"intra_op_thread_count": str(threads)}, 0, {})
         self._session = onnxruntime.InferenceSession(

@@ -37,8 +37,8 @@ def ablate(
     lamr ablate --data records --out runs/ablation --seeds 3 --steps 300
     """
     with needs_extra("train"):
-        from lamr_training import ablation
-        from lamr_training.ablation_table import ablation_json, ablation_table
+        from lamr_training.ablation import study as ablation
+        from lamr_training.ablation.table import ablation_json, ablation_table
 
     settings = ablation.AblationSettings(
         layers=layers,

@@ -52,8 +52,8 @@ def corpus(
 
     lamr corpus --out records --packages aiohttp,attrs --validation loguru
     """
-    from lamr_training.corpus import CorpusSettings, build_corpus
-    from lamr_training.fetch import choose_splits, fetch, read_manifest
+    from lamr_training.corpus.build import CorpusSettings, build_corpus
+    from lamr_training.corpus.fetch import choose_splits, fetch, read_manifest
 
     if manifest is not None and packages:
         raise typer.BadParameter("give --packages or --manifest, not both")

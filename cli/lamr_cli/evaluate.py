@@ -66,5 +66,5 @@ def _baselines(cosine: bool) -> dict[str, LineScorer]:
     if not cosine:
         return BASELINES
     with needs_extra("train"):
-        from lamr_training.cosine import minilm_embedder
+        from lamr_training.model.cosine import minilm_embedder
     return {**BASELINES, "cosine-functions": CosineOverFunctions(minilm_embedder())}

@@ -11,7 +11,7 @@ import typer
 from lamr_cli.progress import bar
 
 if TYPE_CHECKING:
-    from lamr_training.label_file import LabelSummary
+    from lamr_training.labels.files import LabelSummary
 
 
 def _weight(text: str) -> typer.models.OptionInfo:
@@ -63,9 +63,9 @@ def label(
 
     lamr label train.jsonl labelled.jsonl
     """
-    from lamr_training.dependencies import EdgeWeights
-    from lamr_training.label_file import label_file
-    from lamr_training.labels import LabelSettings
+    from lamr_training.labels.files import label_file
+    from lamr_training.labels.graph import EdgeWeights
+    from lamr_training.labels.rubrics import LabelSettings
 
     edges = EdgeWeights(header, sibling, imported, defined, caller)
     settings = LabelSettings(

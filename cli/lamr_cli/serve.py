@@ -11,7 +11,7 @@ import typer
 from lamr_cli.exits import SERVER_TROUBLE
 
 if TYPE_CHECKING:
-    from lamr_serving.server import ServerInfo
+    from lamr_serving.launcher.server import ServerInfo
 
 
 def serve(

@@ -10,8 +10,8 @@ import typer
 from lamr_cli.extras import needs_extra
 
 if TYPE_CHECKING:
-    from lamr_training.label_block import Problem
-    from lamr_training.runs import RunReport
+    from lamr_training.labels.block import Problem
+    from lamr_training.recipes.runs import RunReport
 
 _SHOWN = 20  # records that are named one by one
 
@@ -55,7 +55,7 @@ def train(
     accelerate launch -m lamr_cli.main train qwen3-reranker-0.6b --base Qwen3-Reranker-0.6B --data records --out runs/q
     """
     with needs_extra("train"):
-        from lamr_training.runs import RunOptions, run_preset
+        from lamr_training.recipes.runs import RunOptions, run_preset
 
     seen = 0
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lamr_serving.errors import ModelRepositoryError, ServerStartError
-    from lamr_serving.options import Addresses, ServerOptions
-    from lamr_serving.repository import check_repository
-    from lamr_serving.server import ServerInfo, TritonServer, serve
+    from lamr_serving.launcher.options import Addresses, ServerOptions
+    from lamr_serving.launcher.server import ServerInfo, TritonServer, serve
+    from lamr_serving.repository_check.check import check_repository
     from lamr_serving.status import LocalStatus, ModelStatus, ServerStatus, local_status, server_status
 
 __all__ = [
@@ -37,18 +37,18 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Addresses": "options",
+    "Addresses": "launcher.options",
     "LocalStatus": "status",
     "ModelRepositoryError": "errors",
     "ModelStatus": "status",
-    "ServerInfo": "server",
-    "ServerOptions": "options",
+    "ServerInfo": "launcher.server",
+    "ServerOptions": "launcher.options",
     "ServerStartError": "errors",
     "ServerStatus": "status",
-    "TritonServer": "server",
-    "check_repository": "repository",
+    "TritonServer": "launcher.server",
+    "check_repository": "repository_check.check",
     "local_status": "status",
-    "serve": "server",
+    "serve": "launcher.server",
     "server_status": "status",
 }
 

@@ -16,7 +16,7 @@ from lamr_contract.errors import DeadlineExceededError, LamrError, ServerError, 
 from lamr_contract.spec import ENSEMBLE, bundled_repository, load_spec
 
 from lamr_serving.engines import PRECISION, WIDE, choose
-from lamr_serving.repository import ENCODER, FINGERPRINT
+from lamr_serving.repository_check.check import ENCODER, FINGERPRINT
 
 NAME = "lamr_name"
 VERSION = "lamr_version"

@@ -4,7 +4,7 @@ import pytest
 from google.protobuf import json_format, text_format
 from lamr_contract.cpus import cpu_features
 from lamr_serving.engines import ENGINES, PRECISION, PRECISIONS, WIDE, choose, engine_for
-from lamr_serving.onnx_config import read_config
+from lamr_serving.onnx_backend.config import read_config
 from tritonclient.grpc import model_config_pb2
 
 ZEN5 = ("avx2", "avx512f", "avx512_vnni", "avx512_bf16")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from lamr_training.tokenizer import Vocabulary
+from lamr_training.model.vocabulary import Vocabulary
 
-from .samples import vocabulary
+from tests.training.samples import vocabulary
 
 
 @pytest.fixture(scope="session")

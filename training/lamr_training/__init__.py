@@ -3,9 +3,9 @@
 Records, labels and corpora need no torch; everything else is imported when it is asked for.
 """
 
-from lamr_training.corpus import CorpusSettings, build_corpus
+from lamr_training.corpus.build import CorpusSettings, build_corpus
 from lamr_training.errors import CorpusError, RecordError, RunError, TrainingError
-from lamr_training.labels import LabelSettings, RubricLabels, label_lines
+from lamr_training.labels.rubrics import LabelSettings, RubricLabels, label_lines
 from lamr_training.records import Record, read_records, write_records
 
 __all__ = [

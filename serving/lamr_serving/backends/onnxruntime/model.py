@@ -11,9 +11,9 @@ from typing import Any
 
 import onnxruntime
 import triton_python_backend_utils as pb_utils
-from lamr_serving.onnx_backend import OnnxBackend
-from lamr_serving.onnx_config import ModelConfigError, read_config
-from lamr_serving.onnx_session import open_session, run_options
+from lamr_serving.onnx_backend.backend import OnnxBackend
+from lamr_serving.onnx_backend.config import ModelConfigError, read_config
+from lamr_serving.onnx_backend.session import open_session, run_options
 
 
 class TritonPythonModel:

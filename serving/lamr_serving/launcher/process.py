@@ -1,0 +1,165 @@
+"""Our end of one supervised server: launches the supervisor, listens to it, and keeps the log readable.
+
+Knows the supervisor's protocol and the server's folder; doesn't know when a server is ready or what it serves.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from lamr_serving.errors import ServerStartError
+from lamr_serving.launcher import supervisor, triton_log, workspace
+from lamr_serving.launcher.bundle import TritonBundle, check_stub
+from lamr_serving.launcher.options import Addresses, ServerOptions, command, environment, package_folders
+
+LOST = 70  # EX_SOFTWARE: the supervisor was killed, so nobody saw the server's own status
+
+
+class ServerProcess:
+    """A running `tritonserver`, its stubs and its folder, from launch until all of it is gone.
+
+    Attributes:
+        addresses: where it was told to listen.
+        pid: of `tritonserver`; 0 until the supervisor has said it.
+        status: exit status once it has ended; negative: the signal that ended it.
+        ended: set when nothing of it is left.
+    """
+
+    def __init__(
+        self,
+        bundle: TritonBundle,
+        repository: Path,
+        options: ServerOptions,
+        addresses: Addresses,
+        on_end: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.addresses = addresses
+        self.pid = 0
+        self.status: int | None = None
+        self.ended = threading.Event()
+        self._options = options
+        self._on_end = on_end
+        self._last_log: str | None = None
+        self._workspace = workspace.create_workspace(bundle, repository, package_folders())
+        try:
+            variables = environment(bundle, self._workspace, options)
+            check_stub(bundle, variables)
+            log_file = (options.log_file or self._workspace.log).absolute()
+            self._log = _open_log(log_file)
+            self._log_start = os.fstat(self._log).st_size
+            self._process = self._launch(
+                command(bundle, self._workspace, options, addresses), variables, log_file
+            )
+        except BaseException:
+            workspace.remove(self._workspace.root)
+            raise
+        finally:
+            os.close(self._workspace.lock)  # from here on only the server's own processes hold it
+        self._listener = threading.Thread(target=self._listen, name="lamr-serving", daemon=True)
+        self._listener.start()
+
+    def stop(self) -> None:
+        """Ask for a graceful end; requests in flight get `stop_timeout` seconds."""
+        self._order(b"stop\n")
+
+    def kill(self) -> None:
+        """End it now."""
+        self._order(b"kill\n")
+
+    def wait(self, timeout: float | None = None) -> int | None:
+        """The exit status, or None when it still runs after `timeout` seconds."""
+        self.ended.wait(timeout)
+        return self.status
+
+    def log(self) -> str:
+        """The end of what the server wrote since its launch; stays readable after `close`."""
+        if self._last_log is not None:
+            return self._last_log
+        size = os.fstat(self._log).st_size
+        start = max(self._log_start, size - triton_log.TAIL_BYTES)
+        with contextlib.suppress(OSError):  # a pipe or terminal can't be read back
+            return os.pread(self._log, size - start, start).decode("utf-8", errors="replace")
+        return ""
+
+    def close(self) -> None:
+        """Free what is left on our side, after the end. May be called again."""
+        if self._last_log is not None:
+            return
+        self._listener.join()
+        self._last_log = self.log()
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+        os.close(self._log)
+
+    def _launch(
+        self, server: list[str], variables: dict[str, str], log_file: Path
+    ) -> subprocess.Popen[bytes]:
+        orders = supervisor.Orders(
+            command=server,
+            root=str(self._workspace.root),
+            lock=self._workspace.lock,
+            log=str(log_file),
+            parent=os.getpid(),
+            stop_timeout=self._options.stop_timeout,
+        )
+        return subprocess.Popen(
+            [sys.executable, "-I", "-S", supervisor.__file__, json.dumps(dataclasses.asdict(orders))],
+            env=variables,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            bufsize=0,
+            start_new_session=True,  # a terminal's Ctrl-C reaches us alone, and we pass it on
+            pass_fds=(self._workspace.lock,),
+        )
+
+    def _order(self, line: bytes) -> None:
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):  # it has ended already
+            self._process.stdin.write(line)
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        status = None
+        for line in iter(self._process.stdout.readline, b""):
+            word, _, rest = line.decode().strip().partition(" ")
+            if word == "pid":
+                self.pid = int(rest)
+            elif word == "exit":
+                status = int(rest)
+        self._process.wait()
+        if status is None:
+            self._clean_up_ourselves()
+        self.status = LOST if status is None else status
+        self.ended.set()
+        self._on_end()
+
+    def _clean_up_ourselves(self) -> None:
+        """The supervisor was killed: the kernel has told the server to stop; see that it does, and tidy up."""
+        root = self._workspace.root
+        deadline = time.monotonic() + self._options.stop_timeout
+        while workspace.in_use(root) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        if workspace.in_use(root) and self.pid:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.pid, signal.SIGKILL)
+        workspace.remove(root)
+
+
+def _open_log(path: Path) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise ServerStartError(f"log file {path} can't be written: {error.strerror}") from error

@@ -1,0 +1,298 @@
+"""Starting and stopping the bundled Triton server on a model repository.
+
+`TritonServer` is one running server as a context manager; `serve` is the blocking form behind `lamr serve`. This
+module waits for readiness, turns failures into errors that say why, and passes signals on. Files are checked in
+`repository`, flags and folder come from `options` and `workspace`, processes belong to `process` and `supervisor`.
+It restarts nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import queue
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TextIO
+
+from lamr_contract.spec import ModelSpec
+
+from lamr_serving.errors import ServerStartError
+from lamr_serving.launcher import http_api, triton_log
+from lamr_serving.launcher.bundle import find_bundle
+from lamr_serving.launcher.options import (
+    Addresses,
+    ServerOptions,
+    choose_addresses,
+    health_address,
+    ports_are_given,
+)
+from lamr_serving.launcher.process import ServerProcess
+from lamr_serving.repository_check.check import check_repository
+
+PORT_ATTEMPTS = 3  # a free port that we chose may be taken before Triton binds it
+POLL_SECONDS = 0.02
+KILL_SECONDS = 10.0  # from SIGKILL until the kernel must have taken everything down
+
+
+@dataclass(frozen=True)
+class ServerInfo:
+    """What runs: `name`, `version` and `models` in the server's own words, the model's spec, the addresses."""
+
+    name: str
+    version: str
+    models: tuple[http_api.ServedModel, ...]
+    spec: ModelSpec
+    repository: Path
+    addresses: Addresses
+
+    def __str__(self) -> str:
+        models = ", ".join(f"{model.name} {model.version} {model.state}".strip() for model in self.models)
+        return (
+            f"{self.name} {self.version} serves {self.spec.name} {self.spec.version} "
+            f"({self.spec.fingerprint}) from {self.repository}\n"
+            f"  models   {models}\n"
+            f"  gRPC     {self.addresses.grpc}\n"
+            f"  HTTP     http://{self.addresses.http}\n"
+            f"  metrics  http://{self.addresses.metrics}/metrics"
+        )
+
+
+class TritonServer:
+    """The bundled server on one model repository.
+
+        with TritonServer(bundled_repository()) as server:
+            client = Pruner(server=server.addresses.grpc)
+
+    Args:
+        repository: folder written by `lamr export`.
+        options: ports, limits, log.
+
+    Raises (from `start` and `with`):
+        ModelRepositoryError: a file of the repository is missing, broken or doesn't belong there.
+        ServerStartError: the server isn't installed, a port is taken, or Triton refused to start.
+    """
+
+    def __init__(self, repository: Path | str, options: ServerOptions | None = None) -> None:
+        self.repository = Path(repository)
+        self.options = options or ServerOptions()
+        self._process: ServerProcess | None = None
+        self._info: ServerInfo | None = None
+
+    def start(
+        self,
+        cancelled: Callable[[], bool] = lambda: False,
+        on_end: Callable[[], None] = lambda: None,
+    ) -> ServerInfo:
+        """Start, and wait until every model is ready.
+
+        Args:
+            cancelled: asked while waiting; when true the server is killed and `ServerStartError` raised.
+            on_end: called, in another thread, when the server has ended for whatever reason.
+        """
+        if self._process is not None:
+            raise ServerStartError("this server has been started already; make a new TritonServer")
+        spec = check_repository(self.repository)
+        bundle = find_bundle()
+        for attempts_left in reversed(range(PORT_ATTEMPTS)):
+            addresses = choose_addresses(self.options)
+            process = ServerProcess(bundle, self.repository, self.options, addresses, on_end)
+            try:
+                self._await_ready(process, cancelled)
+                found = http_api.read_metadata(*health_address(addresses))
+            except BaseException as error:
+                process.kill()
+                process.wait(KILL_SECONDS)
+                log = process.log()
+                process.close()
+                if triton_log.port_was_taken(log) and attempts_left and not ports_are_given(self.options):
+                    continue
+                if isinstance(error, OSError | http.client.HTTPException | ValueError):
+                    raise ServerStartError(f"the server went away while it started: {error}") from error
+                raise
+            self._process = process
+            self._info = ServerInfo(
+                found.name, found.version, found.models, spec, self.repository, process.addresses
+            )
+            return self._info
+        raise AssertionError("unreachable: the last attempt returns or raises")
+
+    def stop(self) -> int:
+        """Stop gracefully, then by force; returns the exit status. May be called again."""
+        process = self._running()
+        if process.status is None:
+            process.stop()
+            if process.wait(self.options.stop_timeout + KILL_SECONDS) is None:
+                process.kill()
+                process.wait()
+        process.close()
+        assert process.status is not None
+        return process.status
+
+    def kill(self) -> None:
+        """End the server at once, requests in flight included."""
+        self._running().kill()
+
+    def poll(self) -> int | None:
+        """The exit status when the server has ended; None while it runs."""
+        return self._running().status
+
+    def wait(self, timeout: float | None = None) -> int | None:
+        """Wait for the server to end by itself; its exit status, or None after `timeout` seconds."""
+        return self._running().wait(timeout)
+
+    def log(self) -> str:
+        """The last 256 KiB of the server's log."""
+        return self._running().log()
+
+    @property
+    def addresses(self) -> Addresses:
+        """Where it listens."""
+        return self._running().addresses
+
+    @property
+    def info(self) -> ServerInfo:
+        """What it said when it was ready."""
+        self._running()
+        assert self._info is not None
+        return self._info
+
+    @property
+    def pid(self) -> int:
+        """Process id of `tritonserver`; its children are the models' processes."""
+        return self._running().pid
+
+    def __enter__(self) -> TritonServer:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _running(self) -> ServerProcess:
+        if self._process is None:
+            raise ServerStartError("the server has not been started; call start() or use `with`")
+        return self._process
+
+    def _await_ready(self, process: ServerProcess, cancelled: Callable[[], bool]) -> None:
+        host, port = health_address(process.addresses)
+        deadline = time.monotonic() + self.options.startup_timeout
+        while not process.ended.wait(POLL_SECONDS):
+            if http_api.is_ready(host, port):
+                return
+            if cancelled():
+                raise ServerStartError("stopped while the server was starting")
+            if time.monotonic() > deadline:
+                raise ServerStartError(
+                    f"the models of {self.repository} were not ready within {self.options.startup_timeout:g} s:\n"
+                    f"{triton_log.excerpt(process.log())}"
+                )
+        raise ServerStartError(
+            f"Triton refused to serve {self.repository} ({describe(process.status)}):\n"
+            f"{triton_log.excerpt(process.log())}"
+        )
+
+
+def serve(
+    repository: Path | str,
+    options: ServerOptions | None = None,
+    report: TextIO | None = None,
+    on_ready: Callable[[ServerInfo], None] | None = None,
+) -> int:
+    """Serve until SIGINT or SIGTERM, then stop gracefully; a second signal kills. Call it from the main thread.
+
+    Args:
+        repository: folder written by `lamr export`.
+        options: ports, limits, log.
+        report: takes what is served and why it ended; standard error by default.
+        on_ready: called once, when the models are ready.
+
+    Returns:
+        0 after a stop that was asked for; the server's exit status (128 + signal) when it died by itself.
+
+    Raises:
+        ModelRepositoryError, ServerStartError: as `TritonServer`.
+    """
+    out = sys.stderr if report is None else report
+    events: queue.SimpleQueue[int] = queue.SimpleQueue()  # its put() may interrupt its get()
+    signals: list[int] = []
+
+    def remember(number: int, _: object) -> None:
+        signals.append(number)
+        events.put(number)
+
+    server = TritonServer(repository, options)
+    with _handlers(remember):
+        try:
+            info = server.start(cancelled=lambda: bool(signals), on_end=lambda: events.put(0))
+        except ServerStartError:
+            if signals:
+                _say(out, "stopped while starting")
+                return 0
+            raise
+        try:
+            _say(out, f"{info}\nStop with Ctrl-C or SIGTERM.")
+            if on_ready is not None:
+                on_ready(info)
+            return _until_the_end(server, events, out)
+        finally:
+            server.stop()
+
+
+def _until_the_end(server: TritonServer, events: queue.SimpleQueue[int], out: TextIO) -> int:
+    if not _next_event(events, server):
+        status = server.stop()
+        _say(out, f"the server died ({describe(status)}):\n{triton_log.excerpt(server.log())}")
+        return 128 - status if status < 0 else status or 1
+    _say(out, "stopping; again to kill")
+    stopper = threading.Thread(target=server.stop)
+    stopper.start()
+    if _next_event(events, server):
+        server.kill()
+    stopper.join()
+    _say(out, "stopped")
+    return 0
+
+
+def describe(status: int | None) -> str:
+    """An exit status in words."""
+    if status is None:
+        return "still running"
+    if status >= 0:
+        return f"exit status {status}"
+    try:
+        return f"killed by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"killed by signal {-status}"
+
+
+@contextlib.contextmanager
+def _handlers(handle: Callable[[int, object], None]) -> Iterator[None]:
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, handle) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _next_event(events: queue.SimpleQueue[int], server: TritonServer) -> int:
+    """The next signal, or 0 once the server has ended (an attempt that found its port taken has ended, too)."""
+    while not (number := events.get()) and server.poll() is None:
+        pass
+    return number
+
+
+def _say(out: TextIO, text: str) -> None:
+    with contextlib.suppress(OSError):  # a closed terminal must not keep the server from stopping
+        out.write(f"lamr: {text}\n")
+        out.flush()

@@ -1,0 +1,170 @@
+"""One server's temporary folder: what Triton needs on disk, and the lock that says the folder is in use.
+
+    lamr-serving-<token>/
+        lock                      held by everything that belongs to the server; free = all of it is gone
+        backends/python/          the wheel's Python backend, with the stub of the running interpreter
+        backends/onnxruntime/     link to our python-based backend
+        pyvenv.cfg, bin/, lib/    a virtual environment that sees the packages which the models import
+        models                    link to the model repository
+        triton.log                unless a log file was named
+
+The token is also the prefix of the server's shared memory regions, so that whatever a killed server leaves can be
+told from everybody else's and removed. Knows folders and locks; knows nothing of processes.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import secrets
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lamr_serving.errors import ServerStartError
+from lamr_serving.launcher.bundle import STUB, TritonBundle
+
+PREFIX = "lamr-serving-"
+LOCK = "lock"
+SHARED_MEMORY = Path("/dev/shm")
+BACKENDS = Path(__file__).parents[1] / "backends"
+_UNSAFE = frozenset(
+    " \t\n'\"\\$&;|<>()*?[]#~`!{}"
+)  # the Python backend puts paths into a bash command, unquoted
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """A temporary folder and the lock on it. Made by `create_workspace`."""
+
+    root: Path
+    lock: int
+
+    @property
+    def token(self) -> str:
+        """Names this server's folder and shared memory."""
+        return self.root.name
+
+    @property
+    def backends(self) -> Path:
+        return self.root / "backends"
+
+    @property
+    def models(self) -> Path:
+        return self.root / "models"
+
+    @property
+    def log(self) -> Path:
+        return self.root / "triton.log"
+
+
+def create_workspace(bundle: TritonBundle, repository: Path, packages: Sequence[str]) -> Workspace:
+    """A new folder for one server, its lock held by the returned file descriptor.
+
+    Args:
+        bundle: the installed Triton.
+        repository: the model repository; it may lie anywhere, also where bash would trip over its path.
+        packages: folders that the models' processes import from.
+
+    Raises:
+        ServerStartError: there is no place for it.
+    """
+    sweep()
+    parents = _parents()
+    if not parents:
+        raise ServerStartError(
+            "no folder for temporary files that programs can be loaded from; set TMPDIR to one"
+        )
+    root = parents[0] / f"{PREFIX}{secrets.token_hex(6)}"
+    root.mkdir(mode=0o700)
+    lock = _lock(root)
+    try:
+        folder = root / "backends" / "python"
+        folder.mkdir(parents=True)
+        for source in bundle.python_backend.iterdir():
+            if source.is_file():
+                shutil.copyfile(source, folder / source.name)  # Triton refuses a library that links elsewhere
+        (folder / STUB).symlink_to(bundle.stub)
+        (root / "backends" / "onnxruntime").symlink_to(BACKENDS / "onnxruntime")
+        (root / "models").symlink_to(repository.resolve())
+        _make_environment(root, packages)
+        if bundle.libpython is not None:
+            (root / "lib" / bundle.libpython.name).symlink_to(bundle.libpython)
+    except BaseException:
+        os.close(lock)
+        remove(root)
+        raise
+    return Workspace(root, lock)
+
+
+def remove(root: Path) -> None:
+    """Remove a server's folder and its shared memory. Harmless when there's nothing left to remove."""
+    for region in SHARED_MEMORY.glob(f"{root.name}*"):
+        region.unlink(missing_ok=True)
+    shutil.rmtree(root, ignore_errors=True)
+
+
+def sweep() -> None:
+    """Remove the folders of servers that are wholly gone (the machine's kill -9 leaves nobody to do it)."""
+    for parent in _parents():
+        for root in parent.glob(f"{PREFIX}*"):
+            if in_use(root) is False:
+                remove(root)
+
+
+def in_use(root: Path) -> bool | None:
+    """Whether some process still holds the folder's lock; None when that can't be told (foreign, or half made)."""
+    try:
+        descriptor = os.open(root / LOCK, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _make_environment(root: Path, packages: Sequence[str]) -> None:
+    """Make `root` a virtual environment of the running interpreter, with `packages` on its path.
+
+    The stub embeds an interpreter that ignores PYTHONPATH and user site-packages, and takes its prefix from the
+    `python3` that it finds on PATH. It imports numpy before any code of ours could help it to.
+    """
+    base = Path(getattr(sys, "_base_executable", "") or sys.executable)
+    site = root / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
+    site.mkdir(parents=True)
+    (site / "lamr.pth").write_text("".join(f"{folder}\n" for folder in packages), encoding="utf-8")
+    (root / "bin").mkdir()
+    (root / "bin" / "python3").symlink_to(base)
+    (root / "pyvenv.cfg").write_text(
+        f"home = {base.parent}\ninclude-system-site-packages = false\n", encoding="utf-8"
+    )
+
+
+def _lock(root: Path) -> int:
+    # Locked before it gets its name, so that a sweep never meets a live folder with a free lock.
+    descriptor = os.open(root / f".{LOCK}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    (root / f".{LOCK}").rename(root / LOCK)
+    return descriptor
+
+
+def _parents() -> list[Path]:
+    """Folders that can hold a server's folder, best first."""
+    usual = [Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp"), Path.home() / ".cache"]
+    return [
+        folder
+        for folder in dict.fromkeys(usual)
+        if not _UNSAFE.intersection(str(folder)) and _executable(folder)
+    ]
+
+
+def _executable(folder: Path) -> bool:
+    """Whether libraries can be loaded from there: hardened machines mount /tmp noexec."""
+    return os.access(folder, os.W_OK | os.X_OK) and not os.statvfs(folder).f_flag & os.ST_NOEXEC

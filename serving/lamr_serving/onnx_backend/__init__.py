@@ -1,0 +1,1 @@
+"""The python-based `onnxruntime` backend of the bundled Triton: configuration, session, batches."""

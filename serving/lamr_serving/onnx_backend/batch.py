@@ -1,0 +1,172 @@
+"""Requests into one run of the model, and its outputs back to the requests.
+
+What Triton's C++ backends do in their input collector and output responder: ragged inputs end to end, regular ones
+along the first dimension, `batch_input` tensors from the requests' shapes, outputs scattered or split. Pure numpy:
+knows nothing of sessions or of Triton's Python interface.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lamr_serving.onnx_backend.config import BatchInput, OnnxModelConfig, TensorConfig
+
+Array = NDArray[Any]
+Request = Mapping[str, Array]
+
+
+class RequestError(ValueError):
+    """One request can't be run; the others of its batch can."""
+
+
+class OutputError(RuntimeError):
+    """The model's output can't be dealt out: it has not the size that the inputs call for."""
+
+
+def check_request(config: OnnxModelConfig, request: Request) -> None:
+    """Refuse a request that would spoil the batch it is put in.
+
+    Triton's C++ backend counts elements by request: a second row in a ragged request would be read as one longer
+    sequence, and an empty one shifts what the requests after it get.
+
+    Raises:
+        RequestError: missing, empty or of the wrong type, rank or number of rows.
+    """
+    for tensor in config.inputs:
+        if tensor.name not in request:
+            raise RequestError(f"input {tensor.name} is missing")
+        array = request[tensor.name]
+        rank = len(tensor.dims) + (config.max_batch_size > 0)
+        if array.ndim != rank:
+            raise RequestError(f"input {tensor.name} has {array.ndim} dimensions where {rank} belong")
+        if array.dtype != tensor.dtype:
+            raise RequestError(f"input {tensor.name} is {array.dtype} where {tensor.dtype} belongs")
+        if tensor.ragged and array.size == 0:
+            raise RequestError(f"input {tensor.name} is empty; a sequence has at least one element")
+        if tensor.ragged and 0 < config.max_sequence_tokens < array.size:
+            raise RequestError(
+                f"input {tensor.name} has {array.size} elements, but the model's window is "
+                f"{config.max_sequence_tokens}; send it in chunks"
+            )
+    if config.max_batch_size > 0:
+        rows = {request[tensor.name].shape[0] for tensor in config.inputs}
+        if len(rows) > 1:
+            raise RequestError(f"inputs have different numbers of rows: {sorted(rows)}")
+        if config.ragged and rows != {1}:
+            raise RequestError(
+                f"one request is one sequence, so one row, not {rows.pop()}; send one request each"
+            )
+
+
+def cut(config: OnnxModelConfig, requests: Sequence[Request]) -> list[list[int]]:
+    """Indices of `requests` by run, as many in one as `max_batch_tokens` allows and similar lengths together.
+
+    Attention pads a batch to its longest sequence, so that is what counts. A sequence over the budget runs alone.
+    """
+    if config.max_batch_size == 0:
+        return [[index] for index in range(len(requests))]
+    ragged = [tensor.name for tensor in config.inputs if tensor.ragged]
+    budget = config.max_batch_tokens
+    if not (ragged and budget):
+        return [list(range(len(requests)))]
+    lengths = [request[ragged[0]].size for request in requests]
+    runs: list[list[int]] = [[]]
+    for index in sorted(range(len(requests)), key=lengths.__getitem__):
+        if runs[-1] and (len(runs[-1]) + 1) * lengths[index] > budget:
+            runs.append([])
+        runs[-1].append(index)
+    return runs
+
+
+def assemble(config: OnnxModelConfig, requests: Sequence[Request]) -> dict[str, Array]:
+    """The model's inputs for one run over all of `requests`, which have passed `check_request`.
+
+    Returns:
+        by name: ragged inputs [total elements]; regular ones [total rows, ...]; batch inputs [B], [B + 1] or
+        [longest] as their kinds say.
+    """
+    feed = {
+        tensor.name: _join(tensor, [request[tensor.name] for request in requests]) for tensor in config.inputs
+    }
+    for item in config.batch_inputs:
+        feed[item.target] = batch_input(item, [request[item.source].shape for request in requests])
+    return feed
+
+
+def batch_input(item: BatchInput, shapes: Sequence[tuple[int, ...]]) -> Array:
+    """One `batch_input` tensor from the shapes of its source in each request, batch dimension included."""
+    counts = np.array([np.prod(shape, dtype=np.int64) for shape in shapes])
+    if item.kind == "BATCH_ELEMENT_COUNT":
+        made = counts
+    elif item.kind == "BATCH_ACCUMULATED_ELEMENT_COUNT":
+        made = np.cumsum(counts)
+    elif item.kind == "BATCH_ACCUMULATED_ELEMENT_COUNT_WITH_ZERO":
+        made = np.concatenate([[0], np.cumsum(counts)])
+    elif item.kind == "BATCH_MAX_ELEMENT_COUNT_AS_SHAPE":
+        made = np.zeros(int(counts.max()))  # only its shape means something
+    else:  # BATCH_ITEM_SHAPE and _FLATTEN: each row's shape, once for each of the request's rows
+        made = np.repeat([shape[1:] for shape in shapes], [shape[0] for shape in shapes], axis=0)
+        if item.kind == "BATCH_ITEM_SHAPE_FLATTEN":
+            made = made.reshape(-1)
+    return made.astype(item.dtype)
+
+
+def split(
+    config: OnnxModelConfig, outputs: Mapping[str, Array], requests: Sequence[Request]
+) -> list[dict[str, Array]]:
+    """Deal the model's outputs out to the requests, in their order.
+
+    Raises:
+        OutputError: an output hasn't the size that the requests call for. (Triton's C++ backend doesn't look, and
+            returns shifted data.)
+    """
+    shares: list[dict[str, Array]] = [{} for _ in requests]
+    for tensor in config.outputs:
+        if tensor.name not in outputs:
+            continue
+        array = outputs[tensor.name]
+        if tensor.name in config.scatter:
+            parts = _scatter(
+                tensor, array, [request[config.scatter[tensor.name]].shape for request in requests]
+            )
+        else:
+            parts = _rows(config, tensor, array, requests)
+        for share, part in zip(shares, parts, strict=True):
+            share[tensor.name] = part
+    return shares
+
+
+def _join(tensor: TensorConfig, arrays: list[Array]) -> Array:
+    if tensor.ragged:
+        arrays = [array.reshape(-1) for array in arrays]
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
+
+
+def _scatter(tensor: TensorConfig, array: Array, sources: list[tuple[int, ...]]) -> list[Array]:
+    """Cut a flat output by the shapes of the input it follows; an open dimension takes the input's size."""
+    dims = (-1, *tensor.dims)
+    shapes = [
+        tuple(source[index] if size < 0 else size for index, size in enumerate(dims)) for source in sources
+    ]
+    ends = np.cumsum([np.prod(shape, dtype=np.int64) for shape in shapes])
+    if ends[-1] != array.size:
+        raise OutputError(f"the model returned {array.size} values of {tensor.name} where {ends[-1]} belong")
+    flat = array.reshape(-1)
+    return [part.reshape(shape) for part, shape in zip(np.split(flat, ends[:-1]), shapes, strict=True)]
+
+
+def _rows(
+    config: OnnxModelConfig, tensor: TensorConfig, array: Array, requests: Sequence[Request]
+) -> list[Array]:
+    """Cut an output along its first dimension by the requests' numbers of rows."""
+    if config.max_batch_size == 0:
+        return [array]
+    first = config.inputs[0].name
+    ends = np.cumsum([request[first].shape[0] for request in requests])
+    if array.ndim == 0 or array.shape[0] != ends[-1]:
+        raise OutputError(f"the model returned {tensor.name} of shape {array.shape} for {ends[-1]} rows")
+    return np.split(array, ends[:-1])

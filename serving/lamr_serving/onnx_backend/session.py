@@ -1,0 +1,167 @@
+"""An onnxruntime session as Triton's model configuration describes it, in the terms of Triton's C++ backend.
+
+Knows parameter names, providers and memory settings; knows nothing of requests.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from lamr_contract.cpus import usable_cpus
+
+from lamr_serving.onnx_backend.config import ModelConfigError, OnnxModelConfig
+
+THREADS_VARIABLE = "LAMR_THREADS"
+SPINNING = {"session.intra_op.spin_duration_us": "20", "session.force_spinning_stop": "1"}
+PROVIDERS = {
+    "openvino": "OpenVINOExecutionProvider",
+    "tensorrt": "TensorrtExecutionProvider",
+    "cuda": "CUDAExecutionProvider",
+}
+PACKAGES = {
+    "OpenVINOExecutionProvider": "pip install onnxruntime-openvino in place of onnxruntime",
+    "TensorrtExecutionProvider": "pip install 'lamr-server[gpu]' and TensorRT",
+    "CUDAExecutionProvider": "pip install 'lamr-server[gpu]'",
+}
+ONNX_TYPES = {
+    "bool": "tensor(bool)",
+    "float16": "tensor(float16)",
+    "float32": "tensor(float)",
+    "float64": "tensor(double)",
+    **{
+        name: f"tensor({name})"
+        for name in ("uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64")
+    },
+}
+
+
+def open_session(config: OnnxModelConfig, file: Path, kind: str, device: int = 0) -> Any:
+    """An `onnxruntime.InferenceSession` on `file`, checked against the configuration.
+
+    Args:
+        config: the model's configuration.
+        file: the ONNX file.
+        kind: Triton's instance kind, "CPU" or "GPU".
+        device: GPU number.
+
+    Raises:
+        ModelConfigError: the provider isn't installed, an option is unknown, the file can't be loaded, or its
+            inputs and outputs aren't those of the configuration. Names the file.
+    """
+    import onnxruntime  # noqa: PLC0415  # heavy, and only a model process needs it
+
+    providers = choose_providers(config, kind, device, onnxruntime.get_available_providers())
+    try:
+        session = onnxruntime.InferenceSession(
+            str(file), session_options(config, onnxruntime), providers=providers
+        )
+    except Exception as error:  # onnxruntime's own exceptions share no base but this
+        raise ModelConfigError(f"onnxruntime {onnxruntime.__version__} can't load {file}: {error}") from error
+    _check_signature(config, session, file)
+    return session
+
+
+def session_options(config: OnnxModelConfig, onnxruntime: Any) -> Any:
+    """`onnxruntime.SessionOptions` from the configuration's parameters.
+
+    Three defaults differ from onnxruntime's: no memory pattern (every batch has other shapes, so patterns are never
+    reused and their memory stays); threads by the CPUs we may use instead of those that the machine has; and threads
+    that spin for 20 µs at most and not beyond a run, since other processes need the CPUs: the decoder, and the
+    encoder's other instances. (Without spinning a lone short run takes a third longer; with onnxruntime's milliseconds
+    two instances answer a tenth fewer requests. Versions that don't know the entry pass over it.)
+    """
+    parameters = config.parameters
+    levels = onnxruntime.GraphOptimizationLevel
+    modes = onnxruntime.ExecutionMode
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = {
+        -1: levels.ORT_ENABLE_BASIC,
+        1: levels.ORT_ENABLE_EXTENDED,
+        2: levels.ORT_DISABLE_ALL,
+    }.get(config.graph_level, levels.ORT_ENABLE_ALL)
+    parallel = _number(parameters, "execution_mode", 0)
+    if parallel not in (0, 1):
+        raise ModelConfigError(f"execution_mode must be 0 or 1, not {parallel}")
+    options.execution_mode = modes.ORT_PARALLEL if parallel else modes.ORT_SEQUENTIAL
+    options.intra_op_num_threads = thread_count(parameters)
+    options.inter_op_num_threads = _number(parameters, "inter_op_thread_count", 0)
+    options.enable_cpu_mem_arena = bool(_number(parameters, "enable_mem_arena", 1))
+    options.enable_mem_pattern = bool(_number(parameters, "enable_mem_pattern", 0))
+    entries = {**SPINNING, **parameters}
+    for key, value in entries.items():
+        if key.startswith("session."):
+            options.add_session_config_entry(key, value)
+    return options
+
+
+def thread_count(parameters: dict[str, str]) -> int:
+    """Threads of a run: the configuration's, else the command line's, else as many as CPUs that we may use."""
+    wanted = _number(parameters, "intra_op_thread_count", 0) or _number(dict(os.environ), THREADS_VARIABLE, 0)
+    return wanted or usable_cpus()
+
+
+def run_options(config: OnnxModelConfig, onnxruntime: Any) -> Any:
+    """`onnxruntime.RunOptions`, or None where the configuration asks for nothing."""
+    shrinkage = config.parameters.get("memory.enable_memory_arena_shrinkage")
+    if not shrinkage:
+        return None
+    options = onnxruntime.RunOptions()
+    options.add_run_config_entry("memory.enable_memory_arena_shrinkage", shrinkage)
+    return options
+
+
+def choose_providers(config: OnnxModelConfig, kind: str, device: int, available: list[str]) -> list[Any]:
+    """Execution providers in order of preference, each (name, options); the CPU is always last.
+
+    Raises:
+        ModelConfigError: one that the configuration names isn't part of the installed onnxruntime.
+    """
+    chosen: list[Any] = []
+    for name, options in config.accelerators.get(kind, {}).items():
+        if name not in PROVIDERS:
+            raise ModelConfigError(
+                f"execution accelerator {name!r} is not supported; known: {', '.join(PROVIDERS)}"
+            )
+        if (
+            name == "openvino"
+        ):  # it has threads of its own, as many as the machine has cores unless told otherwise
+            options = {"num_of_threads": str(thread_count(config.parameters)), **options}  # noqa: PLW2901
+        chosen.append((PROVIDERS[name], options))
+    if kind == "GPU":
+        if PROVIDERS["cuda"] not in (name for name, _ in chosen):
+            chosen.append((PROVIDERS["cuda"], {}))
+        chosen = [(name, {"device_id": str(device), **options}) for name, options in chosen]
+    for name, _ in chosen:
+        if name not in available:
+            raise ModelConfigError(f"{name} is not part of the installed onnxruntime; {PACKAGES[name]}")
+    return [*chosen, "CPUExecutionProvider"]
+
+
+def _check_signature(config: OnnxModelConfig, session: Any, file: Path) -> None:
+    given = {tensor.name: tensor.dtype.name for tensor in config.inputs}
+    given.update({item.target: item.dtype.name for item in config.batch_inputs})
+    wanted = {node.name: node.type for node in session.get_inputs()}
+    if given.keys() != wanted.keys():
+        raise ModelConfigError(f"{file} takes {sorted(wanted)}, but config.pbtxt gives {sorted(given)}")
+    made = {node.name: node.type for node in session.get_outputs()}
+    for tensor in config.outputs:
+        if tensor.name not in made:
+            raise ModelConfigError(f"{file} has no output {tensor.name}; it has {sorted(made)}")
+    types = {**wanted, **made}
+    for name, dtype in {**given, **{tensor.name: tensor.dtype.name for tensor in config.outputs}}.items():
+        if types[name] != ONNX_TYPES[dtype]:
+            raise ModelConfigError(f"{file}: {name} is {types[name]}, but config.pbtxt says {dtype}")
+
+
+def _number(values: dict[str, str], key: str, default: int) -> int:
+    text = values.get(key, "").strip().lower()
+    if not text:
+        return default
+    if text in ("true", "false"):
+        return int(text == "true")
+    try:
+        return int(text)
+    except ValueError as error:
+        raise ModelConfigError(f"{key} must be a whole number, not {text!r}") from error

@@ -1,0 +1,1 @@
+"""Checking a model repository before anything serves it."""

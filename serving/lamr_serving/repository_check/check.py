@@ -1,0 +1,164 @@
+"""Checking a model repository before Triton sees it: complete, readable, and of one model.
+
+Triton would find most of these faults too, some after half a minute, some only at the first request, and a
+decoder or tokenizer of another model never. Knows which files `lamr export` writes and how they belong together;
+knows nothing of processes.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from lamr_contract.errors import ModelMismatchError
+from lamr_contract.spec import ENSEMBLE, SPEC_FILE, TOKENIZER_FILE, ModelSpec, client_files, load_spec
+
+from lamr_serving.errors import ModelRepositoryError
+from lamr_serving.repository_check.onnx_file import BrokenOnnxError, check_onnx
+
+ENCODER = "lamr_encoder"
+DECODER = "lamr_decoder"
+CONFIG_FILE = "config.pbtxt"
+FINGERPRINT = "lamr_fingerprint"
+DEFAULT_ONNX = "model.onnx"
+WEIGHTS_FILE = "decoder.npz"
+BACKENDS = {ENCODER: "onnxruntime", DECODER: "python"}
+
+
+def check_repository(repository: Path) -> ModelSpec:
+    """Check every file of a model repository; returns the spec of the model in it.
+
+    Raises:
+        ModelRepositoryError: names the file that is missing, unreadable, truncated or of another model.
+    """
+    if not repository.is_dir():
+        raise ModelRepositoryError(
+            f"{repository} is not a folder; name a model repository written by `lamr export`"
+        )
+    configs = {name: _config(repository / name / CONFIG_FILE) for name in (ENSEMBLE, ENCODER, DECODER)}
+    onnx = repository / ENCODER / "1" / (configs[ENCODER].default_model_filename or DEFAULT_ONNX)
+    for path in (
+        client_files(repository) / SPEC_FILE,
+        client_files(repository) / TOKENIZER_FILE,
+        onnx,
+        repository / DECODER / "1" / "model.py",
+        repository / DECODER / "1" / WEIGHTS_FILE,
+    ):
+        _readable(path)
+    try:
+        spec = load_spec(repository)
+    except ModelMismatchError as error:
+        raise ModelRepositoryError(str(error)) from error
+    _check_tokenizer(client_files(repository) / TOKENIZER_FILE, spec)
+    _check_configs(repository, configs, spec)
+    try:
+        check_onnx(onnx)
+    except (BrokenOnnxError, OSError) as error:
+        raise ModelRepositoryError(
+            f"{onnx} is not a complete ONNX model: {error}; export the model again"
+        ) from error
+    _check_program(repository / DECODER / "1" / "model.py")
+    _check_weights(repository / DECODER / "1" / WEIGHTS_FILE, spec, _width(configs[ENCODER]))
+    return spec
+
+
+def _config(path: Path) -> Any:
+    """A `config.pbtxt` as Triton's ModelConfig message."""
+    # Imported here: the messages come with a gRPC client that takes a while to import.
+    from google.protobuf import text_format  # type: ignore[import-untyped]  # noqa: PLC0415
+    from tritonclient.grpc import model_config_pb2  # noqa: PLC0415
+
+    _readable(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+        if text.rpartition("\n")[2].lstrip().startswith("#"):  # what comes before it may well parse
+            raise ModelRepositoryError(
+                f"{path} ends within a comment: it has been cut; export the model again"
+            )
+        # Newer servers know fields that this client's messages don't; whether they're right is Triton's business.
+        return text_format.Parse(text, model_config_pb2.ModelConfig(), allow_unknown_field=True)
+    except (text_format.ParseError, UnicodeDecodeError) as error:
+        raise ModelRepositoryError(f"{path} is not a model configuration: {error}") from error
+
+
+def _readable(path: Path) -> None:
+    try:
+        with path.open("rb"):
+            pass
+    except FileNotFoundError as error:
+        raise ModelRepositoryError(f"{path} is missing; export the model again") from error
+    except OSError as error:
+        raise ModelRepositoryError(f"{path} can't be read: {error.strerror}") from error
+
+
+def _check_configs(repository: Path, configs: dict[str, Any], spec: ModelSpec) -> None:
+    ensemble = repository / ENSEMBLE / CONFIG_FILE
+    stored = configs[ENSEMBLE].parameters[FINGERPRINT].string_value
+    if stored != spec.fingerprint:
+        raise ModelRepositoryError(
+            f"{ensemble} carries the fingerprint {stored or '(none)'}, but {client_files(repository) / SPEC_FILE} "
+            f"makes {spec.fingerprint}: they are of different models; export the model again"
+        )
+    steps = {step.model_name for step in configs[ENSEMBLE].ensemble_scheduling.step}
+    if not {ENCODER, DECODER} <= steps:
+        raise ModelRepositoryError(
+            f"{ensemble} must run {ENCODER} and {DECODER}, not {', '.join(steps) or 'nothing'}"
+        )
+    for name, backend in BACKENDS.items():
+        if configs[name].backend != backend:
+            raise ModelRepositoryError(
+                f"{repository / name / CONFIG_FILE} must say backend: {backend!r}, not {configs[name].backend!r}"
+            )
+
+
+def _check_tokenizer(path: Path, spec: ModelSpec) -> None:
+    content = path.read_bytes()
+    if hashlib.sha256(content).hexdigest() == spec.tokenizer_sha256:
+        return
+    try:
+        json.loads(content)
+    except ValueError as error:
+        raise ModelRepositoryError(f"{path} is damaged ({error}); export the model again") from error
+    raise ModelRepositoryError(
+        f"{path} is not the tokenizer that {path.with_name(SPEC_FILE)} was written for; export the model again"
+    )
+
+
+def _check_program(path: Path) -> None:
+    """Python that compiles and has the class that Triton looks for; it isn't run here."""
+    try:
+        tree = ast.parse(path.read_bytes(), str(path))
+    except (SyntaxError, ValueError) as error:
+        raise ModelRepositoryError(f"{path} is damaged ({error}); export the model again") from error
+    if not any(isinstance(node, ast.ClassDef) and node.name == "TritonPythonModel" for node in tree.body):
+        raise ModelRepositoryError(f"{path} has no class TritonPythonModel; export the model again")
+
+
+def _check_weights(path: Path, spec: ModelSpec, width: int) -> None:
+    from lamr_decoding import DecoderWeights  # noqa: PLC0415  # numpy
+
+    try:
+        weights = DecoderWeights.load(path)
+    except Exception as error:  # a damaged archive fails in many ways: zip, zlib, npy header, shapes
+        raise ModelRepositoryError(
+            f"{path} holds no decoder weights: {error}; export the model again"
+        ) from error
+    rubrics, features = weights.rubrics, weights.fused_size
+    if rubrics != len(spec.rubrics):
+        raise ModelRepositoryError(
+            f"{path} decodes {rubrics} rubrics, but the model has {', '.join(spec.rubrics)}; export the model again"
+        )
+    if width > 0 and features != width:
+        raise ModelRepositoryError(
+            f"{path} takes {features} features a token, but {ENCODER} makes {width}; export the model again"
+        )
+
+
+def _width(config: Any) -> int:
+    """The last dimension of the encoder's `fused` output; -1 when it isn't fixed."""
+    return next(
+        (int(output.dims[-1]) for output in config.output if output.name == "fused" and output.dims), -1
+    )

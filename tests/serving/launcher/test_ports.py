@@ -1,0 +1,63 @@
+"""Ports and addresses."""
+
+import contextlib
+import socket
+
+import pytest
+from lamr_serving import ServerOptions, ServerStartError
+from lamr_serving.launcher.options import choose_addresses, ports_are_given
+from lamr_serving.launcher.ports import check_free, free_ports, join, reachable
+
+
+@pytest.fixture
+def busy_port():
+    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as server:
+        yield server.getsockname()[1]
+
+
+def test_free_ports_are_different_and_free():
+    ports = free_ports("127.0.0.1", 6)
+    assert len(set(ports)) == 6
+    for port in ports:
+        check_free("127.0.0.1", port, "gRPC")
+
+
+def test_a_busy_port_is_refused_by_name(busy_port):
+    with pytest.raises(ServerStartError, match=f"HTTP port {busy_port} on 127.0.0.1"):
+        choose_addresses(ServerOptions(http_port=busy_port))
+
+
+def test_a_port_given_twice_is_refused():
+    with pytest.raises(ServerStartError, match="three different ports"):
+        choose_addresses(ServerOptions(grpc_port=7001, metrics_port=7001))
+
+
+def test_given_ports_stay_and_the_others_are_chosen():
+    (port,) = free_ports("127.0.0.1", 1)
+    options = ServerOptions(grpc_port=port)
+    chosen = choose_addresses(options)
+    assert chosen.grpc == f"127.0.0.1:{port}"
+    assert len({chosen.grpc_port, chosen.http_port, chosen.metrics_port}) == 3
+    assert not ports_are_given(options)
+    assert ports_are_given(ServerOptions(grpc_port=1, http_port=2, metrics_port=3))
+
+
+def test_a_host_of_somebody_else_is_refused():
+    with pytest.raises(ServerStartError, match=r"203\.0\.113\.7"):
+        check_free("203.0.113.7", 7001, "gRPC")
+
+
+def test_a_name_that_does_not_resolve_is_refused():
+    with pytest.raises(ServerStartError, match="does not resolve"):
+        check_free("no such host", 7001, "gRPC")
+
+
+def test_addresses_are_written_as_clients_want_them():
+    assert join("::1", 8001) == "[::1]:8001"
+    assert [reachable(host) for host in ("0.0.0.0", "::", "10.0.0.1")] == ["127.0.0.1", "::1", "10.0.0.1"]
+
+
+@pytest.mark.parametrize("options", [{"startup_timeout": 0}, {"stop_timeout": -1}, {"threads": -1}])
+def test_options_that_make_no_sense(options):
+    with pytest.raises(ServerStartError):
+        ServerOptions(**options)

@@ -1,0 +1,434 @@
+"""The real server on a tiny repository: batches, errors, and every way to end."""
+
+import contextlib
+import io
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import lamr_contract
+import lamr_decoding
+import lamr_serving
+import numpy as np
+import psutil
+import pytest
+import tritonclient.grpc as triton
+from lamr_decoding import Decoder, DecoderWeights
+from lamr_serving import ServerOptions, ServerStartError, TritonServer, server_status
+from lamr_serving.engines import engine_for
+from lamr_serving.launcher import server, workspace
+from lamr_serving.launcher.options import Addresses
+from tritonclient.utils import InferenceServerException, np_to_triton_dtype
+
+from tests.counted import MODELS, counted
+
+pytestmark = [pytest.mark.server, pytest.mark.timeout(120)]
+
+OPTIONS = ServerOptions(startup_timeout=60)
+MARK = f"lamr-test-{secrets.token_hex(4)}-"  # other servers may run on this machine
+
+
+@pytest.fixture(scope="module", autouse=True)
+def marked():
+    """What this module's servers make carries its own mark."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(workspace, "PREFIX", MARK)
+        yield
+
+
+@pytest.fixture(scope="module")
+def repository(make_shared_repository):
+    return make_shared_repository(delay=20_000)  # a client on a busy machine sends slowly
+
+
+@pytest.fixture(scope="module")
+def running(repository):
+    with TritonServer(repository.root, OPTIONS) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def client(running):
+    with triton.InferenceServerClient(running.addresses.grpc) as connected:
+        yield connected
+
+
+@pytest.fixture(scope="module")
+def alone(repository, expected_encoder):
+    """What one chunk gives without a server: (decoded, relevance)."""
+    decoder = Decoder(DecoderWeights.load(repository.root / "lamr_decoder" / "1" / "decoder.npz"))
+
+    def compute(ids, span):
+        fused, relevance = expected_encoder(repository.table, np.asarray(ids))
+        return decoder.decode(fused[span[0] : span[1]], [0, span[1] - span[0]], want_rubrics=True), relevance
+
+    return compute
+
+
+def inputs(ids, span):
+    made = []
+    for name, array in (
+        ("input_ids", np.array([ids], np.int64)),
+        ("document_span", np.array([span], np.int32)),
+    ):
+        made.append(triton.InferInput(name, list(array.shape), np_to_triton_dtype(array.dtype)))
+        made[-1].set_data_from_numpy(array)
+    return made
+
+
+def outputs(*names):
+    return [triton.InferRequestedOutput(name) for name in names]
+
+
+def infer(client, ids, span=None, names=("keep", "keep_prob", "relevance")):
+    result = client.infer("lamr", inputs(ids, span or (0, len(ids))), outputs=outputs(*names))
+    return {name: result.as_numpy(name) for name in names}
+
+
+def infer_together(client, requests):
+    """All requests in flight at once; results or exceptions in their order."""
+    results = [None] * len(requests)
+    left = threading.Semaphore(0)
+
+    def done(index, result, error):
+        results[index] = error or {name: result.as_numpy(name) for name in ("keep", "keep_prob", "relevance")}
+        left.release()
+
+    for index, (ids, span) in enumerate(requests):
+        client.async_infer(
+            "lamr",
+            inputs(ids, span),
+            outputs=outputs("keep", "keep_prob", "relevance"),
+            callback=lambda result, error, index=index: done(index, result, error),
+        )
+    for _ in requests:
+        assert left.acquire(timeout=60)
+    return results
+
+
+def processes_of(started):
+    root = psutil.Process(started.pid)
+    return [root, *root.children(recursive=True)]
+
+
+def traces():
+    """Folders and shared memory of this module's servers."""
+    shared = {path.name for path in workspace.SHARED_MEMORY.glob(f"{MARK}*")}
+    folders = {path.name for parent in workspace._parents() for path in parent.glob(f"{MARK}*")}
+    return shared | folders
+
+
+def all_gone(processes):
+    _, alive = psutil.wait_procs(processes, timeout=10)
+    return not alive
+
+
+def test_says_what_it_serves(running, repository):
+    info = running.info
+    assert (info.name, info.version) == ("triton", "2.51.0")
+    assert {(model.name, model.state) for model in info.models} == {
+        ("lamr", "READY"),
+        ("lamr_encoder", "READY"),
+        ("lamr_decoder", "READY"),
+    }
+    for part in ("triton 2.51.0", "tiny 0.0.1", repository.spec.fingerprint, running.addresses.grpc):
+        assert part in str(info)
+
+
+def test_one_request_through_encoder_and_decoder(client, alone):
+    ids = np.arange(40) % 50
+    got = infer(client, ids, (5, 30), names=("keep", "keep_prob", "relevance", "rubric_prob", "gate"))
+    expected, relevance = alone(ids, (5, 30))
+    np.testing.assert_array_equal(got["keep"], expected.keep[None])
+    for name in ("keep_prob", "rubric_prob", "gate"):
+        np.testing.assert_allclose(got[name], getattr(expected, name)[None], atol=1e-5)
+    np.testing.assert_allclose(got["relevance"], [[relevance]], atol=1e-6)
+
+
+def test_64_concurrent_requests_equal_one_by_one_and_share_runs(running, client, alone):
+    rng = np.random.default_rng(3)
+    requests = []
+    for _ in range(64):
+        ids = rng.integers(0, 50, rng.integers(2, 500))
+        start = int(rng.integers(0, len(ids) - 1))
+        requests.append((ids, (start, int(rng.integers(start + 1, len(ids) + 1)))))
+    before = counted(running.addresses.grpc)
+    together = infer_together(client, requests)
+    after = counted(running.addresses.grpc, before, 64)
+    for request, result in zip(requests, together, strict=True):
+        expected, relevance = alone(*request)
+        np.testing.assert_array_equal(result["keep"], expected.keep[None])
+        np.testing.assert_allclose(result["keep_prob"], expected.keep_prob[None], atol=1e-5)
+        np.testing.assert_allclose(result["relevance"], [[relevance]], atol=1e-5)
+    for model in MODELS:
+        assert after[model].requests - before[model].requests == 64
+        assert 64 / (after[model].executions - before[model].executions) > 1.5, model
+
+
+@pytest.mark.parametrize(
+    ("ids", "span", "message"),
+    [
+        ([], (0, 0), "input_ids is empty"),
+        ([1, 2, 3], (0, 4), "document_span"),
+        ([1, 2, 3], (2, 2), "document_span"),
+        ([1, 50_000, 3], (0, 3), "the model failed"),
+    ],
+)
+def test_a_bad_request_fails_alone(client, alone, ids, span, message):
+    good = [(np.arange(length) % 50, (0, length)) for length in range(1, 12)]
+    results = infer_together(client, [*good[:5], (np.array(ids, np.int64), span), *good[5:]])
+    bad = results.pop(5)
+    assert isinstance(bad, InferenceServerException)
+    assert message in bad.message()
+    for request, result in zip(good, results, strict=True):
+        np.testing.assert_allclose(result["keep_prob"], alone(*request)[0].keep_prob[None], atol=1e-5)
+
+
+def test_status(running, repository, client):
+    infer(client, [1, 2, 3])
+    status = server_status(running.addresses.grpc)
+    assert (status.live, status.ready, status.server, status.server_version) == (
+        True,
+        True,
+        "triton",
+        "2.51.0",
+    )
+    assert (status.model, status.model_version) == ("tiny", "0.0.1")
+    assert (status.fingerprint, status.provider, status.precision) == (
+        repository.spec.fingerprint,
+        "CPU",
+        "fp32",
+    )
+    encoder = next(model for model in status.models if model.name == "lamr_encoder")
+    assert encoder.state == "READY"
+    assert encoder.requests >= encoder.executions > 0
+    assert encoder.mean_batch >= 1
+    assert encoder.compute_ms > 0
+
+
+def test_a_second_server_runs_beside_the_first_and_leaves_nothing(running, client, make_repository):
+    before = traces()
+    other = make_repository(
+        folder="my models; $HOME 'quoted'", name="other"
+    )  # a path that a shell would trip over
+    with TritonServer(other.root, OPTIONS) as second:
+        assert second.info.spec.name == "other"
+        processes = processes_of(second)
+        assert len(processes) >= 3  # the server and two model processes
+        assert traces() > before
+        with triton.InferenceServerClient(second.addresses.grpc) as connected:
+            infer(connected, [1, 2, 3])
+        infer(client, [1, 2, 3])
+    assert second.poll() == 0
+    assert all_gone(processes)
+    assert traces() == before
+    assert running.poll() is None
+
+
+def test_a_port_that_was_taken_meanwhile_is_chosen_again(tiny, monkeypatch):
+    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as squatter:
+        port = squatter.getsockname()[1]
+        choose = server.choose_addresses
+        offered = []
+
+        def choose_badly_once(options):
+            chosen = choose(options)
+            offered.append(
+                chosen if offered else Addresses(chosen.host, port, chosen.http_port, chosen.metrics_port)
+            )
+            return offered[-1]
+
+        monkeypatch.setattr(server, "choose_addresses", choose_badly_once)
+        with TritonServer(tiny.root, OPTIONS) as started:
+            assert started.addresses == offered[1]
+        assert len(offered) == 2
+
+
+def test_a_busy_port_that_was_asked_for(tiny):
+    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as squatter:
+        port = squatter.getsockname()[1]
+        with pytest.raises(ServerStartError, match=f"gRPC port {port}"):
+            TritonServer(tiny.root, ServerOptions(grpc_port=port)).start()
+
+
+def refusal(repository, options=OPTIONS):
+    before = traces()
+    with pytest.raises(ServerStartError) as caught:
+        TritonServer(repository.root, options).start()
+    assert traces() == before
+    return str(caught.value)
+
+
+def test_a_model_that_does_not_load_is_explained_by_its_file(tiny_copy):
+    config = tiny_copy.root / "lamr_encoder" / "config.pbtxt"
+    config.write_text(config.read_text().replace('"max_len"', '"longest"'))
+    said = refusal(tiny_copy)
+    assert "model.onnx takes ['cu_seqlens', 'input_ids', 'max_len']" in said
+    assert "CudaDriverHelper" not in said
+
+
+def test_a_provider_that_is_asked_for_and_missing_is_named_with_its_package(tiny_copy):
+    config = tiny_copy.root / "lamr_encoder" / "config.pbtxt"
+    config.write_text(f"{config.read_text()}\n{engine_for('bf16').pbtxt()}\n")
+    said = refusal(tiny_copy)
+    assert "OpenVINOExecutionProvider is not part of the installed onnxruntime" in said
+    assert "pip install onnxruntime-openvino" in said
+
+
+def test_a_configuration_that_triton_refuses_is_explained(tiny_copy):
+    config = tiny_copy.root / "lamr_decoder" / "config.pbtxt"
+    config.write_text(config.read_text().replace("TYPE_UINT8 dims: [ -1 ]", "TYPE_UINT8 dims: [ 0 ]"))
+    assert "lamr_decoder" in refusal(tiny_copy)
+
+
+def test_models_that_are_not_ready_in_time(tiny):
+    assert "were not ready within 0.05 s" in refusal(tiny, ServerOptions(startup_timeout=0.05))
+
+
+def test_a_flag_that_triton_does_not_know(tiny):
+    assert "unrecognized option '--nonsense=1'" in refusal(
+        tiny, ServerOptions(extra_arguments=("--nonsense=1",))
+    )
+
+
+def test_a_log_file_that_cannot_be_written(tiny, tmp_path):
+    assert "log file" in refusal(tiny, ServerOptions(log_file=tmp_path / "nowhere" / "log"))
+
+
+class Serving:
+    """`serve` in a process of its own, with only the environment and packages that it is given."""
+
+    def __init__(self, folder, repository, *arguments, site=None, env=None):
+        self.report = folder / "report"
+        code = (
+            f"import sys; sys.path[:0] = {site or []!r}\n"
+            "from pathlib import Path\n"
+            "from lamr_serving import ServerOptions, serve\nfrom lamr_serving.launcher import workspace\n"
+            f"workspace.PREFIX = {MARK!r}\n"
+            f"sys.exit(serve(Path({str(repository)!r}), ServerOptions({', '.join(arguments)})))"
+        )
+        with self.report.open("wb") as report:
+            self.process = subprocess.Popen([sys.executable, "-c", code], stderr=report, cwd=folder, env=env)
+        until = time.monotonic() + 60
+        while "Stop with" not in self.text() and self.process.poll() is None and time.monotonic() < until:
+            time.sleep(0.02)
+        self.children = psutil.Process(self.process.pid).children(recursive=True)
+        self.triton = next((child for child in self.children if child.name() == "tritonserver"), None)
+
+    def text(self):
+        return self.report.read_text()
+
+    def address(self):
+        return next(line.split()[1] for line in self.text().splitlines() if line.strip().startswith("gRPC"))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_serve_stops_cleanly_on_a_signal(tiny, tmp_path, number):
+    before = traces()
+    serving = Serving(tmp_path, tiny.root)
+    assert serving.triton is not None, serving.text()
+    serving.process.send_signal(number)
+    assert serving.process.wait(30) == 0
+    assert all_gone(serving.children)
+    assert traces() == before
+    assert "triton 2.51.0 serves tiny 0.0.1" in serving.text()
+    assert serving.text().endswith("lamr: stopped\n")
+
+
+def test_a_second_signal_does_not_wait(tiny, tmp_path):
+    before = traces()
+    serving = Serving(tmp_path, tiny.root, "stop_timeout=100")
+    serving.triton.suspend()  # so that it can't stop by itself
+    serving.process.send_signal(signal.SIGINT)
+    until = time.monotonic() + 30
+    while "again to kill" not in serving.text() and time.monotonic() < until:
+        time.sleep(0.02)
+    assert serving.process.poll() is None
+    serving.process.send_signal(signal.SIGINT)
+    assert serving.process.wait(60) == 0
+    assert all_gone(serving.children)
+    assert traces() == before
+
+
+def test_serve_says_that_the_server_died_and_how(tiny, tmp_path):
+    before = traces()
+    serving = Serving(tmp_path, tiny.root)
+    serving.triton.kill()
+    assert serving.process.wait(30) == 128 + signal.SIGKILL
+    assert "the server died (killed by SIGKILL)" in serving.text()
+    assert all_gone(serving.children)
+    assert traces() == before
+
+
+def test_a_killed_model_process_ends_the_server_and_says_why(tiny, tmp_path):
+    before = traces()
+    serving = Serving(tmp_path, tiny.root)
+    stub = next(child for child in serving.triton.children() if "stub" in child.name())
+    time.sleep(1.5)  # the supervisor looks every second
+    stub.kill()
+    assert serving.process.wait(30) == 128 + signal.SIGKILL
+    assert "a model process has died" in serving.text()
+    assert all_gone(serving.children)
+    assert traces() == before
+
+
+@pytest.mark.parametrize("victim", ["parent", "supervisor"])
+def test_a_killed_process_of_ours_takes_the_rest_along(tiny, tmp_path, victim):
+    before = traces()
+    serving = Serving(tmp_path, tiny.root)
+    supervisor = psutil.Process(serving.triton.ppid())
+    (serving.process if victim == "parent" else supervisor).kill()
+    assert serving.process.wait(30) != 0
+    assert all_gone(serving.children)
+    until = time.monotonic() + 10
+    while traces() != before and time.monotonic() < until:
+        time.sleep(0.05)
+    assert traces() == before
+
+
+def test_from_copied_packages_in_an_empty_environment(tiny, tmp_path):
+    """As installed: away from the checkout, with no variable set that could help."""
+    site = tmp_path / "site"
+    for package in (lamr_contract, lamr_decoding, lamr_serving):
+        source = Path(package.__file__).parent
+        shutil.copytree(source, site / source.name, ignore=shutil.ignore_patterns("__pycache__"))
+    serving = Serving(tmp_path, tiny.root, site=[str(site)], env={})
+    assert serving.triton is not None, serving.text()
+    with triton.InferenceServerClient(serving.address()) as connected:
+        infer(connected, [1, 2, 3])
+    commands = " ".join(argument for child in serving.children for argument in child.cmdline())
+    assert str(site / "lamr_serving") in commands
+    assert str(lamr_serving.__path__[0]) not in commands
+    serving.process.terminate()
+    assert serving.process.wait(30) == 0
+
+
+def test_serve_stops_the_server_when_its_caller_fails(tiny):
+    before = traces()
+    others = set(psutil.Process().children(recursive=True))
+    processes = set()
+
+    def fail(info):
+        assert info.spec.name == "tiny"
+        processes.update(set(psutil.Process().children(recursive=True)) - others)
+        raise BrokenPipeError("nobody reads this")
+
+    with pytest.raises(BrokenPipeError):
+        lamr_serving.serve(tiny.root, OPTIONS, io.StringIO(), on_ready=fail)
+    assert len(processes) >= 4  # supervisor, server, two model processes
+    assert all_gone(list(processes))
+    assert traces() == before
+
+
+def test_serve_reports_to_a_given_stream_and_refuses_in_the_same_words(tiny_copy):
+    (tiny_copy.root / "lamr_encoder" / "1" / "model.onnx").write_bytes(b"")
+    out = io.StringIO()
+    with pytest.raises(lamr_serving.ModelRepositoryError, match=r"model\.onnx is not a complete ONNX model"):
+        lamr_serving.serve(tiny_copy.root, OPTIONS, out)
+    assert out.getvalue() == ""

@@ -1,0 +1,237 @@
+"""The supervisor with a stand-in for Triton: however things end, nothing stays behind."""
+
+import dataclasses
+import json
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from lamr_serving.launcher import supervisor
+from lamr_serving.launcher.supervisor import SHARED_MEMORY, Orders
+from lamr_serving.launcher.triton_log import excerpt
+
+# A server with one child, as Triton has stubs; says when both run. `deaf`: SIGTERM does nothing. `dies`: by itself.
+SERVER = """
+import os, signal, subprocess, sys, time
+from pathlib import Path
+root, manner = Path(sys.argv[1]), sys.argv[2]
+signal.signal(signal.SIGTERM, signal.SIG_IGN if manner == "deaf" else lambda *_: sys.exit(0))
+child = subprocess.Popen(["sleep", "600"])
+Path("/dev/shm", root.name + "-region").write_bytes(b"x")
+(root / "child").write_text(str(child.pid))
+while manner != "dies":
+    time.sleep(0.01)
+sys.exit(7)
+"""
+
+
+class Running:
+    """A supervisor, its server and the server's child."""
+
+    def __init__(self, folder, manner="polite", stop_timeout=20.0):
+        self.root = folder / f"lamr-test-{secrets.token_hex(4)}"
+        self.root.mkdir()
+        script = folder / "server.py"
+        script.write_text(SERVER)
+        lock = os.open(self.root / "lock", os.O_RDWR | os.O_CREAT)
+        orders = Orders(
+            command=[sys.executable, "-I", "-S", str(script), str(self.root), manner],
+            root=str(self.root),
+            lock=lock,
+            log=str(folder / "log"),
+            parent=os.getpid(),
+            stop_timeout=stop_timeout,
+        )
+        self.process = subprocess.Popen(
+            [sys.executable, "-I", "-S", supervisor.__file__, json.dumps(dataclasses.asdict(orders))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            pass_fds=(lock,),
+        )
+        os.close(lock)
+        self.server = int(self.process.stdout.readline().split()[1])
+        until = time.monotonic() + 10
+        while manner != "dies" and not (self.root / "child").exists() and time.monotonic() < until:
+            time.sleep(0.01)
+        self.child = int((self.root / "child").read_text() or 0) if manner != "dies" else 0
+
+    def order(self, line):
+        self.process.stdin.write(line)
+        self.process.stdin.flush()
+
+    def exit_line(self):
+        return self.process.stdout.read().decode().strip()
+
+    def alive(self):
+        """Those of server and child that still run."""
+        return [pid for pid in (self.server, self.child) if psutil.pid_exists(pid) and not zombie(pid)]
+
+    def leftovers(self):
+        """Folder and shared memory that still exist."""
+        return [path for path in (self.root, *SHARED_MEMORY.glob(f"{self.root.name}*")) if path.exists()]
+
+
+def zombie(pid):
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def eventually(condition, seconds=10.0):
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Starts `Running`; at the end of the test nothing of any of them may exist."""
+    started = []
+
+    def begin(*args, **kwargs):
+        started.append(Running(tmp_path, *args, **kwargs))
+        return started[-1]
+
+    yield begin
+    for running in started:
+        running.process.kill()
+        running.process.wait()
+        for pid in running.alive():
+            os.kill(pid, signal.SIGKILL)
+        for path in SHARED_MEMORY.glob(f"{running.root.name}*"):
+            path.unlink()
+
+
+def test_stop_is_graceful_and_takes_everything_along(start):
+    running = start()
+    running.order(b"stop\n")
+    assert running.exit_line() == "exit 0"
+    assert running.alive() == []
+    assert running.leftovers() == []
+
+
+def test_a_server_that_ignores_sigterm_is_killed_when_its_time_is_up(start):
+    running = start("deaf", stop_timeout=0.3)
+    running.order(b"stop\n")
+    assert running.exit_line() == "exit -9"
+    assert running.alive() == []
+    assert running.leftovers() == []
+
+
+def test_kill_does_not_wait(start):
+    running = start("deaf")
+    begun = time.monotonic()
+    running.order(b"kill\n")
+    assert running.exit_line() == "exit -9"
+    assert time.monotonic() - begun < 5
+    assert running.alive() == []
+
+
+def test_a_closed_pipe_stops_the_server(start):
+    running = start()
+    running.process.stdin.close()
+    assert running.exit_line() == "exit 0"
+    assert running.alive() == []
+    assert running.leftovers() == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signals_to_the_supervisor(start, number):
+    running = start()
+    running.process.send_signal(number)
+    if number == signal.SIGINT:  # a terminal's Ctrl-C is passed on by whoever started us
+        time.sleep(0.2)
+        assert len(running.alive()) == 2
+        running.order(b"stop\n")
+    assert running.exit_line() == "exit 0"
+
+
+def test_a_server_that_dies_takes_its_children_along(start):
+    running = start()
+    os.kill(running.server, signal.SIGKILL)
+    assert running.exit_line() == "exit -9"
+    assert running.alive() == []
+    assert running.leftovers() == []
+
+
+def test_a_server_whose_stub_has_died_is_ended(start, tmp_path):
+    running = start("deaf")
+    time.sleep(1.5)  # the supervisor looks every second
+    os.kill(int((running.root / "child").read_text()), signal.SIGKILL)
+    assert running.exit_line() == "exit -9"
+    assert running.alive() == []
+    assert running.leftovers() == []
+    assert "a model process has died" in excerpt((tmp_path / "log").read_text())
+
+
+def test_the_servers_own_status_is_reported(start):
+    running = start("dies")
+    assert running.exit_line() == "exit 7"
+    assert running.leftovers() == []
+
+
+def test_a_killed_supervisor_takes_the_server_along(start):
+    running = start()
+    running.process.kill()
+    running.process.wait()
+    assert eventually(lambda: running.server not in running.alive())
+
+
+def test_a_command_that_cannot_run_is_reported(tmp_path):
+    orders = Orders(
+        [str(tmp_path / "nothing")], str(tmp_path / "root"), 0, str(tmp_path / "log"), os.getpid(), 1.0
+    )
+    done = subprocess.run(
+        [sys.executable, supervisor.__file__, json.dumps(dataclasses.asdict(orders))],
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert b"error" in done.stdout
+    assert b"nothing" in done.stdout
+
+
+def test_a_parent_that_is_gone_stops_the_server_though_the_pipe_stays_open(tmp_path):
+    """A forked worker of the parent may hold the pipe open for long after the parent was killed."""
+    root = tmp_path / f"lamr-test-{secrets.token_hex(4)}"
+    root.mkdir()
+    (tmp_path / "server.py").write_text(SERVER)
+    parent = textwrap.dedent(f"""
+        import dataclasses, json, os, subprocess, sys, time
+        from lamr_serving.launcher import supervisor
+        from lamr_serving.launcher.supervisor import Orders
+        lock = os.open({str(root / "lock")!r}, os.O_RDWR | os.O_CREAT)
+        command = [sys.executable, "-I", "-S", {str(tmp_path / "server.py")!r}, {str(root)!r}, "polite"]
+        orders = Orders(command, {str(root)!r}, lock, {str(tmp_path / "log")!r}, os.getpid(), 20.0)
+        arguments = json.dumps(dataclasses.asdict(orders))
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-S", supervisor.__file__, arguments],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=(lock,))
+        print(int(process.stdout.readline().split()[1]), process.stdin.fileno(), flush=True)
+        if os.fork() == 0:
+            os.close(1)  # the worker: holds the pipe, nothing else
+            time.sleep(600)
+        time.sleep(600)
+    """)
+    process = subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE, start_new_session=True)
+    server = int(process.stdout.readline().split()[0])
+    try:
+        assert eventually((root / "child").exists)
+        process.kill()
+        process.wait()
+        assert eventually(lambda: zombie(server))
+        assert eventually(lambda: not root.exists())
+        assert list(Path(SHARED_MEMORY).glob(f"{root.name}*")) == []
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)

@@ -1,0 +1,51 @@
+"""The lines of Triton's log that say why it failed."""
+
+from lamr_serving.launcher.triton_log import excerpt, port_was_taken
+
+LOG = """\
+I1121 01:56:19.675674 13284 model_lifecycle.cc:472] "loading: lamr_encoder:1"
+E1121 01:56:19.670819 13284 server.cc:241] "CudaDriverHelper has not been initialized."
+E1121 01:56:19.676496 13284 model_lifecycle.cc:642] "failed to load 'lamr_encoder' version 1: Internal: broken
+    a second line of it"
+I1121 01:56:19.676534 13284 model_lifecycle.cc:777] "failed to load 'lamr_encoder'"
++--------------+---------+
+| lamr_encoder | UNAVAILABLE |
++--------------+---------+
+E1121 01:56:19.776496 13284 model_lifecycle.cc:642] "failed to load 'lamr_encoder' version 1: Internal: broken
+error: creating server: Internal - failed to load all models
+"""
+
+
+def test_errors_with_their_continuation_once():
+    assert excerpt(LOG).splitlines() == [
+        "\"failed to load 'lamr_encoder' version 1: Internal: broken",
+        '    a second line of it"',
+        "error: creating server: Internal - failed to load all models",
+    ]
+
+
+def test_without_errors_the_last_lines():
+    lines = [f'I1121 01:56:19.675674 13284 server.cc:{number}] "line {number}"' for number in range(50)]
+    assert excerpt("\n".join(lines), most=2).splitlines() == ['"line 48"', '"line 49"']
+
+
+def test_output_before_any_entry_counts():
+    assert excerpt("tritonserver: error while loading shared libraries: libz.so.1\n").startswith(
+        "tritonserver: error"
+    )
+
+
+def test_an_unknown_flag_and_not_the_help_after_it():
+    text = (
+        "/x/tritonserver: unrecognized option '--nonsense'\nUsage: tritonserver [options]\n" + "help\n" * 300
+    )
+    assert excerpt(text) == "/x/tritonserver: unrecognized option '--nonsense'"
+
+
+def test_empty():
+    assert excerpt("") == ""
+
+
+def test_ports_taken_by_others():
+    assert port_was_taken("Unavailable - Socket '127.0.0.1:8001' already in use")
+    assert not port_was_taken(LOG)

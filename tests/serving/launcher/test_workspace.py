@@ -1,0 +1,108 @@
+"""A server's temporary folder: made whole, recognized when left behind, removed with its shared memory."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from lamr_serving.errors import ServerStartError
+from lamr_serving.launcher import workspace
+from lamr_serving.launcher.bundle import check_numpy, check_stub, find_bundle
+from lamr_serving.launcher.options import ServerOptions, environment, package_folders
+
+
+@pytest.fixture
+def made(tmp_path, monkeypatch):
+    """A workspace under this test's folder."""
+    monkeypatch.setattr(workspace.tempfile, "gettempdir", lambda: str(tmp_path))
+    repository = tmp_path / "a repository; with $odd 'name'"
+    repository.mkdir()
+    result = workspace.create_workspace(find_bundle(), repository, package_folders())
+    yield result
+    workspace.remove(result.root)
+
+
+def test_it_holds_what_triton_needs(made, tmp_path):
+    assert made.root.parent == tmp_path
+    assert (made.backends / "python" / "libtriton_python.so").is_file()
+    assert (made.backends / "onnxruntime" / "model.py").is_file()
+    assert made.models.resolve().name.startswith("a repository")
+    assert made.root.stat().st_mode & 0o077 == 0
+
+
+def test_its_interpreter_finds_the_packages_and_nothing_from_the_environment(made):
+    code = (
+        "import sys, numpy, onnxruntime, lamr_decoding, lamr_serving; print(sys.prefix, *sys.path, sep='\\n')"
+    )
+    shown = subprocess.run(
+        [made.root / "bin" / "python3", "-I", "-c", code], capture_output=True, text=True, check=True, env={}
+    ).stdout.splitlines()
+    assert shown[0] == str(made.root)
+    assert set(package_folders()) <= set(shown)
+
+
+def test_the_stub_runs_in_its_environment(made):
+    check_stub(find_bundle(), environment(find_bundle(), made, ServerOptions()))
+
+
+def test_a_stub_without_its_libraries_is_explained(made):
+    bundle = find_bundle()
+    broken = made.root / "stub"
+    broken.write_text("#!/bin/sh\necho 'libpython3.1.so.1.0: cannot open shared object file' >&2\nexit 127\n")
+    broken.chmod(0o755)
+    variables = environment(bundle, made, ServerOptions())
+    with pytest.raises(ServerStartError, match=r"(?s)cannot open shared object file.*apt install libpython3"):
+        check_stub(type(bundle)(**{**vars(bundle), "stub": broken}), variables)
+
+
+def test_a_numpy_that_the_stub_misreads_is_refused():
+    check_numpy("1.26.4")
+    with pytest.raises(ServerStartError, match=r"numpy 2\.0\.1 is installed.*numpy<2"):
+        check_numpy("2.0.1")
+
+
+def test_without_the_wheel_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ServerStartError, match=r"pip install 'lamr-server\[serve\]'"):
+        find_bundle()
+
+
+def test_a_missing_bash_is_explained(made):
+    with pytest.raises(ServerStartError, match="bash"):
+        check_stub(find_bundle(), {"PATH": str(made.root)})
+
+
+def test_a_folder_in_use_survives_a_sweep_and_an_abandoned_one_goes(made):
+    region = workspace.SHARED_MEMORY / f"{made.token}-region"
+    region.write_bytes(b"x")
+    workspace.sweep()
+    assert made.root.exists()
+    assert region.exists()
+    os.close(made.lock)
+    workspace.sweep()
+    assert not made.root.exists()
+    assert not region.exists()
+
+
+def test_a_half_made_folder_is_left_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(workspace.tempfile, "gettempdir", lambda: str(tmp_path))
+    half = tmp_path / f"{workspace.PREFIX}half"
+    half.mkdir()
+    workspace.sweep()
+    assert half.exists()
+
+
+def test_a_temporary_folder_that_bash_would_trip_over_is_not_used(tmp_path, monkeypatch):
+    odd = tmp_path / "has space"
+    odd.mkdir()
+    monkeypatch.setattr(workspace.tempfile, "gettempdir", lambda: str(odd))
+    assert odd not in workspace._parents()
+
+
+def test_importing_the_package_loads_no_torch_and_no_server():
+    code = (
+        "import sys, lamr_serving; lamr_serving.TritonServer, lamr_serving.server_status;"
+        "print([name for name in ('torch', 'pytriton', 'onnxruntime', 'tritonclient') if name in sys.modules])"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert shown.strip() == "[]"

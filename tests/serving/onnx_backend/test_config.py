@@ -1,0 +1,120 @@
+"""Reading the model configuration that Triton passes to a Python model."""
+
+import json
+
+import numpy as np
+import pytest
+from lamr_serving.onnx_backend.config import ModelConfigError, read_config
+
+
+def config(**changes):
+    """The encoder's configuration as Triton's JSON, with `changes` on top."""
+    base = {
+        "name": "lamr_encoder",
+        "max_batch_size": 8,
+        "input": [
+            {"name": "input_ids", "data_type": "TYPE_INT64", "dims": ["-1"], "allow_ragged_batch": True}
+        ],
+        "output": [
+            {"name": "fused", "data_type": "TYPE_FP32", "dims": [-1, 6]},
+            {"name": "relevance", "data_type": "TYPE_FP32", "dims": [1]},
+        ],
+        "batch_input": [
+            {
+                "kind": "BATCH_ACCUMULATED_ELEMENT_COUNT_WITH_ZERO",
+                "target_name": ["cu_seqlens"],
+                "data_type": "TYPE_INT32",
+                "source_input": ["input_ids"],
+            }
+        ],
+        "batch_output": [{"target_name": ["fused"], "source_input": ["input_ids"]}],
+        "parameters": {"intra_op_thread_count": {"string_value": "3"}},
+        "optimization": {"graph": {"level": 1}},
+        "default_model_filename": "",
+    }
+    return json.dumps({**base, **changes})
+
+
+def test_reads_what_a_backend_acts_on():
+    read = read_config(config())
+    assert (read.name, read.file, read.max_batch_size, read.graph_level) == (
+        "lamr_encoder",
+        "model.onnx",
+        8,
+        1,
+    )
+    assert [(tensor.name, tensor.dtype, tensor.dims, tensor.ragged) for tensor in read.inputs] == [
+        ("input_ids", np.int64, (-1,), True)
+    ]
+    assert read.batch_inputs[0].target == "cu_seqlens"
+    assert read.batch_inputs[0].dtype == np.int32
+    assert read.scatter == {"fused": "input_ids"}  # the only kind is also protobuf's default
+    assert read.parameters == {"intra_op_thread_count": "3"}
+    assert read.ragged
+
+
+def test_default_model_filename_is_honoured():
+    assert read_config(config(default_model_filename="other.onnx")).file == "other.onnx"
+
+
+def test_accelerators_keep_their_options():
+    accelerators = {"cpu_execution_accelerator": [{"name": "openvino", "parameters": {"precision": "FP16"}}]}
+    read = read_config(config(optimization={"execution_accelerators": accelerators}))
+    assert read.accelerators == {"CPU": {"openvino": {"precision": "FP16"}}, "GPU": {}}
+
+
+def batch_input(**changes):
+    item = {
+        "kind": "BATCH_ELEMENT_COUNT",
+        "target_name": ["n"],
+        "data_type": "TYPE_INT32",
+        "source_input": ["input_ids"],
+    }
+    return [{**item, **changes}]
+
+
+def tensor(**changes):
+    return [{"name": "x", "data_type": "TYPE_FP32", "dims": [-1], **changes}]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"batch_input": batch_input(kind="BATCH_SOMETHING_NEW")}, "batch_input kind BATCH_SOMETHING_NEW"),
+        (
+            {"batch_input": batch_input(data_type="TYPE_INT64")},
+            "must be TYPE_INT32 or TYPE_FP32, not TYPE_INT64",
+        ),
+        ({"batch_input": batch_input(source_input=["nothing"])}, "source_input nothing is not an input"),
+        ({"batch_input": batch_input(target_name=["a", "b"])}, "one target_name"),
+        ({"batch_output": [{"kind": "NEW", "target_name": ["fused"]}]}, "batch_output kind NEW"),
+        (
+            {"batch_output": [{"target_name": ["gone"], "source_input": ["input_ids"]}]},
+            "gone is not an output",
+        ),
+        ({"input": tensor(data_type="TYPE_STRING"), "batch_input": [], "batch_output": []}, "TYPE_STRING"),
+        ({"input": tensor(reshape={"shape": []}), "batch_input": [], "batch_output": []}, "reshape"),
+        ({"input": tensor(optional=True), "batch_input": [], "batch_output": []}, "optional"),
+        ({"max_batch_size": 0}, "needs max_batch_size > 0"),
+        ({"sequence_batching": {"direct": {}}}, "sequence_batching"),
+        ({"model_transaction_policy": {"decoupled": True}}, "decoupled"),
+    ],
+)
+def test_what_would_change_results_is_refused(changes, message):
+    with pytest.raises(ModelConfigError, match=message):
+        read_config(config(**changes))
+
+
+def test_an_open_dimension_needs_a_counterpart_in_the_source():
+    outputs = [{"name": "fused", "data_type": "TYPE_FP32", "dims": [-1, -1]}]
+    with pytest.raises(ModelConfigError, match="no counterpart"):
+        read_config(config(output=outputs))
+
+
+@pytest.mark.parametrize("key", ["max_batch_tokens", "max_sequence_tokens"])
+def test_limits_are_whole_numbers(key):
+    read = read_config(config(parameters={key: {"string_value": "4096"}}))
+    assert getattr(read, key) == 4096
+    assert getattr(read_config(config()), key) == 0
+    with pytest.raises(ModelConfigError, match=key):
+        read_config(config(parameters={key: {"string_value": "many"}}))

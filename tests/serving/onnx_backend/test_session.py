@@ -1,0 +1,158 @@
+"""Sessions as Triton's configuration describes them."""
+
+import dataclasses
+
+import numpy as np
+import onnxruntime
+import pytest
+from lamr_contract.cpus import usable_cpus
+from lamr_serving.onnx_backend.config import BatchInput, ModelConfigError, OnnxModelConfig, TensorConfig
+from lamr_serving.onnx_backend.session import choose_providers, open_session, run_options, session_options
+
+FP32 = np.dtype(np.float32)
+CONFIG = OnnxModelConfig(
+    name="lamr_encoder",
+    file="model.onnx",
+    max_batch_size=8,
+    inputs=(TensorConfig("input_ids", np.dtype(np.int64), (-1,), ragged=True),),
+    outputs=(TensorConfig("fused", FP32, (-1, 6)), TensorConfig("relevance", FP32, (1,))),
+    batch_inputs=(
+        BatchInput(
+            "BATCH_ACCUMULATED_ELEMENT_COUNT_WITH_ZERO", "cu_seqlens", np.dtype(np.int32), "input_ids"
+        ),
+        BatchInput("BATCH_MAX_ELEMENT_COUNT_AS_SHAPE", "max_len", FP32, "input_ids"),
+    ),
+    scatter={"fused": "input_ids"},
+    parameters={},
+    graph_level=0,
+    accelerators={},
+)
+
+
+def with_parameters(**parameters):
+    return dataclasses.replace(CONFIG, parameters=parameters)
+
+
+@pytest.fixture
+def model_file(tiny):
+    return tiny.root / "lamr_encoder" / "1" / "model.onnx"
+
+
+def test_opens_what_the_configuration_describes(model_file):
+    session = open_session(CONFIG, model_file, "CPU")
+    assert session.get_providers() == ["CPUExecutionProvider"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"batch_inputs": CONFIG.batch_inputs[:1]}, "takes .*max_len.* but config.pbtxt gives"),
+        ({"outputs": (TensorConfig("other", FP32, (1,)),)}, "no output other"),
+        (
+            {"outputs": (TensorConfig("fused", np.dtype(np.float16), (-1, 6)),)},
+            r"fused is tensor\(float\).* float16",
+        ),
+    ],
+)
+def test_a_graph_of_another_signature_is_refused(model_file, changes, message):
+    with pytest.raises(ModelConfigError, match=message):
+        open_session(dataclasses.replace(CONFIG, **changes), model_file, "CPU")
+
+
+def test_a_file_that_is_no_model_is_named(tmp_path):
+    (tmp_path / "model.onnx").write_bytes(b"nothing")
+    with pytest.raises(ModelConfigError, match=r"can't load .*model\.onnx"):
+        open_session(CONFIG, tmp_path / "model.onnx", "CPU")
+
+
+def test_parameters_are_tritons(monkeypatch):
+    monkeypatch.delenv("LAMR_THREADS", raising=False)
+    given = session_options(
+        with_parameters(
+            intra_op_thread_count="3",
+            inter_op_thread_count="2",
+            execution_mode="1",
+            enable_mem_arena="0",
+            enable_mem_pattern="true",
+        ),
+        onnxruntime,
+    )
+    assert (given.intra_op_num_threads, given.inter_op_num_threads) == (3, 2)
+    assert given.execution_mode == onnxruntime.ExecutionMode.ORT_PARALLEL
+    assert (given.enable_cpu_mem_arena, given.enable_mem_pattern) == (False, True)
+    default = session_options(CONFIG, onnxruntime)
+    assert default.intra_op_num_threads == usable_cpus()
+    assert (default.enable_cpu_mem_arena, default.enable_mem_pattern) == (True, False)
+
+
+def test_the_command_lines_threads_count_where_the_configuration_is_silent(monkeypatch):
+    monkeypatch.setenv("LAMR_THREADS", "5")
+    assert session_options(CONFIG, onnxruntime).intra_op_num_threads == 5
+    assert session_options(with_parameters(intra_op_thread_count="2"), onnxruntime).intra_op_num_threads == 2
+
+
+@pytest.mark.parametrize(
+    ("level", "expected"),
+    [(-1, "ORT_ENABLE_BASIC"), (0, "ORT_ENABLE_ALL"), (1, "ORT_ENABLE_EXTENDED"), (2, "ORT_DISABLE_ALL")],
+)
+def test_graph_levels_are_tritons(level, expected):
+    options = session_options(dataclasses.replace(CONFIG, graph_level=level), onnxruntime)
+    assert options.graph_optimization_level == getattr(onnxruntime.GraphOptimizationLevel, expected)
+
+
+@pytest.mark.parametrize(
+    ("key", "default"), [("session.force_spinning_stop", "1"), ("session.intra_op.spin_duration_us", "20")]
+)
+def test_threads_spin_shortly_and_within_a_run_unless_told_otherwise(key, default):
+    assert session_options(CONFIG, onnxruntime).get_session_config_entry(key) == default
+    assert session_options(with_parameters(**{key: "0"}), onnxruntime).get_session_config_entry(key) == "0"
+
+
+@pytest.mark.parametrize("parameters", [{"execution_mode": "2"}, {"intra_op_thread_count": "many"}])
+def test_parameters_that_make_no_sense(parameters):
+    with pytest.raises(ModelConfigError, match=next(iter(parameters))):
+        session_options(with_parameters(**parameters), onnxruntime)
+
+
+def test_arena_shrinkage_is_passed_to_each_run():
+    assert run_options(CONFIG, onnxruntime) is None
+    options = run_options(with_parameters(**{"memory.enable_memory_arena_shrinkage": "cpu:0"}), onnxruntime)
+    assert options.get_run_config_entry("memory.enable_memory_arena_shrinkage") == "cpu:0"
+
+
+def test_providers(monkeypatch):
+    monkeypatch.setenv("LAMR_THREADS", "3")
+    both = ["CUDAExecutionProvider", "OpenVINOExecutionProvider", "CPUExecutionProvider"]
+    openvino = dataclasses.replace(CONFIG, accelerators={"CPU": {"openvino": {"precision": "FP32"}}})
+    assert choose_providers(CONFIG, "CPU", 0, both) == ["CPUExecutionProvider"]
+    assert choose_providers(CONFIG, "GPU", 1, both) == [
+        ("CUDAExecutionProvider", {"device_id": "1"}),
+        "CPUExecutionProvider",
+    ]
+    assert choose_providers(openvino, "CPU", 0, both)[0] == (
+        "OpenVINOExecutionProvider",
+        {"num_of_threads": "3", "precision": "FP32"},
+    )
+    own = dataclasses.replace(CONFIG, accelerators={"CPU": {"openvino": {"num_of_threads": "1"}}})
+    assert choose_providers(own, "CPU", 0, both)[0] == ("OpenVINOExecutionProvider", {"num_of_threads": "1"})
+
+
+@pytest.mark.parametrize(("kind", "message"), [("GPU", r"lamr-server\[gpu\]"), ("CPU", "OpenVINO")])
+def test_a_provider_that_is_not_installed(kind, message):
+    openvino = dataclasses.replace(CONFIG, accelerators={"CPU": {"openvino": {}}})
+    with pytest.raises(ModelConfigError, match=message):
+        choose_providers(openvino, kind, 0, ["CPUExecutionProvider"])
+
+
+def test_an_unknown_accelerator():
+    with pytest.raises(ModelConfigError, match="abacus"):
+        choose_providers(dataclasses.replace(CONFIG, accelerators={"CPU": {"abacus": {}}}), "CPU", 0, [])
+
+
+@pytest.mark.parametrize(
+    ("quota", "most"), [("150000 100000", 2), ("max 100000", 10**6), ("nonsense", 10**6)]
+)
+def test_cpus_of_a_control_group(tmp_path, quota, most):
+    (tmp_path / "cpu.max").write_text(quota)
+    assert 1 <= usable_cpus(tmp_path / "cpu.max") <= most
+    assert usable_cpus(tmp_path / "missing") >= 1

@@ -1,0 +1,194 @@
+"""The ablation: variants that differ in what they say, judged alike, and not done twice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from lamr_export.checkpoint import save_checkpoint
+from lamr_training.ablation import study as ablation
+from lamr_training.ablation.study import (
+    AblationSettings,
+    Outcome,
+    ablate,
+    best_threshold,
+    judge,
+    rubric_columns,
+)
+from lamr_training.ablation.study import variant_examples as examples_of
+from lamr_training.ablation.study import variant_model as model_of
+from lamr_training.ablation.table import ablation_table, order_told
+from lamr_training.ablation.variants import VARIANTS
+from lamr_training.corpus.build import CorpusSettings, make_records
+from lamr_training.errors import RunError
+from lamr_training.labels.rubrics import LabelSettings, label_lines
+from lamr_training.labels.textual import textual_dependency
+from lamr_training.loop.examples import ExampleSet, make_examples
+from lamr_training.loop.losses import LossWeights
+from lamr_training.loop.optimization import make_optimizer
+from lamr_training.loop.trainer import train
+from lamr_training.model.vocabulary import Vocabulary
+from lamr_training.recipes.presets import PRESETS
+
+from tests.training.samples import CACHE, encoder, files, tiny_model
+
+BY_NAME = {variant.name: variant for variant in VARIANTS}
+FFN = next(variant for variant in VARIANTS if not variant.chains)
+TEXT = next(variant for variant in VARIANTS if not variant.tree)
+
+
+@pytest.fixture(scope="module")
+def data(words: Vocabulary) -> ExampleSet:
+    records = make_records(files(), CorpusSettings(min_lines=10, queries_per_file=8))["train"]
+    model = tiny_model(words)
+    assert model.lexical is not None
+    rarity = model.lexical.rarity.numpy()
+    return ExampleSet.of(list(make_examples(records, encoder(words, model), rarity, label=rubric_columns)))
+
+
+def test_labels_without_a_tree_come_from_indents_and_words() -> None:
+    lines = CACHE.splitlines()
+    kept = [n for n, line in enumerate(lines, 1) if "stored = json.loads" in line]
+    found = [lines[n] for n in np.flatnonzero(textual_dependency(lines, kept))]
+    assert "import json" in found
+    assert "class FileCache:" in found
+    assert any(line.strip().startswith("def load") for line in found)
+    assert "        else:" in found
+    assert "import time" not in found
+    assert "        except OSError:" not in found, "siblings are the tree's to know"
+
+
+def test_variants_learn_their_columns_and_are_judged_alike(data: ExampleSet) -> None:
+    assert data.rubrics.shape[1] == 4
+    plain = data.rubrics[:, 0] | data.rubrics[:, 1]
+    for variant in VARIANTS:
+        checked = examples_of(data, variant, True)
+        assert checked.rubrics.shape[1] == len(variant.rubrics)
+        assert (checked.aggregate == plain).all()
+    text = examples_of(data, TEXT, False)
+    assert (text.rubrics[:, 1] == data.rubrics[:, 3]).all()
+    assert (text.aggregate == data.rubrics[:, 0] | data.rubrics[:, 3]).all()
+    assert (text.aggregate != plain).any()
+    both = examples_of(data, BY_NAME["dependency + context"], True)
+    assert (both.rubrics == data.rubrics[:, 1:3]).all()
+
+
+def test_columns_are_the_labels_of_lines() -> None:
+    record = make_records(files(1), CorpusSettings(min_lines=10, queries_per_file=4))["train"][0]
+    columns = rubric_columns(record, LabelSettings())
+    labels = label_lines(record.code, record.kept_frags, record.score)
+    for number, name in enumerate(("semantic", "dependency", "context")):
+        assert (columns[:, number] == getattr(labels, name)).all()
+
+
+def test_an_ffn_s_chains_stay_without_potentials(tmp_path: Path, words: Vocabulary, data: ExampleSet) -> None:
+    model = model_of(tiny_model(words), FFN, seed=3)
+    loss = LossWeights(rubrics=(1.0, 0.7, 0.7))
+    settings = replace(PRESETS["tiny"], steps=4, tokens=2048, loss=loss)
+    before = model.heads.emission.weight.clone()
+    train(model, examples_of(data, FFN, True), tmp_path, settings)
+    assert not any(bool(p.any()) for p in model.heads.rubric_crf.parameters())
+    assert model.heads.fused_crf is not None
+    assert not any(bool(p.any()) for p in model.heads.fused_crf.parameters())
+    assert not torch.equal(before, model.heads.emission.weight)
+
+
+def test_seeds_change_what_is_new_only(words: Vocabulary) -> None:
+    start = tiny_model(words)
+    one, other, again = (model_of(start, VARIANTS[-1], seed) for seed in (0, 1, 0))
+    assert torch.equal(
+        one.backbone.get_input_embeddings().weight, other.backbone.get_input_embeddings().weight
+    )
+    assert not torch.equal(one.heads.hidden.weight, other.heads.hidden.weight)
+    assert torch.equal(one.heads.hidden.weight, again.heads.hidden.weight)
+
+
+def test_the_best_threshold_takes_equal_scores_together() -> None:
+    gold = np.array([True, True, False, False, True])
+    assert best_threshold(np.array([0.9, 0.8, 0.3, 0.2, 0.1]), gold) == 0.8
+    assert best_threshold(np.array([0.9, 0.5, 0.5, 0.5, 0.5]), gold) == 0.5
+    assert best_threshold(np.array([0.9]), np.array([False])) == 0.5
+
+
+def test_decisions_are_counted(words: Vocabulary, data: ExampleSet) -> None:
+    model = model_of(tiny_model(words), VARIANTS[-1], seed=0)
+    checks = examples_of(data, VARIANTS[-1], True)
+    with torch.no_grad():  # every token has the same score, so that all are kept
+        for parameter in model.heads.emission.parameters():
+            parameter.zero_()
+        model.heads.fused_crf.start.copy_(torch.tensor([-9.0, 9.0]))  # type: ignore[union-attr]
+        model.heads.fused_crf.transitions.copy_(torch.tensor([[-9.0, 9.0], [-9.0, 9.0]]))  # type: ignore[union-attr]
+    found = judge(model, checks, "x", 0)
+    spans = [slice(s + a, s + b) for s, (a, b) in zip(checks.starts, checks.spans, strict=False)]
+    share = np.concatenate([checks.aggregate[span] for span in spans]).mean()  # type: ignore[index]
+    assert found.recall == 1.0
+    assert found.precision == pytest.approx(share, abs=1e-4)
+    assert found.accuracy == pytest.approx(share, abs=1e-4)
+    assert found.f1 == pytest.approx(2 * share / (1 + share), abs=1e-4)
+    assert found.loss > 1
+
+
+def test_an_ablation_is_done_once(tmp_path: Path, words: Vocabulary, data: ExampleSet) -> None:
+    words.tokenizer.save(str(tmp_path / "tokenizer.json"))
+    save_checkpoint(tiny_model(words), tmp_path / ablation.START, tmp_path / "tokenizer.json")
+    for name in (ablation.EXAMPLES, ablation.CHECKS):
+        data.save(tmp_path / name)
+    settings = AblationSettings(steps=2, tokens=1024, seeds=1)
+    seen: list[tuple[int, int]] = []
+    found = ablate(
+        tmp_path, tmp_path, settings, progress=lambda what, done, total: seen.append((done, total))
+    )
+    assert [outcome.variant for outcome in found] == [variant.name for variant in VARIANTS]
+    assert seen == [(n, 7) for n in range(8)]
+    (tmp_path / f"{FFN.slug}-0.json").unlink()
+    seen.clear()
+    assert (
+        ablate(tmp_path, tmp_path, settings, progress=lambda what, done, total: seen.append((done, total)))
+        == found
+    )
+    assert seen == [(6, 7), (7, 7)]
+    more = ablate(tmp_path, tmp_path, replace(settings, seeds=2), workers=2)
+    assert more[:7] == found
+    assert {outcome.seed for outcome in more[7:]} == {1}
+    with pytest.raises(RunError, match="another budget"):
+        ablate(tmp_path, tmp_path, replace(settings, steps=3))
+
+
+def outcomes(f1: dict[str, float]) -> list[Outcome]:
+    return [
+        Outcome(name, seed, 0.3, 0.8, 0.7, 0.6, value + seed / 100)
+        for name, value in f1.items()
+        for seed in (0, 2)
+    ]
+
+
+def test_the_table_has_spreads_and_tells_the_order() -> None:
+    same = outcomes({variant.name: variant.paper for variant in VARIANTS})
+    table = ablation_table(same)
+    assert "by F1 the rows come in the paper's order" in table
+    assert "0.806 ± 0.014" in next(
+        line for line in table.splitlines() if line.startswith("semantic + dependency  ")
+    )
+    other = {variant.name: variant.paper for variant in VARIANTS} | {"semantic": 0.9}
+    told = order_told(outcomes(other))
+    assert "another order" in told
+    assert "here:  semantic > semantic + dependency >" in told
+
+
+def test_a_frozen_backbone_takes_no_backward_pass(words: Vocabulary) -> None:
+    model = tiny_model(words)
+    layers = model.backbone.config.num_hidden_layers
+    settings = ablation._training(AblationSettings(layers=layers), BY_NAME["semantic"], 0)
+    make_optimizer(model, settings)
+    learning = [name for name, value in model.named_parameters() if value.requires_grad]
+    assert learning
+    assert not any(name.startswith("backbone.") for name in learning)
+
+
+def test_no_more_layers_are_trained_than_there_are(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="3 layers can't be trained: there are 2"):
+        ablate(tmp_path, tmp_path / "out", AblationSettings(layers=2, trained_layers=3))
+    assert not (tmp_path / "out").exists()

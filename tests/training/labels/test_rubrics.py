@@ -1,0 +1,191 @@
+"""Rubric labels: what a kept line needs is labelled, and nothing depends on names or blank lines."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import dataclasses
+import inspect
+import re
+import subprocess
+import tarfile
+import typing
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lamr_training.labels.graph_pass import dependency_graph
+from lamr_training.labels.rubrics import LabelSettings, label_lines
+
+from tests.training.samples import CACHE
+
+from .programs import Program, programs
+
+LINES = CACHE.splitlines()
+
+
+def line(text: str) -> int:
+    found = [n for n, content in enumerate(LINES, 1) if text in content]
+    assert len(found) == 1, found
+    return found[0]
+
+
+def dependency(*kept: int) -> set[int]:
+    return set((np.flatnonzero(label_lines(CACHE, kept).dependency) + 1).tolist())
+
+
+def test_headers_siblings_and_imports_of_a_kept_line() -> None:
+    found = dependency(line("text = path.read_text()"))
+    assert {line("class FileCache"), line("def load"), line("        try:")} <= found
+    assert {line("except OSError"), line("        else:")} <= found
+    assert line("import json") not in found
+    assert line("import json") in dependency(line("stored = json.loads"))
+    assert line("from errors import CacheError") in dependency(line("raise CacheError"))
+
+
+def test_definitions_are_followed_and_unrelated_functions_are_not() -> None:
+    found = dependency(line("part = self._path(key)"))
+    assert line("def _path") in found
+    assert line("return self.folder / name") not in found
+    assert line("def clear_old_entries") not in found
+    assert line("DEFAULT_TIMEOUT = 30") in dependency(line("def __init__"))
+
+
+def test_relevance_decays_with_hops_and_needs_the_threshold() -> None:
+    kept = [line("part = self._path(key)")]
+    one = label_lines(CACHE, kept, settings=LabelSettings(hops=1)).dependency_weight
+    two = label_lines(CACHE, kept, settings=LabelSettings(hops=2)).dependency_weight
+    assert (two >= one).all()
+    assert (two > one).any()
+    strict = label_lines(CACHE, kept, settings=LabelSettings(threshold=1.0)).dependency
+    assert strict.sum() < label_lines(CACHE, kept).dependency.sum()
+
+
+def test_scores_weigh_the_evidence() -> None:
+    kept = [line("import json")]
+    half = label_lines(CACHE, kept, 0.5)
+    assert half.semantic_weight.max() == 0.5
+    assert (half.dependency == label_lines(CACHE, kept).dependency).all()
+    assert not label_lines(CACHE, kept, 0.0).aggregate.any()
+
+
+def test_code_that_does_not_parse_has_semantic_labels_only() -> None:
+    labels = label_lines("def broken(:\n    x = 1\n", [2])
+    assert not labels.parsed
+    assert labels.semantic.tolist() == [False, True]
+    assert not labels.dependency.any()
+
+
+@pytest.mark.parametrize("kept", [[0], [len(LINES) + 1]])
+def test_lines_that_do_not_exist_are_refused(kept: list[int]) -> None:
+    with pytest.raises(ValueError, match="outside 1 to"):
+        label_lines(CACHE, kept)
+
+
+def test_lines_end_as_everywhere_else() -> None:
+    kept = [line("raise CacheError")]
+    plain = label_lines(CACHE, kept)
+    assert len(plain.semantic) == len(CACHE.splitlines())
+    for text in (
+        CACHE.replace("\n", "\r\n"),
+        CACHE.replace("\n", "\r"),
+        CACHE.replace("class", "\fclass", 1),
+    ):
+        other = label_lines(text, kept)
+        assert other.parsed
+        assert (other.aggregate == plain.aggregate).all()
+    assert len(label_lines("", []).semantic) == 0
+
+
+def test_context_is_what_stands_near_and_fades() -> None:
+    labels = label_lines("a = 1\n\nb = 2\nc = 3\nd = 4\ne = 5\nf = 6\n", [3])
+    assert (np.flatnonzero(labels.context) + 1).tolist() == [1, 4, 5, 6]
+    assert labels.context_weight[[0, 3, 4, 5, 6]].tolist() == pytest.approx([0.8, 0.8, 0.64, 0.512, 0])
+    assert not label_lines("a\nb", [1], 0.0).context.any()
+    wide = label_lines("a = 1\n" * 30, [15], settings=LabelSettings(context_lines=10, context_decay=1.0))
+    assert wide.context.sum() == 20
+
+
+def test_a_name_that_only_looks_like_an_import_needs_none() -> None:
+    code = "from far import add\nseen = set()\nseen.add(1)\nadd(2)\n"
+    assert not label_lines(code, [3]).dependency[0]
+    assert label_lines(code, [4]).dependency[0]
+
+
+def test_branches_are_found_by_keyword_not_by_spelling() -> None:
+    code = "for x in y:\n    pass\nelse:  # nothing found\n    elsewhere = x\nz = 1\n"
+    assert (np.flatnonzero(label_lines(code, [2]).dependency) + 1).tolist() == [1, 3]
+    code = "match a:\n    case [1]:\n        b\n    case (\n        2\n    ):\n        c\n"
+    assert (np.flatnonzero(label_lines(code, [3]).dependency) + 1).tolist() == [1, 2, 4, 5, 6]
+
+
+def test_a_long_chain_takes_time_as_its_length() -> None:
+    chain = "if x == 0:\n    a\n" + "".join(f"elif x == {n}:\n    a\n" for n in range(1, 900))
+    tree = ast.parse(chain)
+    graph = dependency_graph(tree, chain.split("\n"), 5)
+    assert len(graph.targets) + len(graph.users) < 5 * 900
+    assert label_lines(chain, [1000]).dependency.sum() == 900
+
+
+@settings(max_examples=150, deadline=None)
+@given(programs(), st.data())
+def test_what_explains_a_kept_line_is_labelled(program: Program, data: st.DataObject) -> None:
+    count = len(program.lines)
+    kept = data.draw(st.sets(st.integers(1, count), max_size=4))
+    labels = label_lines(program.text, kept)
+    assert labels.parsed
+    assert len(labels.semantic) == len(labels.dependency) == len(labels.context) == count
+    assert set((np.flatnonzero(labels.semantic) + 1).tolist()) == kept
+    for number in kept:
+        assert labels.aggregate[list(program.around[number - 1])].all()
+        for name in program.uses[number - 1] & program.imports.keys():
+            assert labels.dependency[program.imports[name]].all()
+    if not kept:
+        assert not (labels.aggregate | labels.context).any()
+
+
+@settings(max_examples=80, deadline=None)
+@given(programs(), st.data())
+def test_renaming_changes_nothing(program: Program, data: st.DataObject) -> None:
+    kept = data.draw(st.sets(st.integers(1, len(program.lines)), min_size=1, max_size=4))
+    # names that begin like keywords, and change places
+    names = {"alpha": "elsewhere", "beta": "finally_done", "gamma": "one", "one": "excepted", "work": "case"}
+    text = re.sub(r"[a-z_]+", lambda found: names.get(found[0], found[0]), program.text)
+    before, after = label_lines(program.text, kept), label_lines(text, kept)
+    assert after.parsed
+    assert (before.dependency_weight == after.dependency_weight).all()
+    assert (before.context_weight == after.context_weight).all()
+
+
+@settings(max_examples=80, deadline=None)
+@given(programs(), st.data())
+def test_blank_lines_change_nothing(program: Program, data: st.DataObject) -> None:
+    count = len(program.lines)
+    kept = data.draw(st.sets(st.integers(1, count), min_size=1, max_size=4))
+    blanks = np.array(data.draw(st.lists(st.integers(0, 3), min_size=count, max_size=count)))
+    text = "".join("\n" * n + each + "\n" for n, each in zip(blanks, program.lines, strict=True))
+    place = np.arange(count) + np.cumsum(blanks)  # of the old lines among the new
+    before, after = (
+        label_lines(program.text, kept),
+        label_lines(text, (place[np.array(list(kept)) - 1] + 1).tolist()),
+    )
+    assert (before.aggregate == after.aggregate[place]).all()
+    assert (before.context == after.context[place]).all()
+
+
+def test_real_files_keep_the_properties() -> None:
+    """Of the standard library, whatever is in them: the imports of names, and the headers above by `ast` itself."""
+    rng = np.random.default_rng(0)
+    for module in (argparse, dataclasses, inspect, subprocess, tarfile, typing):
+        code = inspect.getsource(module)
+        tree = ast.parse(code)
+        count = len(code.splitlines())
+        for kept in rng.integers(1, count + 1, (20, 5)).tolist():
+            labels = label_lines(code, kept)
+            for node in ast.walk(tree):
+                body = getattr(node, "body", None)
+                if isinstance(node, (ast.stmt, ast.ExceptHandler)) and isinstance(body, list):
+                    inside = range(body[0].lineno, (node.end_lineno or 0) + 1)
+                    if any(n in inside for n in kept) and node.lineno < body[0].lineno:
+                        assert labels.aggregate[node.lineno - 1], (module.__name__, kept, node.lineno)

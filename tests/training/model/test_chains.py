@@ -1,0 +1,28 @@
+"""The figures of gate and chains are those of the parameters."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from lamr_training.corpus.build import CorpusSettings, make_records
+from lamr_training.loop.examples import ExampleSet, make_examples
+from lamr_training.model.chains import rubric_chains
+
+from tests.training.samples import encoder, files, tiny_model, vocabulary
+
+
+def test_gate_shares_sum_to_one_and_runs_follow_the_transitions() -> None:
+    words = vocabulary()
+    model = tiny_model(words)
+    assert model.lexical is not None
+    records = make_records(files(), CorpusSettings(min_lines=10, queries_per_file=3))["train"]
+    data = ExampleSet.of(list(make_examples(records, encoder(words, model), model.lexical.rarity.numpy())))
+    with torch.no_grad():
+        model.heads.rubric_crf.transitions[0] = torch.tensor([[1.0, -1.0], [-0.5, np.log(7.0) - 0.5]])
+    semantic, dependency, fused = rubric_chains(model, data)
+    assert semantic.gate + dependency.gate == pytest.approx(1.0, abs=1e-3)
+    assert semantic.run == pytest.approx(8.0, abs=0.01), "1 / P(keep to drop) with odds of 7 to 1"
+    assert semantic.transitions[0] == (1.0, -1.0)
+    assert fused.name == "fused"
+    assert "keep>keep +1.45" in str(semantic)

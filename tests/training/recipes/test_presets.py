@@ -1,0 +1,184 @@
+"""`lamr train`: what it refuses, and a reranker's preset from a bare backbone to a checkpoint."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from lamr_cli.main import app
+from lamr_export.checkpoint import load_checkpoint
+from lamr_training.corpus.build import CorpusSettings, make_records
+from lamr_training.errors import RecordError, RunError
+from lamr_training.labels.block import Problem
+from lamr_training.loop.run_folder import LOG
+from lamr_training.recipes import runs
+from lamr_training.recipes.presets import PRESETS
+from lamr_training.recipes.runs import RERANKER, RunOptions, check_data, run_preset
+from lamr_training.records import Record, write_records
+from tokenizers import Tokenizer
+from transformers import Qwen3Config, Qwen3Model
+from typer.testing import CliRunner
+
+from tests.training.samples import files, vocabulary
+
+
+@pytest.fixture(scope="module")
+def records() -> Sequence[Record]:
+    return make_records(files(), CorpusSettings(min_lines=10, queries_per_file=8))["train"]
+
+
+@pytest.fixture
+def data(tmp_path: Path, records: Sequence[Record]) -> Path:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    write_records(records, folder / "train.jsonl")
+    write_records(records[:6], folder / "validation.jsonl")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A backbone's folder: four random layers and a tokenizer that knows yes and no."""
+    folder = tmp_path_factory.mktemp("backbone")
+    tokenizer = Tokenizer.from_str(vocabulary().tokenizer.to_str())
+    tokenizer.add_tokens(["yes", "no"])
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 4, "num_attention_heads": 4}
+    config = Qwen3Config(vocab_size=tokenizer.get_vocab_size(), num_key_value_heads=2, head_dim=16, **sizes)
+    Qwen3Model(config).save_pretrained(folder)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return folder
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = replace(PRESETS[RERANKER], steps=3, tokens=4096, accumulate=1, validate_every=1, log_every=1)
+    monkeypatch.setitem(PRESETS, RERANKER, replace(settings, frozen_layers=2, bf16=False, checkpoint_every=1))
+
+
+def test_the_paper_s_table_5_is_the_preset() -> None:
+    settings = PRESETS[RERANKER]
+    assert (settings.loss.rubric, settings.loss.rubrics, settings.loss.balance) == (0.6, (1.0, 0.7), 0.002)
+    assert settings.loss.relevance == 0.05
+    assert 28 - settings.frozen_layers == 2
+    assert settings.frozen_embeddings
+
+
+def test_a_bare_reranker_becomes_a_checkpoint(tmp_path: Path, data: Path, base: Path, small: None) -> None:
+    out = tmp_path / "out"
+    report = run_preset(RERANKER, data, out, RunOptions(base=base))
+    assert report is not None
+    assert 0 <= report.validation["f1"] <= 1
+    assert report.validation["step"] == 3
+    assert [line.split()[0] for line in report.chains] == ["semantic", "dependency", "fused"]
+    trained, start = load_checkpoint(out), load_checkpoint(out / "work" / "start")
+    assert trained.config.relevance == "yes_no"
+    assert trained.config.dropout == 0.4
+    for name, value in trained.state_dict().items():
+        frozen = name.startswith(("backbone.embed", "backbone.layers.0.", "backbone.layers.1."))
+        if frozen:
+            assert torch.equal(value, start.state_dict()[name]), name
+    assert not torch.equal(
+        trained.backbone.layers[3].mlp.up_proj.weight, start.backbone.layers[3].mlp.up_proj.weight
+    )
+    log = (out / "work" / "run" / LOG).read_text()
+    assert run_preset(RERANKER, data, out, RunOptions(base=base)) == report
+    assert (out / "work" / "run" / LOG).read_text() == log
+
+
+@pytest.mark.parametrize(("trained", "unfrozen"), [(0, 0), (1, 1), (4, 5)])
+def test_the_top_layers_or_all_are_trained(
+    base: Path, small: None, monkeypatch: pytest.MonkeyPatch, trained: int, unfrozen: int
+) -> None:
+    settings = runs._changed(PRESETS[RERANKER], RunOptions(trained=trained, base=base), base)
+    assert 4 - settings.frozen_layers + (not settings.frozen_embeddings) == unfrozen
+
+
+def bad_data(
+    tmp_path: Path, train: str, validation: str = '{"query": "q", "code": "a", "kept_frags": [1]}\n'
+) -> Path:
+    (tmp_path / "train.jsonl").write_text(train)
+    (tmp_path / "validation.jsonl").write_text(validation)
+    return tmp_path
+
+
+GOOD = json.dumps({"query": "q", "code": "a\n", "kept_frags": [1], "id": "x"}) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("train", "reason"),
+    [
+        ("", r"train\.jsonl: holds no records; `lamr corpus` makes some"),
+        (GOOD + "\n" + GOOD, r"train\.jsonl:3: the id 'x' is that of line 1 already"),
+        (GOOD + '{"query": "q"}', r"train\.jsonl:2: the field 'code' is missing"),
+        (GOOD.replace("[1]", "[2]"), r"train\.jsonl:1: kept_frags holds 2, but the code has lines 1 to 1"),
+        (GOOD + "{", r"train\.jsonl:2: not JSON"),
+    ],
+)
+def test_bad_data_is_named_before_anything_is_computed(tmp_path: Path, train: str, reason: str) -> None:
+    with pytest.raises(RecordError, match=reason):
+        run_preset("tiny", bad_data(tmp_path, train), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_missing_data_is_named(tmp_path: Path) -> None:
+    with pytest.raises(RecordError, match=r"train\.jsonl: can't be read \(No such file"):
+        run_preset("tiny", tmp_path, tmp_path / "out")
+    with pytest.raises(RecordError, match="name the folder"):
+        run_preset("tiny", bad_data(tmp_path, GOOD) / "train.jsonl", tmp_path / "out")
+
+
+def test_code_that_does_not_parse_is_reported(tmp_path: Path) -> None:
+    rows = [GOOD, GOOD.replace('"x"', '"y"').replace("a\\n", "def (:\\n")]
+    seen: list[tuple[str, Problem]] = []
+    check_data(bad_data(tmp_path, "".join(rows)), lambda path, problem: seen.append((path.name, problem)))
+    assert [(name, problem.line) for name, problem in seen] == [("train.jsonl", 2)]
+
+
+@pytest.mark.parametrize(
+    ("preset", "changes", "reason"),
+    [
+        ("huge", {}, "preset 'huge' is unknown; known are lamr-mini, qwen3-reranker-0.6b, tiny"),
+        (RERANKER, {}, "needs --base"),
+        ("tiny", {"base": Path()}, "brings its own backbone"),
+        ("tiny", {"trained": 7}, "7 layers can't be trained"),
+        (RERANKER, {"base": Path("nowhere")}, "nowhere: no backbone's folder"),
+    ],
+)
+def test_runs_that_cannot_start_say_why(
+    data: Path, tmp_path: Path, preset: str, changes: Any, reason: str
+) -> None:
+    with pytest.raises(RunError, match=reason):
+        run_preset(preset, data, tmp_path / "out", RunOptions(**changes))
+
+
+def test_tokenizers_without_offsets_or_answers_are_refused(data: Path, tmp_path: Path, base: Path) -> None:
+    folder = tmp_path / "base"
+    folder.mkdir()
+    (folder / "config.json").write_bytes((base / "config.json").read_bytes())
+    options = RunOptions(base=folder)
+    with pytest.raises(RunError, match=r"no tokenizer\.json, and only such a tokenizer gives the characters"):
+        run_preset(RERANKER, data, tmp_path / "out", options)
+    (folder / "tokenizer.json").write_text("{}")
+    with pytest.raises(RunError, match=r"tokenizer\.json: not a tokenizer"):
+        run_preset(RERANKER, data, tmp_path / "out", options)
+    Tokenizer.from_str(vocabulary().tokenizer.to_str()).save(str(folder / "tokenizer.json"))
+    with pytest.raises(RunError, match="no tokens `yes` and `no`"):
+        run_preset(RERANKER, data, tmp_path / "out", options)
+
+
+def test_the_command_prints_the_report(tmp_path: Path, data: Path, base: Path, small: None) -> None:
+    arguments = ["train", RERANKER, "--data", str(data), "--out", str(tmp_path / "out"), "--base", str(base)]
+    done = CliRunner().invoke(
+        app, [*arguments, "--steps", "2", "--trained-layers", "1", "--seed", "3", "--json"]
+    )
+    assert done.exit_code == 0, done.output
+    report = json.loads(done.stdout)
+    assert report["preset"] == RERANKER
+    assert report["validation"]["step"] == 2
+    assert load_checkpoint(report["checkpoint"]).config.rubrics == ("semantic", "dependency")

@@ -1,0 +1,248 @@
+"""Runs as they end in practice: killed, interrupted, out of disk, stopped early, spread over processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from lamr_export.checkpoint import load_checkpoint, save_checkpoint
+from lamr_training.corpus.build import CorpusSettings, make_records
+from lamr_training.errors import RunError
+from lamr_training.loop import trainer
+from lamr_training.loop.examples import ExampleSet, make_examples
+from lamr_training.loop.run_folder import BEST, BOARD, LOG, STATE, RunLog, read_checkpoint
+from lamr_training.loop.trainer import train
+from lamr_training.loop.validation import ChunkMetrics
+from lamr_training.model.vocabulary import Vocabulary
+from lamr_training.recipes.presets import PRESETS
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from tests.training.samples import encoder, files, tiny_model
+
+ROOT = Path(__file__).resolve().parents[3]
+SETTINGS = replace(
+    PRESETS["tiny"], steps=12, tokens=2048, seed=1, checkpoint_every=4, validate_every=4, log_every=3
+)
+
+# A process that trains `start` on `data.npz`; arguments: their folder, changed settings as JSON, most bytes of a file.
+PROGRAM = """
+import json, resource, signal, sys
+from dataclasses import replace
+from pathlib import Path
+import torch
+torch.set_num_threads(1)
+from tests.training.recipes.test_runs import SETTINGS
+from lamr_export.checkpoint import load_checkpoint
+from lamr_training.errors import RunError
+from lamr_training.loop.examples import ExampleSet
+from lamr_training.loop.trainer import train
+folder, changes, most = Path(sys.argv[1]), json.loads(sys.argv[2]), int(sys.argv[3])
+if most:
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+try:
+    data = ExampleSet.load(folder / "data.npz")
+    train(load_checkpoint(folder / "start"), data, folder / "run", replace(SETTINGS, **changes))
+except KeyboardInterrupt:
+    sys.exit(130)
+except RunError as error:
+    print(error)
+    sys.exit(2)
+"""
+
+
+@pytest.fixture(scope="module")
+def data(words: Vocabulary) -> ExampleSet:
+    records = make_records(files(), CorpusSettings(min_lines=10, queries_per_file=8))["train"]
+    model = tiny_model(words)
+    assert model.lexical is not None
+    return ExampleSet.of(list(make_examples(records, encoder(words, model), model.lexical.rarity.numpy())))
+
+
+def laid_out(folder: Path, words: Vocabulary, data: ExampleSet) -> Path:
+    """What the program needs. Its vocabulary isn't made anew: that wouldn't give the same one."""
+    data.save(folder / "data.npz")
+    words.tokenizer.save(str(folder / "tokenizer.json"))
+    model = tiny_model(words)
+    model.config = replace(model.config, dropout=0.0)  # so that processes with other seeds can be compared
+    save_checkpoint(model, folder / "start", folder / "tokenizer.json")
+    return folder / "start"
+
+
+def rows(folder: Path) -> list[dict[str, Any]]:
+    found = [json.loads(line) for line in (folder / LOG).read_text().splitlines()]
+    return [{name: value for name, value in row.items() if name != "seconds"} for row in found]
+
+
+def process(
+    folder: Path, most: int = 0, launch: dict[str, str] | None = None, **changes: Any
+) -> subprocess.Popen[str]:
+    path = os.pathsep.join([str(ROOT), *sys.path])
+    program = folder / "program.py"
+    program.write_text(PROGRAM)
+    return subprocess.Popen(
+        [sys.executable, str(program), str(folder), json.dumps(changes), str(most)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path, **(launch or {})},
+    )
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """As in the processes that are started here: the last digit of a sum depends on the number of threads."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def wait_for(path: Path, running: subprocess.Popen[str]) -> None:
+    while not path.exists():
+        assert running.poll() is None, running.communicate()[0]
+        time.sleep(0.01)
+
+
+def test_a_run_that_is_killed_loses_only_what_came_after_its_checkpoint(
+    tmp_path: Path, words: Vocabulary, data: ExampleSet
+) -> None:
+    start = laid_out(tmp_path, words, data)
+    running = process(tmp_path, steps=4000)
+    wait_for(tmp_path / "run" / STATE, running)
+    time.sleep(0.5)
+    running.kill()
+    running.communicate()
+    state = read_checkpoint(tmp_path / "run" / STATE)
+    assert state is not None
+    reached = state["step"]
+    assert reached % 4 == 0
+    logged = max(row["step"] for row in rows(tmp_path / "run"))
+    assert logged - reached < SETTINGS.checkpoint_every
+    settings = replace(SETTINGS, steps=4000)
+    for name in ("run", "whole"):
+        train(load_checkpoint(start), data, tmp_path / name, settings, stop_after=reached + 6)
+    assert rows(tmp_path / "run") == rows(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_writes_a_checkpoint_first(
+    tmp_path: Path, words: Vocabulary, data: ExampleSet, number: signal.Signals
+) -> None:
+    laid_out(tmp_path, words, data)
+    running = process(tmp_path, steps=4000, checkpoint_every=3000, log_every=1)
+    wait_for(tmp_path / "run" / LOG, running)
+    running.send_signal(number)
+    running.communicate(timeout=250)
+    assert running.returncode == 130
+    state = read_checkpoint(tmp_path / "run" / STATE)
+    assert state is not None
+    assert state["step"] == rows(tmp_path / "run")[-1]["step"]
+
+
+def test_a_full_disk_leaves_the_last_checkpoint(tmp_path: Path, words: Vocabulary, data: ExampleSet) -> None:
+    start = laid_out(tmp_path, words, data)
+    train(load_checkpoint(start), data, tmp_path / "run", SETTINGS, stop_after=4)
+    before = (tmp_path / "run" / STATE).read_bytes()
+    running = process(tmp_path, most=len(before) // 2)
+    told = running.communicate(timeout=250)[0]
+    assert running.returncode == 2, told
+    assert "step 8 couldn't be written" in told
+    assert "the one before it is intact" in told
+    assert (tmp_path / "run" / STATE).read_bytes() == before
+    assert not list((tmp_path / "run").glob("*.part"))
+    train(load_checkpoint(start), data, tmp_path / "run", SETTINGS)  # there is room again
+    assert rows(tmp_path / "run")[-1]["step"] == 12
+
+
+def test_early_stopping_keeps_the_best_weights(
+    tmp_path: Path, words: Vocabulary, data: ExampleSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scores = iter([0.3, 0.5, 0.4, 0.45, 0.9])
+    seen: list[dict[str, torch.Tensor]] = []
+
+    def fake(model: Any, examples: Any, tokens: int) -> ChunkMetrics:
+        seen.append({name: value.clone() for name, value in model.state_dict().items()})
+        return ChunkMetrics(next(scores), 0, 0, 0, 0, 0)
+
+    monkeypatch.setattr(trainer, "validate", fake)
+    settings = replace(SETTINGS, steps=100, validate_every=2, patience=2)
+    parts = train(tiny_model(words), data, tmp_path, settings, validation=data, stop_after=6)
+    assert not torch.equal(parts.state_dict()["heads.hidden.weight"], seen[1]["heads.hidden.weight"])
+    ended = train(tiny_model(words, seed=4), data, tmp_path, settings, validation=data)
+    assert len(seen) == 4
+    assert rows(tmp_path)[-1]["step"] == 8
+    for name, value in ended.state_dict().items():
+        assert torch.equal(value, seen[1][name]), name
+    again = train(tiny_model(words, seed=5), data, tmp_path, settings, validation=data)
+    assert len(seen) == 4, "a run that has ended stays ended"
+    assert torch.equal(again.state_dict()["heads.hidden.weight"], seen[1]["heads.hidden.weight"])
+    assert (tmp_path / BEST).exists()
+    last = train(tiny_model(words), data, tmp_path / "short", replace(settings, steps=2), validation=data)
+    assert torch.equal(last.state_dict()["heads.hidden.weight"], seen[4]["heads.hidden.weight"])
+    with pytest.raises(RunError, match="needs validation examples"):
+        train(tiny_model(words), data, tmp_path / "other", settings)
+
+
+def test_tensorboard_reads_the_log(tmp_path: Path, words: Vocabulary, data: ExampleSet) -> None:
+    train(tiny_model(words), data, tmp_path, SETTINGS, validation=data, stop_after=7)
+    train(tiny_model(words), data, tmp_path, SETTINGS, validation=data)
+    events = EventAccumulator(str(tmp_path / BOARD))
+    events.Reload()
+    assert {"train/loss", "train/gate_0", "validation/f1"} <= set(events.Tags()["scalars"])
+    losses = [(event.step, event.value) for event in events.Scalars("train/loss")]
+    logged = [(row["step"], row["loss"]) for row in rows(tmp_path) if "loss" in row]
+    assert [step for step, _ in losses] == [3, 6, 9, 12]
+    np.testing.assert_allclose(losses, logged, rtol=1e-6)
+
+
+def test_a_log_goes_on_after_the_step_it_is_told(tmp_path: Path) -> None:
+    with RunLog(tmp_path, 0) as log:
+        for step in (1, 2, 3):
+            log.write(step, "train", {"loss": 0.5})
+    with (tmp_path / LOG).open("a") as stream:
+        stream.write('{"step": 4, "lo')
+    RunLog(tmp_path, 2).close()
+    assert [row["step"] for row in rows(tmp_path)] == [1, 2]
+
+
+def test_a_damaged_checkpoint_is_named(tmp_path: Path, words: Vocabulary, data: ExampleSet) -> None:
+    (tmp_path / STATE).write_bytes(b"PK\x03\x04 no more than that")
+    with pytest.raises(RunError, match=r"state\.pt: damaged .*remove it to start anew"):
+        train(tiny_model(words), data, tmp_path, SETTINGS)
+
+
+def test_launched_processes_share_the_work(tmp_path: Path, words: Vocabulary, data: ExampleSet) -> None:
+    start = laid_out(tmp_path, words, data)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    # what `accelerate launch` and torchrun tell the processes that they start
+    common = {
+        "WORLD_SIZE": "2",
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+        "GLOO_SOCKET_IFNAME": "lo",
+    }
+    both = [process(tmp_path, launch={**common, "RANK": n, "LOCAL_RANK": n}, steps=4) for n in "01"]
+    for running in both:
+        told = running.communicate(timeout=250)[0]
+        assert running.returncode == 0, told
+    shared = read_checkpoint(tmp_path / "run" / STATE)
+    assert shared is not None
+    # two processes with a batch each step as one process with two
+    alone = train(load_checkpoint(start), data, tmp_path / "alone", replace(SETTINGS, steps=4, accumulate=2))
+    for name, value in alone.state_dict().items():
+        torch.testing.assert_close(shared["model"][name], value, rtol=0, atol=1e-4)

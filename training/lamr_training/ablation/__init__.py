@@ -1,0 +1,1 @@
+"""The ablation study: variants of the model, their training, and the table of the results."""

@@ -1,0 +1,1 @@
+"""Where training records come from: packages, their files, and the questions about them."""

@@ -1,0 +1,213 @@
+"""Gets the corpus's packages from PyPI through pip, and writes what it got to a manifest.
+
+Wheels are taken (no package's set-up code runs) and read in place. A manifest pins name, version, licence and
+SHA-256; with one, the very same files are fetched again. This module knows archives, not the code inside.
+"""
+
+from __future__ import annotations
+
+import email
+import hashlib
+import json
+import re
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
+from importlib import resources
+from pathlib import Path
+
+from lamr_training.corpus.sources import FOREIGN_FOLDERS, HELD_OUT, NEVER
+from lamr_training.errors import CorpusError
+
+_PERMISSIVE = re.compile(
+    r"\b(MIT|BSD|Apache|ISC|ISCL|PSF|Python Software Foundation|Unlicense|public domain|Repoze)\b", re.I
+)
+_COPYLEFT = re.compile(r"\b(A?L?GPL|MPL|EPL|GNU|Mozilla)\w*", re.I)
+_CHOICE = re.compile(r"\bOR\b")
+# Licences that we read in the project's own repository, because its package doesn't declare one.
+_READ_BY_US = {"cookiecutter": "BSD-3-Clause", "huey": "MIT", "peewee": "MIT"}
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is done, how much of it, and how much there is in all."""
+
+
+@dataclass(frozen=True)
+class Package:
+    """One line of the manifest. `split` is `train` or `validation`."""
+
+    name: str
+    version: str
+    licence: str
+    sha256: str
+    file: str
+    split: str
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """One Python file of a package; `text` keeps its line ends."""
+
+    project: str
+    path: str
+    text: str
+    split: str
+
+
+def normalized(name: str) -> str:
+    """A project's name as PyPI compares it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def bundled_manifest() -> list[Package]:
+    """The packages that the shipped model was trained and validated on."""
+    text = (resources.files("lamr_training") / "data" / "manifest.json").read_text(encoding="utf-8")
+    return [Package(**row) for row in json.loads(text)]
+
+
+def read_manifest(path: Path) -> list[Package]:
+    """Read what `write_manifest` wrote.
+
+    Raises:
+        CorpusError: the file can't be read, or isn't a manifest.
+    """
+    try:
+        return [Package(**row) for row in json.loads(path.read_text(encoding="utf-8"))]
+    except OSError as error:
+        raise CorpusError(f"{path}: can't be read ({error.strerror or error})") from error
+    except (ValueError, TypeError) as error:
+        raise CorpusError(
+            f"{path}: not a manifest ({error}); expected a JSON list of {', '.join(f.name for f in fields(Package))}"
+        ) from error
+
+
+def write_manifest(packages: Iterable[Package], path: Path) -> None:
+    """Write packages as JSON, sorted by name."""
+    rows = [asdict(package) for package in sorted(packages, key=lambda p: (p.split, p.name))]
+    path.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+
+
+def fetch(names: Sequence[str], cache: Path, split: str, progress: Progress | None = None) -> list[Package]:
+    """Download the newest wheel of each project that isn't in the cache yet, and describe all of them.
+
+    Raises:
+        CorpusError: a name is reserved for evaluation, pip failed, or a licence isn't permissive.
+    """
+    _refuse_reserved(names)
+    found = []
+    for number, name in enumerate(names):
+        if progress:
+            progress("packages", number, len(names))
+        wheel = _cached(cache, name) or _download(name, cache)
+        found.append(describe(wheel, split))
+    return found
+
+
+def choose_splits(training: Sequence[str], validation: Sequence[str]) -> dict[str, list[str]]:
+    """Which projects train and which validate; without any to validate, one in ten of the others, by their names' hash.
+
+    Raises:
+        CorpusError: a project is in both, or there are too few.
+    """
+    both = {normalized(name) for name in training} & {normalized(name) for name in validation}
+    if both:
+        raise CorpusError(f"{', '.join(sorted(both))}: a project can't train and validate")
+    if not validation:
+        ranked = sorted(training, key=lambda name: hashlib.sha256(normalized(name).encode()).hexdigest())
+        validation = ranked[: max(1, round(len(ranked) / 10))]
+    left = [name for name in training if name not in validation]
+    if not left:
+        raise CorpusError("one project can't both train and validate; name two or more")
+    return {"train": left, "validation": list(validation)}
+
+
+def fetch_pinned(packages: Sequence[Package], cache: Path, progress: Progress | None = None) -> list[Package]:
+    """Download exactly a manifest's files.
+
+    Raises:
+        CorpusError: a project is reserved for evaluation, pip failed, or a file's hash isn't the manifest's.
+    """
+    _refuse_reserved([package.name for package in packages])
+    for number, package in enumerate(packages, 1):
+        if progress:
+            progress("packages", number, len(packages))
+        path = cache / package.file
+        if not path.exists():
+            _download(f"{package.name}=={package.version}", cache)
+        digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else "nothing"
+        if digest != package.sha256:
+            raise CorpusError(
+                f"{path}: sha256 {digest}, the manifest says {package.sha256}; remove the file and fetch again"
+            )
+    return list(packages)
+
+
+def describe(wheel: Path, split: str) -> Package:
+    """A manifest line of a wheel.
+
+    Raises:
+        CorpusError: it declares no licence or one that isn't permissive.
+    """
+    with zipfile.ZipFile(wheel) as archive:
+        names = [n for n in archive.namelist() if n.endswith(".dist-info/METADATA") and n.count("/") == 1]
+        if not names:
+            raise CorpusError(f"{wheel}: a wheel without METADATA")
+        head = email.message_from_bytes(archive.read(names[0]))
+    name = normalized(str(head["Name"]))
+    classifiers = [
+        str(c).split("::")[-1].strip() for c in head.get_all("Classifier") or [] if "License ::" in c
+    ]
+    first_line = str(head.get("License") or "").strip().split("\n")[0]
+    licence = str(head.get("License-Expression") or "") or "; ".join(classifiers) or first_line
+    licence = licence or _READ_BY_US.get(name, "")
+    if not _PERMISSIVE.search(licence) or (_COPYLEFT.search(licence) and not _CHOICE.search(licence)):
+        raise CorpusError(f"{name}: licence {licence!r} isn't one we train on; take it out of the table")
+    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    return Package(name, str(head["Version"]), licence, digest, wheel.name, split)
+
+
+def source_files(packages: Iterable[Package], cache: Path) -> Iterator[SourceFile]:
+    """The packages' own Python files, in a fixed order; vendored and generated folders are left out."""
+    for package in packages:
+        with zipfile.ZipFile(cache / package.file) as archive:
+            for name in sorted(archive.namelist()):
+                parts = name.lower().split("/")
+                if not name.endswith(".py") or FOREIGN_FOLDERS & set(parts[:-1]):
+                    continue
+                if any(reserved in part for reserved in NEVER for part in parts):
+                    continue
+                data = archive.read(name)
+                try:
+                    text = data.decode("utf-8")
+                except UnicodeDecodeError:
+                    continue  # a test's deliberately odd file; nothing to learn from
+                yield SourceFile(package.name, name, text, package.split)
+
+
+def _refuse_reserved(names: Iterable[str]) -> None:
+    reserved = [name for name in names if normalized(name) in NEVER | HELD_OUT]
+    if reserved:
+        raise CorpusError(
+            f"{', '.join(reserved)}: kept for evaluation, so that training never sees it; leave it out"
+        )
+
+
+def _cached(cache: Path, name: str) -> Path | None:
+    stem = normalized(name).replace("-", "_")
+    found = [p for p in cache.glob("*.whl") if normalized(p.name.split("-")[0]).replace("-", "_") == stem]
+    return max(found, default=None)
+
+
+def _download(requirement: str, cache: Path) -> Path:
+    cache.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    command += ["--only-binary=:all:", "--python-version", "3.11", "--dest", str(cache), requirement]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        reason = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise CorpusError(f"pip couldn't download {requirement}: {reason}")
+    wheel = _cached(cache, requirement.split("==", maxsplit=1)[0])
+    if wheel is None:
+        raise CorpusError(f"pip downloaded {requirement}, but no wheel of it is in {cache}")
+    return wheel

@@ -1,0 +1,107 @@
+"""How a person would speak of a function or class: a verb phrase or a noun phrase, and who does it.
+
+Made from the docstring's first sentence or from the words of the name. This module knows entities and wording; it
+makes no queries.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from dataclasses import dataclass
+
+from lamr_training.corpus.wording import base_verb, gerund, participle, reworded, shown, third
+from lamr_training.syntax import Entity, words
+
+_SKIPPED_NAMES = frozenset({"self", "cls", "args", "kwargs", "_"})
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """What an entity does or is. With a verb, `rest` is its object; without, `rest` is a noun phrase."""
+
+    verb: str | None
+    rest: str
+
+    @property
+    def base(self) -> str:
+        """`parse the header`."""
+        return f"{self.verb} {self.rest}".strip()
+
+    @property
+    def third(self) -> str:
+        """`parses the header`."""
+        return f"{third(self.verb)} {self.rest}".strip() if self.verb else self.rest
+
+    @property
+    def gerund(self) -> str:
+        """`parsing the header`."""
+        return f"{gerund(self.verb)} {self.rest}".strip() if self.verb else self.rest
+
+    @property
+    def noun(self) -> str:
+        """`the header parsing` or `the parsing of the header`, roughly."""
+        return (
+            f"the {gerund(self.verb)} of {self.rest}" if self.verb and self.rest else self.rest or self.base
+        )
+
+    def passive(self, rng: random.Random) -> str:
+        """`the header parsed`, for "where is …": object first, then the participle."""
+        if not self.verb or not self.rest:
+            return self.rest or self.base
+        head, *tail = re.split(
+            r"\s+(?=(?:from|to|for|with|in|into|on|by|using|if|when|as|that)\b)", self.rest, maxsplit=1
+        )
+        return " ".join([head, participle(self.verb), *(tail if rng.random() < 0.8 else [])])
+
+
+def doc_phrase(entity: Entity, rng: random.Random, strength: float) -> Phrase | None:
+    """From the docstring's first sentence; None if it's too short or says nothing of its own."""
+    text = entity.doc
+    count = len(text.split())
+    if not 4 <= count <= 32 or ">>>" in text or not text.isascii():
+        return None
+    if count > 14 and rng.random() < 0.6:
+        text = re.split(r"[,;(]| so that | which | because ", text)[0].strip() or text
+    first, _, rest = text.partition(" ")
+    verb = base_verb(first)
+    body = reworded(rest if verb else text[:1].lower() + text[1:], rng, strength)
+    return Phrase(verb, body) if len(body.split()) >= 2 else None
+
+
+def name_phrase(entity: Entity, rng: random.Random, strength: float) -> Phrase | None:
+    """From the words of the name; None for names of one word or of Python's own protocols."""
+    parts = words(entity.name)
+    if len(parts) < 2 or entity.name.startswith("__"):
+        return None
+    if parts[0] in ("is", "has", "can", "should"):
+        return Phrase("check", "whether " + reworded(" ".join(parts), rng, strength))
+    if parts[0] in ("on", "handle", "visit"):
+        return Phrase("handle", "the " + reworded(" ".join(parts[1:]), rng, strength))
+    if parts[0] in ("test",):
+        return Phrase("test", reworded(" ".join(parts[1:]), rng, strength))
+    verb = base_verb(parts[0])
+    body = parts[1:] if verb else parts
+    text = reworded(" ".join(body), rng, strength)
+    article = "the " if rng.random() < 0.7 and len(body) < 4 else ""
+    return Phrase(verb, article + text)
+
+
+def subject(entity: Entity, rng: random.Random, module: str) -> str:
+    """Who does it: the class, the module, or nobody in particular."""
+    roll = rng.random()
+    if entity.owner and roll < 0.6:
+        name = shown(entity.owner, rng)
+        return f"the {name} class" if roll < 0.2 else name
+    if roll < 0.75:
+        return f"the {' '.join(words(module))} module" if words(module) else "the code"
+    return rng.choice(["it", "the code", "this module", "the library", "the implementation"])
+
+
+def parameters(entity: Entity) -> list[str]:
+    """Parameter names worth asking about."""
+    arguments = getattr(entity.node, "args", None)
+    if arguments is None:
+        return []
+    found = [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+    return [name for name in found if name not in _SKIPPED_NAMES and len(name) > 2]

@@ -1,0 +1,187 @@
+"""Labels a JSONL file of records: in parallel, in order, and so that an interrupted run can go on.
+
+While it runs, labelled records lie in `TARGET.part`, and a journal beside it says after each block how far input and
+output belong together; the target itself appears whole at the end. A record that can't be used is reported and left
+out. This module knows files, processes and what a record's row looks like; what the labels are is `labels`' matter.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import BinaryIO
+
+from lamr_training.errors import RecordError, TrainingError
+from lamr_training.labels.block import Block, LabelledBlock, Problem, label_block, prepare_worker
+from lamr_training.labels.journal import Journal
+from lamr_training.labels.rubrics import LabelSettings
+
+BLOCK = 64
+"""Records that a process labels at a time."""
+
+Progress = Callable[[str, int, int], None]
+Report = Callable[[Problem], None]
+
+
+@dataclass
+class LabelSummary:
+    """What became of a file.
+
+    Attributes:
+        labelled: records written.
+        bad: records left out, each with its reason.
+        unparsed: records whose code isn't Python that parses; they have no dependency labels.
+        resumed: input lines that an earlier run had done.
+    """
+
+    labelled: int = 0
+    bad: list[Problem] = field(default_factory=list)
+    unparsed: list[Problem] = field(default_factory=list)
+    resumed: int = 0
+
+    def to_json(self) -> str:
+        """All of it as one JSON object."""
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+
+def label_file(  # noqa: PLR0913 - keywords with defaults
+    source: Path,
+    target: Path,
+    settings: LabelSettings | None = None,
+    *,
+    workers: int = 1,
+    weights: bool = False,
+    progress: Progress | None = None,
+    report: Report | None = None,
+) -> LabelSummary:
+    """Add `labels` to every record of a file: for each rubric and the aggregate, the 1-based lines it keeps.
+
+    Args:
+        source: JSONL of records; other fields are carried over.
+        target: JSONL to write.
+        settings: of the labels.
+        workers: processes; 1 labels in this one.
+        weights: add `weights` too: for each rubric the lines with a weight above 0, as pairs.
+        progress: called with what is done, lines done, and lines in all.
+        report: called with each record that is left out or doesn't parse.
+
+    An interrupted run of the same file with the same settings goes on where it stopped.
+
+    Raises:
+        RecordError: the file can't be read, is empty, or holds no usable record.
+        TrainingError: a process died.
+    """
+    settings = settings or LabelSettings()
+    if target.exists() and source.exists() and target.samefile(source):
+        raise RecordError(f"{target}: would overwrite its own input; name another file")
+    try:
+        total = _count_lines(source)
+        with ExitStack() as stack:
+            stream = stack.enter_context(source.open("rb"))
+            journal = stack.enter_context(
+                Journal.open(source, target, {**asdict(settings), "weights": weights})
+            )
+            run = _Run(journal, report)
+            if progress and run.summary.resumed:
+                progress("records", run.summary.resumed, total)
+            work = partial(label_block, settings=settings, weights=weights)
+            for done in _labelled(_blocks(stream, journal.line, journal.read), work, workers, source):
+                run.take(done)
+                if progress:
+                    progress("records", journal.line, total)
+            if not run.summary.labelled:
+                raise RecordError(f"{source}: {_nothing(run.summary)}")
+            journal.finish()
+    except OSError as error:
+        raise RecordError(f"{error.filename or target}: {error.strerror or error}") from error
+    return run.summary
+
+
+class _Run:
+    """Takes labelled blocks in their order: refuses repeated ids, writes, counts and reports."""
+
+    def __init__(self, journal: Journal, report: Report | None) -> None:
+        self._journal, self._report = journal, report
+        self._ids: dict[str, int] = {}
+        self.summary = LabelSummary(resumed=journal.line)
+        for done in journal.past:
+            self._count(done)
+
+    def take(self, done: LabelledBlock) -> None:
+        named = [(number, name) for number, name in zip(done.numbers, done.ids, strict=True) if name]
+        for number, name in named:
+            first = self._ids.setdefault(name, number)
+            if first != number:
+                done.refuse(number, f"the id {name!r} is that of line {first} already")
+        done.bad.sort()
+        self._journal.write(done)
+        self._count(done)
+        if self._report:
+            for problem in sorted((*done.bad, *done.unparsed)):
+                self._report(problem)
+
+    def _count(self, done: LabelledBlock) -> None:
+        self._ids.update((name, number) for name, number in zip(done.ids, done.numbers, strict=True) if name)
+        self.summary.labelled += len(done.numbers)
+        self.summary.bad += done.bad
+        self.summary.unparsed += done.unparsed
+
+
+def _nothing(summary: LabelSummary) -> str:
+    if not summary.bad:
+        return "holds no records; expected one JSON object a line"
+    return (
+        f"none of {len(summary.bad)} records can be used; line {summary.bad[0].line}: {summary.bad[0].reason}"
+    )
+
+
+def _count_lines(path: Path) -> int:
+    count, last = 0, b"\n"
+    with path.open("rb") as stream:
+        while chunk := stream.read(1 << 20):
+            count, last = count + chunk.count(b"\n"), chunk[-1:]
+    return count + (last != b"\n")
+
+
+def _blocks(stream: BinaryIO, line: int, offset: int) -> Iterator[Block]:
+    stream.seek(offset)
+    while lines := [row for row in (stream.readline() for _ in range(BLOCK)) if row]:
+        offset += sum(map(len, lines))
+        yield Block(line, lines, offset)
+        line += len(lines)
+
+
+def _labelled(
+    blocks: Iterator[Block], work: Callable[[Block], LabelledBlock], workers: int, source: Path
+) -> Iterator[LabelledBlock]:
+    """Label blocks in their order; a few of them wait for each process."""
+    if workers == 1:
+        yield from map(work, blocks)
+        return
+    waiting: deque[tuple[Block, Future[LabelledBlock]]] = deque()
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), prepare_worker, (os.getpid(),))
+    try:
+        for block in blocks:
+            waiting.append((block, pool.submit(work, block)))
+            if len(waiting) > 3 * workers:
+                yield waiting.popleft()[1].result()
+        while waiting:
+            yield waiting[0][1].result()
+            waiting.popleft()
+    except BrokenProcessPool as error:
+        first = waiting[0][0].line + 1 if waiting else 1
+        raise TrainingError(
+            f"{source}: a labelling process died at line {first} or soon after; run again to go on, with "
+            "`--workers 1` to see which record it is"
+        ) from error
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)

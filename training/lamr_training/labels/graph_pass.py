@@ -1,0 +1,250 @@
+"""One pass over a Python file's syntax tree that collects its dependency graph.
+
+Statements are walked first, for headers, branches, imports and definitions, then all expressions, for names. Both
+walks are loops over a stack: time grows with the tree and depth costs nothing. Knows `ast`; the graph's use is
+`dependencies`' matter.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from lamr_training.labels.graph import CALLER, DEFINED, HEADER, IMPORTED, SIBLING, DependencyGraph
+from lamr_training.syntax import FunctionNode
+
+
+def dependency_graph(tree: ast.Module, lines: Sequence[str], definition_lines: int) -> DependencyGraph:
+    """The graph of a parsed file.
+
+    Args:
+        tree: of the file.
+        lines: its lines, without line ends.
+        definition_lines: most lines of an assignment that explain its name; tables can be long.
+    """
+    found = _Found(lines, definition_lines)
+    found.statements(tree)
+    found.expressions()
+    return found.graph()
+
+
+# The blocks of compound statements; what else such a statement holds is in its header.
+_BLOCKS: dict[type, tuple[str, ...]] = {
+    **dict.fromkeys((*FunctionNode, ast.ClassDef, ast.With, ast.AsyncWith, ast.ExceptHandler), ("body",)),
+    **dict.fromkeys((ast.If, ast.For, ast.AsyncFor, ast.While), ("body", "orelse")),
+    ast.Try: ("body", "handlers", "orelse", "finalbody"),
+    ast.Match: ("cases",),
+    ast.match_case: ("body",),
+}
+if hasattr(ast, "TryStar"):  # Python 3.11
+    _BLOCKS[ast.TryStar] = _BLOCKS[ast.Try]
+
+# Fields that hold text, numbers or nothing with names in it.
+_PLAIN_FIELDS = """
+    id attr arg name names ctx op ops type_comment type_ignores kind module level conversion rest kwd_attrs
+    """
+_PLAIN = frozenset(_PLAIN_FIELDS.split())
+_LEAVES = (ast.Name, ast.Constant, ast.MatchSingleton)
+
+
+def _inner_fields(kind: type[ast.AST]) -> tuple[str, ...]:
+    """Fields of a node that may hold nodes, blocks apart."""
+    if kind in _LEAVES:
+        return ()
+    return tuple(name for name in kind._fields if name not in _PLAIN and name not in _BLOCKS.get(kind, ()))
+
+
+_FIELDS = {
+    kind: _inner_fields(kind)
+    for kind in vars(ast).values()
+    if isinstance(kind, type) and issubclass(kind, ast.AST)
+}
+
+_ELSE, _FINALLY, _CASE = (re.compile(rf"\s*{word}\b") for word in ("else", "finally", "case"))
+_NO_CODE = re.compile(r"\s*(?:#|$)")
+_Places = Mapping[str, Collection[int]]
+
+
+@dataclass(eq=False)
+class _Found:
+    """What one pass over a tree collects; lines are 1-based until `graph`."""
+
+    lines: Sequence[str]
+    definition_lines: int
+    heads: list[Any] = field(default_factory=list)
+    ranges: list[tuple[int, int]] = field(default_factory=list)
+    explained: list[tuple[int, int, int]] = field(default_factory=list)  # reason, line, kind
+    elifs: set[ast.AST] = field(default_factory=set)
+    imports: dict[str, list[int]] = field(default_factory=dict)
+    definitions: dict[str, list[int]] = field(default_factory=dict)
+    names: dict[str, set[int]] = field(default_factory=dict)
+    attributes: dict[str, set[int]] = field(default_factory=dict)
+    calls: dict[str, set[int]] = field(default_factory=dict)
+
+    def statements(self, tree: ast.Module) -> None:
+        """Headers, branches, imports and definitions; leaves what holds expressions in `heads`."""
+        stack: list[tuple[Any, bool]] = [(node, True) for node in tree.body]
+        while stack:
+            node, outside = stack.pop()  # outside: of every function
+            self.heads.append(node)
+            blocks = _BLOCKS.get(node.__class__)
+            if blocks is None:
+                self._simple(node, outside)
+                continue
+            if not isinstance(node, ast.match_case):
+                self._compound(node, outside)
+            outside = outside and not isinstance(node, FunctionNode)
+            stack += [(child, outside) for name in blocks for child in getattr(node, name)]
+
+    def expressions(self) -> None:
+        """The names in all statements."""
+        todo, names, attributes, calls = self.heads, self.names, self.attributes, self.calls
+        while todo:
+            node = todo.pop()
+            kind = node.__class__
+            if kind is ast.Name:
+                names.setdefault(node.id, set()).add(node.lineno)
+                continue
+            if kind is ast.Attribute:  # the name stands where the node ends
+                attributes.setdefault(node.attr, set()).add(node.end_lineno)
+            elif kind is ast.Call:
+                called = node.func
+                name = getattr(called, "id", None) or getattr(called, "attr", None)
+                if name is not None:
+                    calls.setdefault(name, set()).add(called.end_lineno)
+            for place in _FIELDS[kind]:
+                value = getattr(node, place)
+                if value.__class__ is list:
+                    todo += [each for each in value if each is not None]
+                elif value is not None and isinstance(value, ast.AST):
+                    todo.append(value)
+
+    def graph(self) -> DependencyGraph:
+        """The collected reasons as arrays."""
+        users: list[int] = []
+        reasons: list[int] = []
+        count = len(self.ranges)
+        for places, name, edges in self._named():
+            users += places
+            reasons += [count] * len(places)
+            self.explained += [
+                (count, line, kind) for kind, by_name in edges for line in by_name.get(name, ())
+            ]
+            count += 1
+        edge = np.array(self.explained, np.int64).reshape(-1, 3)
+        line, reason = np.array(users, np.int64) - 1, np.array(reasons, np.int64)
+        inside = (line >= 0) & (line < len(self.lines))  # before 3.12, names in f-strings have odd places
+        return DependencyGraph(
+            len(self.lines),
+            np.array(self.ranges, np.int64).reshape(-1, 2) - [1, 0],
+            line[inside],
+            reason[inside],
+            count,
+            edge[:, 0],
+            edge[:, 1] - 1,
+            edge[:, 2],
+        )
+
+    def _named(self) -> Iterator[tuple[Collection[int], str, tuple[tuple[int, _Places], ...]]]:
+        """Lines, name, and the tables that explain it. Only a bare name can be an import's."""
+        bare = ((IMPORTED, self.imports), (DEFINED, self.definitions))
+        for name in self.names.keys() & (self.imports.keys() | self.definitions.keys()):
+            yield self.names[name], name, bare
+        for name in self.attributes.keys() & self.definitions.keys():
+            yield self.attributes[name], name, bare[1:]
+        for name in self.calls.keys() & self.definitions.keys():
+            yield self.definitions[name], name, ((CALLER, self.calls),)
+
+    def _simple(self, node: Any, outside: bool) -> None:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+            for alias in node.names:
+                bound = (alias.asname or alias.name).partition(".")[0]
+                self.imports.setdefault(bound, []).extend(lines)
+        elif outside and isinstance(node, (ast.Assign, ast.AnnAssign)):
+            for target in node.targets if isinstance(node, ast.Assign) else (node.target,):
+                if isinstance(target, ast.Name):
+                    self.definitions.setdefault(target.id, []).extend(self._shown(node))
+
+    def _shown(self, node: ast.Assign | ast.AnnAssign) -> list[int]:
+        """The first lines of an assignment; blank ones don't count."""
+        lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+        return [n for n in lines if self.lines[n - 1].strip()][: self.definition_lines]
+
+    def _compound(self, node: Any, outside: bool) -> None:
+        decorators = getattr(node, "decorator_list", None)
+        own: int = node.lineno
+        first = decorators[0].lineno if decorators else own
+        inner = node.cases[0].pattern if isinstance(node, ast.Match) else node.body[0]
+        stop = self._header_stop(own, inner)
+        if isinstance(node, (*FunctionNode, ast.ClassDef)) and outside:
+            self.definitions.setdefault(node.name, []).extend(range(own, stop))
+        chained = node in self.elifs
+        # A header explains its body, and itself if it has several lines. The rest of an `elif` chain is explained by
+        # the chain's branches.
+        last = node.body[-1].end_lineno if chained else node.end_lineno
+        self._reason(stop if stop == first + 1 else first, last, range(first, stop), HEADER)
+        if isinstance(node, ast.Match):
+            self._cases(node)
+        elif len(_BLOCKS[node.__class__]) > 1 and not chained:
+            self._reason(first, node.end_lineno, self._branches(node), SIBLING)
+
+    def _reason(self, first: int, last: int, explaining: Iterable[int], kind: int) -> None:
+        """Lines `first` to `last` are explained by others."""
+        targets = list(explaining)
+        if first <= last and targets:
+            self.explained += [(len(self.ranges), line, kind) for line in targets]
+            self.ranges.append((first, last))
+
+    def _header_stop(self, first: int, inner: Any) -> int:
+        """One past the header's last line: what follows it before the first inner statement is comment or blank."""
+        decorators = getattr(inner, "decorator_list", None)
+        stop: int = decorators[0].lineno if decorators else inner.lineno
+        while stop - 1 > first and _NO_CODE.match(self.lines[stop - 2]):
+            stop -= 1
+        return max(stop, first + 1)
+
+    def _branches(self, node: Any) -> list[int]:
+        """Lines of the `elif`, `else`, `except` and `finally` headers that belong to a statement."""
+        found: list[int] = []
+        before = node.body[-1].end_lineno
+        for handler in getattr(node, "handlers", ()):
+            found += range(handler.lineno, self._header_stop(handler.lineno, handler.body[0]))
+            before = handler.end_lineno
+        branch: list[ast.stmt] = node.orelse
+        while branch:
+            head = branch[0]
+            if not (isinstance(node, ast.If) and isinstance(head, ast.If) and self._is_elif(head)):
+                found += self._keyword(_ELSE, before, head.lineno)
+                before = branch[-1].end_lineno
+                break
+            self.elifs.add(head)
+            found += range(head.lineno, self._header_stop(head.lineno, head.body[0]))
+            before, branch = head.body[-1].end_lineno, head.orelse
+        final: list[ast.stmt] = getattr(node, "finalbody", [])
+        if final:
+            found += self._keyword(_FINALLY, before, final[0].lineno)
+        return found
+
+    def _cases(self, node: ast.Match) -> None:
+        """Every `case` header explains the lines of the statement, as branches do."""
+        headers: list[int] = []
+        before = node.subject.end_lineno or node.lineno
+        for case in node.cases:
+            first = next(iter(self._keyword(_CASE, before, case.pattern.lineno)), case.pattern.lineno)
+            headers += range(first, self._header_stop(first, case.body[0]))
+            before = case.body[-1].end_lineno or first
+        self._reason(node.lineno, node.end_lineno or node.lineno, headers, SIBLING)
+
+    def _is_elif(self, node: ast.If) -> bool:
+        return self.lines[node.lineno - 1].lstrip().startswith("elif")
+
+    def _keyword(self, word: re.Pattern[str], before: int, head: int) -> list[int]:
+        """The line of a keyword after line `before` and not after line `head`: one, or none if it can't be told."""
+        places = range(before + 1, head + 1)
+        return next(([n] for n in places if word.match(self.lines[n - 1])), [])

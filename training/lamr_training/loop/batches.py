@@ -1,0 +1,119 @@
+"""Packs examples into batches by a token budget, in an order that a seed and a step number determine.
+
+Batches hold sequences of like length: attention is padded to the longest. Knows arrays; knows no model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from lamr_training.loop.examples import ExampleSet
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """A packed batch.
+
+    Attributes:
+        input_ids: int64 `[T]`; cu_seqlens: int32 `[B + 1]`; max_len: float32 `[L]`, only its shape counts.
+        code: int64 `[C]`, places of the code tokens in `[T]`.
+        code_cu_seqlens: int32 `[B + 1]` over the code tokens.
+        labels: int64 `[C, K]`.
+        aggregate: int64 `[C]`, the label of the fused decision.
+        relevance: float32 `[B]`.
+        groups: int64 `[B]`.
+        evidence: float32 `[C]`, lexical.
+    """
+
+    input_ids: Tensor
+    cu_seqlens: Tensor
+    max_len: Tensor
+    code: Tensor
+    code_cu_seqlens: Tensor
+    labels: Tensor
+    aggregate: Tensor
+    relevance: Tensor
+    groups: Tensor
+    evidence: Tensor
+
+    def to(self, device: torch.device) -> Batch:
+        """The same on another device."""
+        return Batch(*(getattr(self, each.name).to(device) for each in fields(self)))
+
+
+def batch_plan(
+    lengths: NDArray[np.int64], groups: NDArray[np.int64], budget: int, seed: int, near: int = 32
+) -> list[NDArray[np.int64]]:
+    """Cut one epoch into batches of at most `budget` tokens (a larger group goes alone).
+
+    Args:
+        lengths: `[N]`.
+        groups: `[N]`, ascending; what belongs to one group stays in one batch.
+        budget: tokens of a batch.
+        seed: of the order; give each epoch its own.
+        near: batches' worth of neighbours that are sorted by their mean length together.
+    """
+    if not len(lengths):
+        return []
+    rng = np.random.default_rng(seed)
+    bounds = np.concatenate([[0], np.flatnonzero(np.diff(groups)) + 1, [len(groups)]])
+    sums = np.add.reduceat(lengths, bounds[:-1])
+    means = sums / np.diff(bounds)
+    order = rng.permutation(len(sums))
+    size = max(1, int(near * budget / sums.mean()))
+    batches: list[NDArray[np.int64]] = []
+    for start in range(0, len(order), size):
+        chosen = order[start : start + size]
+        chosen = chosen[np.argsort(means[chosen], kind="stable")]
+        totals = np.cumsum(sums[chosen])
+        first = 0
+        while first < len(chosen):
+            used = totals[first - 1] if first else 0
+            last = max(first + 1, int(np.searchsorted(totals, used + budget, "right")))
+            batches.append(np.concatenate([np.arange(bounds[g], bounds[g + 1]) for g in chosen[first:last]]))
+            first = last
+    return [batches[i] for i in rng.permutation(len(batches))]
+
+
+def epochs(data: ExampleSet, budget: int, seed: int, skip: int = 0) -> Iterator[NDArray[np.int64]]:
+    """Batches of all epochs, endlessly, without the first `skip`: where a resumed run goes on."""
+    epoch = 0
+    while True:
+        plan = batch_plan(data.lengths, data.groups, budget, seed + epoch)
+        epoch += 1
+        if skip >= len(plan):
+            skip -= len(plan)
+            continue
+        yield from plan[skip:]
+        skip = 0
+
+
+def make_batch(data: ExampleSet, chosen: NDArray[np.int64]) -> Batch:
+    """Lay the chosen examples end to end."""
+    starts, lengths = data.starts[chosen], data.lengths[chosen]
+    cu_seqlens = np.concatenate([[0], np.cumsum(lengths)])
+    places = np.repeat(starts - cu_seqlens[:-1], lengths) + np.arange(cu_seqlens[-1])
+    spans = data.spans[chosen]
+    sizes = spans[:, 1] - spans[:, 0]
+    code_cu = np.concatenate([[0], np.cumsum(sizes)])
+    code = np.repeat(cu_seqlens[:-1] + spans[:, 0] - code_cu[:-1], sizes) + np.arange(code_cu[-1])
+    labels = data.rubrics[places[code]].astype(np.int64)
+    aggregate = labels.max(axis=1, initial=0) if data.aggregate is None else data.aggregate[places[code]]
+    return Batch(
+        input_ids=torch.from_numpy(data.ids[places].astype(np.int64)),
+        cu_seqlens=torch.from_numpy(cu_seqlens.astype(np.int32)),
+        max_len=torch.zeros(int(lengths.max())),
+        code=torch.from_numpy(code),
+        code_cu_seqlens=torch.from_numpy(code_cu.astype(np.int32)),
+        labels=torch.from_numpy(labels),
+        aggregate=torch.from_numpy(aggregate.astype(np.int64)),
+        relevance=torch.from_numpy(data.relevance[chosen]),
+        groups=torch.from_numpy(data.groups[chosen]),
+        evidence=torch.from_numpy(data.evidence[places[code]].astype(np.float32)),
+    )

@@ -1,0 +1,1 @@
+"""What training starts from: backbones, vocabularies, and figures of a trained model."""

@@ -1,0 +1,67 @@
+"""What a model's gate and chains have learned, in numbers that a person can judge.
+
+A gate that gives one rubric everything has collapsed; a chain's transitions say how long its runs of kept tokens
+tend to be. Knows a model's parameters and examples; judges no ranking.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from lamr_export.model import LamrModel
+
+from lamr_training.loop.batches import batch_plan, make_batch
+from lamr_training.loop.examples import ExampleSet
+from lamr_training.loop.trainer import forward
+
+
+@dataclass(frozen=True)
+class RubricChain:
+    """One rubric's share and chain.
+
+    Attributes:
+        name: of the rubric; `fused` for the chain that decides.
+        gate: its mean weight over code tokens; 1 for `fused`.
+        transitions: log potentials, from (drop, keep) to (drop, keep).
+        run: tokens that a run of kept ones lasts on average where emissions say nothing: 1 / P(keep to drop).
+    """
+
+    name: str
+    gate: float
+    transitions: tuple[tuple[float, float], tuple[float, float]]
+    run: float
+
+    def __str__(self) -> str:
+        (a, b), (c, d) = self.transitions
+        return (
+            f"{self.name:<12} gate {self.gate:.2f}   drop>drop {a:+.2f} drop>keep {b:+.2f} "
+            f"keep>drop {c:+.2f} keep>keep {d:+.2f}   run {self.run:.1f} tokens"
+        )
+
+
+def rubric_chains(model: LamrModel, data: ExampleSet, tokens: int = 4096) -> list[RubricChain]:
+    """Every rubric's share of the gate on examples, and its chain; the fused chain last."""
+    total, count = np.zeros(len(model.config.rubrics)), 0
+    model.eval()
+    with torch.no_grad():
+        for chosen in batch_plan(data.lengths, data.groups, tokens, 0):
+            gate = forward(model, make_batch(data, chosen))[0].gate
+            total += gate.sum(dim=0).numpy()
+            count += len(gate)
+    own = model.heads.rubric_crf.transitions.detach().numpy()
+    found = [
+        _chain(name, float(share), matrix)
+        for name, share, matrix in zip(model.config.rubrics, total / max(1, count), own, strict=True)
+    ]
+    if len(found) > 1:
+        found.append(_chain("fused", 1.0, model.heads.fused_crf_tensors()[0].detach().numpy()))
+    return found
+
+
+def _chain(name: str, gate: float, matrix: np.ndarray) -> RubricChain:
+    to_drop, to_keep = (float(value) for value in matrix[1])
+    run = 1.0 + np.exp(to_keep - to_drop)
+    rows = tuple(tuple(round(float(value), 4) for value in row) for row in matrix)
+    return RubricChain(name, round(gate, 4), rows, round(float(run), 2))  # type: ignore[arg-type]

@@ -1,0 +1,1 @@
+"""What each preset prepares, fits and finishes, from records to a checkpoint folder."""
