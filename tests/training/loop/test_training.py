@@ -14,10 +14,12 @@ from lamr_client.in_process import InProcessTransport
 from lamr_contract.spec import Scoring
 from lamr_export import export_repository, save_checkpoint
 from lamr_export.model import LamrModel
+from lamr_postprocess.lines import line_spans
 from lamr_training.corpus.build import CorpusSettings, make_records
 from lamr_training.errors import RunError
+from lamr_training.labels.rubrics import LabelSettings
 from lamr_training.loop.batches import batch_plan, epochs, make_batch
-from lamr_training.loop.examples import ExampleSet, make_examples, token_lines
+from lamr_training.loop.examples import ExampleSet, encode_record, make_examples, token_lines
 from lamr_training.loop.losses import SEGMENT, LossWeights, lamr_loss, listwise_loss, ranking_loss
 from lamr_training.loop.optimization import rate_factor
 from lamr_training.loop.trainer import STATE, forward, train
@@ -27,7 +29,7 @@ from lamr_training.recipes.presets import PRESETS, TrainingSettings
 from lamr_training.recipes.scoring_fit import compare, fit_scoring, score_files, selection
 from lamr_training.records import Record
 
-from tests.training.samples import encoder, files, tiny_model
+from tests.training.samples import CACHE, encoder, files, tiny_model
 
 SETTINGS = replace(PRESETS["tiny"], steps=16, tokens=2048, learning_rate=1e-3, head_rate=3e-3, seed=1)
 
@@ -78,10 +80,33 @@ def test_special_tokens_in_text_are_not_special(words: Vocabulary) -> None:
     assert words.tokenizer.token_to_id("[SEP]") not in ids.tolist()
 
 
-def test_a_token_that_opens_a_line_belongs_to_it() -> None:
-    text = "a\n    b\n\nc"
+@pytest.mark.parametrize("end", ["\n", "\r"])
+def test_a_token_that_opens_a_line_belongs_to_it(end: str) -> None:
+    text = f"a{end}    b{end}{end}c"
     offsets = np.array([[0, 1], [1, 6], [6, 7], [7, 8], [9, 10]])
-    assert token_lines(text, offsets).tolist() == [0, 1, 1, 1, 3]
+    assert token_lines(offsets, line_spans(text)).tolist() == [0, 1, 1, 1, 3]
+    assert token_lines(np.zeros((0, 2), np.int64), line_spans(text)).tolist() == []
+
+
+def test_form_feeds_and_separators_end_no_line() -> None:
+    text = "a\fb\u2028c\x1cd\r\ne"
+    offsets = np.array([[n, n + 1] for n in range(len(text))])
+    assert token_lines(offsets, line_spans(text)).tolist() == [0] * 9 + [1]
+
+
+@pytest.mark.parametrize("end", ["\r", "\r\n"])
+def test_tokens_have_the_labels_of_their_lines_whatever_ends_these(words: Vocabulary, end: str) -> None:
+    coder = encoder(words, tiny_model(words))
+    kept = next(n for n, line in enumerate(CACHE.splitlines(), 1) if "raise CacheError" in line)
+    record = Record("when is an answer too old?", CACHE.replace("\n", end), (kept,))
+    encoded = encode_record(record, coder, LabelSettings())
+    assert encoded is not None
+    _, offsets = coder.encode_document(record.code)
+    semantic = offsets[encoded.rubrics[:, 0] == 1]
+    assert (
+        record.code[semantic[:, 0].min() : semantic[:, 1].max()].strip()
+        == CACHE.splitlines()[kept - 1].strip()
+    )
 
 
 def test_examples_are_what_the_client_sends(

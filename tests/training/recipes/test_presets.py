@@ -15,6 +15,7 @@ from lamr_export.checkpoint import load_checkpoint
 from lamr_training.corpus.build import CorpusSettings, make_records
 from lamr_training.errors import RecordError, RunError
 from lamr_training.labels.block import Problem
+from lamr_training.labels.rubrics import label_lines
 from lamr_training.loop.run_folder import LOG
 from lamr_training.recipes import runs
 from lamr_training.recipes.presets import PRESETS
@@ -138,6 +139,15 @@ def test_code_that_does_not_parse_is_reported(tmp_path: Path) -> None:
     seen: list[tuple[str, Problem]] = []
     check_data(bad_data(tmp_path, "".join(rows)), lambda path, problem: seen.append((path.name, problem)))
     assert [(name, problem.line) for name, problem in seen] == [("train.jsonl", 2)]
+
+
+@pytest.mark.parametrize("code", ["import a\f\na.b()\n", "import a\ra.b()\r", "import a\r\n\fa.b()\r\n"])
+def test_code_is_reported_exactly_when_it_gets_no_dependency_labels(tmp_path: Path, code: str) -> None:
+    assert label_lines(code, [2]).dependency.tolist() == [True, False]
+    row = json.dumps({"query": "q", "code": code, "kept_frags": [2]})
+    seen: list[Problem] = []
+    check_data(bad_data(tmp_path, row), lambda path, problem: seen.append(problem))
+    assert not seen
 
 
 @pytest.mark.parametrize(
