@@ -4,16 +4,16 @@ Needs numpy (matplotlib for plots only); never torch.
 """
 
 from lamr_evaluation.baselines import BASELINES, CosineOverFunctions, LineScorer
-from lamr_evaluation.benchmark import HELD_OUT, QUESTION_KINDS, build_items
+from lamr_evaluation.benchmark import QUESTION_KINDS, build_items
 from lamr_evaluation.items import DataError, EvalItem, read_items, write_items
 from lamr_evaluation.metrics import Bootstrap, Metrics, Summary
 from lamr_evaluation.plot import plot_recall
 from lamr_evaluation.report import EvalReport, evaluate, evaluate_pruner
+from lamr_evaluation.reserved import Reserved, reserved_package, reserved_path, reserved_repository
 from lamr_evaluation.scorers import PrunerScorer, Selection, Selector
 
 __all__ = [
     "BASELINES",
-    "HELD_OUT",
     "QUESTION_KINDS",
     "Bootstrap",
     "CosineOverFunctions",
@@ -23,6 +23,7 @@ __all__ = [
     "LineScorer",
     "Metrics",
     "PrunerScorer",
+    "Reserved",
     "Selection",
     "Selector",
     "Summary",
@@ -31,5 +32,8 @@ __all__ = [
     "evaluate_pruner",
     "plot_recall",
     "read_items",
+    "reserved_package",
+    "reserved_path",
+    "reserved_repository",
     "write_items",
 ]

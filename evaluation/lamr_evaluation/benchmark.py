@@ -1,4 +1,4 @@
-"""The held-out benchmark: questions about files of projects that no training corpus may use.
+"""The held-out benchmark: questions about files of projects that `reserved` lists.
 
 `data/questions.jsonl` holds questions written by hand after reading the files, with the lines that answer
 them; `data/files.jsonl` the files that `generate` makes further items from. Both name files by project,
@@ -17,21 +17,6 @@ from pathlib import Path
 from lamr_evaluation.generate import generate_items
 from lamr_evaluation.items import DataError, EvalItem, iter_rows, write_items
 from lamr_evaluation.wheels import Fetch, SourceFile, WheelCache, pip_fetch
-
-HELD_OUT = (
-    "celery",
-    "click",
-    "flask",
-    "jinja2",
-    "marshmallow",
-    "networkx",
-    "pydantic",
-    "requests",
-    "rich",
-    "scrapy",
-    "werkzeug",
-)
-"""Projects of the benchmark, all BSD, MIT or Apache-2.0: a training corpus must hold none of them."""
 
 QUESTION_KINDS = ("behaviour", "config", "how", "what-role", "where", "why")
 """Kinds of the hand-written questions; every other kind is generated."""

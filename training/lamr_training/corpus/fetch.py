@@ -18,7 +18,9 @@ from dataclasses import asdict, dataclass, fields
 from importlib import resources
 from pathlib import Path
 
-from lamr_training.corpus.sources import FOREIGN_FOLDERS, HELD_OUT, NEVER
+from lamr_evaluation.reserved import normalized, reserved_package, reserved_path
+
+from lamr_training.corpus.sources import FOREIGN_FOLDERS
 from lamr_training.errors import CorpusError
 
 _PERMISSIVE = re.compile(
@@ -53,11 +55,6 @@ class SourceFile:
     path: str
     text: str
     split: str
-
-
-def normalized(name: str) -> str:
-    """A project's name as PyPI compares it."""
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def bundled_manifest() -> list[Package]:
@@ -168,14 +165,12 @@ def describe(wheel: Path, split: str) -> Package:
 
 
 def source_files(packages: Iterable[Package], cache: Path) -> Iterator[SourceFile]:
-    """The packages' own Python files, in a fixed order; vendored and generated folders are left out."""
+    """The packages' own Python files, in a fixed order, without vendored and generated ones."""
     for package in packages:
         with zipfile.ZipFile(cache / package.file) as archive:
             for name in sorted(archive.namelist()):
-                parts = name.lower().split("/")
-                if not name.endswith(".py") or FOREIGN_FOLDERS & set(parts[:-1]):
-                    continue
-                if any(reserved in part for reserved in NEVER for part in parts):
+                folders = name.lower().split("/")[:-1]
+                if not name.endswith(".py") or FOREIGN_FOLDERS.intersection(folders) or reserved_path(name):
                     continue
                 data = archive.read(name)
                 try:
@@ -186,7 +181,7 @@ def source_files(packages: Iterable[Package], cache: Path) -> Iterator[SourceFil
 
 
 def _refuse_reserved(names: Iterable[str]) -> None:
-    reserved = [name for name in names if normalized(name) in NEVER | HELD_OUT]
+    reserved = [name for name in names if reserved_package(name)]
     if reserved:
         raise CorpusError(
             f"{', '.join(reserved)}: kept for evaluation, so that training never sees it; leave it out"

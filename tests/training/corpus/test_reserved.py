@@ -1,0 +1,46 @@
+"""Nothing that the package ships or fetches for training comes from a project that is for evaluation only."""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+from pathlib import Path
+
+import pytest
+from lamr_evaluation.reserved import RESERVED, normalized, reserved_package, reserved_path
+from lamr_training.corpus.fetch import Package, bundled_manifest, fetch, fetch_pinned
+from lamr_training.corpus.sources import FOREIGN_FOLDERS, TRAINING, VALIDATION
+from lamr_training.corpus.written import bundled_questions
+from lamr_training.errors import CorpusError
+
+PACKAGES = sorted(name for project in RESERVED for name in project.packages)
+
+
+def test_the_shipped_manifest_holds_exactly_the_sources_and_no_reserved_project() -> None:
+    names = [package.name for package in bundled_manifest()]
+    assert not [name for name in names if reserved_package(name)]
+    assert sorted(names) == sorted(map(normalized, (*TRAINING, *VALIDATION)))
+
+
+def test_written_questions_ask_about_no_reserved_project() -> None:
+    data = resources.files("lamr_training") / "data"
+    written = [json.loads(line) for line in (data / "written.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert not {row["project"] for row in written if reserved_package(row["project"])}
+    assert not {question.path for question in bundled_questions() if reserved_path(question.path)}
+
+
+def test_written_questions_ask_about_files_that_the_corpus_takes() -> None:
+    pinned = {package.name for package in bundled_manifest()}
+    data = resources.files("lamr_training") / "data"
+    written = [json.loads(line) for line in (data / "written.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert {row["project"] for row in written} <= pinned
+    assert not [q.path for q in bundled_questions() if FOREIGN_FOLDERS & set(q.path.lower().split("/")[:-1])]
+
+
+@pytest.mark.parametrize("name", [*PACKAGES, "Scikit_Learn", "Django", "commons.lang3"])
+def test_fetch_refuses_every_reserved_package(tmp_path: Path, name: str) -> None:
+    with pytest.raises(CorpusError, match=f"{name}: kept for evaluation"):
+        fetch(["demo", name], tmp_path, "train")
+    pinned = Package(name, "1.0", "MIT", "0" * 64, f"{name}-1.0-py3-none-any.whl", "train")
+    with pytest.raises(CorpusError, match=f"{name}: kept for evaluation"):
+        fetch_pinned([pinned], tmp_path)
