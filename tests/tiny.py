@@ -5,15 +5,8 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from lamr_contract.spec import (
-    SPEC_FILE,
-    TOKENIZER_FILE,
-    Chunking,
-    ModelSpec,
-    PromptTemplate,
-    Scoring,
-    client_files,
-)
+from lamr_contract.names import SPEC_FILE, TOKENIZER_FILE
+from lamr_contract.spec import Chunking, ModelSpec, PromptTemplate, Scoring, client_files
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 CORPUS = [

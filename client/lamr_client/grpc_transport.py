@@ -14,7 +14,8 @@ from typing import Any
 
 from lamr_contract.errors import LamrError, ServerUnavailableError
 from lamr_contract.model_io import ChunkRequest, ChunkResult
-from lamr_contract.spec import ENSEMBLE, ModelSpec
+from lamr_contract.names import ENSEMBLE
+from lamr_contract.spec import ModelSpec
 
 from lamr_client import triton_wire as wire
 from lamr_client.deadline import Deadline

@@ -21,12 +21,20 @@ from lamr_contract.errors import (
     ServerUnavailableError,
 )
 from lamr_contract.model_io import ChunkRequest, ChunkResult
+from lamr_contract.names import (
+    DOCUMENT_SPAN,
+    FINGERPRINT_PARAMETER,
+    GATE,
+    INPUT_IDS,
+    KEEP,
+    KEEP_PROB,
+    RELEVANCE,
+    RUBRIC_OUTPUTS,
+    RUBRIC_PROB,
+)
 from lamr_contract.spec import ModelSpec
 from numpy.typing import NDArray
 
-FINGERPRINT = "lamr_fingerprint"
-_OUTPUTS = ("keep", "keep_prob", "relevance")
-_RUBRIC_OUTPUTS = ("rubric_prob", "gate")
 # Queue full and queue timeout have the status of a dead server; only Triton's wording tells them apart.
 _OVERLOAD = re.compile(r"maximum queue size|request timeout expired|queue .*(full|limit)", re.IGNORECASE)
 # A model's process that died is started again by Triton; until then its requests fail with an internal error.
@@ -71,7 +79,8 @@ def check_config(config: Any, address: str, model: str, spec: ModelSpec | None) 
     Raises:
         ModelMismatchError: the served model's fingerprint is missing or another one.
     """
-    served = config.parameters[FINGERPRINT].string_value if FINGERPRINT in config.parameters else None
+    parameters = config.parameters
+    served = parameters[FINGERPRINT_PARAMETER].string_value if FINGERPRINT_PARAMETER in parameters else None
     if spec is not None and served != spec.fingerprint:
         raise ModelMismatchError(
             f"{address} serves a model with fingerprint {served or 'none'}, but the client files are those "
@@ -84,8 +93,8 @@ def check_config(config: Any, address: str, model: str, spec: ModelSpec | None) 
 def inputs_of(request: ChunkRequest, endpoint: Endpoint) -> list[Any]:
     """The request's tensors as `InferInput`s."""
     return [
-        _input("input_ids", np.ascontiguousarray(request.input_ids, np.int64), "INT64", endpoint.batched),
-        _input("document_span", np.array(request.document_span, np.int32), "INT32", endpoint.batched),
+        _input(INPUT_IDS, np.ascontiguousarray(request.input_ids, np.int64), "INT64", endpoint.batched),
+        _input(DOCUMENT_SPAN, np.array(request.document_span, np.int32), "INT32", endpoint.batched),
     ]
 
 
@@ -93,7 +102,7 @@ def outputs_of(request: ChunkRequest) -> list[Any]:
     """The tensors asked for: rubrics and gate cost the server time and travel only on demand."""
     from tritonclient.grpc import InferRequestedOutput  # noqa: PLC0415
 
-    names = _OUTPUTS + (_RUBRIC_OUTPUTS if request.want_rubrics else ())
+    names = (KEEP, KEEP_PROB, RELEVANCE, *(RUBRIC_OUTPUTS if request.want_rubrics else ()))
     return [InferRequestedOutput(name) for name in names]
 
 
@@ -113,16 +122,16 @@ def result_of(answer: Any, request: ChunkRequest, endpoint: Endpoint) -> ChunkRe
             )
         return array
 
-    relevance = read("relevance")
+    relevance = read(RELEVANCE)
     if relevance.size != 1:
         raise ModelMismatchError(
             f"{endpoint.model} at {endpoint.address} gives {relevance.size} relevances for one chunk"
         )
     return ChunkResult(
-        keep=read("keep").reshape(-1),
-        keep_prob=read("keep_prob").reshape(-1),
-        rubric_prob=_rows(read("rubric_prob"), m) if request.want_rubrics else None,
-        gate=_rows(read("gate"), m) if request.want_rubrics else None,
+        keep=read(KEEP).reshape(-1),
+        keep_prob=read(KEEP_PROB).reshape(-1),
+        rubric_prob=_rows(read(RUBRIC_PROB), m) if request.want_rubrics else None,
+        gate=_rows(read(GATE), m) if request.want_rubrics else None,
         relevance=float(relevance.reshape(-1)[0]),
     )
 

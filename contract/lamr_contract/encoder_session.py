@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lamr_contract.errors import LamrError, ModelMismatchError
-
-INPUTS = {"input_ids", "cu_seqlens", "max_len"}
-OUTPUTS = {"fused", "relevance"}
+from lamr_contract.names import ENCODER_INPUTS, ENCODER_OUTPUTS
 
 
 def open_session(path: Path, *, threads: int | None = None, providers: list[Any] | None = None) -> Any:
@@ -51,10 +49,10 @@ def open_session(path: Path, *, threads: int | None = None, providers: list[Any]
         ) from error
     inputs = {node.name for node in session.get_inputs()}
     outputs = {node.name for node in session.get_outputs()}
-    if inputs != INPUTS or not outputs >= OUTPUTS:
+    if inputs != set(ENCODER_INPUTS) or not outputs >= set(ENCODER_OUTPUTS):
         raise ModelMismatchError(
-            f"{path} takes {sorted(inputs)} and gives {sorted(outputs)}, but an encoder takes {sorted(INPUTS)} and "
-            f"gives {sorted(OUTPUTS)}; write it again with `lamr export`"
+            f"{path} takes {sorted(inputs)} and gives {sorted(outputs)}, but an encoder takes "
+            f"{sorted(ENCODER_INPUTS)} and gives {sorted(ENCODER_OUTPUTS)}; write it again with `lamr export`"
         )
     return session
 

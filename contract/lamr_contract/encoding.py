@@ -21,7 +21,8 @@ from tokenizers import Tokenizer
 from lamr_contract.chunking import LineStarts, header_tokens, plan_chunks
 from lamr_contract.errors import InvalidInputError, ModelMismatchError
 from lamr_contract.layout import LineLayout, line_layout, single_spaces
-from lamr_contract.spec import TOKENIZER_FILE, Chunking, ModelSpec, client_files, load_spec
+from lamr_contract.names import TOKENIZER_FILE
+from lamr_contract.spec import Chunking, ModelSpec, client_files, load_spec
 
 # A query may take the whole window but for this many code tokens; with fewer, a chunk says nothing of its code.
 MIN_CODE_TOKENS = 32

@@ -18,9 +18,17 @@ from numpy.typing import NDArray
 from lamr_contract.encoder_session import open_session
 from lamr_contract.errors import LamrError, ModelMismatchError, ServerError
 from lamr_contract.model_io import ChunkRequest, ChunkResult
-
-ENCODER_FILE = Path("lamr_encoder", "1", "model.onnx")
-DECODER_FILE = Path("lamr_decoder", "1", "decoder.npz")
+from lamr_contract.names import (
+    CU_SEQLENS,
+    DECODER,
+    ENCODER,
+    ENCODER_OUTPUTS,
+    INPUT_IDS,
+    MAX_LEN,
+    ONNX_FILE,
+    WEIGHTS_FILE,
+    version_folder,
+)
 
 
 class LocalModel:
@@ -45,8 +53,9 @@ class LocalModel:
             ModelMismatchError: a file is missing or broken; names it.
             LamrError: onnxruntime isn't installed.
         """
-        self._decoder = _load_decoder(Path(repository, DECODER_FILE))
-        self._session = open_session(Path(repository, ENCODER_FILE), threads=threads, providers=providers)
+        self._decoder = _load_decoder(version_folder(repository, DECODER) / WEIGHTS_FILE)
+        encoder = version_folder(repository, ENCODER) / ONNX_FILE
+        self._session = open_session(encoder, threads=threads, providers=providers)
         self._max_batch_tokens = max_batch_tokens
 
     def batches(self, requests: Sequence[ChunkRequest]) -> Iterator[list[int]]:
@@ -81,12 +90,12 @@ class LocalModel:
         lengths = [len(request.input_ids) for request in requests]
         starts = _bounds(lengths)
         inputs = {
-            "input_ids": np.concatenate([request.input_ids for request in requests]),
-            "cu_seqlens": starts.astype(np.int32),
-            "max_len": np.zeros(max(lengths), np.float32),
+            INPUT_IDS: np.concatenate([request.input_ids for request in requests]),
+            CU_SEQLENS: starts.astype(np.int32),
+            MAX_LEN: np.zeros(max(lengths), np.float32),
         }
         try:
-            fused, relevance = self._session.run(["fused", "relevance"], inputs)
+            fused, relevance = self._session.run(ENCODER_OUTPUTS, inputs)
         except Exception as error:  # onnxruntime's exceptions share no base but this
             raise ServerError(f"onnxruntime failed on a batch of {lengths} tokens ({error})") from error
         return self._decode(requests, fused, starts, relevance.reshape(-1))

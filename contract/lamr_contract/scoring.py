@@ -16,10 +16,10 @@ from lamr_contract.blocks import with_blocks
 from lamr_contract.errors import ModelMismatchError
 from lamr_contract.layout import LineLayout
 from lamr_contract.model_io import ChunkResult
+from lamr_contract.names import KEEP_PROB, RELEVANCE
 from lamr_contract.odds import logit, sigmoid
 from lamr_contract.spec import ModelSpec, Scoring
 
-KEEP_PROB, RELEVANCE = "keep_prob", "relevance"
 # A file whose parts are all alike has no ranking to be blown up.
 _SPREAD = 0.1
 # Of chunks that wait to be added together: an array operation costs as much for one chunk as for ten.

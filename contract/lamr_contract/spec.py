@@ -16,11 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from lamr_contract.errors import ModelMismatchError
+from lamr_contract.names import ENSEMBLE, SPEC_FILE, version_folder
 
 FORMAT = 1
-SPEC_FILE = "lamr.json"
-TOKENIZER_FILE = "tokenizer.json"
-ENSEMBLE = "lamr"
 SCORINGS = ("paper", "calibrated", "relative")
 
 
@@ -174,7 +172,7 @@ def load_spec(repository: Path) -> ModelSpec:
 
 def client_files(repository: Path) -> Path:
     """The folder of a model repository that holds `lamr.json` and `tokenizer.json`."""
-    return repository / ENSEMBLE / "1"
+    return version_folder(repository, ENSEMBLE)
 
 
 def bundled_repository() -> Path:

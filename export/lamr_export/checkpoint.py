@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from lamr_contract.spec import TOKENIZER_FILE
+from lamr_contract.names import TOKENIZER_FILE
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from lamr_contract.names import CU_SEQLENS
 from onnx import FunctionProto, ModelProto, NodeProto, helper
 from onnx.parser import parse_function
 
@@ -19,7 +20,7 @@ from lamr_export.onnx_graph import GraphIndex, constant, replace_nodes
 # Where each group's slots find their tokens and keys, and each token its slot in both groups, one after the other.
 _GROUPS = parse_function("""
 <domain: "lamr", opset_import: ["": 20]>
-groups (slots, cu_seqlens, to_packed) => (short_tokens, short_keys, long_tokens, long_keys, to_groups)
+groups (slots, cumulative_lengths, to_packed) => (short_tokens, short_keys, long_tokens, long_keys, to_groups)
 {
     none = Constant <value_int = 0> ()
     single = Constant <value_int = 1> ()
@@ -31,7 +32,7 @@ groups (slots, cu_seqlens, to_packed) => (short_tokens, short_keys, long_tokens,
     # B, L, and the sequences' lengths, at most L.
     count = Shape <end = 1> (slots)
     longest = Shape <start = 1> (slots)
-    bounds = Cast <to = 7> (cu_seqlens)
+    bounds = Cast <to = 7> (cumulative_lengths)
     starts = Slice (bounds, zero, last)
     ends = Slice (bounds, one, end)
     given = Sub (ends, starts)
@@ -239,7 +240,7 @@ def _grouped(one: _Attention) -> list[NodeProto]:
     heads = f"groups/heads_{one.heads}"
     masks = f"{one.query_mask}/{one.heads}", f"{one.key_mask}/{one.heads}"
     packed = {"to_packed": one.to_packed, "spread": f"{heads}/spread"}
-    layout = {"slots": one.slots, "cu_seqlens": "cu_seqlens", "to_packed": one.to_packed}
+    layout = {"slots": one.slots, "cumulative_lengths": CU_SEQLENS, "to_packed": one.to_packed}
     names = {
         **{name: getattr(one, name) for name in ("query", "key", "value", "scale", "rows", "out")},
         **{name: f"groups/{name}" for name in _GROUPS.output},

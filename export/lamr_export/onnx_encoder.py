@@ -14,6 +14,16 @@ from pathlib import Path
 
 import onnx
 import torch
+from lamr_contract.names import (
+    CU_SEQLENS,
+    ENCODER,
+    FUSED,
+    INPUT_IDS,
+    MAX_LEN,
+    ONNX_DATA_FILE,
+    ONNX_FILE,
+    RELEVANCE,
+)
 from onnx import GraphProto, ModelProto
 from torch import Tensor, nn
 
@@ -29,10 +39,8 @@ OLDEST_ONNXRUNTIME = "1.19"
 OLDEST_CONTAINER = "24.10"
 
 # Names of the first dimension of each input and output.
-INPUTS = {"input_ids": "tokens", "cu_seqlens": "bounds", "max_len": "slots"}
-OUTPUTS = {"fused": "tokens", "relevance": "sequences"}
-MODEL_FILE = "model.onnx"
-_DATA_FILE = "model.onnx.data"
+INPUTS = {INPUT_IDS: "tokens", CU_SEQLENS: "bounds", MAX_LEN: "slots"}
+OUTPUTS = {FUSED: "tokens", RELEVANCE: "sequences"}
 _LARGEST_FILE = 1_900_000_000  # bytes; protobuf can't hold 2 GiB
 
 
@@ -102,9 +110,9 @@ def save_onnx(model: ModelProto, folder: Path) -> None:
     outside = weights > _LARGEST_FILE
     onnx.save_model(
         model,
-        folder / MODEL_FILE,
+        folder / ONNX_FILE,
         save_as_external_data=outside,
-        **({"all_tensors_to_one_file": True, "location": _DATA_FILE} if outside else {}),
+        **({"all_tensors_to_one_file": True, "location": ONNX_DATA_FILE} if outside else {}),
     )
 
 
@@ -121,7 +129,7 @@ def _clean(model: ModelProto) -> ModelProto:
     model.ir_version = IR_VERSION
     model.producer_name, model.producer_version, model.doc_string = "lamr", "", ""
     graph = model.graph
-    graph.name, graph.doc_string = "lamr_encoder", ""
+    graph.name, graph.doc_string = ENCODER, ""
     for item in (
         model,
         graph,

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from lamr_export.verify import Verification
 
-REPORT_FILE = "report.json"
-
 
 @dataclass(frozen=True)
 class ExportReport:

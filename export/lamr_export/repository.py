@@ -18,7 +18,21 @@ import onnxruntime
 import torch
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import InvalidInputError
-from lamr_contract.spec import SPEC_FILE, TOKENIZER_FILE, ModelSpec
+from lamr_contract.names import (
+    DECODER,
+    ENCODER,
+    ENSEMBLE,
+    MODELS,
+    ONNX_FILE,
+    PROGRAM_FILE,
+    REPORT_FILE,
+    SPEC_FILE,
+    TOKENIZER_FILE,
+    WEIGHTS_FILE,
+    config_file,
+    version_folder,
+)
+from lamr_contract.spec import ModelSpec, client_files
 from lamr_serving.engines import PRECISIONS
 from onnx import ModelProto
 
@@ -27,8 +41,8 @@ from lamr_export.checkpoint import load_checkpoint, tokenizer_path
 from lamr_export.errors import CheckpointError, ExportError
 from lamr_export.model import LamrModel
 from lamr_export.quantize import quantize_encoder
-from lamr_export.report import REPORT_FILE, ExportReport
-from lamr_export.triton import DECODER, ENCODER, ENSEMBLE, default_batch_size, default_instances, model_config
+from lamr_export.report import ExportReport
+from lamr_export.triton import default_batch_size, default_instances, model_config
 from lamr_export.verify import (
     Sample,
     SampleText,
@@ -42,9 +56,6 @@ from lamr_export.verify import (
 )
 
 FP32_TOLERANCE = 1e-3
-VERSION = "1"
-WEIGHTS_FILE = "decoder.npz"
-_MODELS = (ENSEMBLE, ENCODER, DECODER)
 
 
 def export_repository(  # noqa: PLR0913 - each is one choice of the command line
@@ -89,11 +100,11 @@ def export_repository(  # noqa: PLR0913 - each is one choice of the command line
         _write_decoder(folder, model)
         width = model.heads.norm.normalized_shape[0]
         instances = default_instances(sum(weights.numel() for weights in model.parameters()))
-        for name in _MODELS:
+        for name in MODELS:
             text = model_config(name, spec, width, size, precision, instances)
-            (folder / name / "config.pbtxt").write_text(text, encoding="utf-8")
+            config_file(folder, name).write_text(text, encoding="utf-8")
         progress(f"tracing the encoder ({precision})")
-        encoder = folder / ENCODER / VERSION
+        encoder = version_folder(folder, ENCODER)
         graph = onnx_encoder.encoder_to_onnx(model)
         if precision == "int8":
             progress("calibrating and quantizing it")
@@ -118,16 +129,16 @@ def _write_decoder(folder: Path, model: LamrModel) -> None:
     _version_folder(folder, ENCODER)
     place = _version_folder(folder, DECODER)
     model.decoder_weights().save(place / WEIGHTS_FILE)
-    source = resources.files("lamr_serving") / "backends" / "lamr_decoder" / "model.py"
+    source = resources.files("lamr_serving") / "backends" / DECODER / PROGRAM_FILE
     if not source.is_file():
         raise ExportError(
-            "lamr_serving is installed without backends/lamr_decoder/model.py; reinstall lamr-server"
+            f"lamr_serving is installed without backends/{DECODER}/{PROGRAM_FILE}; reinstall lamr-server"
         )
-    (place / "model.py").write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
+    (place / PROGRAM_FILE).write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
 
 
 def _version_folder(folder: Path, model: str) -> Path:
-    place = folder / model / VERSION
+    place = version_folder(folder, model)
     place.mkdir(parents=True)
     return place
 
@@ -149,7 +160,7 @@ def _verify(  # noqa: PLR0913, PLR0917 - private, and each is another file or sa
     seed: int,
 ) -> Verification:
     chunks = _text_batches(spec, tokenizer, standard_texts() if texts is None else texts)
-    return verify_encoder(model, encoder / onnx_encoder.MODEL_FILE, random_batches(model, seed), chunks)
+    return verify_encoder(model, encoder / ONNX_FILE, random_batches(model, seed), chunks)
 
 
 def _text_batches(spec: ModelSpec, tokenizer: Path, texts: Sequence[SampleText]) -> list[list[Sample]]:
@@ -211,9 +222,9 @@ def _check_target(target: Path) -> None:
         raise ExportError(f"{target} is a file; name a folder for the model repository")
     entries = list(target.iterdir())
     strange = sorted(
-        path.name for path in entries if path.is_dir() and path.name not in (*_MODELS, "__pycache__")
+        path.name for path in entries if path.is_dir() and path.name not in (*MODELS, "__pycache__")
     )
-    if entries and (strange or not (target / ENSEMBLE / VERSION / SPEC_FILE).is_file()):
+    if entries and (strange or not (client_files(target) / SPEC_FILE).is_file()):
         found = f" (it holds {', '.join(strange[:3])})" if strange else ""
         raise ExportError(
             f"{target} isn't a model repository of ours{found}; name another folder or empty it"

@@ -12,8 +12,6 @@ from string import Template
 from lamr_contract.spec import ModelSpec
 from lamr_serving.engines import engine_for
 
-ENSEMBLE, ENCODER, DECODER = "lamr", "lamr_encoder", "lamr_decoder"
-
 _TOKENS_PER_RUN = 8192  # attention scores grow with the square of a sequence's length and with the batch
 _MOST_REQUESTS = 8
 # A run this large is as fast a token as any on two cores (docs/performance.md); smaller ones pad less.
@@ -40,7 +38,7 @@ def model_config(  # noqa: PLR0913, PLR0917 - one argument a setting
     """The `config.pbtxt` of one of the three models.
 
     Args:
-        model: `ENSEMBLE`, `ENCODER` or `DECODER`.
+        model: its name, one of `names.MODELS`.
         spec: of the model that is served.
         width: D, the features of a token.
         max_batch_size: requests in one execution.

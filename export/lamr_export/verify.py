@@ -16,6 +16,7 @@ import numpy as np
 import onnxruntime
 import torch
 from lamr_contract.encoding import PromptEncoder
+from lamr_contract.names import CU_SEQLENS, ENCODER_OUTPUTS, INPUT_IDS, MAX_LEN
 from lamr_decoding import Decoder
 from numpy.typing import NDArray
 
@@ -157,9 +158,9 @@ def pack(batch: Sequence[Sample]) -> dict[str, Array]:
     """The encoder's inputs for a batch, by name."""
     lengths = [len(sample.ids) for sample in batch]
     return {
-        "input_ids": np.concatenate([sample.ids for sample in batch]),
-        "cu_seqlens": np.cumsum([0, *lengths], dtype=np.int32),
-        "max_len": np.zeros(max(lengths), np.float32),
+        INPUT_IDS: np.concatenate([sample.ids for sample in batch]),
+        CU_SEQLENS: np.cumsum([0, *lengths], dtype=np.int32),
+        MAX_LEN: np.zeros(max(lengths), np.float32),
     }
 
 
@@ -231,11 +232,11 @@ class _Session:
         self, feed: dict[str, Array], expected: Sequence[Array] | None = None
     ) -> tuple[Array, Array]:
         try:
-            fused, relevance = self.session.run(["fused", "relevance"], feed)
+            fused, relevance = self.session.run(ENCODER_OUTPUTS, feed)
         except Exception as error:
             raise ExportError(f"the exported encoder fails on a batch: {error}") from error
         if expected is not None:
-            for name, got, wanted in (("fused", fused, expected[0]), ("relevance", relevance, expected[1])):
+            for name, got, wanted in zip(ENCODER_OUTPUTS, (fused, relevance), expected, strict=True):
                 # Triton's C++ backend doesn't check this: wrong rows would reach the wrong requests.
                 if got.shape != wanted.shape:
                     raise ExportError(f"{name} has shape {list(got.shape)} instead of {list(wanted.shape)}")

@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from lamr_contract.cpus import cpu_features
+from lamr_contract.names import PRECISION_PARAMETER
 
 WIDE = 1024  # hidden size (Qwen3-0.6B's) from which products outweigh what stands around them
-PRECISION = "lamr_precision"  # parameter of the encoder's configuration; only for people and `lamr status`
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Engine:
                 f"  name: {json.dumps(name)}{entries}\n"
                 "} ] } }\n"
             )
-        return f'{text}parameters {{ key: "{PRECISION}" value {{ string_value: "{self.precision}" }} }}'
+        return f'{text}parameters {{ key: "{PRECISION_PARAMETER}" value {{ string_value: "{self.precision}" }} }}'
 
 
 def _provider_name(provider: str) -> str:

@@ -13,13 +13,18 @@ from typing import Any
 
 from lamr_contract.cpus import usable_cpus
 from lamr_contract.errors import DeadlineExceededError, LamrError, ServerError, ServerUnavailableError
-from lamr_contract.spec import ENSEMBLE, bundled_repository, load_spec
+from lamr_contract.names import (
+    ENCODER,
+    ENSEMBLE,
+    FINGERPRINT_PARAMETER,
+    NAME_PARAMETER,
+    PRECISION_PARAMETER,
+    VERSION_PARAMETER,
+)
+from lamr_contract.spec import bundled_repository, load_spec
 
-from lamr_serving.engines import PRECISION, WIDE, choose
-from lamr_serving.repository_check.check import ENCODER, FINGERPRINT
+from lamr_serving.engines import WIDE, choose
 
-NAME = "lamr_name"
-VERSION = "lamr_version"
 PROVIDERS = {"cuda": "CUDA", "tensorrt": "TensorRT", "openvino": "OpenVINO"}
 
 
@@ -170,16 +175,17 @@ def _ask(client: Any, address: str, timeout: float) -> ServerStatus:
         told = {key: value.string_value for key, value in config.parameters.items()}
     if ENCODER in loaded:
         config = client.get_model_config(ENCODER, client_timeout=timeout).config
-        provider, precision = provider_of(config), config.parameters[PRECISION].string_value or None
+        provider = provider_of(config)
+        precision = config.parameters[PRECISION_PARAMETER].string_value or None
     return ServerStatus(
         address=address,
         live=bool(live),
         ready=bool(ready),
         server=metadata.name,
         server_version=metadata.version,
-        model=told.get(NAME),
-        model_version=told.get(VERSION),
-        fingerprint=told.get(FINGERPRINT),
+        model=told.get(NAME_PARAMETER),
+        model_version=told.get(VERSION_PARAMETER),
+        fingerprint=told.get(FINGERPRINT_PARAMETER),
         provider=provider,
         precision=precision,
         models=tuple(_model(entry, counted.get((entry.name, entry.version))) for entry in index),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -17,13 +18,16 @@ from lamr_client import (
     ModelMismatchError,
     Pruner,
 )
-from lamr_contract.local_model import DECODER_FILE, ENCODER_FILE, _batches
+from lamr_contract.local_model import _batches
+from lamr_contract.names import DECODER, ENCODER, ONNX_FILE, WEIGHTS_FILE, version_folder
 from lamr_decoding import Decoder, DecoderWeights
 from onnx import TensorProto, helper, numpy_helper
 
 from tests.tiny import BERT_PROMPT, make_spec, program, wordpiece, write_client_files
 
 VOCABULARY, D, H, K = 400, 6, 5, 2
+ENCODER_FILE = version_folder(Path(), ENCODER) / ONNX_FILE
+DECODER_FILE = version_folder(Path(), DECODER) / WEIGHTS_FILE
 
 
 def encoder_model() -> onnx.ModelProto:

@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import grpc
 import numpy as np
 from lamr_contract.model_io import ChunkRequest
-from lamr_contract.spec import ENSEMBLE, ModelSpec
+from lamr_contract.names import ENSEMBLE
+from lamr_contract.spec import ModelSpec
 from tritonclient.grpc import service_pb2, service_pb2_grpc
 
 from .fakes import answer

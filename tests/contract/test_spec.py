@@ -7,7 +7,8 @@ import json
 
 import pytest
 from lamr_client import ModelMismatchError, ModelSpec, Scoring, load_spec
-from lamr_contract.spec import SPEC_FILE, bundled_repository, client_files
+from lamr_contract.names import SPEC_FILE
+from lamr_contract.spec import bundled_repository, client_files
 
 from tests.tiny import QWEN_PROMPT, make_spec, wordpiece, write_client_files
 

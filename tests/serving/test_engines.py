@@ -3,7 +3,8 @@
 import pytest
 from google.protobuf import json_format, text_format
 from lamr_contract.cpus import cpu_features
-from lamr_serving.engines import ENGINES, PRECISION, PRECISIONS, WIDE, choose, engine_for
+from lamr_contract.names import PRECISION_PARAMETER
+from lamr_serving.engines import ENGINES, PRECISIONS, WIDE, choose, engine_for
 from lamr_serving.onnx_backend.config import read_config
 from tritonclient.grpc import model_config_pb2
 
@@ -44,7 +45,7 @@ def test_every_precision_has_an_engine():
 def test_what_it_writes_is_what_triton_and_the_backend_read(engine):
     text = f'name: "x" max_batch_size: 1\n{engine.pbtxt()}\n'
     parsed = text_format.Parse(text, model_config_pb2.ModelConfig())
-    assert parsed.parameters[PRECISION].string_value == engine.precision
+    assert parsed.parameters[PRECISION_PARAMETER].string_value == engine.precision
     config = read_config(json_format.MessageToJson(parsed, preserving_proto_field_name=True))
     assert config.accelerators.get("CPU", {}) == engine.accelerators.get("CPU", {})
     assert engine.reason in text

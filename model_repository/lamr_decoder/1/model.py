@@ -3,9 +3,9 @@
     in   fused FP32 [1, n, D], document_span INT32 [1, 2] (first and one-past-last code token)
     out  keep UINT8 [1, m], keep_prob FP32 [1, m]; rubric_prob and gate FP32 [1, m, K] when asked for
 
-Runs on the bundled server and in NVIDIA's containers alike, wherever `lamr_decoding` (numpy, no torch) can be
-imported: installed with pip, or in a folder named by LAMR_PYTHONPATH. `lamr export` copies this file into
-`lamr_decoder/1/`.
+The model runs on the bundled server and in NVIDIA's containers alike, wherever `lamr_decoding` and `lamr_contract`
+(numpy, no torch) can be imported: installed with pip, or in a folder named by LAMR_PYTHONPATH. `lamr export` copies
+this file into `lamr_decoder/1/`.
 """
 
 from __future__ import annotations
@@ -22,17 +22,27 @@ import triton_python_backend_utils as pb_utils
 
 sys.path += [path for path in os.environ.get("LAMR_PYTHONPATH", "").split(os.pathsep) if path]
 
+from lamr_contract.names import (
+    DECODER,
+    DOCUMENT_SPAN,
+    FUSED,
+    GATE,
+    KEEP,
+    KEEP_PROB,
+    RUBRIC_OUTPUTS,
+    RUBRIC_PROB,
+    WEIGHTS_FILE,
+)
 from lamr_decoding import Decoder, DecoderWeights
 
 Array = npt.NDArray[Any]
-RUBRIC_OUTPUTS = frozenset(("rubric_prob", "gate"))
 
 
 class TritonPythonModel:
     """One instance: one set of decoder weights."""
 
     def initialize(self, args: dict[str, str]) -> None:
-        path = Path(args["model_repository"], args["model_version"], "decoder.npz")
+        path = Path(args["model_repository"], args["model_version"], WEIGHTS_FILE)
         try:
             self._decoder = Decoder(DecoderWeights.load(path))
         except ValueError as error:
@@ -43,8 +53,8 @@ class TritonPythonModel:
         states: dict[int, Array] = {}
         for index, request in enumerate(requests):
             # Each tensor is read once: a second as_numpy() on the same tensor returned nothing in Triton 24.10.
-            fused = pb_utils.get_input_tensor_by_name(request, "fused").as_numpy()
-            span = pb_utils.get_input_tensor_by_name(request, "document_span").as_numpy()
+            fused = pb_utils.get_input_tensor_by_name(request, FUSED).as_numpy()
+            span = pb_utils.get_input_tensor_by_name(request, DOCUMENT_SPAN).as_numpy()
             try:
                 states[index] = code_states(fused, span)
             except ValueError as error:
@@ -64,7 +74,7 @@ class TritonPythonModel:
             decoded = self._decoder.decode(
                 parts[0] if len(parts) == 1 else np.concatenate(parts),
                 cu_seqlens,
-                want_rubrics=any(RUBRIC_OUTPUTS & names for names in asked.values()),
+                want_rubrics=any(names.intersection(RUBRIC_OUTPUTS) for names in asked.values()),
             )
         except ValueError as error:
             if len(states) == 1:
@@ -72,10 +82,10 @@ class TritonPythonModel:
             alone = [self._decode({index: part}, {index: asked[index]}) for index, part in states.items()]
             return {index: response for result in alone for index, response in result.items()}
         outputs = {
-            "keep": decoded.keep,
-            "keep_prob": decoded.keep_prob,
-            "rubric_prob": decoded.rubric_prob,
-            "gate": decoded.gate,
+            KEEP: decoded.keep,
+            KEEP_PROB: decoded.keep_prob,
+            RUBRIC_PROB: decoded.rubric_prob,
+            GATE: decoded.gate,
         }
         bounds = itertools.pairwise(cu_seqlens)
         return {
@@ -98,19 +108,19 @@ def code_states(fused: Array, span: Array) -> Array:
     """
     if fused.ndim != 3 or fused.shape[0] != 1:
         raise ValueError(
-            f"fused must have shape [1, n, D], not {list(fused.shape)}; send one request a sequence"
+            f"{FUSED} must have shape [1, n, D], not {list(fused.shape)}; send one request a sequence"
         )
     if span.shape != (1, 2):
-        raise ValueError(f"document_span must have shape [1, 2], not {list(span.shape)}")
+        raise ValueError(f"{DOCUMENT_SPAN} must have shape [1, 2], not {list(span.shape)}")
     start, end = (int(bound) for bound in span[0])
     if not 0 <= start < end <= fused.shape[1]:
         raise ValueError(
-            f"document_span [{start}, {end}) must be a non-empty part of the sequence's {fused.shape[1]} tokens"
+            f"{DOCUMENT_SPAN} [{start}, {end}) must be a non-empty part of the sequence's {fused.shape[1]} tokens"
         )
     return fused[0, start:end]
 
 
 def failure(error: ValueError) -> Any:
     """An error response for one request."""
-    message = f"lamr_decoder: {error}"
+    message = f"{DECODER}: {error}"
     return pb_utils.InferenceResponse(error=pb_utils.TritonError(message, pb_utils.TritonError.INVALID_ARG))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from lamr_contract.names import MAX_BATCH_TOKENS_PARAMETER, MAX_SEQUENCE_TOKENS_PARAMETER, ONNX_FILE
 from numpy.typing import DTypeLike
 
 DTYPES: dict[str, DTypeLike] = {
@@ -36,7 +37,6 @@ BATCH_INPUT_KINDS = (
     "BATCH_ITEM_SHAPE_FLATTEN",
 )
 SCATTER = "BATCH_SCATTER_WITH_INPUT_SHAPE"
-DEFAULT_FILE = "model.onnx"
 
 
 class ModelConfigError(ValueError):
@@ -91,12 +91,12 @@ class OnnxModelConfig:
     @property
     def max_batch_tokens(self) -> int:
         """Most elements of one run, counted as sequences x longest; 0: no limit."""
-        return self._count("max_batch_tokens")
+        return self._count(MAX_BATCH_TOKENS_PARAMETER)
 
     @property
     def max_sequence_tokens(self) -> int:
         """Longest sequence that the model takes; 0: no limit."""
-        return self._count("max_sequence_tokens")
+        return self._count(MAX_SEQUENCE_TOKENS_PARAMETER)
 
     def _count(self, key: str) -> int:
         text = self.parameters.get(key, "0")
@@ -126,7 +126,7 @@ def read_config(text: str) -> OnnxModelConfig:
     outputs = tuple(_tensor(item) for item in data.get("output", []))
     config = OnnxModelConfig(
         name=data.get("name", ""),
-        file=data.get("default_model_filename") or DEFAULT_FILE,
+        file=data.get("default_model_filename") or ONNX_FILE,
         max_batch_size=max_batch_size,
         inputs=inputs,
         outputs=outputs,

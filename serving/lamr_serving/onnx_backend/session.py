@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lamr_contract.cpus import usable_cpus
+from lamr_contract.names import CONFIG_FILE
 
 from lamr_serving.onnx_backend.config import ModelConfigError, OnnxModelConfig
 
@@ -144,7 +145,7 @@ def _check_signature(config: OnnxModelConfig, session: Any, file: Path) -> None:
     given.update({item.target: item.dtype.name for item in config.batch_inputs})
     wanted = {node.name: node.type for node in session.get_inputs()}
     if given.keys() != wanted.keys():
-        raise ModelConfigError(f"{file} takes {sorted(wanted)}, but config.pbtxt gives {sorted(given)}")
+        raise ModelConfigError(f"{file} takes {sorted(wanted)}, but {CONFIG_FILE} gives {sorted(given)}")
     made = {node.name: node.type for node in session.get_outputs()}
     for tensor in config.outputs:
         if tensor.name not in made:
@@ -152,7 +153,7 @@ def _check_signature(config: OnnxModelConfig, session: Any, file: Path) -> None:
     types = {**wanted, **made}
     for name, dtype in {**given, **{tensor.name: tensor.dtype.name for tensor in config.outputs}}.items():
         if types[name] != ONNX_TYPES[dtype]:
-            raise ModelConfigError(f"{file}: {name} is {types[name]}, but config.pbtxt says {dtype}")
+            raise ModelConfigError(f"{file}: {name} is {types[name]}, but {CONFIG_FILE} says {dtype}")
 
 
 def _number(values: dict[str, str], key: str, default: int) -> int:

@@ -14,17 +14,26 @@ from pathlib import Path
 from typing import Any
 
 from lamr_contract.errors import ModelMismatchError
-from lamr_contract.spec import ENSEMBLE, SPEC_FILE, TOKENIZER_FILE, ModelSpec, client_files, load_spec
+from lamr_contract.names import (
+    DECODER,
+    ENCODER,
+    ENSEMBLE,
+    FINGERPRINT_PARAMETER,
+    FUSED,
+    MODELS,
+    ONNX_FILE,
+    PROGRAM_FILE,
+    SPEC_FILE,
+    TOKENIZER_FILE,
+    WEIGHTS_FILE,
+    config_file,
+    version_folder,
+)
+from lamr_contract.spec import ModelSpec, client_files, load_spec
 
 from lamr_serving.errors import ModelRepositoryError
 from lamr_serving.repository_check.onnx_file import BrokenOnnxError, check_onnx
 
-ENCODER = "lamr_encoder"
-DECODER = "lamr_decoder"
-CONFIG_FILE = "config.pbtxt"
-FINGERPRINT = "lamr_fingerprint"
-DEFAULT_ONNX = "model.onnx"
-WEIGHTS_FILE = "decoder.npz"
 BACKENDS = {ENCODER: "onnxruntime", DECODER: "python"}
 
 
@@ -38,21 +47,18 @@ def check_repository(repository: Path) -> ModelSpec:
         raise ModelRepositoryError(
             f"{repository} is not a folder; name a model repository written by `lamr export`"
         )
-    configs = {name: _config(repository / name / CONFIG_FILE) for name in (ENSEMBLE, ENCODER, DECODER)}
-    onnx = repository / ENCODER / "1" / (configs[ENCODER].default_model_filename or DEFAULT_ONNX)
-    for path in (
-        client_files(repository) / SPEC_FILE,
-        client_files(repository) / TOKENIZER_FILE,
-        onnx,
-        repository / DECODER / "1" / "model.py",
-        repository / DECODER / "1" / WEIGHTS_FILE,
-    ):
+    configs = {name: _config(config_file(repository, name)) for name in MODELS}
+    onnx = version_folder(repository, ENCODER) / (configs[ENCODER].default_model_filename or ONNX_FILE)
+    tokenizer = client_files(repository) / TOKENIZER_FILE
+    program = version_folder(repository, DECODER) / PROGRAM_FILE
+    weights = program.with_name(WEIGHTS_FILE)
+    for path in (client_files(repository) / SPEC_FILE, tokenizer, onnx, program, weights):
         _readable(path)
     try:
         spec = load_spec(repository)
     except ModelMismatchError as error:
         raise ModelRepositoryError(str(error)) from error
-    _check_tokenizer(client_files(repository) / TOKENIZER_FILE, spec)
+    _check_tokenizer(tokenizer, spec)
     _check_configs(repository, configs, spec)
     try:
         check_onnx(onnx)
@@ -60,8 +66,8 @@ def check_repository(repository: Path) -> ModelSpec:
         raise ModelRepositoryError(
             f"{onnx} is not a complete ONNX model: {error}; export the model again"
         ) from error
-    _check_program(repository / DECODER / "1" / "model.py")
-    _check_weights(repository / DECODER / "1" / WEIGHTS_FILE, spec, _width(configs[ENCODER]))
+    _check_program(program)
+    _check_weights(weights, spec, _width(configs[ENCODER]))
     return spec
 
 
@@ -95,8 +101,8 @@ def _readable(path: Path) -> None:
 
 
 def _check_configs(repository: Path, configs: dict[str, Any], spec: ModelSpec) -> None:
-    ensemble = repository / ENSEMBLE / CONFIG_FILE
-    stored = configs[ENSEMBLE].parameters[FINGERPRINT].string_value
+    ensemble = config_file(repository, ENSEMBLE)
+    stored = configs[ENSEMBLE].parameters[FINGERPRINT_PARAMETER].string_value
     if stored != spec.fingerprint:
         raise ModelRepositoryError(
             f"{ensemble} carries the fingerprint {stored or '(none)'}, but {client_files(repository) / SPEC_FILE} "
@@ -110,7 +116,7 @@ def _check_configs(repository: Path, configs: dict[str, Any], spec: ModelSpec) -
     for name, backend in BACKENDS.items():
         if configs[name].backend != backend:
             raise ModelRepositoryError(
-                f"{repository / name / CONFIG_FILE} must say backend: {backend!r}, not {configs[name].backend!r}"
+                f"{config_file(repository, name)} must say backend: {backend!r}, not {configs[name].backend!r}"
             )
 
 
@@ -160,5 +166,5 @@ def _check_weights(path: Path, spec: ModelSpec, width: int) -> None:
 def _width(config: Any) -> int:
     """The last dimension of the encoder's `fused` output; -1 when it isn't fixed."""
     return next(
-        (int(output.dims[-1]) for output in config.output if output.name == "fused" and output.dims), -1
+        (int(output.dims[-1]) for output in config.output if output.name == FUSED and output.dims), -1
     )

@@ -1,0 +1,64 @@
+"""The names in a model repository: of its models, files, tensors and parameters. Each one is written here, once.
+
+The templates of `config.pbtxt` and the documentation spell them out; all other code imports them. The module knows
+names and where a file lies. It reads nothing and imports only pathlib, because the decoder's `model.py` imports it
+in every process that Triton starts.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+# Models, which are the folders of the repository. Each has one version.
+ENSEMBLE = "lamr"
+ENCODER = "lamr_encoder"
+DECODER = "lamr_decoder"
+MODELS = (ENSEMBLE, ENCODER, DECODER)
+VERSION = "1"
+
+# Files of a model's folder.
+CONFIG_FILE = "config.pbtxt"
+
+# Files of a model's version: two of the ensemble, three of the encoder, two of the decoder.
+SPEC_FILE = "lamr.json"
+TOKENIZER_FILE = "tokenizer.json"
+ONNX_FILE = "model.onnx"
+ONNX_DATA_FILE = "model.onnx.data"
+REPORT_FILE = "report.json"
+WEIGHTS_FILE = "decoder.npz"
+PROGRAM_FILE = "model.py"
+
+# Tensors. The encoder reads a packed batch; the decoder reads `fused` and `document_span`.
+INPUT_IDS = "input_ids"
+CU_SEQLENS = "cu_seqlens"
+MAX_LEN = "max_len"
+FUSED = "fused"
+RELEVANCE = "relevance"
+DOCUMENT_SPAN = "document_span"
+KEEP = "keep"
+KEEP_PROB = "keep_prob"
+RUBRIC_PROB = "rubric_prob"
+GATE = "gate"
+ENCODER_INPUTS = (INPUT_IDS, CU_SEQLENS, MAX_LEN)
+ENCODER_OUTPUTS = (FUSED, RELEVANCE)
+RUBRIC_OUTPUTS = (RUBRIC_PROB, GATE)
+
+# Parameters of the ensemble's configuration: which model it is.
+FINGERPRINT_PARAMETER = "lamr_fingerprint"
+NAME_PARAMETER = "lamr_name"
+VERSION_PARAMETER = "lamr_version"
+
+# Parameters of the encoder's configuration: the precision of its products, and the limits of a run and of a request.
+PRECISION_PARAMETER = "lamr_precision"
+MAX_BATCH_TOKENS_PARAMETER = "max_batch_tokens"
+MAX_SEQUENCE_TOKENS_PARAMETER = "max_sequence_tokens"
+
+
+def config_file(repository: Path, model: str) -> Path:
+    """The configuration of one of the three models."""
+    return repository / model / CONFIG_FILE
+
+
+def version_folder(repository: Path, model: str) -> Path:
+    """The folder that holds the files of one of the three models."""
+    return repository / model / VERSION

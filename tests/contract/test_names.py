@@ -1,0 +1,41 @@
+"""Each name of a model repository stands in `names` and nowhere else in the code, and `names` is light."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from lamr_contract import names
+
+ROOT = Path(names.__file__).resolve().parents[2]
+PACKAGES = ("contract", "client", "serving", "export", "cli")
+# `lamr` is also the product and its command, and `1` is any number.
+COMMON = {names.ENSEMBLE, names.VERSION}
+NAMES = {value for key, value in vars(names).items() if key.isupper() and isinstance(value, str)} - COMMON
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_other_module_spells_a_name(package: str) -> None:
+    spelled = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {node.value!r}"
+        for path in (ROOT / package).rglob("*.py")
+        if path != Path(names.__file__)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and node.value in NAMES
+    ]
+    assert not spelled, f"import these from lamr_contract.names: {spelled}"
+
+
+def test_the_names_differ() -> None:
+    spelled = [value for key, value in vars(names).items() if key.isupper() and isinstance(value, str)]
+    assert len(spelled) > 20
+    assert len(set(spelled)) == len(spelled)
+
+
+def test_a_process_of_the_server_gets_the_names_alone() -> None:
+    code = "import sys, lamr_contract.names; print([m for m in ('numpy', 'tokenizers') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
