@@ -10,6 +10,8 @@ import re
 import warnings
 from dataclasses import dataclass, field
 
+from lamr_postprocess import split_lines
+
 FunctionNode = (ast.FunctionDef, ast.AsyncFunctionDef)
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _COMMENT = re.compile(r"^\s*#+:?\s?(.*)$")
@@ -99,6 +101,16 @@ def parse_tree(text: str) -> ast.Module | None:
             return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # MemoryError: too deep for the parser
         return None
+
+
+def parse_lines(code: str) -> tuple[list[str], ast.Module | None]:
+    """The lines of any text, without their ends, and its syntax tree, whose nodes have these lines' numbers.
+
+    Line ends of every kind and form feeds are allowed. The tree is None where the text isn't Python that parses; that
+    alone decides whether a document gets dependency labels.
+    """
+    lines = [line.rstrip("\r\n") for line in split_lines(code)]
+    return lines, parse_tree("\n".join(lines).replace("\f", ""))  # a form feed separates pages, not lines
 
 
 def parse_file(text: str) -> ParsedFile | None:

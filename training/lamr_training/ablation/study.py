@@ -21,6 +21,7 @@ from lamr_contract.encoding import PromptEncoder
 from lamr_decoding import LinearChainCrf, marginals, nll
 from lamr_export.checkpoint import load_checkpoint, save_checkpoint
 from lamr_export.model import LamrModel
+from lamr_postprocess import split_lines
 from numpy.typing import NDArray
 
 from lamr_training.ablation.variants import COLUMNS, VARIANTS, WEIGHTS, Variant
@@ -217,7 +218,7 @@ def rubric_columns(record: Record, settings: LabelSettings) -> NDArray[np.uint8]
     """Labels of a record's lines by every rubric that some variant learns, `[L, 4]`."""
     labels = label_lines(record.code, record.kept_frags, record.score, settings)
     kept = np.flatnonzero(labels.semantic) + 1
-    textual = textual_dependency(record.code.split("\n"), kept.tolist())[: len(labels.semantic)]
+    textual = textual_dependency(split_lines(record.code), kept.tolist())
     return np.stack([labels.semantic, labels.dependency, labels.context, textual], axis=1).astype(np.uint8)
 
 

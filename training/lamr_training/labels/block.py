@@ -21,6 +21,7 @@ from lamr_training.labels.rubrics import LabelSettings, RubricLabels, label_line
 from lamr_training.records import Record, parse_row
 
 RUBRICS = ("semantic", "dependency", "context")
+UNPARSED = "the code doesn't parse as Python; it gets no dependency labels"
 
 
 @dataclass(frozen=True, order=True)
@@ -93,7 +94,7 @@ def label_block(block: Block, settings: LabelSettings, weights: bool) -> Labelle
         done.ids.append(record.id)
         done.rows.append(text)
         if not labels.parsed:
-            done.unparsed.append(Problem(number, "the code doesn't parse as Python; no dependency labels"))
+            done.unparsed.append(Problem(number, UNPARSED))
     return done
 
 

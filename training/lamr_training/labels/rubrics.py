@@ -13,12 +13,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
-from lamr_postprocess import split_lines
 from numpy.typing import NDArray
 
 from lamr_training.labels.graph import DependencyGraph, EdgeWeights
 from lamr_training.labels.graph_pass import dependency_graph
-from lamr_training.syntax import parse_tree
+from lamr_training.syntax import parse_lines
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -114,8 +113,7 @@ def label_lines(
 @lru_cache(maxsize=128)  # several records ask about one file
 def _analysed(code: str, definition_lines: int) -> tuple[list[str], DependencyGraph | None]:
     """A document's lines, without line ends, and its graph; None if it doesn't parse."""
-    lines = [line.rstrip("\r\n") for line in split_lines(code)]
-    tree = parse_tree("\n".join(lines).replace("\f", ""))  # a form feed separates pages, not lines
+    lines, tree = parse_lines(code)
     return lines, None if tree is None else dependency_graph(tree, lines, definition_lines)
 
 

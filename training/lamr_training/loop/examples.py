@@ -66,12 +66,11 @@ class ChunkChoice:
 
 @dataclass(frozen=True, eq=False)
 class EncodedRecord:
-    """A record's chunks and, per document token, its line, labels and lexical evidence."""
+    """A record's chunks and, for each token of its document, id, labels and lexical evidence."""
 
     chunks: list[Chunk]
     query_ids: IntArray
     ids: IntArray
-    token_line: IntArray
     rubrics: NDArray[np.uint8]
     evidence: NDArray[np.float32]
 
@@ -93,19 +92,27 @@ def encode_record(
     by_line = label(record, settings)
     query = encoder.encode_query(record.query)
     ids, offsets = encoder.encode_document(record.code)
+    layout = line_layout(record.code)
     try:
-        chunks = encoder.chunk(query, ids, offsets, record.code)
+        chunks = list(encoder.iter_chunks(query, ids, offsets, record.code, layout=layout))
     except InvalidInputError:
         return None
-    line = token_lines(record.code, offsets)
-    evidence = token_evidence(record.query, record.code, offsets, line_layout(record.code))
-    return EncodedRecord(chunks, query, ids, line, by_line[line], evidence.astype(np.float32))
+    line = token_lines(offsets, layout.spans)
+    evidence = token_evidence(record.query, record.code, offsets, layout)
+    return EncodedRecord(chunks, query, ids, by_line[line], evidence.astype(np.float32))
 
 
-def token_lines(code: str, offsets: IntArray) -> IntArray:
-    """The 0-based line of each token: that of its last character, so that an indent belongs to the line it opens."""
-    ends = np.flatnonzero(np.frombuffer(code.encode("utf-32-le"), np.uint32) == 10)
-    return np.searchsorted(ends, np.maximum(offsets[:, 1] - 1, 0)) if len(offsets) else np.zeros(0, np.int64)
+def token_lines(offsets: IntArray, spans: IntArray) -> IntArray:
+    """The 0-based line of each token, int64 `[n]`: the line of the token's last character.
+
+    A token of a line end and the indentation after it therefore belongs to the line that it opens.
+
+    Args:
+        offsets: int64 `[n, 2]`, first and one-past-last character of each token.
+        spans: int64 `[L, 2]`, the characters of each line (`lamr_postprocess.lines`).
+    """
+    last = np.maximum(offsets[:, 1] - 1, 0)
+    return np.searchsorted(spans[:, 0], last, side="right") - 1
 
 
 def make_examples(  # noqa: PLR0913 - keywords with defaults

@@ -22,6 +22,7 @@ from lamr_contract.encoding import PromptEncoder
 from lamr_export.checkpoint import load_checkpoint, save_checkpoint
 from lamr_export.model import LamrModel
 from lamr_export.repository import export_repository
+from lamr_postprocess import split_lines
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
@@ -259,5 +260,5 @@ def _train(work: Path, settings: TrainingSettings, number: int) -> None:
 
 
 def _windows(text: str, count: int) -> list[str]:
-    lines = text.split("\n")
-    return ["\n".join(lines[start : start + count]) for start in range(0, len(lines), count)]
+    lines = split_lines(text)
+    return ["".join(lines[start : start + count]) for start in range(0, len(lines), count)]

@@ -15,7 +15,7 @@ from typing import Any
 from lamr_export.checkpoint import load_checkpoint, save_checkpoint
 
 from lamr_training.errors import RecordError, RunError
-from lamr_training.labels.block import Problem
+from lamr_training.labels.block import UNPARSED, Problem
 from lamr_training.loop.devices import find_place
 from lamr_training.loop.examples import ExampleSet
 from lamr_training.loop.run_folder import LOG
@@ -26,7 +26,7 @@ from lamr_training.recipes import mini as recipe
 from lamr_training.recipes import reranker
 from lamr_training.recipes.presets import PRESETS, TrainingSettings
 from lamr_training.records import read_records
-from lamr_training.syntax import parse_tree
+from lamr_training.syntax import parse_lines
 
 RERANKER = "qwen3-reranker-0.6b"
 SIZES: dict[str, recipe.RecipeSettings] = {
@@ -141,11 +141,8 @@ def check_data(data: Path, report: Callable[[Path, Problem], None] | None = None
     for path in (data / "train.jsonl", data / "validation.jsonl"):
         number = 0
         for number, record in enumerate(read_records(path), 1):
-            if report and record.kept_frags and parse_tree(record.code.replace("\r\n", "\n")) is None:
-                report(
-                    path,
-                    Problem(number, "the code doesn't parse as Python; it trains without dependency labels"),
-                )
+            if report and record.kept_frags and parse_lines(record.code)[1] is None:
+                report(path, Problem(number, UNPARSED))
         if not number:
             raise RecordError(f"{path}: holds no records; `lamr corpus` makes some")
 
