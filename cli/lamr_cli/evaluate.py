@@ -46,12 +46,12 @@ def evaluate(
     lamr eval --data items.jsonl --plot recall.png
     """
     from lamr_client import Pruner
-    from lamr_evaluation import evaluate_pruner, plot_recall, read_items
+    from lamr_evaluation import evaluate_pruner, plot_recall, read_records
 
     if plot is not None:
         with needs_extra("train"):  # better now than after the work
             import matplotlib  # noqa: F401
-    items = read_items(data)
+    items = list(read_records(data))
     baselines = _baselines(cosine)
     with Pruner(server, model=model, timeout=timeout) as pruner, bar() as progress:
         report = evaluate_pruner(items, pruner, baselines=baselines, progress=progress)

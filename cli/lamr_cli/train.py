@@ -10,7 +10,7 @@ import typer
 from lamr_cli.extras import needs_extra
 
 if TYPE_CHECKING:
-    from lamr_training.labels.block import Problem
+    from lamr_evaluation.records import Problem
     from lamr_training.recipes.runs import RunReport
 
 _SHOWN = 20  # records that are named one by one

@@ -5,9 +5,10 @@ Needs numpy (matplotlib for plots only); never torch.
 
 from lamr_evaluation.baselines import BASELINES, CosineOverFunctions, LineScorer
 from lamr_evaluation.benchmark import QUESTION_KINDS, build_items
-from lamr_evaluation.items import DataError, EvalItem, read_items, write_items
+from lamr_evaluation.errors import DataError, RecordError, ReservedError
 from lamr_evaluation.metrics import Bootstrap, Metrics, Summary
 from lamr_evaluation.plot import plot_recall
+from lamr_evaluation.records import Problem, Record, read_records, write_records
 from lamr_evaluation.report import EvalReport, evaluate, evaluate_pruner
 from lamr_evaluation.reserved import Reserved, reserved_package, reserved_path, reserved_repository
 from lamr_evaluation.scorers import PrunerScorer, Selection, Selector
@@ -18,12 +19,15 @@ __all__ = [
     "Bootstrap",
     "CosineOverFunctions",
     "DataError",
-    "EvalItem",
     "EvalReport",
     "LineScorer",
     "Metrics",
+    "Problem",
     "PrunerScorer",
+    "Record",
+    "RecordError",
     "Reserved",
+    "ReservedError",
     "Selection",
     "Selector",
     "Summary",
@@ -31,9 +35,9 @@ __all__ = [
     "evaluate",
     "evaluate_pruner",
     "plot_recall",
-    "read_items",
+    "read_records",
     "reserved_package",
     "reserved_path",
     "reserved_repository",
-    "write_items",
+    "write_records",
 ]

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from lamr_evaluation.baselines import BASELINES
 from lamr_evaluation.benchmark import QUESTION_KINDS, build_items, summary
-from lamr_evaluation.items import read_items
 from lamr_evaluation.plot import plot_recall
+from lamr_evaluation.records import read_records
 from lamr_evaluation.report import evaluate
 
 
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.command == "build":
             text = summary(build_items(options.cache, options.output))
         else:
-            items = read_items(options.items)
+            items = list(read_records(options.items))
             if options.questions:
                 items = [item for item in items if item.kind in QUESTION_KINDS]
             report = evaluate(items, BASELINES)

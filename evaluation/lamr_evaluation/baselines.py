@@ -12,11 +12,12 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
+from lamr_contract.words import Tokens, query_terms
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from lamr_evaluation.items import split_lines
-from lamr_evaluation.lexical import Tokens, bm25, idf, query_terms
+from lamr_evaluation.bm25 import bm25, idf
+from lamr_evaluation.records import bare_lines
 from lamr_evaluation.segments import blocks, functions, windows
 
 FloatArray = NDArray[np.float64]
@@ -35,7 +36,7 @@ class LineScorer(Protocol):
 @lru_cache(maxsize=8)
 def _prepared(code: str) -> tuple[tuple[str, ...], Tokens]:
     """A file's lines and tokens; several baselines and questions come to the same file in a row."""
-    lines = tuple(split_lines(code))
+    lines = tuple(bare_lines(code))
     return lines, Tokens(code, len(lines))
 
 
@@ -109,7 +110,7 @@ class CosineOverFunctions:
 
     def __call__(self, query: str, code: str) -> FloatArray:
         """Scores float `[L]`: each line has its piece's cosine."""
-        lines = split_lines(code)
+        lines = bare_lines(code)
         if not lines:
             return np.zeros(0)
         pieces = functions(code, lines)

@@ -8,22 +8,22 @@ version, path and SHA-256. This module joins definitions with the files; it does
 from __future__ import annotations
 
 import importlib.resources
-import json
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from lamr_evaluation.errors import DataError
 from lamr_evaluation.generate import generate_items
-from lamr_evaluation.items import DataError, EvalItem, iter_rows, write_items
-from lamr_evaluation.wheels import Fetch, SourceFile, WheelCache, pip_fetch
+from lamr_evaluation.records import Record, iter_rows, parse_row, write_records
+from lamr_evaluation.wheels import Fetch, PinnedFile, WheelCache, pip_fetch
 
 QUESTION_KINDS = ("behaviour", "config", "how", "what-role", "where", "why")
 """Kinds of the hand-written questions; every other kind is generated."""
 
 
 @dataclass(frozen=True)
-class Question:
+class BenchmarkQuestion:
     """One hand-written question.
 
     Attributes:
@@ -34,7 +34,7 @@ class Question:
         score: relevance of the file.
     """
 
-    file: SourceFile
+    file: PinnedFile
     query: str
     kept_frags: tuple[int, ...]
     kind: str
@@ -46,21 +46,21 @@ def _definition(name: str) -> Path:
 
 
 def _rows(path: Path, fields: set[str]) -> Iterable[tuple[int, dict[str, object]]]:
-    for number, text in iter_rows(path):
+    for number, line in iter_rows(path):
         try:
-            row = json.loads(text)
+            row = parse_row(line)
         except ValueError as error:
-            raise DataError(f"{path}:{number}: not JSON ({error})") from error
+            raise DataError(f"{path}:{number}: {error}") from error
         if not isinstance(row, dict) or not fields <= row.keys():
             raise DataError(f"{path}:{number}: needs the fields {', '.join(sorted(fields))}")
         yield number, row
 
 
-def _file(row: dict[str, object]) -> SourceFile:
-    return SourceFile(str(row["project"]), str(row["version"]), str(row["path"]), str(row["sha256"]))
+def _file(row: dict[str, object]) -> PinnedFile:
+    return PinnedFile(str(row["project"]), str(row["version"]), str(row["path"]), str(row["sha256"]))
 
 
-def read_questions(path: Path | None = None) -> list[Question]:
+def read_questions(path: Path | None = None) -> list[BenchmarkQuestion]:
     """The hand-written questions; `path` is another definition than the bundled one.
 
     Raises:
@@ -74,12 +74,14 @@ def read_questions(path: Path | None = None) -> list[Question]:
         if not isinstance(frags, list) or not frags:
             raise DataError(f"{path}:{number}: `kept_frags` must be a list of line numbers")
         questions.append(
-            Question(_file(row), str(row["query"]), tuple(frags), str(row["kind"]), float(str(row["score"])))
+            BenchmarkQuestion(
+                _file(row), str(row["query"]), tuple(frags), str(row["kind"]), float(str(row["score"]))
+            )
         )
     return questions
 
 
-def read_files(path: Path | None = None) -> list[SourceFile]:
+def read_files(path: Path | None = None) -> list[PinnedFile]:
     """The files that items are generated from; `path` is another definition than the bundled one.
 
     Raises:
@@ -93,10 +95,10 @@ def build_items(
     cache: Path,
     output: Path | None = None,
     *,
-    questions: Iterable[Question] | None = None,
-    files: Iterable[SourceFile] | None = None,
+    questions: Iterable[BenchmarkQuestion] | None = None,
+    files: Iterable[PinnedFile] | None = None,
     fetch: Fetch = pip_fetch,
-) -> list[EvalItem]:
+) -> list[Record]:
     """Join the definitions with the pinned files.
 
     Args:
@@ -116,7 +118,7 @@ def build_items(
     for question in read_questions() if questions is None else questions:
         file = question.file
         try:
-            item = EvalItem(
+            item = Record(
                 query=question.query,
                 code=wheels.read(file),
                 kept_frags=question.kept_frags,
@@ -133,11 +135,11 @@ def build_items(
     for file in read_files() if files is None else files:
         items += generate_items(wheels.read(file), path=file.path, project=file.project)
     if output is not None:
-        write_items(items, output)
+        write_records(items, output)
     return items
 
 
-def summary(items: Iterable[EvalItem]) -> str:
+def summary(items: Iterable[Record]) -> str:
     """Numbers of items by kind and project, for people."""
     items = list(items)
     kinds = Counter(item.kind or "-" for item in items)

@@ -25,8 +25,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from lamr_evaluation.items import EvalItem, split_lines
-from lamr_evaluation.lexical import split_words
+from lamr_contract.words import split_words
+
+from lamr_evaluation.records import Record, bare_lines
 from lamr_evaluation.segments import span
 
 CHOICES = (("docstring",), ("comment",), ("calls",), ("error", "name"))
@@ -205,7 +206,7 @@ def _called(statement: ast.stmt) -> set[str]:
 
 def _cut(code: str, draft: _Draft) -> tuple[str, tuple[int, ...]]:
     """Code without the draft's cut lines, and the gold lines' new numbers."""
-    kept = [number for number in range(1, len(split_lines(code)) + 1) if number not in draft.cut]
+    kept = [number for number in range(1, len(bare_lines(code)) + 1) if number not in draft.cut]
     lines = code.splitlines(keepends=True)
     gold = tuple(new for new, old in enumerate(kept, 1) if old in draft.gold)
     return "".join(lines[number - 1] for number in kept), gold
@@ -214,11 +215,11 @@ def _cut(code: str, draft: _Draft) -> tuple[str, tuple[int, ...]]:
 def generate_items(
     code: str,
     *,
-    path: str | None = None,
-    project: str | None = None,
+    path: str = "",
+    project: str = "",
     choices: Sequence[Sequence[str]] = CHOICES,
     per_kind: int = 1,
-) -> list[EvalItem]:
+) -> list[Record]:
     """Items about one Python file, at most `per_kind` for each of `choices`.
 
     A file that doesn't parse, or whose lines Python's tokenizer counts in another way than we do (form feeds and
@@ -228,9 +229,9 @@ def generate_items(
         functions = _functions(ast.parse(code))
     except (SyntaxError, ValueError, RecursionError):
         return []
-    if len(code.splitlines()) != len(split_lines(code)):
+    if len(code.splitlines()) != len(bare_lines(code)):
         return []
-    lines = split_lines(code)
+    lines = bare_lines(code)
     drafts = {
         "docstring": list(_docstring_drafts(functions)),
         "comment": list(_comment_drafts(code, lines)),
@@ -244,7 +245,7 @@ def generate_items(
         kind = next((kind for kind in sorted(kinds, key=lambda k: _hash(salt, k)) if drafts[kind]), kinds[0])
         for draft in _chosen(drafts[kind], salt, per_kind):
             cut, gold = _cut(code, draft)
-            items.append(EvalItem(draft.query, cut, gold, path=path, project=project, kind=kind))
+            items.append(Record(draft.query, cut, gold, path=path, project=project, kind=kind))
     return items
 
 

@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamr_evaluation.baselines import BASELINES, LineScorer
-from lamr_evaluation.items import EvalItem
 from lamr_evaluation.metrics import (
     BOOTSTRAP,
     Bootstrap,
@@ -35,6 +34,7 @@ from lamr_evaluation.metrics import (
     stack,
     summarize,
 )
+from lamr_evaluation.records import Record
 from lamr_evaluation.scorers import PrunerLike, PrunerScorer, Selection, Selector
 from lamr_evaluation.tables import comparison_table, group_table, interval_table, metrics_table, split_table
 
@@ -146,7 +146,7 @@ class _Scored:
 
 
 def _score(
-    name: str, scorer: LineScorer | Selector, items: Sequence[EvalItem], progress: Progress | None
+    name: str, scorer: LineScorer | Selector, items: Sequence[Record], progress: Progress | None
 ) -> _Scored:
     started = time.perf_counter()
     curves: list[Curve] = []
@@ -164,7 +164,7 @@ def _score(
     return _Scored(curves, selections, time.perf_counter() - started)
 
 
-def _kept_fractions(scored: _Scored | None, items: Sequence[EvalItem]) -> list[float]:
+def _kept_fractions(scored: _Scored | None, items: Sequence[Record]) -> list[float]:
     """What the reference keeps of each item; the default where it doesn't say."""
     fractions = []
     for index, item in enumerate(items):
@@ -175,7 +175,7 @@ def _kept_fractions(scored: _Scored | None, items: Sequence[EvalItem]) -> list[f
     return fractions
 
 
-def _measure(scored: _Scored, items: Sequence[EvalItem], fractions: Sequence[float]) -> FloatArray:
+def _measure(scored: _Scored, items: Sequence[Record], fractions: Sequence[float]) -> FloatArray:
     rows: list[Metrics] = []
     for item, curve, selection, fraction in zip(
         items, scored.curves, scored.selections, fractions, strict=True
@@ -198,7 +198,7 @@ class _Groups:
     bootstrap: Bootstrap
 
     @classmethod
-    def of(cls, items: Sequence[EvalItem], bootstrap: Bootstrap) -> _Groups:
+    def of(cls, items: Sequence[Record], bootstrap: Bootstrap) -> _Groups:
         files = [f"{item.project}/{item.path}" if item.path else f"item {n}" for n, item in enumerate(items)]
         kinds = [item.kind or "-" for item in items]
         projects = [item.project or "-" for item in items]
@@ -215,7 +215,7 @@ class _Groups:
 
 
 def evaluate(
-    items: Sequence[EvalItem],
+    items: Sequence[Record],
     scorers: Mapping[str, LineScorer | Selector],
     *,
     reference: str | None = None,
@@ -263,7 +263,7 @@ def evaluate(
 
 
 def evaluate_pruner(
-    items: Sequence[EvalItem],
+    items: Sequence[Record],
     pruner: PrunerLike,
     *,
     baselines: Mapping[str, LineScorer | Selector] = BASELINES,

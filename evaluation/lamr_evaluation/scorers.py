@@ -13,7 +13,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from lamr_evaluation.items import EvalItem
+from lamr_evaluation.records import Record
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -38,7 +38,7 @@ class Selection:
 class Selector(Protocol):
     """A scorer with a threshold of its own."""
 
-    def select(self, item: EvalItem) -> Selection:
+    def select(self, item: Record) -> Selection:
         """Prune one item."""
         ...
 
@@ -68,15 +68,15 @@ class PrunerScorer:
 
     def __call__(self, query: str, code: str) -> FloatArray:
         """Scores float `[L]`."""
-        return self.select(EvalItem(query, code, ())).scores
+        return self.select(Record(query, code, ())).scores
 
-    def select(self, item: EvalItem) -> Selection:
+    def select(self, item: Record) -> Selection:
         """Prune one item.
 
         Raises:
             ValueError: the result's lines aren't those of the item.
         """
-        result = self._pruner.prune(item.query, item.code, path=item.path)
+        result = self._pruner.prune(item.query, item.code, path=item.path or None)
         count = len(item.lines)
         scores = np.asarray(result.line_scores, dtype=np.float64)
         lines = np.asarray(result.kept_lines, dtype=np.intp)

@@ -15,14 +15,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from lamr_evaluation.items import DataError
+from lamr_evaluation.errors import DataError
 
 Fetch = Callable[[str, str, Path], Path]
 """`(project, version, cache) -> wheel`: how a wheel is obtained; tests inject their own."""
 
 
 @dataclass(frozen=True, order=True)
-class SourceFile:
+class PinnedFile:
     """One file of one published wheel.
 
     Attributes:
@@ -70,7 +70,7 @@ class WheelCache:
         self._fetch = fetch
         self._wheels: dict[tuple[str, str], Path] = {}
 
-    def read(self, file: SourceFile) -> str:
+    def read(self, file: PinnedFile) -> str:
         """Text of a pinned file.
 
         Raises:

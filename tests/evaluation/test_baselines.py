@@ -4,9 +4,10 @@ import time
 
 import numpy as np
 import pytest
+from lamr_contract.words import Tokens, query_terms, split_words, stem, terms
 from lamr_evaluation.baselines import BASELINES, CosineOverFunctions
-from lamr_evaluation.items import split_lines
-from lamr_evaluation.lexical import Tokens, bm25, query_terms, split_words, stem, terms
+from lamr_evaluation.bm25 import bm25
+from lamr_evaluation.records import bare_lines
 from lamr_evaluation.segments import blocks, functions, windows
 
 CODE = '''"""Shop."""
@@ -35,7 +36,7 @@ class Basket:
 def parse_voucher_code(text):
     return text.strip().upper()
 '''
-LINES = split_lines(CODE)
+LINES = bare_lines(CODE)
 
 
 def piece_texts(pieces, lines):
@@ -61,7 +62,7 @@ def test_functions_classes_and_module_level_are_pieces():
     "code", ["def f(:\n    pass\n\nx = 1\n", "a = '\x0c'\n\nb = 1\n", "fn main() {\n}\n\nfn b() {}\n"]
 )
 def test_files_that_are_not_python_are_cut_into_paragraphs(code):
-    lines = split_lines(code)
+    lines = bare_lines(code)
     np.testing.assert_array_equal(functions(code, lines), blocks(lines))
     assert blocks(lines).max() == 1
 
@@ -137,7 +138,7 @@ def test_the_answer_is_at_the_top(name, query, line):
 def test_any_text_and_any_query_give_one_finite_score_a_line(name, code):
     for query in ("", "?!", "the and of", "日本 ключ"):
         scores = BASELINES[name](query, code)
-        assert scores.shape == (len(split_lines(code)),)
+        assert scores.shape == (len(bare_lines(code)),)
         assert np.isfinite(scores).all()
 
 

@@ -9,14 +9,15 @@ from collections import Counter
 import pytest
 from lamr_evaluation.benchmark import (
     QUESTION_KINDS,
-    Question,
+    BenchmarkQuestion,
     build_items,
     read_files,
     read_questions,
 )
-from lamr_evaluation.items import DataError, read_items
+from lamr_evaluation.errors import DataError
+from lamr_evaluation.records import read_records
 from lamr_evaluation.reserved import reserved_package
-from lamr_evaluation.wheels import SourceFile, pip_fetch
+from lamr_evaluation.wheels import PinnedFile, pip_fetch
 
 TEXT = "def f(value):\n    checked = check_value(value)\n    return checked\n"
 
@@ -31,7 +32,7 @@ def wheel(tmp_path):
 
 @pytest.fixture
 def pinned():
-    return SourceFile("demo", "1.0", "demo/a.py", hashlib.sha256(TEXT.encode()).hexdigest())
+    return PinnedFile("demo", "1.0", "demo/a.py", hashlib.sha256(TEXT.encode()).hexdigest())
 
 
 def build(wheel, question, **options):
@@ -41,11 +42,11 @@ def build(wheel, question, **options):
 
 def test_questions_are_joined_with_the_pinned_file(tmp_path, wheel, pinned):
     out = tmp_path / "items.jsonl"
-    items = build(wheel, Question(pinned, "what is checked?", (2,), "what-role"), output=out)
+    items = build(wheel, BenchmarkQuestion(pinned, "what is checked?", (2,), "what-role"), output=out)
     assert [(i.code, i.kept_frags, i.kind, i.path, i.project) for i in items] == [
         (TEXT, (2,), "what-role", "demo/a.py", "demo")
     ]
-    assert read_items(out) == items
+    assert list(read_records(out)) == items
 
 
 def test_a_wheel_in_the_cache_is_not_downloaded(wheel, pinned):
@@ -53,24 +54,24 @@ def test_a_wheel_in_the_cache_is_not_downloaded(wheel, pinned):
 
 
 def test_another_file_than_the_pinned_one_is_refused(wheel, pinned):
-    other = SourceFile("demo", "1.0", "demo/a.py", "0" * 64)
+    other = PinnedFile("demo", "1.0", "demo/a.py", "0" * 64)
     with pytest.raises(DataError, match="but the benchmark pins 0000"):
-        build(wheel, Question(other, "q", (1,), "how"))
+        build(wheel, BenchmarkQuestion(other, "q", (1,), "how"))
 
 
 def test_a_missing_member_or_broken_wheel_is_refused(tmp_path, wheel, pinned):
-    absent = SourceFile("demo", "1.0", "demo/b.py", pinned.sha256)
+    absent = PinnedFile("demo", "1.0", "demo/b.py", pinned.sha256)
     with pytest.raises(DataError, match=r"can't read demo/b\.py"):
-        build(wheel, Question(absent, "q", (1,), "how"))
+        build(wheel, BenchmarkQuestion(absent, "q", (1,), "how"))
     broken = tmp_path / "broken.whl"
     broken.write_bytes(b"PK")
     with pytest.raises(DataError, match=r"broken\.whl: can't read"):
-        build(wheel, Question(pinned, "q", (1,), "how"), fetch=lambda *_: broken)
+        build(wheel, BenchmarkQuestion(pinned, "q", (1,), "how"), fetch=lambda *_: broken)
 
 
 def test_a_gold_line_outside_the_file_is_refused(wheel, pinned):
-    with pytest.raises(DataError, match=r"question 'q' on demo/demo/a\.py: `kept_frags` names line 4"):
-        build(wheel, Question(pinned, "q", (4,), "how"))
+    with pytest.raises(DataError, match=r"question 'q' on demo/demo/a\.py: kept_frags holds 4, but"):
+        build(wheel, BenchmarkQuestion(pinned, "q", (4,), "how"))
 
 
 @pytest.mark.parametrize("row", ["{", "[]", '{"project": "x"}'])

@@ -6,7 +6,7 @@ import inspect
 
 import pytest
 from lamr_evaluation.generate import CHOICES, generate_items
-from lamr_evaluation.items import split_lines
+from lamr_evaluation.records import bare_lines
 
 CODE = '''"""Module."""
 
@@ -122,7 +122,7 @@ def test_files_that_cannot_be_asked_about_give_nothing(code):
 def test_items_about_real_files_are_whole(module):
     """Whatever is cut, the rest stays as it was, and gold lines hold code of the original."""
     source = inspect.getsource(importlib.import_module(module))
-    original = split_lines(source)
+    original = bare_lines(source)
     items = generate_items(source, per_kind=3)
     assert len(items) >= 8
     for item in items:

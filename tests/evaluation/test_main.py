@@ -4,13 +4,13 @@ import json
 
 import pytest
 from lamr_evaluation.__main__ import default_cache, main
-from lamr_evaluation.items import EvalItem, write_items
+from lamr_evaluation.records import Record, write_records
 
 
 @pytest.fixture
 def items(tmp_path):
     path = tmp_path / "items.jsonl"
-    write_items([EvalItem("where is x set?", "y = 1\n\nx = 2\n", (3,))], path)
+    write_records([Record("where is x set?", "y = 1\n\nx = 2\n", (3,))], path)
     return path
 
 
@@ -29,7 +29,7 @@ def test_questions_only(items, capsys):
     assert main(["baselines", str(items), "--questions"]) == 2
     assert "no items" in capsys.readouterr().err
     with items.open("a") as file:
-        file.write(EvalItem("why?", "x = 1\n", (1,), kind="why").to_json() + "\n")
+        file.write(Record("why?", "x = 1\n", (1,), kind="why").to_json() + "\n")
     assert main(["baselines", str(items), "--questions"]) == 0
     assert capsys.readouterr().out.startswith("1 items")
 

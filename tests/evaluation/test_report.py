@@ -8,9 +8,9 @@ import lamr_client
 import numpy as np
 import pytest
 from lamr_evaluation.baselines import BASELINES
-from lamr_evaluation.items import EvalItem
 from lamr_evaluation.metrics import Bootstrap
 from lamr_evaluation.plot import plot_recall
+from lamr_evaluation.records import Record
 from lamr_evaluation.report import evaluate, evaluate_pruner
 from lamr_evaluation.scorers import PrunerScorer, Selector
 from lamr_evaluation.tables import HEADINGS
@@ -43,7 +43,7 @@ class Pruner:
 
 def items():
     return [
-        EvalItem(
+        Record(
             f"y{n}", CODE, (2 * n + 2,), path=f"{n % 4}.py", project="ab"[n % 2], kind=["how", "why"][n // 5]
         )
         for n in range(10)
@@ -79,7 +79,7 @@ def test_others_are_measured_at_the_reference_s_kept_fraction():
 
 
 def test_text_that_no_longer_parses_is_counted_only_where_the_file_did():
-    broken = [*items(), EvalItem("y1", "def f(:\n", (1,))]
+    broken = [*items(), Record("y1", "def f(:\n", (1,))]
     report = evaluate_pruner(broken, Pruner(text="if x:"), baselines={}, bootstrap=FAST)
     assert by_name(report)["lamr"].overall.mean.parses == 0.0
     only_broken = evaluate_pruner(broken[-1:], Pruner(text="if x:"), baselines={}, bootstrap=FAST)
@@ -93,7 +93,7 @@ def test_groups_by_kind_and_project():
 
 
 def test_json_has_no_nan_and_all_figures():
-    report = evaluate([*items(), EvalItem("q", "a\n", ())], BASELINES, reference="grep±5", bootstrap=FAST)
+    report = evaluate([*items(), Record("q", "a\n", ())], BASELINES, reference="grep±5", bootstrap=FAST)
     data = json.loads(report.to_json(), parse_constant=pytest.fail)
     assert (data["items"], data["files"], data["reference"]) == (11, 5, "grep±5")
     scorer = data["scorers"][0]

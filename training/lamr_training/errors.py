@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from lamr_evaluation.errors import RecordError
+
+__all__ = ["CorpusError", "RecordError", "RunError", "TrainingError"]
+
 
 class TrainingError(Exception):
     """Base of the errors below."""
@@ -9,10 +13,6 @@ class TrainingError(Exception):
 
 class CorpusError(TrainingError):
     """A package can't be downloaded, may not be used, or isn't what the manifest says."""
-
-
-class RecordError(TrainingError):
-    """A record isn't usable; the message names file and line."""
 
 
 class RunError(TrainingError):

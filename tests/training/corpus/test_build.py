@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from lamr_evaluation.records import Record, read_records, write_records
 from lamr_training.corpus.build import CorpusSettings, build_corpus, make_records
 from lamr_training.corpus.fetch import (
     SourceFile,
@@ -23,7 +24,6 @@ from lamr_training.corpus.kinds import KINDS
 from lamr_training.corpus.sources import TRAINING, VALIDATION
 from lamr_training.corpus.windows import cut_window
 from lamr_training.errors import CorpusError, RecordError
-from lamr_training.records import Record, read_records, write_records
 from lamr_training.syntax import parse_file
 
 from tests.training.samples import CACHE, files

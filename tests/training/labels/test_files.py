@@ -130,7 +130,8 @@ def test_nothing_to_label_is_an_error(tmp_path: Path) -> None:
         label_file(empty, tmp_path / "out.jsonl")
     bad = write(tmp_path / "bad.jsonl", [{}, {}])
     with pytest.raises(
-        RecordError, match=r"none of 2 records can be used; line 1: the field 'query' is missing"
+        RecordError,
+        match=r"none of 2 records can be used; line 1: the fields 'query', 'code', 'kept_frags' are missing",
     ):
         label_file(bad, tmp_path / "out.jsonl")
     with pytest.raises(RecordError, match=r"missing\.jsonl: No such file"):

@@ -12,6 +12,7 @@ import pytest
 import torch
 from lamr_client.in_process import InProcessTransport
 from lamr_contract.spec import Scoring
+from lamr_evaluation.records import Record
 from lamr_export import export_repository, save_checkpoint
 from lamr_export.model import LamrModel
 from lamr_postprocess.lines import line_spans
@@ -27,7 +28,6 @@ from lamr_training.loop.validation import validate
 from lamr_training.model.vocabulary import Vocabulary
 from lamr_training.recipes.presets import PRESETS, TrainingSettings
 from lamr_training.recipes.scoring_fit import compare, fit_scoring, score_files, selection
-from lamr_training.records import Record
 
 from tests.training.samples import CACHE, encoder, files, tiny_model
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 import torch
+from lamr_evaluation.records import write_records
 from lamr_export.checkpoint import load_checkpoint
 from lamr_training.corpus.build import CorpusSettings, make_records
 from lamr_training.errors import RunError
 from lamr_training.recipes.mini import RUN, RecipeSettings, Round, of_round, train_preset
 from lamr_training.recipes.presets import PRESETS, TrainingSettings
-from lamr_training.records import write_records
 
 from tests.training.samples import files
 

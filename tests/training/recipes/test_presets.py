@@ -11,16 +11,15 @@ from typing import Any
 import pytest
 import torch
 from lamr_cli.main import app
+from lamr_evaluation.records import Problem, Record, write_records
 from lamr_export.checkpoint import load_checkpoint
 from lamr_training.corpus.build import CorpusSettings, make_records
 from lamr_training.errors import RecordError, RunError
-from lamr_training.labels.block import Problem
 from lamr_training.labels.rubrics import label_lines
 from lamr_training.loop.run_folder import LOG
 from lamr_training.recipes import runs
 from lamr_training.recipes.presets import PRESETS
 from lamr_training.recipes.runs import RERANKER, RunOptions, check_data, run_preset
-from lamr_training.records import Record, write_records
 from tokenizers import Tokenizer
 from transformers import Qwen3Config, Qwen3Model
 from typer.testing import CliRunner
@@ -116,7 +115,7 @@ GOOD = json.dumps({"query": "q", "code": "a\n", "kept_frags": [1], "id": "x"}) +
     [
         ("", r"train\.jsonl: holds no records; `lamr corpus` makes some"),
         (GOOD + "\n" + GOOD, r"train\.jsonl:3: the id 'x' is that of line 1 already"),
-        (GOOD + '{"query": "q"}', r"train\.jsonl:2: the field 'code' is missing"),
+        (GOOD + '{"query": "q"}', r"train\.jsonl:2: the fields 'code', 'kept_frags' are missing"),
         (GOOD.replace("[1]", "[2]"), r"train\.jsonl:1: kept_frags holds 2, but the code has lines 1 to 1"),
         (GOOD + "{", r"train\.jsonl:2: not JSON"),
     ],

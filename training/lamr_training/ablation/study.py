@@ -19,6 +19,7 @@ import numpy as np
 import torch
 from lamr_contract.encoding import PromptEncoder
 from lamr_decoding import LinearChainCrf, marginals, nll
+from lamr_evaluation.records import Record, read_records
 from lamr_export.checkpoint import load_checkpoint, save_checkpoint
 from lamr_export.model import LamrModel
 from lamr_postprocess import split_lines
@@ -37,7 +38,6 @@ from lamr_training.loop.trainer import forward, train
 from lamr_training.model.backbone import load_minilm, start_mini
 from lamr_training.model.vocabulary import code_vocabulary
 from lamr_training.recipes.presets import TrainingSettings
-from lamr_training.records import Record, read_records
 
 START, EXAMPLES, CHECKS = "start", "train.npz", "validation.npz"
 

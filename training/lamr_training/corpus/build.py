@@ -14,6 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from lamr_evaluation.records import Record, write_records
+
 from lamr_training.corpus.fetch import (
     Package,
     Progress,
@@ -27,7 +29,6 @@ from lamr_training.corpus.kinds import KINDS, Draft
 from lamr_training.corpus.windows import cut_window
 from lamr_training.corpus.written import handmade_records
 from lamr_training.errors import CorpusError
-from lamr_training.records import Record, write_records
 from lamr_training.syntax import ParsedFile, parse_file
 
 

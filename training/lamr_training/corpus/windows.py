@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from lamr_training.records import Record
+from lamr_evaluation.records import Record
 
 SHORTEST, LONGEST = 30, 200
 """Lines of a window, about."""

@@ -12,9 +12,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib import resources
 
+from lamr_evaluation.records import Record
+
 from lamr_training.corpus.fetch import SourceFile
 from lamr_training.errors import CorpusError
-from lamr_training.records import Record
 from lamr_training.syntax import Entity, parse_file
 
 

@@ -15,21 +15,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from lamr_evaluation.records import Problem, Record, parse_row
 from numpy.typing import NDArray
 
 from lamr_training.labels.rubrics import LabelSettings, RubricLabels, label_lines
-from lamr_training.records import Record, parse_row
 
 RUBRICS = ("semantic", "dependency", "context")
 UNPARSED = "the code doesn't parse as Python; it gets no dependency labels"
-
-
-@dataclass(frozen=True, order=True)
-class Problem:
-    """What is wrong with one record: its 1-based line in the file, and why."""
-
-    line: int
-    reason: str
 
 
 @dataclass(frozen=True)

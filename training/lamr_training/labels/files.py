@@ -20,8 +20,10 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import BinaryIO
 
+from lamr_evaluation.records import Problem
+
 from lamr_training.errors import RecordError, TrainingError
-from lamr_training.labels.block import Block, LabelledBlock, Problem, label_block, prepare_worker
+from lamr_training.labels.block import Block, LabelledBlock, label_block, prepare_worker
 from lamr_training.labels.journal import Journal
 from lamr_training.labels.rubrics import LabelSettings
 

@@ -13,7 +13,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from lamr_training.labels.block import LabelledBlock, Problem
+from lamr_evaluation.records import Problem
+
+from lamr_training.labels.block import LabelledBlock
 
 
 class Journal:

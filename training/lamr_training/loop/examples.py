@@ -16,10 +16,10 @@ from lamr_contract.encoding import Chunk, PromptEncoder
 from lamr_contract.errors import InvalidInputError
 from lamr_contract.layout import line_layout
 from lamr_contract.lexical_evidence import token_evidence
+from lamr_evaluation.records import Record
 from numpy.typing import NDArray
 
 from lamr_training.labels.rubrics import LabelSettings, label_lines
-from lamr_training.records import Record
 
 IntArray = NDArray[np.int64]
 

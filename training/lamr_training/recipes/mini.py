@@ -19,6 +19,7 @@ import torch.distributed as dist
 import torch.multiprocessing as processes
 from lamr_client.in_process import InProcessTransport
 from lamr_contract.encoding import PromptEncoder
+from lamr_evaluation.records import Record, read_records
 from lamr_export.checkpoint import load_checkpoint, save_checkpoint
 from lamr_export.model import LamrModel
 from lamr_export.repository import export_repository
@@ -33,7 +34,6 @@ from lamr_training.model.backbone import alias_line_ends, load_minilm, start_min
 from lamr_training.model.vocabulary import code_vocabulary
 from lamr_training.recipes.presets import PRESETS, TrainingSettings
 from lamr_training.recipes.scoring_fit import ScoringReport, compare, fit_scoring, score_files
-from lamr_training.records import Record, read_records
 
 START, EXAMPLES, CHECKS, RUN = "start", "examples.npz", "validation.npz", "run"
 _PORT = 29611

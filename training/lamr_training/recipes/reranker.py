@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from lamr_contract.encoding import PromptEncoder
+from lamr_evaluation.records import Record, read_records
 from lamr_export import swepruner
 from lamr_export.checkpoint import save_checkpoint
 from lamr_export.config import LamrConfig, paper_fusion_layers
@@ -21,7 +22,6 @@ from tokenizers import Tokenizer
 from lamr_training.errors import RunError
 from lamr_training.loop.examples import ExampleSet, make_examples
 from lamr_training.model.backbone import rarity
-from lamr_training.records import Record, read_records
 
 START, EXAMPLES, CHECKS = "start", "made.npz", "validation.npz"
 _COUNTED = 2_000  # documents that the rarity of tokens is counted on

@@ -12,10 +12,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from lamr_evaluation.records import Problem, read_records
 from lamr_export.checkpoint import load_checkpoint, save_checkpoint
 
 from lamr_training.errors import RecordError, RunError
-from lamr_training.labels.block import UNPARSED, Problem
+from lamr_training.labels.block import UNPARSED
 from lamr_training.loop.devices import find_place
 from lamr_training.loop.examples import ExampleSet
 from lamr_training.loop.run_folder import LOG
@@ -25,7 +26,6 @@ from lamr_training.model.chains import rubric_chains
 from lamr_training.recipes import mini as recipe
 from lamr_training.recipes import reranker
 from lamr_training.recipes.presets import PRESETS, TrainingSettings
-from lamr_training.records import read_records
 from lamr_training.syntax import parse_lines
 
 RERANKER = "qwen3-reranker-0.6b"

@@ -20,10 +20,9 @@ from lamr_contract.model_io import ChunkRequest, ChunkResult
 from lamr_contract.scoring import RELEVANCE, ScoreMerger, line_scores, with_evidence
 from lamr_contract.spec import Scoring
 from lamr_evaluation.metrics import recall_curve
+from lamr_evaluation.records import Record
 from lamr_postprocess import prune_lines
 from numpy.typing import NDArray
-
-from lamr_training.records import Record
 
 FloatArray = NDArray[np.float64]
 GRID = {

@@ -1,16 +1,14 @@
-"""BM25 over pieces of a file, for the baselines.
+"""BM25 over pieces of a file, as Robertson and Zaragoza (2009) give it, with the usual k1 = 1.2 and b = 0.75.
 
-Words are those of `lamr_contract.words`; term statistics are those of the one file at hand. BM25 is Robertson and
-Zaragoza's (2009) with the usual k1 = 1.2, b = 0.75.
+Term statistics come from the one file at hand. This module knows counts of words, not how text is split into words
+(`lamr_contract.words`) or files into pieces (`segments`).
 """
 
 from __future__ import annotations
 
 import numpy as np
-from lamr_contract.words import Counts, Tokens, query_terms, split_words, stem, terms
+from lamr_contract.words import Counts
 from numpy.typing import NDArray
-
-__all__ = ["Counts", "Tokens", "bm25", "idf", "query_terms", "split_words", "stem", "terms"]
 
 FloatArray = NDArray[np.float64]
 

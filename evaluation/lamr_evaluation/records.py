@@ -1,0 +1,206 @@
+"""Records: a query, a file, and the lines of the file that answer the query.
+
+A file of records holds one JSON object a line, in SWE-Pruner's published form (`query`, `code`, `kept_frags`, optional
+`score`) with our optional `path`, `project`, `kind` and `id`. Evaluation and training read the same form. This module
+reads and writes records and checks each by itself; it knows neither where they come from nor what is measured on them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from lamr_postprocess.lines import line_spans, split_lines
+from numpy.typing import NDArray
+
+from lamr_evaluation.errors import RecordError
+
+_REQUIRED = ("query", "code", "kept_frags")
+_OPTIONAL = ("path", "project", "kind", "id")
+
+
+def bare_lines(code: str) -> list[str]:
+    """The lines of `code`, as post-processing counts them, without their terminators.
+
+    A final terminator ends the last line and doesn't open another: `"a\\n"` is one line, `""` is none.
+    """
+    return [line.rstrip("\r\n") for line in split_lines(code)]
+
+
+@dataclass(frozen=True)
+class Record:
+    """One question about one file.
+
+    Attributes:
+        query: what the reader wants to know.
+        code: the whole file, or a window of it.
+        kept_frags: 1-based numbers of the gold lines, ascending, without repeats; empty when no line answers.
+        score: how relevant the file is to the query, in [0, 1].
+        path, project, kind: where the file comes from and how the query was made; empty when unknown.
+        id: a name that no other record of its file has, or empty.
+        row: 1-based line of the file that the record was read from; 0 when it wasn't read from one.
+    """
+
+    query: str
+    code: str
+    kept_frags: tuple[int, ...]
+    score: float = 1.0
+    path: str = ""
+    project: str = ""
+    kind: str = ""
+    id: str = ""
+    row: int = field(default=0, compare=False)
+
+    def __post_init__(self) -> None:
+        """Check and normalize.
+
+        Raises:
+            ValueError: the query is empty, a gold line lies outside the code, or the score outside [0, 1].
+        """
+        if not self.query.strip():
+            raise ValueError("the query is empty")
+        if not 0.0 <= self.score <= 1.0:
+            raise ValueError(f"score {self.score} is outside [0, 1]")
+        count = len(line_spans(self.code))
+        outside = [number for number in self.kept_frags if not 1 <= number <= count]
+        if outside:
+            lines = f"lines 1 to {count}" if count else "no lines"
+            raise ValueError(f"kept_frags holds {', '.join(map(str, outside[:3]))}, but the code has {lines}")
+        object.__setattr__(self, "kept_frags", tuple(sorted(set(self.kept_frags))))
+
+    @cached_property
+    def lines(self) -> tuple[str, ...]:
+        """The code's lines without their terminators."""
+        return tuple(bare_lines(self.code))
+
+    @property
+    def gold(self) -> NDArray[np.bool_]:
+        """Which lines are gold, bool `[L]`."""
+        mask = np.zeros(len(self.lines), dtype=np.bool_)
+        mask[np.asarray(self.kept_frags, dtype=np.intp) - 1] = True
+        return mask
+
+    @property
+    def counted(self) -> NDArray[np.bool_]:
+        """Which lines count in metrics, bool `[L]`: those that hold more than white space."""
+        return np.fromiter((bool(line.strip()) for line in self.lines), dtype=np.bool_, count=len(self.lines))
+
+    def to_json(self) -> str:
+        """One line of JSON, without its line end, that `Record.from_row` reads back equal."""
+        row: dict[str, Any] = {name: getattr(self, name) for name in (*_REQUIRED, "score")}
+        row |= {name: value for name in _OPTIONAL if (value := getattr(self, name))}
+        return json.dumps(row, ensure_ascii=False)
+
+    @classmethod
+    def from_row(cls, fields: Any, row: int = 0) -> Record:
+        """A record of a parsed JSON object; unknown fields are ignored, and null counts as absent.
+
+        Args:
+            fields: what JSON gave.
+            row: the line of the file that it stands in.
+
+        Raises:
+            ValueError: a field is missing, has the wrong type or a value out of range.
+        """
+        if not isinstance(fields, dict):
+            raise ValueError(f"not a JSON object but {type(fields).__name__}")
+        missing = [repr(name) for name in _REQUIRED if name not in fields]
+        if missing:
+            plural = "s" if missing[1:] else ""
+            raise ValueError(f"the field{plural} {', '.join(missing)} {'are' if plural else 'is'} missing")
+        numbers = fields["kept_frags"]
+        if not isinstance(numbers, list) or not all(type(number) is int for number in numbers):
+            raise ValueError("kept_frags must be a list of line numbers")
+        score = 1.0 if fields.get("score") is None else fields["score"]
+        if isinstance(score, bool) or not isinstance(score, (int, float)):
+            raise ValueError(f"score must be a number, not {score!r}")
+        given = {name: fields[name] for name in _OPTIONAL if fields.get(name) is not None}
+        if type(given.get("id")) is int:
+            given["id"] = str(given["id"])
+        texts = {"query": fields["query"], "code": fields["code"], **given}
+        for name, value in texts.items():
+            if not isinstance(value, str):
+                raise ValueError(f"{name} must be text, not {type(value).__name__}")
+        return cls(kept_frags=tuple(numbers), score=float(score), row=row, **texts)
+
+
+@dataclass(frozen=True, order=True)
+class Problem:
+    """What is wrong with one record: its 1-based line in the file, and why."""
+
+    line: int
+    reason: str
+
+
+def parse_row(line: str | bytes) -> Any:
+    """The JSON of one line.
+
+    Raises:
+        ValueError: it isn't JSON or not UTF-8.
+    """
+    try:
+        return json.loads(line.rstrip())  # with its line end, an error's column would count from there
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not JSON ({error.msg}, column {error.colno})") from error
+    except UnicodeDecodeError as error:
+        raise ValueError(f"not UTF-8 ({error.reason})") from error
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def iter_rows(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The lines of a JSONL file that aren't blank, with their 1-based numbers.
+
+    Raises:
+        RecordError: the file is missing or can't be read.
+    """
+    try:
+        with path.open("rb") as stream:
+            for row, line in enumerate(stream, 1):
+                if line.strip():
+                    yield row, line
+    except OSError as error:
+        raise RecordError(f"{path}: can't be read ({error.strerror or error})", path=path) from error
+
+
+def read_records(path: Path | str, on_problem: Callable[[Problem], None] | None = None) -> Iterator[Record]:
+    """Read a JSONL file one record after another; blank lines are passed over.
+
+    Args:
+        path: the file.
+        on_problem: called with each row that can't be used, which is then left out. Without it, the first such row
+            ends the reading.
+
+    Raises:
+        RecordError: the file can't be read; without `on_problem` also when a row isn't a record or has the id of an
+            earlier one. The message names file and line.
+    """
+    path = Path(path)
+    first_with: dict[str, int] = {}
+    for row, line in iter_rows(path):
+        try:
+            record = Record.from_row(parse_row(line), row)
+            first = first_with.setdefault(record.id, row)
+            if record.id and first != row:
+                raise ValueError(f"the id {record.id!r} is that of line {first} already")
+        except ValueError as error:
+            if on_problem is None:
+                raise RecordError(f"{path}:{row}: {error}", path=path, row=row) from error
+            on_problem(Problem(row, str(error)))
+        else:
+            yield record
+
+
+def write_records(records: Iterable[Record], path: Path | str) -> int:
+    """Write records as JSONL and return their number."""
+    count = 0
+    with Path(path).open("w", encoding="utf-8", newline="\n") as stream:
+        for record in records:
+            stream.write(record.to_json() + "\n")
+            count += 1
+    return count
