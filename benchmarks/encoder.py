@@ -23,11 +23,11 @@ import numpy as np
 import onnx
 import onnxruntime
 import torch
+from lamr_contract.packed_batch import encoder_feed
 from lamr_contract.spec import Chunking, PromptTemplate
 from lamr_export import LamrConfig, LamrModel, Lexical
 from lamr_export.onnx_encoder import encoder_to_onnx
 from lamr_export.quantize import quantize_encoder
-from lamr_export.verify import Sample, pack
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from transformers import BertConfig, BertModel
 
@@ -68,7 +68,9 @@ def build(backbone: Path | None, fused_width: int = 384) -> LamrModel:
 def graphs(model: LamrModel, folder: Path) -> dict[str, Path]:
     fp32 = encoder_to_onnx(model)
     onnx.save(fp32, folder / "fp32.onnx")
-    calibration = [pack(samples(lengths, seed)) for seed, lengths in enumerate(BATCHES.values(), start=1)]
+    calibration = [
+        encoder_feed(samples(lengths, seed)) for seed, lengths in enumerate(BATCHES.values(), start=1)
+    ]
     onnx.save(quantize_encoder(fp32, calibration), folder / "int8.onnx")
     onnx.save(quantize_encoder(fp32), folder / "int8, scales by row.onnx")
     plain = onnx.ModelProto()
@@ -95,13 +97,13 @@ def session(path: Path, threads: int) -> onnxruntime.InferenceSession:
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
-def samples(lengths: list[int], seed: int = 0) -> list[Sample]:
+def samples(lengths: list[int], seed: int = 0) -> list[np.ndarray]:
     rng = np.random.default_rng(seed)
     found = []
     for length in lengths:
         ids = rng.integers(1000, 30000, length)
         ids[[0, 12, -1]] = 101, 102, 102
-        found.append(Sample(ids, (13, length - 1)))
+        found.append(ids)
     return found
 
 
@@ -112,10 +114,10 @@ def relative(a: np.ndarray, b: np.ndarray) -> float:
 def compare(paths: dict[str, Path], batch: str, threads: int) -> list[Row]:
     sessions = {name: session(path, threads) for name, path in paths.items()}
     requests = samples(BATCHES[batch])
-    feed = pack(requests)
+    feed = encoder_feed(requests)
     features = {name: one.run(["fused"], feed)[0] for name, one in sessions.items()}
     alone = {
-        name: np.concatenate([one.run(["fused"], pack([request]))[0] for request in requests])
+        name: np.concatenate([one.run(["fused"], encoder_feed([request]))[0] for request in requests])
         for name, one in sessions.items()
     }
     times: dict[str, list[float]] = {name: [] for name in sessions}

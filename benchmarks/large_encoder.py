@@ -30,10 +30,10 @@ import onnx
 import onnxruntime
 import torch
 from lamr_contract.cpus import cpu_features, usable_cpus
+from lamr_contract.packed_batch import encoder_feed
 from lamr_decoding import Decoder, DecoderWeights
 from lamr_export.onnx_encoder import INPUTS, encoder_to_onnx
 from lamr_export.quantize import quantize_encoder
-from lamr_export.verify import Sample, pack
 from lamr_serving.engines import ENGINES, PRECISIONS, Engine, choose, engine_for
 from lamr_serving.onnx_backend.config import OnnxModelConfig
 from lamr_serving.onnx_backend.session import PROVIDERS, choose_providers, session_options
@@ -104,7 +104,7 @@ def write_graphs(folder: Path, layers: int, precision: str) -> dict[str, Path]:
         rng = np.random.default_rng(0)
         lengths = (300, 150, 62)
         graph = quantize_encoder(
-            graph, [pack([Sample(rng.integers(0, SMALL_VOCABULARY, n), (0, n)) for n in lengths])]
+            graph, [encoder_feed([rng.integers(0, SMALL_VOCABULARY, length) for length in lengths])]
         )
     backbone = onnx.utils.Extractor(graph).extract_model(list(INPUTS), ["relevance"])
     found = {}
@@ -176,7 +176,7 @@ def measure_length(
     sessions: dict[str, Any],
     products: dict[str, Callable[[int], Callable[[], object]]],
 ) -> Row:
-    feed = pack([Sample(np.random.default_rng(0).integers(0, SMALL_VOCABULARY, tokens), (0, tokens))])
+    feed = encoder_feed([np.random.default_rng(0).integers(0, SMALL_VOCABULARY, tokens)])
     taken = medians(
         {
             "whole": lambda: sessions["whole"].run(["fused", "relevance"], feed),

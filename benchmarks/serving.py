@@ -21,6 +21,8 @@ from pathlib import Path
 
 import numpy as np
 import psutil
+from lamr_contract.names import DECODER, ENCODER, ENCODER_OUTPUTS, ONNX_FILE, WEIGHTS_FILE, version_folder
+from lamr_contract.packed_batch import encoder_feed
 from lamr_contract.spec import bundled_repository, client_files, load_spec
 from lamr_decoding import Decoder, DecoderWeights
 from lamr_serving import ServerOptions, TritonServer
@@ -62,14 +64,12 @@ class Direct:
 
         config = OnnxModelConfig("", "", 1, (), (), (), {}, {"intra_op_thread_count": str(threads)}, 0, {})
         self._session = onnxruntime.InferenceSession(
-            repository / "lamr_encoder" / "1" / "model.onnx", session_options(config, onnxruntime)
+            version_folder(repository, ENCODER) / ONNX_FILE, session_options(config, onnxruntime)
         )
-        self._decoder = Decoder(DecoderWeights.load(repository / "lamr_decoder" / "1" / "decoder.npz"))
+        self._decoder = Decoder(DecoderWeights.load(version_folder(repository, DECODER) / WEIGHTS_FILE))
 
     def __call__(self, ids: np.ndarray, span: tuple[int, int]) -> None:
-        bounds = np.array([0, len(ids)], np.int32)
-        feed = {"input_ids": ids, "cu_seqlens": bounds, "max_len": np.zeros(len(ids), np.float32)}
-        fused, _ = self._session.run(["fused", "relevance"], feed)
+        fused, _ = self._session.run(ENCODER_OUTPUTS, encoder_feed([ids]))
         self._decoder.decode(fused[span[0] : span[1]], [0, span[1] - span[0]])
 
 

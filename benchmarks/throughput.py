@@ -26,6 +26,8 @@ import numpy as np
 import torch
 from lamr_client import PromptEncoder, Pruner, bundled_repository
 from lamr_contract.encoder_session import open_session
+from lamr_contract.names import ENCODER, FUSED, ONNX_FILE, version_folder
+from lamr_contract.packed_batch import encoder_feed
 from lamr_contract.spec import Chunking, PromptTemplate
 from lamr_export import LamrConfig, LamrModel
 from lamr_serving import ServerOptions, TritonServer
@@ -107,21 +109,17 @@ def padded_run(repository: Path) -> Callable[[], float]:
 
 
 def fused_width(repository: Path) -> int:
-    session = open_session(repository / "lamr_encoder" / "1" / "model.onnx", threads=1)
-    return int(next(node.shape[1] for node in session.get_outputs() if node.name == "fused"))
+    session = open_session(version_folder(repository, ENCODER) / ONNX_FILE, threads=1)
+    return int(next(node.shape[1] for node in session.get_outputs() if node.name == FUSED))
 
 
 def packing_gain(repository: Path, threads: int) -> float:
     """CPU time of the encoder on a padded batch over that on the same sequences packed."""
-    session = open_session(repository / "lamr_encoder" / "1" / "model.onnx", threads=threads)
+    session = open_session(version_folder(repository, ENCODER) / ONNX_FILE, threads=threads)
     rng = np.random.default_rng(0)
 
     def feed(lengths: list[int]) -> dict[str, np.ndarray]:
-        return {
-            "input_ids": rng.integers(1000, 20000, sum(lengths)),
-            "cu_seqlens": np.cumsum([0, *lengths], dtype=np.int32),
-            "max_len": np.zeros(max(lengths), np.float32),
-        }
+        return encoder_feed([rng.integers(1000, 20000, length) for length in lengths])
 
     batches = feed(list(MIXED)), feed([max(MIXED)] * len(MIXED))
     times: tuple[list[float], list[float]] = ([], [])

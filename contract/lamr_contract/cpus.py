@@ -16,7 +16,8 @@ def usable_cpus(cpu_max: Path = CPU_MAX) -> int:
     onnxruntime's own default counts the machine's cores, which in a container with `--cpus=2` on a big host
     starts dozens of threads that are then throttled.
     """
-    available = len(os.sched_getaffinity(0))
+    # Only Linux tells which CPUs a process may run on.
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     try:
         quota, period = cpu_max.read_text(encoding="ascii").split()
         if quota != "max":

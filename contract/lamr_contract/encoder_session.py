@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
+from lamr_contract.cpus import usable_cpus
 from lamr_contract.errors import LamrError, ModelMismatchError
 from lamr_contract.names import ENCODER_INPUTS, ENCODER_OUTPUTS
 
@@ -55,10 +55,3 @@ def open_session(path: Path, *, threads: int | None = None, providers: list[Any]
             f"{sorted(ENCODER_INPUTS)} and gives {sorted(ENCODER_OUTPUTS)}; write it again with `lamr export`"
         )
     return session
-
-
-def usable_cpus() -> int:
-    """CPUs that this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

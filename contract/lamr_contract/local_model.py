@@ -7,7 +7,7 @@ answers: the client prunes with it when no server is named, and training fits sc
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +18,8 @@ from numpy.typing import NDArray
 from lamr_contract.encoder_session import open_session
 from lamr_contract.errors import LamrError, ModelMismatchError, ServerError
 from lamr_contract.model_io import ChunkRequest, ChunkResult
-from lamr_contract.names import (
-    CU_SEQLENS,
-    DECODER,
-    ENCODER,
-    ENCODER_OUTPUTS,
-    INPUT_IDS,
-    MAX_LEN,
-    ONNX_FILE,
-    WEIGHTS_FILE,
-    version_folder,
-)
+from lamr_contract.names import DECODER, ENCODER, ENCODER_OUTPUTS, ONNX_FILE, WEIGHTS_FILE, version_folder
+from lamr_contract.packed_batch import code_states, cut_by_tokens, encoder_feed
 
 
 class LocalModel:
@@ -58,9 +49,9 @@ class LocalModel:
         self._session = open_session(encoder, threads=threads, providers=providers)
         self._max_batch_tokens = max_batch_tokens
 
-    def batches(self, requests: Sequence[ChunkRequest]) -> Iterator[list[int]]:
+    def batches(self, requests: Sequence[ChunkRequest]) -> list[list[int]]:
         """The places of `requests` that go into each run; requests of like length go together."""
-        return _batches([len(request.input_ids) for request in requests], self._max_batch_tokens)
+        return cut_by_tokens([len(request.input_ids) for request in requests], self._max_batch_tokens)
 
     def infer_many(self, requests: Sequence[ChunkRequest]) -> list[ChunkResult]:
         """The answers to any number of requests, in their order.
@@ -88,31 +79,21 @@ class LocalModel:
         if self._session is None:
             raise LamrError("this transport is closed; make a new one")
         lengths = [len(request.input_ids) for request in requests]
-        starts = _bounds(lengths)
-        inputs = {
-            INPUT_IDS: np.concatenate([request.input_ids for request in requests]),
-            CU_SEQLENS: starts.astype(np.int32),
-            MAX_LEN: np.zeros(max(lengths), np.float32),
-        }
+        feed = encoder_feed([request.input_ids for request in requests])
         try:
-            fused, relevance = self._session.run(ENCODER_OUTPUTS, inputs)
+            fused, relevance = self._session.run(ENCODER_OUTPUTS, feed)
         except Exception as error:  # onnxruntime's exceptions share no base but this
             raise ServerError(f"onnxruntime failed on a batch of {lengths} tokens ({error})") from error
-        return self._decode(requests, fused, starts, relevance.reshape(-1))
+        code, bounds = code_states(fused, lengths, [request.document_span for request in requests])
+        return self._decode(requests, code, bounds, relevance.reshape(-1))
 
     def _decode(
         self,
         requests: Sequence[ChunkRequest],
-        fused: NDArray[np.float32],
-        starts: NDArray[np.int64],
+        code: NDArray[np.float32],
+        bounds: NDArray[np.int64],
         relevance: NDArray[np.float32],
     ) -> list[ChunkResult]:
-        spans = [
-            (start + request.document_span[0], start + request.document_span[1])
-            for start, request in zip(starts.tolist(), requests, strict=False)
-        ]
-        code = np.concatenate([fused[first:last] for first, last in spans])
-        bounds = _bounds([last - first for first, last in spans])
         want_rubrics = any(request.want_rubrics for request in requests)
         try:
             decoded = self._decoder.decode(code, bounds, want_rubrics)
@@ -138,21 +119,5 @@ def _load_decoder(path: Path) -> Decoder:
         raise ModelMismatchError(named) from error
 
 
-def _bounds(lengths: list[int]) -> NDArray[np.int64]:
-    return np.cumsum([0, *lengths], dtype=np.int64)
-
-
 def _rows(values: Any, first: int, last: int) -> Any:
     return None if values is None else values[first:last]
-
-
-def _batches(lengths: list[int], budget: int) -> Iterator[list[int]]:
-    """Indices of `lengths`, similar lengths together: attention pads a batch to its longest sequence."""
-    batch: list[int] = []
-    for index in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if batch and (len(batch) + 1) * lengths[index] > budget:
-            yield batch
-            batch = []
-        batch.append(index)
-    if batch:
-        yield batch

@@ -18,6 +18,7 @@ import onnxruntime
 import torch
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import InvalidInputError
+from lamr_contract.model_io import ChunkRequest
 from lamr_contract.names import (
     DECODER,
     ENCODER,
@@ -44,11 +45,10 @@ from lamr_export.quantize import quantize_encoder
 from lamr_export.report import ExportReport
 from lamr_export.triton import default_batch_size, default_instances, model_config
 from lamr_export.verify import (
-    Sample,
     SampleText,
     Verification,
     calibration_texts,
-    pack,
+    feed_of,
     random_batches,
     standard_texts,
     text_batches,
@@ -146,9 +146,9 @@ def _version_folder(folder: Path, model: str) -> Path:
 def _quantized(
     graph: ModelProto, model: LamrModel, spec: ModelSpec, tokenizer: Path, seed: int
 ) -> ModelProto:
-    samples = [pack(batch) for batch in _text_batches(spec, tokenizer, calibration_texts())]
+    samples = [feed_of(batch) for batch in _text_batches(spec, tokenizer, calibration_texts())]
     # Random ids widen what real text shows: a stranger's file may hold any token.
-    return quantize_encoder(graph, samples, [pack(batch) for batch in random_batches(model, seed + 1)])
+    return quantize_encoder(graph, samples, [feed_of(batch) for batch in random_batches(model, seed + 1)])
 
 
 def _verify(  # noqa: PLR0913, PLR0917 - private, and each is another file or sample
@@ -163,7 +163,7 @@ def _verify(  # noqa: PLR0913, PLR0917 - private, and each is another file or sa
     return verify_encoder(model, encoder / ONNX_FILE, random_batches(model, seed), chunks)
 
 
-def _text_batches(spec: ModelSpec, tokenizer: Path, texts: Sequence[SampleText]) -> list[list[Sample]]:
+def _text_batches(spec: ModelSpec, tokenizer: Path, texts: Sequence[SampleText]) -> list[list[ChunkRequest]]:
     try:
         return text_batches(PromptEncoder(tokenizer, spec), texts)
     except InvalidInputError as error:

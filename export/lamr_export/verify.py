@@ -16,7 +16,9 @@ import numpy as np
 import onnxruntime
 import torch
 from lamr_contract.encoding import PromptEncoder
-from lamr_contract.names import CU_SEQLENS, ENCODER_OUTPUTS, INPUT_IDS, MAX_LEN
+from lamr_contract.model_io import ChunkRequest
+from lamr_contract.names import ENCODER_OUTPUTS
+from lamr_contract.packed_batch import code_states, encoder_feed
 from lamr_decoding import Decoder
 from numpy.typing import NDArray
 
@@ -25,6 +27,7 @@ from lamr_export.model import LamrModel
 
 Array = NDArray[np.generic]
 SampleText = tuple[str, str]  # query, code
+Batch = Sequence[ChunkRequest]
 
 LONGEST = (
     2048  # tokens; random sequences don't grow beyond, so that verifying an 8K window doesn't take minutes
@@ -53,14 +56,6 @@ _CALIBRATION = {  # others than those that are verified on
     "subprocess": "What happens to the child when a timeout expires?",
     "zipfile": "How is the end of the central directory found?",
 }
-
-
-@dataclass(frozen=True)
-class Sample:
-    """One chunk: int64 ids, and the first and one-past-last code token."""
-
-    ids: NDArray[np.int64]
-    span: tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -99,7 +94,7 @@ class Verification:
 
 
 def verify_encoder(
-    model: LamrModel, onnx_file: Path, random: Sequence[Sequence[Sample]], text: Sequence[Sequence[Sample]]
+    model: LamrModel, onnx_file: Path, random: Sequence[Batch], text: Sequence[Batch]
 ) -> Verification:
     """Compare an exported encoder with its model on batches of samples.
 
@@ -119,14 +114,14 @@ def verify_encoder(
     decisions: list[tuple[Array, Array]] = []
     for number, batch in enumerate((*random, *text)):
         real = number >= len(random)
-        feed = pack(batch)
+        feed = feed_of(batch)
         with torch.no_grad():
             expected = [
                 value.numpy() for value in model(*(torch.from_numpy(value) for value in feed.values()))
             ]
             emissions = model.heads(torch.from_numpy(expected[0])).emissions.numpy()
         fused, relevance = run(feed, expected)
-        alone = fused if real else np.concatenate([run(pack([sample]))[0] for sample in batch])
+        alone = fused if real else np.concatenate([run(feed_of([chunk]))[0] for chunk in batch])
         pairs = (fused, expected[0]), (relevance, expected[1]), (fused, alone)
         heads = decoder.emissions(expected[0])[0], emissions
         errors.append(tuple(float(np.abs(a - b).max()) for a, b in (*pairs, heads)))
@@ -137,7 +132,7 @@ def verify_encoder(
     keep, keep_prob = (np.concatenate(parts, axis=1) for parts in zip(*decisions, strict=True))
     return Verification(
         batches=len(errors),
-        tokens=sum(len(sample.ids) for batch in (*random, *text) for sample in batch),
+        tokens=sum(len(chunk.input_ids) for batch in (*random, *text) for chunk in batch),
         fused_error=float(worst[0]),
         fused_relative=float(np.sqrt(squares[0] / squares[1])),
         relevance_error=float(worst[1]),
@@ -154,17 +149,12 @@ def verify_encoder(
     )
 
 
-def pack(batch: Sequence[Sample]) -> dict[str, Array]:
+def feed_of(batch: Batch) -> dict[str, Array]:
     """The encoder's inputs for a batch, by name."""
-    lengths = [len(sample.ids) for sample in batch]
-    return {
-        INPUT_IDS: np.concatenate([sample.ids for sample in batch]),
-        CU_SEQLENS: np.cumsum([0, *lengths], dtype=np.int32),
-        MAX_LEN: np.zeros(max(lengths), np.float32),
-    }
+    return encoder_feed([chunk.input_ids for chunk in batch])
 
 
-def random_batches(model: LamrModel, seed: int = 0) -> list[list[Sample]]:
+def random_batches(model: LamrModel, seed: int = 0) -> list[list[ChunkRequest]]:
     """Random ids in ragged batches of lengths 1 to the window (at most `LONGEST`).
 
     Ids repeat, and the separator ends a query where the model has one, so that lexical evidence has something to
@@ -182,16 +172,16 @@ def random_batches(model: LamrModel, seed: int = 0) -> list[list[Sample]]:
     vocabulary = generator.integers(0, model.backbone.config.vocab_size, 400)
     separator = model.config.lexical.separator_id if model.config.lexical else None
 
-    def sample(length: int) -> Sample:
+    def sample(length: int) -> ChunkRequest:
         ids = generator.choice(vocabulary, length)
         if separator is not None:
             ids[[length // 4, length - 1]] = separator
-        return Sample(ids, (0, length))
+        return ChunkRequest(ids, (0, length))
 
     return [[sample(int(length)) for length in batch] for batch in lengths]
 
 
-def text_batches(encoder: PromptEncoder, texts: Iterable[SampleText]) -> list[list[Sample]]:
+def text_batches(encoder: PromptEncoder, texts: Iterable[SampleText]) -> list[list[ChunkRequest]]:
     """Chunks of real files as batches, the first `CHUNKS_PER_TEXT` of each.
 
     Raises:
@@ -245,12 +235,10 @@ class _Session:
         return fused, relevance
 
 
-def _decide(decoder: Decoder, batch: Sequence[Sample], *features: Array) -> tuple[Array, Array]:
+def _decide(decoder: Decoder, batch: Batch, *features: Array) -> tuple[Array, Array]:
     """Decisions `[2, n]` and probabilities `[2, n]` of a batch's code tokens, from each of two feature arrays."""
-    starts = np.cumsum([0, *(len(sample.ids) for sample in batch)])
-    code = [start + np.arange(*sample.span) for start, sample in zip(starts, batch, strict=False)]
-    bounds = np.cumsum([0, *map(len, code)])
-    decoded = [decoder.decode(values[np.concatenate(code)], bounds) for values in features]
+    lengths, spans = [len(chunk.input_ids) for chunk in batch], [chunk.document_span for chunk in batch]
+    decoded = [decoder.decode(*code_states(values, lengths, spans)) for values in features]
     return np.stack([one.keep for one in decoded]), np.stack([one.keep_prob for one in decoded])
 
 
@@ -258,13 +246,13 @@ def _likelier_quarter(probabilities: Array) -> NDArray[np.bool_]:
     return np.asarray(probabilities >= np.quantile(probabilities, 0.75))
 
 
-def _chunks(encoder: PromptEncoder, query: str, code: str) -> Iterator[Sample]:
+def _chunks(encoder: PromptEncoder, query: str, code: str) -> Iterator[ChunkRequest]:
     ids, offsets = encoder.encode_document(code)
     chunks = encoder.iter_chunks(encoder.encode_query(query), ids, offsets, code)
     for chunk in itertools.islice(chunks, CHUNKS_PER_TEXT):
-        yield Sample(chunk.input_ids, chunk.document_span)
+        yield ChunkRequest(chunk.input_ids, chunk.document_span)
 
 
-def _batched(samples: Iterator[Sample]) -> Iterator[list[Sample]]:
+def _batched(samples: Iterator[ChunkRequest]) -> Iterator[list[ChunkRequest]]:
     while batch := list(itertools.islice(samples, BATCH)):
         yield batch

@@ -18,7 +18,6 @@ from lamr_client import (
     ModelMismatchError,
     Pruner,
 )
-from lamr_contract.local_model import _batches
 from lamr_contract.names import DECODER, ENCODER, ONNX_FILE, WEIGHTS_FILE, version_folder
 from lamr_decoding import Decoder, DecoderWeights
 from onnx import TensorProto, helper, numpy_helper
@@ -131,17 +130,6 @@ def test_rubrics_only_on_demand(model):
     assert with_rubrics.rubric_prob.shape == (7, K)
     assert without.rubric_prob is None
     assert without.gate is None
-
-
-def test_batches_hold_their_budget_and_lose_nothing():
-    lengths = np.random.default_rng(3).integers(1, 500, 200).tolist()
-    batches = list(_batches(lengths, 1000))
-    assert sorted(index for batch in batches for index in batch) == list(range(200))
-    for batch in batches:
-        longest = max(lengths[index] for index in batch)
-        assert len(batch) == 1 or len(batch) * longest <= 1000
-    assert list(_batches([], 10)) == []
-    assert list(_batches([50], 10)) == [[0]]
 
 
 def test_pruner_runs_in_process_and_threads_share_it(model):

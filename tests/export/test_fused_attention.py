@@ -6,9 +6,9 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
+from lamr_contract.packed_batch import encoder_feed
 from lamr_export.fused_attention import fuse_attention
 from lamr_export.onnx_encoder import encoder_to_onnx
-from lamr_export.verify import Sample, pack
 
 from tests.export.models import bert, qwen3
 
@@ -17,13 +17,12 @@ LENGTHS = [5, 1, 17, 9]
 
 def run(model, samples):
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    return session.run(["fused", "relevance"], pack(samples))
+    return session.run(["fused", "relevance"], encoder_feed(samples))
 
 
 def samples(model):
     rng = np.random.default_rng(0)
-    ids = [rng.integers(0, model.backbone.config.vocab_size, length) for length in LENGTHS]
-    return [Sample(one, (0, len(one))) for one in ids]
+    return [rng.integers(0, model.backbone.config.vocab_size, length) for length in LENGTHS]
 
 
 @pytest.mark.parametrize(("build", "fused"), [(bert, 3), (qwen3, 1)])

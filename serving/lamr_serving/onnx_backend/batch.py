@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from lamr_contract.packed_batch import cut_by_tokens
 from numpy.typing import NDArray
 
 from lamr_serving.onnx_backend.config import BatchInput, OnnxModelConfig, TensorConfig
@@ -63,23 +64,13 @@ def check_request(config: OnnxModelConfig, request: Request) -> None:
 
 
 def cut(config: OnnxModelConfig, requests: Sequence[Request]) -> list[list[int]]:
-    """Indices of `requests` by run, as many in one as `max_batch_tokens` allows and similar lengths together.
-
-    Attention pads a batch to its longest sequence, so that is what counts. A sequence over the budget runs alone.
-    """
+    """The places in `requests` that go into each run: by tokens where `max_batch_tokens` limits a run."""
     if config.max_batch_size == 0:
         return [[index] for index in range(len(requests))]
     ragged = [tensor.name for tensor in config.inputs if tensor.ragged]
-    budget = config.max_batch_tokens
-    if not (ragged and budget):
+    if not (ragged and config.max_batch_tokens):
         return [list(range(len(requests)))]
-    lengths = [request[ragged[0]].size for request in requests]
-    runs: list[list[int]] = [[]]
-    for index in sorted(range(len(requests)), key=lengths.__getitem__):
-        if runs[-1] and (len(runs[-1]) + 1) * lengths[index] > budget:
-            runs.append([])
-        runs[-1].append(index)
-    return runs
+    return cut_by_tokens([request[ragged[0]].size for request in requests], config.max_batch_tokens)
 
 
 def assemble(config: OnnxModelConfig, requests: Sequence[Request]) -> dict[str, Array]:

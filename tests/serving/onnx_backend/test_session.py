@@ -147,12 +147,3 @@ def test_a_provider_that_is_not_installed(kind, message):
 def test_an_unknown_accelerator():
     with pytest.raises(ModelConfigError, match="abacus"):
         choose_providers(dataclasses.replace(CONFIG, accelerators={"CPU": {"abacus": {}}}), "CPU", 0, [])
-
-
-@pytest.mark.parametrize(
-    ("quota", "most"), [("150000 100000", 2), ("max 100000", 10**6), ("nonsense", 10**6)]
-)
-def test_cpus_of_a_control_group(tmp_path, quota, most):
-    (tmp_path / "cpu.max").write_text(quota)
-    assert 1 <= usable_cpus(tmp_path / "cpu.max") <= most
-    assert usable_cpus(tmp_path / "missing") >= 1
