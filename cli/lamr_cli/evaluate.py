@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lamr_cli.exits import INCOMPLETE
 from lamr_cli.extras import needs_extra
 from lamr_cli.options import Model
 from lamr_cli.progress import bar
 
 if TYPE_CHECKING:
-    from lamr_evaluation import LineScorer
+    from lamr_evaluation import LineScorer, Problem
 
 
 def evaluate(
@@ -34,6 +36,10 @@ def evaluate(
     cosine: Annotated[
         bool, typer.Option("--cosine", help="Also measure cosines of the untrained backbone (train extra).")
     ] = False,
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="End at the first item that can't be used, instead of leaving it out."),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Measure the model against BM25, grep and random lines on the same items.
@@ -43,21 +49,44 @@ def evaluate(
     is that under recall against kept lines, all with 95 % bootstrap intervals; then the model by kind of question and
     by project.
 
+    A row that isn't a record, or that the model refuses, is named on standard error and left out of every figure; the
+    exit code is then 4, and the report counts such rows.
+
     lamr eval --data items.jsonl --plot recall.png
     """
     from lamr_client import Pruner
-    from lamr_evaluation import evaluate_pruner, plot_recall, read_records
+    from lamr_evaluation import RecordError, evaluate_pruner, plot_recall, read_records
 
     if plot is not None:
         with needs_extra("train"):  # better now than after the work
             import matplotlib  # noqa: F401
-    items = list(read_records(data))
+    problems: list[Problem] = []
+    on_problem = None if strict else problems.append
+    items = list(read_records(data, on_problem))
+    if not items:
+        raise RecordError(f"{data}: {_nothing(problems)}", path=data)
     baselines = _baselines(cosine)
     with Pruner(server, model=model, timeout=timeout) as pruner, bar() as progress:
-        report = evaluate_pruner(items, pruner, baselines=baselines, progress=progress)
+        try:
+            report = evaluate_pruner(
+                items, pruner, baselines=baselines, on_problem=on_problem, progress=progress
+            )
+        except RecordError as error:
+            raise RecordError(f"{data}: {error}", path=data, row=error.row) from error
+    report = replace(report, left_out=tuple(sorted(problems)))
     if plot is not None:
         plot_recall(report, plot)
     typer.echo(report.to_json() if as_json else report.table())
+    for problem in report.left_out:
+        typer.echo(f"{data}:{problem.line}: {problem.reason}", err=True)
+    if report.left_out:
+        raise typer.Exit(INCOMPLETE)
+
+
+def _nothing(problems: list[Problem]) -> str:
+    if not problems:
+        return "holds no records; expected one JSON object a line"
+    return f"none of {len(problems)} rows is a record; line {problems[0].line}: {problems[0].reason}"
 
 
 def _baselines(cosine: bool) -> dict[str, LineScorer]:

@@ -9,6 +9,8 @@ import sys
 
 BAD_INPUT = 2
 SERVER_TROUBLE = 3
+INCOMPLETE = 4
+"""The work was done, but a part of the input was left out."""
 
 _EXIT_CODES = {
     "lamr_contract.errors.InvalidInputError": BAD_INPUT,

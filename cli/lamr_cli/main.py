@@ -20,7 +20,7 @@ from lamr_cli.exits import exit_code, explain
 app = typer.Typer(
     name="lamr",
     help="Prune source code for coding agents: keep the lines that answer the question.",
-    epilog="Exit codes: 0 ok, 2 usage or bad input, 3 server trouble.",
+    epilog="Exit codes: 0 ok, 2 usage or bad input, 3 server trouble, 4 done but for input that was left out.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from lamr_evaluation.baselines import BASELINES
 from lamr_evaluation.benchmark import QUESTION_KINDS, build_items, summary
+from lamr_evaluation.measure import evaluate
 from lamr_evaluation.plot import plot_recall
 from lamr_evaluation.records import read_records
-from lamr_evaluation.report import evaluate
 
 
 def default_cache() -> Path:

@@ -7,11 +7,13 @@ import json
 import lamr_client
 import numpy as np
 import pytest
+from lamr_contract.errors import InvalidInputError
 from lamr_evaluation.baselines import BASELINES
+from lamr_evaluation.errors import RecordError
+from lamr_evaluation.measure import evaluate, evaluate_pruner
 from lamr_evaluation.metrics import Bootstrap
 from lamr_evaluation.plot import plot_recall
-from lamr_evaluation.records import Record
-from lamr_evaluation.report import evaluate, evaluate_pruner
+from lamr_evaluation.records import Problem, Record
 from lamr_evaluation.scorers import PrunerScorer, Selector
 from lamr_evaluation.tables import HEADINGS
 
@@ -84,6 +86,48 @@ def test_text_that_no_longer_parses_is_counted_only_where_the_file_did():
     assert by_name(report)["lamr"].overall.mean.parses == 0.0
     only_broken = evaluate_pruner(broken[-1:], Pruner(text="if x:"), baselines={}, bootstrap=FAST)
     assert np.isnan(by_name(only_broken)["lamr"].overall.mean.parses)
+
+
+class Choosy(Pruner):
+    """Refuses what its name says that it refuses."""
+
+    def prune(self, query, code, *, path=None):
+        if query in {"y2", "y5"}:
+            raise InvalidInputError(f"{query} isn't for me")
+        return super().prune(query, code, path=path)
+
+
+def test_refused_items_are_named_and_left_out_of_every_scorer_s_figures():
+    told = []
+    report = evaluate_pruner(items(), Choosy(), bootstrap=FAST, on_problem=told.append)
+    assert told == list(report.left_out)
+    assert told == [
+        Problem(3, "lamr refuses it: y2 isn't for me"),
+        Problem(6, "lamr refuses it: y5 isn't for me"),
+    ]
+    others = [item for item in items() if item.query not in {"y2", "y5"}]
+    without = evaluate_pruner(others, Pruner(), bootstrap=FAST)
+    for scorer, same in zip(report.scorers, without.scorers, strict=True):
+        np.testing.assert_equal(dataclasses.asdict(scorer.overall), dataclasses.asdict(same.overall))
+    assert "8 items, 4 files; 2 left out; 95 %" in report.table()
+    left_out = json.loads(report.to_json())["left_out"]
+    assert left_out[0] == {"line": 3, "reason": "lamr refuses it: y2 isn't for me"}
+
+
+def test_the_first_refusal_ends_the_evaluation_where_nobody_is_told():
+    pruner = Choosy()
+    with pytest.raises(RecordError, match="line 3: lamr refuses it: y2 isn't for me") as caught:
+        evaluate_pruner(items(), pruner, bootstrap=FAST)
+    assert caught.value.row == 3
+    assert len(pruner.paths) == 2
+
+
+def test_items_that_are_all_refused_are_an_error_and_a_broken_scorer_too():
+    refused = [item for item in items() if item.query in {"y2", "y5"}]
+    with pytest.raises(RecordError, match="none of 2 items can be measured; line 1: lamr refuses it: y2"):
+        evaluate_pruner(refused, Choosy(), bootstrap=FAST, on_problem=lambda problem: None)
+    with pytest.raises(ValueError, match="scores"):
+        evaluate(items(), {"odd": lambda query, code: np.zeros(3)}, on_problem=lambda problem: None)
 
 
 def test_groups_by_kind_and_project():
