@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lamr_serving.errors import ModelRepositoryError, ServerStartError
-    from lamr_serving.launcher.options import Addresses, ServerOptions
+    from lamr_serving.launcher.addresses import Addresses
+    from lamr_serving.launcher.options import ServerOptions
     from lamr_serving.launcher.server import ServerInfo, TritonServer, serve
     from lamr_serving.repository_check.check import check_repository
     from lamr_serving.status import LocalStatus, ModelStatus, ServerStatus, local_status, server_status
@@ -37,7 +38,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Addresses": "launcher.options",
+    "Addresses": "launcher.addresses",
     "LocalStatus": "status",
     "ModelRepositoryError": "errors",
     "ModelStatus": "status",

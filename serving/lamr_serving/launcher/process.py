@@ -18,9 +18,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from lamr_serving.errors import ServerStartError
-from lamr_serving.launcher import supervisor, triton_log, workspace
+from lamr_serving.launcher import log, supervisor, workspace
+from lamr_serving.launcher.addresses import Addresses
 from lamr_serving.launcher.bundle import TritonBundle, check_stub
-from lamr_serving.launcher.options import Addresses, ServerOptions, command, environment, package_folders
+from lamr_serving.launcher.command_line import command, environment, package_folders
+from lamr_serving.launcher.options import ServerOptions
 
 LOST = 70  # EX_SOFTWARE: the supervisor was killed, so nobody saw the server's own status
 
@@ -86,7 +88,7 @@ class ServerProcess:
         if self._last_log is not None:
             return self._last_log
         size = os.fstat(self._log).st_size
-        start = max(self._log_start, size - triton_log.TAIL_BYTES)
+        start = max(self._log_start, size - log.TAIL_BYTES)
         with contextlib.suppress(OSError):  # a pipe or terminal can't be read back
             return os.pread(self._log, size - start, start).decode("utf-8", errors="replace")
         return ""

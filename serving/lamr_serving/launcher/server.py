@@ -24,15 +24,10 @@ from typing import TextIO
 from lamr_contract.spec import ModelSpec
 
 from lamr_serving.errors import ServerStartError
-from lamr_serving.launcher import http_api, triton_log
+from lamr_serving.launcher import http_api, log
+from lamr_serving.launcher.addresses import Addresses, choose_addresses, ports_are_given
 from lamr_serving.launcher.bundle import find_bundle
-from lamr_serving.launcher.options import (
-    Addresses,
-    ServerOptions,
-    choose_addresses,
-    health_address,
-    ports_are_given,
-)
+from lamr_serving.launcher.options import ServerOptions
 from lamr_serving.launcher.process import ServerProcess
 from lamr_serving.repository_check.check import check_repository
 
@@ -105,13 +100,13 @@ class TritonServer:
             process = ServerProcess(bundle, self.repository, self.options, addresses, on_end)
             try:
                 self._await_ready(process, cancelled)
-                found = http_api.read_metadata(*health_address(addresses))
+                found = http_api.read_metadata(*addresses.health)
             except BaseException as error:
                 process.kill()
                 process.wait(KILL_SECONDS)
-                log = process.log()
+                written = process.log()
                 process.close()
-                if triton_log.port_was_taken(log) and attempts_left and not ports_are_given(self.options):
+                if log.port_was_taken(written) and attempts_left and not ports_are_given(self.options):
                     continue
                 if isinstance(error, OSError | http.client.HTTPException | ValueError):
                     raise ServerStartError(f"the server went away while it started: {error}") from error
@@ -183,7 +178,7 @@ class TritonServer:
         return self._process
 
     def _await_ready(self, process: ServerProcess, cancelled: Callable[[], bool]) -> None:
-        host, port = health_address(process.addresses)
+        host, port = process.addresses.health
         deadline = time.monotonic() + self.options.startup_timeout
         while not process.ended.wait(POLL_SECONDS):
             if http_api.is_ready(host, port):
@@ -193,11 +188,11 @@ class TritonServer:
             if time.monotonic() > deadline:
                 raise ServerStartError(
                     f"the models of {self.repository} were not ready within {self.options.startup_timeout:g} s:\n"
-                    f"{triton_log.excerpt(process.log())}"
+                    f"{log.excerpt(process.log())}"
                 )
         raise ServerStartError(
             f"Triton refused to serve {self.repository} ({describe(process.status)}):\n"
-            f"{triton_log.excerpt(process.log())}"
+            f"{log.excerpt(process.log())}"
         )
 
 
@@ -250,7 +245,7 @@ def serve(
 def _until_the_end(server: TritonServer, events: queue.SimpleQueue[int], out: TextIO) -> int:
     if not _next_event(events, server):
         status = server.stop()
-        _say(out, f"the server died ({describe(status)}):\n{triton_log.excerpt(server.log())}")
+        _say(out, f"the server died ({describe(status)}):\n{log.excerpt(server.log())}")
         return 128 - status if status < 0 else status or 1
     _say(out, "stopping; again to kill")
     stopper = threading.Thread(target=server.stop)

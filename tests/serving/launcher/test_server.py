@@ -23,7 +23,7 @@ from lamr_decoding import Decoder, DecoderWeights
 from lamr_serving import ServerOptions, ServerStartError, TritonServer, server_status
 from lamr_serving.engines import engine_for
 from lamr_serving.launcher import server, workspace
-from lamr_serving.launcher.options import Addresses
+from lamr_serving.launcher.addresses import Addresses
 from tritonclient.utils import InferenceServerException, np_to_triton_dtype
 
 from tests.counted import MODELS, counted

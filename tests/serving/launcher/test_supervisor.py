@@ -14,8 +14,8 @@ from pathlib import Path
 import psutil
 import pytest
 from lamr_serving.launcher import supervisor
+from lamr_serving.launcher.log import excerpt
 from lamr_serving.launcher.supervisor import SHARED_MEMORY, Orders
-from lamr_serving.launcher.triton_log import excerpt
 
 # A server with one child, as Triton has stubs; says when both run. `deaf`: SIGTERM does nothing. `dies`: by itself.
 SERVER = """

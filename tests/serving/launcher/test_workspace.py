@@ -8,7 +8,8 @@ import pytest
 from lamr_serving.errors import ServerStartError
 from lamr_serving.launcher import workspace
 from lamr_serving.launcher.bundle import check_numpy, check_stub, find_bundle
-from lamr_serving.launcher.options import ServerOptions, environment, package_folders
+from lamr_serving.launcher.command_line import environment, package_folders
+from lamr_serving.launcher.options import ServerOptions
 
 
 @pytest.fixture

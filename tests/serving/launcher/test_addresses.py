@@ -5,8 +5,14 @@ import socket
 
 import pytest
 from lamr_serving import ServerOptions, ServerStartError
-from lamr_serving.launcher.options import choose_addresses, ports_are_given
-from lamr_serving.launcher.ports import check_free, free_ports, join, reachable
+from lamr_serving.launcher.addresses import (
+    check_free,
+    choose_addresses,
+    free_ports,
+    join,
+    ports_are_given,
+    reachable,
+)
 
 
 @pytest.fixture

@@ -1,11 +1,68 @@
-"""Free TCP ports, and whether a given one is free. Knows sockets; knows nothing of what will listen on them."""
+"""Where a server listens: the ports that were asked for, checked, and free ones for the others.
+
+The module knows sockets, hosts and ports. It knows nothing of what will listen on them.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import socket
+from dataclasses import dataclass
 
 from lamr_serving.errors import ServerStartError
+from lamr_serving.launcher.options import ServerOptions
+
+
+@dataclass(frozen=True)
+class Addresses:
+    """Where a server listens."""
+
+    host: str
+    grpc_port: int
+    http_port: int
+    metrics_port: int
+
+    @property
+    def grpc(self) -> str:
+        """`host:port` for clients."""
+        return join(self.host, self.grpc_port)
+
+    @property
+    def http(self) -> str:
+        """`host:port` of the HTTP endpoint (health, metadata, inference)."""
+        return join(self.host, self.http_port)
+
+    @property
+    def metrics(self) -> str:
+        """`host:port`; Prometheus reads `/metrics` there."""
+        return join(self.host, self.metrics_port)
+
+    @property
+    def health(self) -> tuple[str, int]:
+        """Host and port where this machine asks the server for its health."""
+        return reachable(self.host), self.http_port
+
+
+def choose_addresses(options: ServerOptions) -> Addresses:
+    """The given ports, checked, and free ones for the others.
+
+    Raises:
+        ServerStartError: a given port is taken or given twice.
+    """
+    given = {"gRPC": options.grpc_port, "HTTP": options.http_port, "metrics": options.metrics_port}
+    taken = [port for port in given.values() if port is not None]
+    if len(set(taken)) != len(taken):
+        raise ServerStartError(f"gRPC, HTTP and metrics need three different ports, not {taken}")
+    for purpose, port in given.items():
+        if port is not None:
+            check_free(options.host, port, purpose)
+    spare = iter([port for port in free_ports(options.host, 6) if port not in taken])
+    return Addresses(options.host, *(next(spare) if port is None else port for port in given.values()))
+
+
+def ports_are_given(options: ServerOptions) -> bool:
+    """Whether no port was left for us to choose."""
+    return None not in (options.grpc_port, options.http_port, options.metrics_port)
 
 
 def resolve(host: str, port: int) -> tuple[socket.AddressFamily, tuple[str, int]]:
