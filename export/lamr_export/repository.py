@@ -11,7 +11,6 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from importlib import resources
 from pathlib import Path
 
 import onnxruntime
@@ -43,7 +42,7 @@ from lamr_export.errors import CheckpointError, ExportError
 from lamr_export.model import LamrModel
 from lamr_export.quantize import quantize_encoder
 from lamr_export.report import ExportReport
-from lamr_export.triton import default_batch_size, default_instances, model_config
+from lamr_export.triton import decoder_program, default_batch_size, default_instances, model_config
 from lamr_export.verify import (
     SampleText,
     Verification,
@@ -129,12 +128,7 @@ def _write_decoder(folder: Path, model: LamrModel) -> None:
     _version_folder(folder, ENCODER)
     place = _version_folder(folder, DECODER)
     model.decoder_weights().save(place / WEIGHTS_FILE)
-    source = resources.files("lamr_serving") / "backends" / DECODER / PROGRAM_FILE
-    if not source.is_file():
-        raise ExportError(
-            f"lamr_serving is installed without backends/{DECODER}/{PROGRAM_FILE}; reinstall lamr-server"
-        )
-    (place / PROGRAM_FILE).write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
+    (place / PROGRAM_FILE).write_bytes(decoder_program())
 
 
 def _version_folder(folder: Path, model: str) -> Path:

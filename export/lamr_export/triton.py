@@ -1,6 +1,7 @@
-"""`config.pbtxt` texts, from the templates beside this module.
+"""What Triton reads of an exported model: the three `config.pbtxt`, from templates, and the decoder's `model.py`.
 
-The templates hold Triton's settings and say why; this module only fills in what depends on the model.
+The templates beside this module hold Triton's settings and the reasons for them. The module fills in what depends on
+the model and writes no file.
 """
 
 from __future__ import annotations
@@ -9,8 +10,14 @@ import json
 from importlib import resources
 from string import Template
 
+from lamr_contract.names import DECODER, PROGRAM_FILE
 from lamr_contract.spec import ModelSpec
 from lamr_serving.engines import engine_for
+
+from lamr_export.errors import ExportError
+
+TEMPLATES = resources.files("lamr_export") / "templates"
+BACKENDS = resources.files("lamr_serving") / "backends"
 
 _TOKENS_PER_RUN = 8192  # attention scores grow with the square of a sequence's length and with the batch
 _MOST_REQUESTS = 8
@@ -45,8 +52,8 @@ def model_config(  # noqa: PLR0913, PLR0917 - one argument a setting
         precision: of the encoder's products; chooses the provider that it asks for.
         instances: copies of the encoder.
     """
-    template = resources.files("lamr_export") / "templates" / f"{model}.pbtxt"
-    return Template(template.read_text(encoding="utf-8")).substitute(
+    template = (TEMPLATES / f"{model}.pbtxt").read_text(encoding="utf-8")
+    return Template(template).substitute(
         max_batch_size=max_batch_size,
         width=width,
         warm_up=min(spec.chunking.window, _LONGEST_WARM_UP),
@@ -59,3 +66,18 @@ def model_config(  # noqa: PLR0913, PLR0917 - one argument a setting
         name=json.dumps(spec.name, ensure_ascii=False),
         version=json.dumps(spec.version, ensure_ascii=False),
     )
+
+
+def decoder_program() -> bytes:
+    """The decoder's `model.py`, which is the same for every model.
+
+    Raises:
+        ExportError: `lamr_serving` is installed without it.
+    """
+    source = BACKENDS / DECODER / PROGRAM_FILE
+    try:
+        return source.read_bytes()
+    except OSError as error:
+        raise ExportError(
+            f"lamr_serving is installed without backends/{DECODER}/{PROGRAM_FILE}; reinstall lamr-server"
+        ) from error

@@ -1,0 +1,101 @@
+"""The model that ships with the distribution is what the export would write today."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from lamr_contract.names import (
+    DECODER,
+    ENCODER,
+    MODELS,
+    PROGRAM_FILE,
+    REPORT_FILE,
+    SPEC_FILE,
+    WEIGHTS_FILE,
+    config_file,
+    version_folder,
+)
+from lamr_contract.spec import bundled_repository, client_files, load_spec
+from lamr_decoding import DecoderWeights
+from lamr_export import triton
+from lamr_export.triton import decoder_program, default_instances, model_config
+
+CONFIGS = {config_file(Path(), model).as_posix() for model in MODELS}
+PROGRAM = (version_folder(Path(), DECODER) / PROGRAM_FILE).as_posix()
+SPEC = (client_files(Path()) / SPEC_FILE).as_posix()
+
+
+def report_of(root: Path) -> dict:
+    return json.loads((version_folder(root, ENCODER) / REPORT_FILE).read_text(encoding="utf-8"))
+
+
+def written_today(root: Path) -> dict[str, bytes]:
+    """The text files of a repository as the export writes them for its spec, weights and report."""
+    spec, report = load_spec(root), report_of(root)
+    width = DecoderWeights.load(version_folder(root, DECODER) / WEIGHTS_FILE).fused_size
+    instances = default_instances(report["parameters"])
+    texts = {
+        config_file(Path(), model).as_posix(): model_config(
+            model, spec, width, report["max_batch_size"], report["precision"], instances
+        )
+        for model in MODELS
+    }
+    return {name: text.encode() for name, text in (texts | {SPEC: spec.to_json()}).items()} | {
+        PROGRAM: decoder_program()
+    }
+
+
+def outdated(root: Path) -> set[str]:
+    """Files of a repository that differ from what the export writes."""
+    return {name for name, content in written_today(root).items() if (root / name).read_bytes() != content}
+
+
+@pytest.fixture
+def shipped(tmp_path: Path) -> Path:
+    """A copy of the shipped repository."""
+    return shutil.copytree(bundled_repository(), tmp_path / "repository")
+
+
+def test_the_shipped_files_are_those_of_the_templates() -> None:
+    assert written_today(bundled_repository()).keys() == {*CONFIGS, PROGRAM, SPEC}
+    assert outdated(bundled_repository()) == set()
+
+
+def test_the_shipped_report_is_of_the_shipped_files() -> None:
+    root = bundled_repository()
+    report, spec = report_of(root), load_spec(root)
+    assert (report["name"], report["version"], report["fingerprint"]) == (
+        spec.name,
+        spec.version,
+        spec.fingerprint,
+    )
+    assert report["files"] == {name: (root / name).stat().st_size for name in report["files"]}
+    assert report["files"].keys() > {*CONFIGS, PROGRAM, SPEC}
+    assert report["total_bytes"] == sum(report["files"].values())
+
+
+@pytest.mark.parametrize("name", [*sorted(CONFIGS), PROGRAM])
+def test_a_shipped_file_that_changes_alone_is_seen(shipped: Path, name: str) -> None:
+    (shipped / name).write_bytes((shipped / name).read_bytes() + b"# by hand\n")
+    assert outdated(shipped) == {name}
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_template_that_changes_alone_is_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
+    templates = shutil.copytree(Path(str(triton.TEMPLATES)), tmp_path / "templates")
+    with (templates / f"{model}.pbtxt").open("a", encoding="utf-8") as template:
+        template.write("# a setting of tomorrow\n")
+    monkeypatch.setattr(triton, "TEMPLATES", templates)
+    assert outdated(bundled_repository()) == {config_file(Path(), model).as_posix()}
+
+
+def test_a_program_that_changes_alone_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    backends = shutil.copytree(Path(str(triton.BACKENDS)), tmp_path / "backends")
+    (backends / DECODER / PROGRAM_FILE).write_text("class TritonPythonModel: ...\n", encoding="utf-8")
+    monkeypatch.setattr(triton, "BACKENDS", backends)
+    assert outdated(bundled_repository()) == {PROGRAM}
