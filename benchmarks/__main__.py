@@ -1,10 +1,10 @@
-"""`make bench`: the benchmarks in turn with short samples, then one table of what they found beside its targets.
+"""`make bench`: the benchmarks in turn with short samples, then one table of the figures that have targets.
 
     python -m benchmarks [--output bench.json] [--only NAME ...] [--openvino DIR]
 
-Each is a program of its own that can be run alone and prints more; `--full` and `--seconds` of some measure for longer.
-The table's figures are written to a JSON file with everything that the programs found. The exit code is 1 if a target
-is missed and 2 if a program gave no figures.
+Each program can be run alone and prints more; `--full` and `--seconds` of some measure for longer. Everything that the
+programs found is written to a JSON file with the table. The exit code is 1 if a target is missed and 2 if a program
+gave no figures.
 """
 
 from __future__ import annotations
@@ -16,14 +16,18 @@ import platform
 import subprocess
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
-from benchmarks.table import TABLE, All, Found, Row
+from lamr_contract.cpus import usable_cpus
+from lamr_contract.names import ENCODER, REPORT_FILE, version_folder
 
-FOLDER = Path(__file__).parent
-SHIPPED = FOLDER.parent / "model_repository" / "lamr_encoder" / "1" / "report.json"
-MISSED, FAILED = 1, 2
+from benchmarks.report import MISSED, Figure, read_figures
+from benchmarks.table import Missing, rows
+
+ROOT = Path(__file__).resolve().parents[1]
+SHIPPED = version_folder(ROOT / "model_repository", ENCODER) / REPORT_FILE
+FAILED = 2
 # In this order, with arguments that keep all of them under ten minutes on two cores.
 PROGRAMS: dict[str, tuple[str, ...]] = {
     "decoding": (),
@@ -31,7 +35,7 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
     "large_encoder": (),
     "client": (),
     "serving": (),
-    # 12, 5 and 3 of the three sizes, which are the trace's shares; of ten requests a fifth would be large.
+    # 12, 5 and 3 requests of the three sizes, which are the trace's shares; of ten requests a fifth would be large.
     "throughput": ("--requests", "20"),
     "end_to_end": (),
     "memory": (),
@@ -42,45 +46,37 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
 }
 
 
-def run(program: str, openvino: Path) -> Found | None:
+def run_program(program: str, openvino: Path) -> list[Figure] | None:
     """A program's figures, or None if it failed (its errors are on the terminal)."""
     begun = time.perf_counter()
     print(f"{program} ...", end=" ", file=sys.stderr, flush=True)
-    # onnxruntime with OpenVINO replaces the ordinary one, so that only the program that wants it may see it.
+    # onnxruntime with OpenVINO replaces the ordinary one, so only the program that wants it may see it.
     front = [openvino] if program == "large_encoder" and openvino.is_dir() else []
     done = subprocess.run(
-        [sys.executable, FOLDER / f"{program}.py", *PROGRAMS[program], "--json"],
+        [sys.executable, "-m", f"benchmarks.{program}", *PROGRAMS[program], "--json"],
+        cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,
         check=False,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [*front, FOLDER.parent]))},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [*front, ROOT]))},
     )
     print(f"{time.perf_counter() - begun:.0f} s", file=sys.stderr)
     try:
-        found: Found = json.loads(done.stdout)
+        return read_figures(done.stdout)
     except ValueError:
         return None
-    return found
 
 
-def line(row: Row, found: All) -> dict[str, Any] | None:
-    """A row's figures, or None if one of its programs wasn't to run."""
-    if not all(name in found for name in row.programs):
-        return None
-    entry: dict[str, Any] = {"what": row.what.strip(), "unit": row.unit, "target": row.target}
-    try:
-        value = row.read(found)
-    except (KeyError, StopIteration, TypeError):  # the program failed, or prints something else by now
-        return entry | {"value": None, "ratio": None, "met": False}
-    return entry | {"value": value, "ratio": row.ratio(value), "met": row.met(value)}
+def table_line(figure: Figure | Missing) -> str:
+    """One line of the table."""
+    if isinstance(figure, Missing):
+        return f"{figure.name:<62} no figure  MISSED"
+    return f"{figure!s:<98} {'' if figure.ratio is None else f'{figure.ratio:.2f}'}"
 
 
-def show(row: Row, entry: dict[str, Any]) -> None:
-    """Print one line of the table."""
-    bound = f"{'>=' if row.at_least else '<='} {row.target:g}"
-    value = "no figure" if entry["value"] is None else f"{entry['value']:.3g} {row.unit}"
-    ratio = "" if entry["ratio"] is None else f"{entry['ratio']:.2f}"
-    print(f"{row.what:<48}{value:>12}  {bound:>8}{ratio:>8}  {'met' if entry['met'] else 'MISSED'}")
+def machine() -> dict[str, object]:
+    """What the figures were measured on."""
+    return {"machine": platform.machine(), "cpus": usable_cpus(), "load": os.getloadavg()}
 
 
 def main() -> int:
@@ -98,25 +94,23 @@ def main() -> int:
     )
     options = parser.parse_args()
     begun = time.perf_counter()
-    found = {program: run(program, options.openvino) for program in options.only}
-    figures: dict[str, Any] = {**found, "shipped": json.loads(SHIPPED.read_text(encoding="utf-8"))}
-    print(f"{'':<48}{'value':>12}  {'target':>8}{'ratio':>8}")
-    entries = []
-    for row in TABLE:
-        if (entry := line(row, figures)) is not None:
-            show(row, entry)
-            entries.append(entry)
-    machine = {
-        "machine": platform.machine(),
-        "cpus": len(os.sched_getaffinity(0)),
-        "load": os.getloadavg(),
-        "seconds": time.perf_counter() - begun,
+    results = {program: run_program(program, options.openvino) for program in options.only}
+    figures = {program: reported or [] for program, reported in results.items()}
+    shipped = json.loads(SHIPPED.read_text(encoding="utf-8"))
+    table = []
+    for program, row in rows(figures, shipped):
+        print(table_line(row))
+        met = isinstance(row, Figure) and row.met
+        table.append({"program": program, **asdict(row), "met": met})
+    everything = {
+        "machine": machine() | {"seconds": time.perf_counter() - begun},
+        "table": table,
+        "programs": {program: [asdict(figure) for figure in found] for program, found in figures.items()},
     }
-    text = json.dumps({"machine": machine, "table": entries, "programs": figures}, indent=2)
-    options.output.write_text(text + "\n", encoding="utf-8")
-    print(f"all figures, after {machine['seconds']:.0f} s: {options.output}", file=sys.stderr)
-    failed = [program for program, one in found.items() if one is None]
-    missed = [entry["what"] for entry in entries if not entry["met"]]
+    options.output.write_text(json.dumps(everything, indent=2) + "\n", encoding="utf-8")
+    print(f"all figures, after {time.perf_counter() - begun:.0f} s: {options.output}", file=sys.stderr)
+    failed = [program for program, reported in results.items() if reported is None]
+    missed = [row["name"].strip() for row in table if not row["met"]]
     for word, names in (("gave no figures", failed), ("missed", missed)):
         if names:
             print(f"{word}: {', '.join(names)}", file=sys.stderr)

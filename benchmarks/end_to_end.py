@@ -1,65 +1,46 @@
 """A whole prune from text to text: a 3,000-line file in process and through Triton, what stays in memory, and how time
 grows with the text.
 
-    python benchmarks/end_to_end.py [--json] [--runs 3] [--full]
+    python -m benchmarks.end_to_end [--runs 3] [--full] [--json]
 
-Prints each figure beside its target. Times are of this machine; the two ways run in turn, so their ratio holds. Growth
-is that of prunes in process with the model, what a user waits for: at 1K, 10K and 100K tokens of the standard library,
-and with --full at 1M, which takes minutes.
+Times are of this machine; the two ways run in turn, so their ratio holds. Growth is that of prunes in process with the
+model, which is what a user waits for: at 1K, 10K and 100K tokens of the standard library, and with `--full` at 1M,
+which takes minutes.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import statistics
-import sysconfig
-from dataclasses import asdict, dataclass
-from pathlib import Path
+import sys
+from collections.abc import Iterator
+from functools import partial
 
 import psutil
 from lamr_client import PromptEncoder, Pruner, bundled_repository
 from lamr_serving import TritonServer
 
-QUERY = "How does a generic alias substitute its type parameters, and what is checked?"
+from benchmarks.load import resident_mib
+from benchmarks.report import Figure, option_parser, run
+from benchmarks.sources import QUERY, STDLIB, library_module
+from benchmarks.timing import time_in_turns
+
 LINES = 3000
-TARGET_SECONDS = 6.0
-TARGET_GROWTH = 1.3
-GROWTH = (1_000, 10_000, 100_000)
+GROWTH = (1_000, 10_000, 100_000)  # tokens
 FULL = 1_000_000
-
-
-@dataclass(frozen=True)
-class Figures:
-    """Seconds are medians; bytes are resident, the server's with all of its model processes.
-
-    Attributes:
-        microseconds_a_token: by the tokens of the text. growth: the largest of them over the smallest.
-    """
-
-    lines: int
-    tokens: int
-    seconds_in_process: float
-    seconds_served: float
-    client_bytes: int
-    server_bytes: int
-    microseconds_a_token: dict[int, float]
-    growth: float
 
 
 def source() -> str:
     """The first 3,000 lines of the standard library's typing.py, doubled if it is shorter."""
-    text = (Path(sysconfig.get_path("stdlib")) / "typing.py").read_text(encoding="utf-8")
-    return "".join((text + text).splitlines(keepends=True)[:LINES])
+    return "".join((2 * library_module("typing.py")).splitlines(keepends=True)[:LINES])
 
 
 def library(tokens: int) -> str:
-    """Whole modules of the standard library, in the order of their names, and the beginning of one more: about so many
-    tokens that parse together."""
+    """About so many tokens that parse together: whole modules of the standard library in the order of their names, and
+    the beginning of one more."""
     encoder = PromptEncoder.from_repository(bundled_repository())
     parts: list[str] = []
-    for path in sorted(Path(sysconfig.get_path("stdlib")).glob("*.py")):
+    for path in sorted(STDLIB.glob("*.py")):
         text = path.read_text(encoding="utf-8")
         if "from __future__" in text:  # it must come first in a file
             continue
@@ -72,76 +53,46 @@ def library(tokens: int) -> str:
     raise SystemExit(f"the standard library here is {tokens:,} tokens short of the text that growth asks for")
 
 
-def seconds_by_tokens(pruner: Pruner, sizes: tuple[int, ...], runs: int) -> dict[int, float]:
-    """Microseconds a token of whole prunes, by the tokens of the text; medians, small texts oftener."""
-    found = {}
-    for size in sizes:
-        code = library(size)
-        repeats = max(1, min(20, runs * GROWTH[-1] // (10 * size)))
-        results = [pruner.prune(QUERY, code, path="library.py") for _ in range(repeats)]
-        seconds = statistics.median(result.timings.total for result in results)
-        found[results[0].tokens_in] = 1e6 * seconds / results[0].tokens_in
-    return found
+def microseconds_a_token(pruner: Pruner, size: int, runs: int) -> tuple[int, float]:
+    """The tokens of a text of about `size`, and the median cost of each in whole prunes; small texts run oftener."""
+    code = library(size)
+    repeats = max(1, min(20, runs * GROWTH[-1] // (10 * size)))
+    results = [pruner.prune(QUERY, code, path="library.py") for _ in range(repeats)]
+    seconds = statistics.median(result.timings.total for result in results)
+    return results[0].tokens_in, 1e6 * seconds / results[0].tokens_in
 
 
-def measure(runs: int, sizes: tuple[int, ...]) -> Figures:
-    """Prune in turn, in process and served; then texts of growing size."""
+def measure(options: argparse.Namespace) -> Iterator[Figure]:
+    """Prune in turn, in process and served; then prune texts of growing size."""
     code = source()
-    here: list[float] = []
-    there: list[float] = []
     with Pruner(timeout=3600) as local:
         with (
             TritonServer(bundled_repository()) as server,
             Pruner(server.addresses.grpc, timeout=300) as remote,
         ):
-            tokens = remote.prune(QUERY, code, path="typing.py").tokens_in
-            local.prune(QUERY, code, path="typing.py")
-            for _ in range(runs):
-                here.append(local.prune(QUERY, code, path="typing.py").timings.total)
-                there.append(remote.prune(QUERY, code, path="typing.py").timings.total)
-            process = psutil.Process(server.pid)
-            resident = sum(each.memory_info().rss for each in (process, *process.children(recursive=True)))
-            own = psutil.Process(os.getpid()).memory_info().rss
-        growth = seconds_by_tokens(local, sizes, runs)
-    return Figures(
-        lines=LINES,
-        tokens=tokens,
-        seconds_in_process=statistics.median(here),
-        seconds_served=statistics.median(there),
-        client_bytes=own,
-        server_bytes=resident,
-        microseconds_a_token=growth,
-        growth=max(growth.values()) / min(growth.values()),
-    )
+            calls = {
+                "local": partial(local.prune, QUERY, code, path="typing.py"),
+                "remote": partial(remote.prune, QUERY, code, path="typing.py"),
+            }
+            timings = time_in_turns(calls, options.runs)
+            here, there = timings["local"].wall_median, timings["remote"].wall_median
+            yield Figure(f"{LINES:,} lines, in process", here, "s")
+            yield Figure(f"{LINES:,} lines, served", there, "s", 6)
+            yield Figure("  served over in process", there / here, "x")
+            own = psutil.Process().memory_info().rss / 2**20
+            yield Figure("  resident: client and its own model", own, "MiB")
+            yield Figure("  resident: server and model processes", resident_mib(server.pid), "MiB")
+        costs = []
+        for size in (*GROWTH, FULL) if options.full else GROWTH:
+            tokens, cost = microseconds_a_token(local, size, options.runs)
+            costs.append(cost)
+            yield Figure(f"in process, {tokens:,} tokens, each", cost, "µs")
+    yield Figure("growth of a whole prune: dearest token over cheapest", max(costs) / min(costs), "x", 1.3)
 
 
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--full", action="store_true", help=f"growth up to {FULL:,} tokens")
-    arguments = parser.parse_args()
-    figures = measure(arguments.runs, (*GROWTH, FULL) if arguments.full else GROWTH)
-    if arguments.json:
-        print(json.dumps(asdict(figures)))
-        return
-    print(
-        f"{figures.lines:,} lines, {figures.tokens:,} tokens, end to end (target: {TARGET_SECONDS:.0f} s on two cores)"
-    )
-    print(f"  in process      {figures.seconds_in_process:6.2f} s")
-    print(f"  through Triton  {figures.seconds_served:6.2f} s")
-    print(f"  ratio           {figures.seconds_served / figures.seconds_in_process:6.2f}")
-    print(
-        f"resident: client and its own model {figures.client_bytes / 1e6:.0f} MB, "
-        f"server and stubs {figures.server_bytes / 1e6:.0f} MB"
-    )
-    for tokens, microseconds in figures.microseconds_a_token.items():
-        print(f"  {tokens:>9,} tokens in process {microseconds:8.1f} µs each")
-    print(f"growth: dearest token over cheapest {figures.growth:.2f} x (target ≤ {TARGET_GROWTH})")
-
+PARSER = option_parser(__doc__)
+PARSER.add_argument("--runs", type=int, default=3, help="prunes to take the median of (%(default)s)")
+PARSER.add_argument("--full", action="store_true", help=f"growth up to {FULL:,} tokens")
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run(PARSER, measure))

@@ -1,38 +1,26 @@
 """The encoder on a GPU: tokens a second of packed batches in the shape of Qwen3-0.6B, beside the matrix product's rate.
 
-    python benchmarks/gpu.py [--tokens 16384] [--json]
+    python -m benchmarks.gpu [--tokens 16384] [--json]
 
-Random weights, bf16, PyTorch. The rate of a bf16 matrix product of the model's own widths is measured in the same
-run; the share of it that the linear layers' work reaches is the figure. Without a GPU it says so and exits 0.
+Random weights, bf16, PyTorch. The rate of a bf16 matrix product of the model's own widths is measured in the same run,
+and the figure of interest is the share of it that the linear layers reach. Without a GPU nothing is measured, and a
+note says so.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import torch
-from qwen_shape import FUSION_PRODUCTS, INNER, LAYER_PRODUCTS, LAYERS, WIDTH, build, linear
+
+from benchmarks.qwen_shape import FUSION_PRODUCTS, INNER, LAYER_PRODUCTS, LAYERS, WIDTH, build, linear
+from benchmarks.report import Figure, option_parser, run
 
 
-@dataclass(frozen=True)
-class Figures:
-    """TFLOP/s count the products with weights only, two operations a multiply-add."""
-
-    device: str
-    tokens: int
-    sequences: int
-    tokens_per_second: float
-    linear_tflops: float
-    product_tflops: float
-    share_percent: float
-
-
-def seconds(action: Callable[[], object], rounds: int = 7) -> float:
+def gpu_seconds(action: Callable[[], object], rounds: int = 7) -> float:
     """Median time of an action on the GPU, after two that don't count."""
     for _ in range(2):
         action()
@@ -47,7 +35,12 @@ def seconds(action: Callable[[], object], rounds: int = 7) -> float:
     return float(np.median(times))
 
 
-def measure(tokens: int) -> Figures:
+def measure(options: argparse.Namespace) -> Iterator[Figure | str]:
+    """One packed batch of mixed lengths, and the product of its tokens with the widest weights."""
+    if not torch.cuda.is_available():
+        yield "no GPU here: nothing measured"
+        return
+    tokens = options.tokens
     model = build().to("cuda", torch.bfloat16)
     rng = np.random.default_rng(0)
     lengths: list[int] = []
@@ -57,43 +50,20 @@ def measure(tokens: int) -> Figures:
     bounds = torch.tensor([0, *np.cumsum(lengths)], dtype=torch.int32, device="cuda")
     longest = torch.zeros(max(lengths), device="cuda", dtype=torch.bfloat16)
     with torch.inference_mode():
-        taken = seconds(lambda: model(ids, bounds, longest))
+        seconds = gpu_seconds(lambda: model(ids, bounds, longest))
         left = torch.randn(tokens, WIDTH, device="cuda", dtype=torch.bfloat16)
         right = torch.randn(WIDTH, 2 * INNER, device="cuda", dtype=torch.bfloat16)
-        product = 2 * tokens * WIDTH * 2 * INNER / seconds(lambda: left @ right)
-    rate = (LAYERS * linear(LAYER_PRODUCTS, tokens) + linear(FUSION_PRODUCTS, tokens)) / taken
-    return Figures(
-        device=torch.cuda.get_device_name(),
-        tokens=tokens,
-        sequences=len(lengths),
-        tokens_per_second=tokens / taken,
-        linear_tflops=rate / 1e12,
-        product_tflops=product / 1e12,
-        share_percent=100 * rate / product,
-    )
+        product = 2 * tokens * WIDTH * 2 * INNER / gpu_seconds(lambda: left @ right)
+    rate = (LAYERS * linear(LAYER_PRODUCTS, tokens) + linear(FUSION_PRODUCTS, tokens)) / seconds
+    yield f"{torch.cuda.get_device_name()}: {len(lengths)} sequences, {tokens:,} tokens a batch"
+    yield Figure("0.6B encoder on the GPU", tokens / seconds, "tokens/s")
+    yield Figure("  its products with weights", rate / 1e12, "TFLOP/s")
+    yield Figure("  a matrix product alone", product / 1e12, "TFLOP/s")
+    yield Figure("  share of a product's rate", 100 * rate / product, "%")
 
 
-def main() -> int:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    parser.add_argument("--tokens", type=int, default=16384, help="of a batch")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    options = parser.parse_args()
-    if not torch.cuda.is_available():
-        print(json.dumps({"device": None}) if options.json else "no GPU here: nothing measured")
-        return 0
-    figures = measure(options.tokens)
-    if options.json:
-        print(json.dumps(asdict(figures)))
-        return 0
-    print(f"{figures.device}: {figures.sequences} sequences, {figures.tokens:,} tokens a batch")
-    print(f"  {figures.tokens_per_second:12,.0f} tokens/s")
-    print(f"  {figures.linear_tflops:12,.1f} TFLOP/s in products with weights")
-    print(
-        f"  {figures.product_tflops:12,.1f} TFLOP/s of a matrix product alone: {figures.share_percent:.0f} %"
-    )
-    return 0
-
+PARSER = option_parser(__doc__)
+PARSER.add_argument("--tokens", type=int, default=16384, help="tokens of a batch (%(default)s)")
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(PARSER, measure))

@@ -1,11 +1,10 @@
 """Rubric labels: how many records a second `lamr label` makes, and where the time goes.
 
-    python benchmarks/labels.py [--records 1000] [--workers 2] [--json]
+    python -m benchmarks.labels [--records 1000] [--workers 2] [--json]
 
 The records ask about 200-line windows of the standard library and the installed packages, no two about the same text,
-so that no parse is used twice. Reading, writing and starting the processes are within the time. The rate that is
-compared with the target is by CPU time, which a busy machine disturbs little: records a second when the processes
-have a core each. The wall clock's stands beside it.
+so that no parse is used twice. Reading, writing and starting the processes are within the time. The rate that has a
+target is by CPU time, which a busy machine disturbs little: records a second when the processes have a core each.
 """
 
 from __future__ import annotations
@@ -13,8 +12,6 @@ from __future__ import annotations
 import argparse
 import ast
 import json
-import os
-import platform
 import resource
 import statistics
 import sys
@@ -24,14 +21,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+from lamr_contract.cpus import usable_cpus
 from lamr_training.labels.files import label_file
 from lamr_training.labels.rubrics import label_lines
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from benchmarks.material import python_files
+from benchmarks.report import Figure, option_parser, run
+from benchmarks.sources import python_files
 
 LINES = 200
-TARGET = 300.0  # records a second on two cores
 
 
 def windows(count: int) -> Iterator[str]:
@@ -47,77 +44,59 @@ def windows(count: int) -> Iterator[str]:
                 return
 
 
-def write_records(path: Path, count: int) -> int:
-    """Records of a few runs of lines each; returns how many there are."""
+def write_records(path: Path, count: int) -> list[str]:
+    """Write records that keep a few runs of lines each; returns their codes."""
     rng = np.random.default_rng(0)
-    made = 0
+    codes = list(windows(count))
     with path.open("w", encoding="utf-8") as stream:
-        for code in windows(count):
+        for code in codes:
             total = len(code.splitlines())
             starts = rng.integers(1, total - 9, 3)
             kept = sorted({int(n) for start in starts for n in range(start, start + int(rng.integers(2, 9)))})
             stream.write(json.dumps({"query": "what?", "code": code, "kept_frags": kept}) + "\n")
-            made += 1
-    return made
+    return codes
 
 
 def milliseconds(call: Callable[[str], object], codes: list[str]) -> float:
-    """Median CPU time over the codes."""
-    taken = []
+    """Median CPU time of a call over the codes."""
+    times = []
     for code in codes:
-        started = time.process_time()
+        begun = time.process_time()
         call(code)
-        taken.append((time.process_time() - started) * 1e3)
-    return statistics.median(taken)
+        times.append((time.process_time() - begun) * 1e3)
+    return statistics.median(times)
 
 
 def cpu_seconds() -> float:
-    """Of this process and of those that it started and that have ended."""
+    """CPU time of this process and of those that it started and that have ended."""
     usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description="Records labelled a second.")
-    parser.add_argument("--records", type=int, default=1000, help="how many records (%(default)s)")
-    parser.add_argument(
-        "--workers", type=int, default=min(2, len(os.sched_getaffinity(0))), help="(%(default)s)"
-    )
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    options = parser.parse_args()
+def measure(options: argparse.Namespace) -> Iterator[Figure]:
+    """Label a file of records, then some of its records alone."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "in.jsonl"
-        made = write_records(source, options.records)
-        started, used = time.perf_counter(), cpu_seconds()
+        codes = write_records(source, options.records)
+        begun, cpu = time.perf_counter(), cpu_seconds()
         summary = label_file(source, Path(folder) / "out.jsonl", workers=options.workers)
-        seconds, used = time.perf_counter() - started, cpu_seconds() - used
-        rows = [json.loads(line) for line in source.read_text(encoding="utf-8").splitlines()[:200]]
-    assert summary.labelled == made
-    codes = [row["code"] for row in rows]
-    parse = milliseconds(ast.parse, codes)
-    whole = milliseconds(lambda code: label_lines(code, [len(code.splitlines()) // 2]), codes)
-    figures = {
-        "machine": platform.machine(),
-        "workers": options.workers,
-        "records": made,
-        "lines": round(statistics.mean(len(code.splitlines()) for code in codes), 1),
-        "records_per_second": round(options.workers * made / used, 1),
-        "target": TARGET,
-        "records_per_second_by_wall_clock": round(made / seconds, 1),
-        "label_ms": round(whole, 3),
-        "of_which_ast_parse_ms": round(parse, 3),
-        "labels_over_parse": round(whole / parse, 2),
-    }
-    if options.json:
-        print(json.dumps(figures, indent=2))
-    else:
-        met = "met" if figures["records_per_second"] >= TARGET else "MISSED"
-        print(f"lamr label, {made:,} records of {figures['lines']} lines, {options.workers} processes")
-        print(f"  records a second          {figures['records_per_second']:>8}   >= {TARGET:g}  {met}")
-        print(f"    by the wall clock       {figures['records_per_second_by_wall_clock']:>8}")
-        print(f"  one record's labels       {whole:>8.2f} ms, of which {parse:.2f} ms are ast.parse")
-    return int(figures["records_per_second"] < TARGET)
+        wall, cpu = time.perf_counter() - begun, cpu_seconds() - cpu
+    assert summary.labelled == len(codes)
+    sample = codes[:200]
+    parse = milliseconds(ast.parse, sample)
+    whole = milliseconds(lambda code: label_lines(code, [len(code.splitlines()) // 2]), sample)
+    yield Figure("records labelled", len(codes))
+    yield Figure("lines of a record, mean", statistics.mean(len(code.splitlines()) for code in sample))
+    rate = options.workers * len(codes) / cpu
+    yield Figure("records labelled a second, by CPU time", rate, "/s", 300, at_least=True)
+    yield Figure("  by the wall clock", len(codes) / wall, "/s")
+    yield Figure("  one record's labels", whole, "ms")
+    yield Figure("  of which ast.parse", parse, "ms")
 
+
+PARSER = option_parser(__doc__)
+PARSER.add_argument("--records", type=int, default=1000, help="how many records (%(default)s)")
+PARSER.add_argument("--workers", type=int, default=min(2, usable_cpus()), help="processes (%(default)s)")
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(PARSER, measure))

@@ -1,55 +1,51 @@
 """The largest inputs with the real model, in process: a 5 MB file and a line of 1 MB. Minutes on two cores.
 
-    python benchmarks/large_files.py [--megabytes 5]
+    python -m benchmarks.large_files [--megabytes 5] [--json]
 
-Prints seconds, tokens a second and the peak of resident memory, and fails if a line was lost.
+A lost line is an error.
 """
 
 from __future__ import annotations
 
 import argparse
 import resource
-import sysconfig
-from pathlib import Path
+import sys
+from collections.abc import Iterator
 
 from lamr_client import Pruner
+
+from benchmarks.report import Figure, option_parser, run
+from benchmarks.sources import library_module
 
 QUERY = "How is the exit status of a child process decoded?"
 
 
-def resident() -> float:
-    """Peak resident memory of this process so far, MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
-
-
-def report(pruner: Pruner, name: str, code: str, path: str) -> None:
-    """Prune and print; every line must be either kept or cut."""
-    before = resident()
+def prune_figures(pruner: Pruner, name: str, code: str, path: str) -> Iterator[Figure]:
+    """Prune once; every line must be either kept or cut."""
     result = pruner.prune(QUERY, code, path=path)
-    cut = sum(one.end - one.start + 1 for one in result.cuts)
-    assert len(result.kept_lines) + cut == len(result.line_scores)
+    assert len(result.kept_lines) + sum(cut.lines for cut in result.cuts) == len(result.line_scores)
     seconds = result.timings
-    print(
-        f"{name:<16} {len(code) / 1e6:.1f} MB, {result.tokens_in:,} tokens: {seconds.total:.0f} s "
-        f"({result.tokens_in / seconds.total:,.0f} tokens/s; encode {seconds.encode:.1f}, postprocess "
-        f"{seconds.postprocess:.1f}), peak memory {before:.0f} -> {resident():.0f} MB"
-    )
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    yield Figure(f"{name}, {len(code) / 1e6:.1f} MB, {result.tokens_in:,} tokens", seconds.total, "s")
+    yield Figure(f"  {name}: speed", result.tokens_in / seconds.total, "tokens/s")
+    yield Figure(f"  {name}: encoding", seconds.encode, "s")
+    yield Figure(f"  {name}: post-processing", seconds.postprocess, "s")
+    yield Figure(f"  {name}: peak memory of the process so far", peak, "MiB")
 
 
-def main() -> None:
-    """Measure both inputs."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--megabytes", type=float, default=5.0, help="size of the file")
-    arguments = parser.parse_args()
-    source = (Path(sysconfig.get_path("stdlib")) / "subprocess.py").read_text(encoding="utf-8")
+def measure(options: argparse.Namespace) -> Iterator[Figure]:
+    """A small file to warm up, then both inputs."""
+    source = library_module("subprocess.py")
+    names = " ".join(f"name_{number}" for number in range(100_000))
     with Pruner(timeout=3600) as pruner:
-        report(pruner, "small, to warm up", source, "subprocess.py")
-        words = " ".join(f"name_{number}" for number in range(100_000))
-        report(pruner, "one line", f'x = "{words[:1_000_000]}"\n', "line.py")
-        report(pruner, "one file", source * round(arguments.megabytes * 1e6 / len(source)), "large.py")
+        yield from prune_figures(pruner, "a small file", source, "subprocess.py")
+        yield from prune_figures(pruner, "one line", f'x = "{names[:1_000_000]}"\n', "line.py")
+        large = source * round(options.megabytes * 1e6 / len(source))
+        yield from prune_figures(pruner, "one file", large, "large.py")
 
+
+PARSER = option_parser(__doc__)
+PARSER.add_argument("--megabytes", type=float, default=5.0, help="size of the file (%(default)s)")
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run(PARSER, measure))

@@ -1,4 +1,7 @@
-"""Load on a served model: chunks, a closed and an open loop, and the server's processes and their memory."""
+"""Load on a served model: random chunks, a closed and an open loop, and the server's processes and their memory.
+
+A library for `memory.py`, `overload.py`, `serving.py`, `throughput.py` and `end_to_end.py`. It starts no server.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ import psutil
 from lamr_client import GrpcTransport
 from lamr_contract.errors import LamrError, OverloadedError
 from lamr_contract.model_io import ChunkRequest
+from lamr_contract.names import DECODER, ENCODER
 
 IN_FLIGHT = 16  # two batches: one runs, one waits
 WAITERS = 600  # threads of the open loop: as many requests can wait at once
@@ -21,9 +25,8 @@ PATIENCE = 60.0  # seconds until a request counts as lost
 
 @dataclass(frozen=True)
 class Load:
-    """One rate of arrival; latencies in milliseconds, 0 where there are none."""
+    """What became of the requests at one rate of arrival; latencies in milliseconds, 0 where there are none."""
 
-    offered_per_second: float
     offered: int
     answered: int
     refused: int
@@ -35,14 +38,14 @@ class Load:
 
 
 def chunks(window: int, count: int) -> list[ChunkRequest]:
-    """Chunks of 32 tokens to the window, all lengths as likely."""
+    """Random chunks of 32 tokens to the window, all lengths alike likely."""
     rng = np.random.default_rng(0)
     lengths = rng.integers(32, window + 1, count)
     return [ChunkRequest(rng.integers(1000, 20000, length), (8, int(length))) for length in lengths]
 
 
 def closed_loop(transport: GrpcTransport, work: list[ChunkRequest]) -> float:
-    """Seconds for all of `work`, a bounded number in flight."""
+    """Seconds for all of `work` with `IN_FLIGHT` requests under way at any time."""
     begun = time.perf_counter()
     with ThreadPoolExecutor(IN_FLIGHT) as pool:
         list(pool.map(transport.infer, work))
@@ -50,45 +53,45 @@ def closed_loop(transport: GrpcTransport, work: list[ChunkRequest]) -> float:
 
 
 def arrivals(rate: float, seconds: float, even: bool) -> np.ndarray:
-    """Seconds from the start at which requests arrive, `rate` times `seconds` of them."""
+    """Seconds from the start at which requests arrive, `rate` times `seconds` of them.
+
+    They come at even intervals, or at random times (a Poisson process, given their number).
+    """
     count = max(1, round(rate * seconds))
     if even:
         return np.arange(count) / rate
-    return np.sort(
-        np.random.default_rng(1).uniform(0, seconds, count)
-    )  # a Poisson process, given their number
+    return np.sort(np.random.default_rng(1).uniform(0, seconds, count))
 
 
 def open_loop(transport: GrpcTransport, work: list[ChunkRequest], times: np.ndarray) -> Load:
-    """Requests at given times, whether answers come or not; returns when all have ended."""
+    """Send requests at given times, whether answers come or not; returns when all have ended."""
     answered: list[float] = []
     refused: list[float] = []
     lost: list[LamrError] = []
     lock = threading.Lock()
 
-    def ask(request: ChunkRequest) -> None:
+    def send(request: ChunkRequest) -> None:
         begun = time.perf_counter()
         try:
             transport.infer(request, timeout=PATIENCE)
-            kind: list[float] = answered
+            latencies = answered
         except OverloadedError:
-            kind = refused
+            latencies = refused
         except LamrError as error:
             with lock:
                 lost.append(error)
             return
         with lock:
-            kind.append((time.perf_counter() - begun) * 1e3)
+            latencies.append((time.perf_counter() - begun) * 1e3)
 
     begun = time.perf_counter()
     with ThreadPoolExecutor(WAITERS) as pool:
         for place, moment in enumerate(times):
             time.sleep(max(0.0, begun + moment - time.perf_counter()))
-            pool.submit(ask, work[place % len(work)])
+            pool.submit(send, work[place % len(work)])
     for error in lost[:3]:
         print(f"lost: {error}", file=sys.stderr)
     return Load(
-        offered_per_second=len(times) / float(times[-1] or 1),
         offered=len(times),
         answered=len(answered),
         refused=len(refused),
@@ -102,24 +105,28 @@ def open_loop(transport: GrpcTransport, work: list[ChunkRequest], times: np.ndar
 
 def model_processes(pid: int) -> dict[str, list[psutil.Process]]:
     """The processes of a server's encoder and decoder, one an instance, by model."""
-    found: dict[str, list[psutil.Process]] = {"lamr_encoder": [], "lamr_decoder": []}
+    processes: dict[str, list[psutil.Process]] = {ENCODER: [], DECODER: []}
     for child in psutil.Process(pid).children(recursive=True):
-        words = [word for word in child.cmdline() if "lamr_encoder" in word or "lamr_decoder" in word]
+        words = [word for word in child.cmdline() if ENCODER in word or DECODER in word]
         if words:
-            found["lamr_encoder" if "lamr_encoder" in words[-1] else "lamr_decoder"].append(child)
-    return found
+            processes[ENCODER if ENCODER in words[-1] else DECODER].append(child)
+    return processes
 
 
 def resident_by_process(pid: int) -> dict[str, float]:
-    """MiB of a server, and of each model's processes together."""
+    """MiB that are resident of a server, and of each model's processes together."""
     everyone = {"tritonserver": [psutil.Process(pid)], **model_processes(pid)}
-    return {name: sum(one.memory_info().rss for one in found) / 2**20 for name, found in everyone.items()}
+    return {name: _resident(processes) for name, processes in everyone.items()}
 
 
 def resident_mib(pid: int) -> float:
-    """Of a server and all of its model processes."""
+    """MiB that are resident of a server and all of its model processes."""
     process = psutil.Process(pid)
-    return sum(one.memory_info().rss for one in (process, *process.children(recursive=True))) / 2**20
+    return _resident([process, *process.children(recursive=True)])
+
+
+def _resident(processes: list[psutil.Process]) -> float:
+    return sum(process.memory_info().rss for process in processes) / 2**20
 
 
 def _percentile(values: list[float], share: float) -> float:

@@ -1,66 +1,38 @@
-"""What the post-processing benchmark works on and prints: files, masks like a model's, damaged texts, error counts."""
+"""What the post-processing benchmark works on: masks like a model's, damaged texts, and counts of errors."""
 
 from __future__ import annotations
 
 import ast
 import random
-import sysconfig
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from lamr_postprocess import LANGUAGES, language_named
+from lamr_postprocess import LANGUAGES, Language
 from lamr_postprocess.lines import blank_lines, code_points, spans_of
 from lamr_postprocess.syntax import parse
 from numpy.typing import NDArray
 from pyflakes import checker, messages
 
 Mask = NDArray[np.bool_]
-FIGURES: dict[str, float] = {}  # of this run, by name
-MISSED: list[str] = []  # those that are not within their targets
 
 
-def report(
-    name: str, value: float, unit: str, target: float | None = None, *, at_least: bool = False
-) -> None:
-    """Print a figure beside its target, and remember it."""
-    FIGURES[name] = value
-    bound = "" if target is None else f"   (target {'≥' if at_least else '≤'} {target:g})"
-    if target is not None and (value < target if at_least else value > target):
-        bound += "   MISSED"
-        MISSED.append(name)
-    print(f"{name:<62}{value:>9.4g} {unit}{bound}", flush=True)
-
-
-def python_files(most: int) -> Iterator[tuple[Path, str]]:
-    """Files that parse, in a fixed random order."""
-    roots = [Path(sysconfig.get_path("stdlib")), Path(sysconfig.get_path("purelib"))]
-    paths = sorted({path for root in roots for path in root.rglob("*.py")})
-    random.Random(0).shuffle(paths)
-    for path in paths:
-        try:
-            code = path.read_bytes().decode("utf-8")
-            ast.parse(code)
-        except (SyntaxError, ValueError, RecursionError, MemoryError, OSError):
-            continue
-        if code.strip():
-            yield path, code
-            most -= 1
-            if not most:
-                return
+def model_like(lines: int, rng: np.random.Generator) -> Mask:
+    """A mask like a model's: runs of 3 to 15 lines up to a quarter of the file."""
+    return blocks(lines, 0.25, rng, lambda: int(rng.integers(3, 16)))
 
 
 def blocks(lines: int, share: float, rng: np.random.Generator, length: Callable[[], int]) -> Mask:
-    """Runs of lines up to a share of the file."""
+    """Runs of lines of the given lengths, up to a share of the file."""
     mask = np.zeros(lines, dtype=np.bool_)
-    while mask.mean() < share:
+    while lines and mask.mean() < share:
         start = int(rng.integers(lines))
         mask[start : start + length()] = True
     return mask
 
 
 def functions(code: str, lines: int, share: float, rng: np.random.Generator) -> Mask:
-    """Short functions and top-level statements as a whole, a run of lines of longer ones, up to a share."""
+    """Short functions and top-level statements as a whole, and runs of lines of longer ones, up to a share."""
     tree = ast.parse(code)
     spans = [
         (node.lineno - 1 - len(getattr(node, "decorator_list", ())), node.end_lineno or node.lineno)
@@ -87,7 +59,7 @@ def masks_of(code: str, lines: int, rng: np.random.Generator) -> dict[str, Mask]
     masks = {
         "functions": functions(code, lines, 0.25, rng),
         "long blocks": blocks(lines, 0.25, rng, lambda: int(rng.geometric(1 / 20))),
-        "blocks": blocks(lines, 0.25, rng, lambda: int(rng.integers(3, 16))),
+        "blocks": model_like(lines, rng),
         "random": rng.random(lines) < 0.25,
         "alternating": np.arange(lines) % 2 == 0,
     }
@@ -102,9 +74,9 @@ def masks_of(code: str, lines: int, rng: np.random.Generator) -> dict[str, Mask]
     return masks
 
 
-def error_nodes(text: str, name: str) -> int:
-    """ERROR and MISSING nodes of a text's tree."""
-    cursor = parse(text, language_named(name)).tree.walk()
+def error_nodes(text: str, language: Language) -> int:
+    """The number of ERROR and MISSING nodes in a text's tree."""
+    cursor = parse(text, language).tree.walk()
     count = 0
     while True:
         node = cursor.node
@@ -117,16 +89,14 @@ def error_nodes(text: str, name: str) -> int:
                 return count
 
 
-def language_of(path: Path) -> str:
-    """The language with a grammar that a file name tells, Python apart; empty for none."""
-    return next(
-        (each.name for each in LANGUAGES if each.grammar and path.suffix.lower() in each.suffixes - {".py"}),
-        "",
-    )
+def language_of(path: Path) -> Language | None:
+    """The language with a grammar that a file name tells, Python apart."""
+    suffix = path.suffix.lower()
+    return next((each for each in LANGUAGES if each.grammar and suffix in each.suffixes - {".py"}), None)
 
 
 def damaged(seeds: list[str], alphabet: str, chance: random.Random) -> str:
-    """A piece of a seed with characters replaced, removed and inserted; or noise."""
+    """A piece of a seed with characters replaced, removed and inserted, or noise instead."""
     if chance.random() < 0.3:
         return "".join(chance.choices(alphabet, k=chance.randrange(120)))
     seed = chance.choice(seeds)
@@ -139,11 +109,11 @@ def damaged(seeds: list[str], alphabet: str, chance: random.Random) -> str:
 
 
 def words(text: str) -> int:
-    """A token count that a test can follow."""
+    """A count of tokens that is easy to follow: the words."""
     return len(text.split())
 
 
 def undefined_names(code: str) -> set[str]:
-    """Names that pyflakes finds undefined."""
-    found = checker.Checker(ast.parse(code)).messages
-    return {message.message_args[0] for message in found if isinstance(message, messages.UndefinedName)}
+    """Names that pyflakes calls undefined."""
+    warnings = checker.Checker(ast.parse(code)).messages
+    return {each.message_args[0] for each in warnings if isinstance(each, messages.UndefinedName)}

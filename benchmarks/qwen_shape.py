@@ -1,7 +1,7 @@
 """An encoder in the shape of Qwen3-0.6B with random weights, and how many operations its products take.
 
-Used by `gpu.py` and `large_encoder.py`. Fewer layers of the true width and a smaller vocabulary save memory: layers are
-alike, and a row of the embedding takes no longer to look up in a large table.
+`gpu.py` and `large_encoder.py` use it. Fewer layers of the true width and a smaller vocabulary save memory: all layers
+are alike, and a look-up takes no longer in a large table of embeddings than in a small one.
 """
 
 from __future__ import annotations
@@ -9,29 +9,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from lamr_contract.spec import Chunking, PromptTemplate
-from lamr_export import LamrConfig, LamrModel
+from lamr_export import LamrModel
 from transformers import Qwen3Config, Qwen3Model
+
+from benchmarks.random_models import lamr_model
 
 WIDTH, INNER, LAYERS = 1024, 3072, 28
 HEADS, KEY_HEADS, HEAD_WIDTH = 16, 8, 128
+ATTENDED = HEADS * HEAD_WIDTH
 FUSED = 3 * WIDTH
 VOCABULARY = 151_669
-# Input and output width of every product with weights in one layer: Q, K, V, O, then gate, up and down of the MLP.
-LAYER_PRODUCTS = (
-    (WIDTH, HEADS * HEAD_WIDTH),
-    (WIDTH, KEY_HEADS * HEAD_WIDTH),
-    (WIDTH, KEY_HEADS * HEAD_WIDTH),
-    (HEADS * HEAD_WIDTH, WIDTH),
-    (WIDTH, INNER),
-    (WIDTH, INNER),
-    (INNER, WIDTH),
-)
+# Input and output width of every product with weights in one layer.
+QKVO_PRODUCTS = ((WIDTH, ATTENDED), *2 * ((WIDTH, KEY_HEADS * HEAD_WIDTH),), (ATTENDED, WIDTH))
+MLP_PRODUCTS = ((WIDTH, INNER), (WIDTH, INNER), (INNER, WIDTH))  # gate, up, down
+LAYER_PRODUCTS = QKVO_PRODUCTS + MLP_PRODUCTS
 FUSION_PRODUCTS = ((FUSED, 3 * FUSED), (FUSED, FUSED))
 
 
 def build(layers: int = LAYERS, vocabulary: int = VOCABULARY) -> LamrModel:
-    """The model in fp32, in eval mode, always the same weights."""
+    """The model in fp32 and eval mode, always with the same weights."""
     torch.manual_seed(0)
     shape = Qwen3Config(
         vocab_size=vocabulary,
@@ -43,27 +39,28 @@ def build(layers: int = LAYERS, vocabulary: int = VOCABULARY) -> LamrModel:
         head_dim=HEAD_WIDTH,
         max_position_embeddings=8192,
     )
-    config = LamrConfig(
-        name="benchmark",
-        version="0",
-        backbone={},
-        prompt=PromptTemplate("", "", ""),
-        chunking=Chunking(8192, 8000, 50),
+    yes, no = min(9693, vocabulary - 1), min(2152, vocabulary - 2)
+    return lamr_model(
+        Qwen3Model(shape),
+        window=8192,
         fusion_layers=(max(1, layers // 4), max(1, layers // 2), layers),
         relevance="yes_no",
-        yes_token_id=min(9693, vocabulary - 1),
-        no_token_id=min(2152, vocabulary - 2),
+        yes_token_id=yes,
+        no_token_id=no,
     )
-    return LamrModel.from_backbone(Qwen3Model(shape), config).eval()
 
 
 @dataclass(frozen=True)
 class Operations:
-    """Floating-point operations of a run over one sequence, two a multiply-add: of one layer, and of the fusion block.
+    """Floating-point operations of a run over one sequence, a multiply-add counted as two.
 
-    Counted are the products with weights and those of attention: queries by keys and probabilities by values, the
-    backbone's over the pairs that a causal mask leaves, fusion's over all. Norms, rotations, softmax and activations
-    aren't.
+    The products with weights and those of attention count (queries by keys and probabilities by values). The backbone
+    attends to the pairs that a causal mask leaves, the fusion block to all pairs. Norms, rotations, softmax and
+    activations don't count.
+
+    Attributes:
+        layer: operations of one layer of the backbone.
+        fusion: operations of the fusion block.
     """
 
     layer: float
@@ -71,14 +68,15 @@ class Operations:
 
     @classmethod
     def of(cls, tokens: int) -> Operations:
+        """The operations for one sequence of so many tokens."""
         pairs = tokens * (tokens + 1) / 2
         return cls(
-            layer=linear(LAYER_PRODUCTS, tokens) + 4 * pairs * HEADS * HEAD_WIDTH,
+            layer=linear(LAYER_PRODUCTS, tokens) + 4 * pairs * ATTENDED,
             fusion=linear(FUSION_PRODUCTS, tokens) + 4 * tokens**2 * FUSED,
         )
 
     def whole(self, layers: int = LAYERS) -> float:
-        """Of an encoder of so many layers."""
+        """The operations of an encoder of so many layers and its fusion block."""
         return layers * self.layer + self.fusion
 
 

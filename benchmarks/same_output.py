@@ -1,7 +1,7 @@
-"""Whether two versions of lamr prune alike: SHA-256 of every result on given files, to be compared line by line.
+"""Whether two versions of lamr prune alike: the SHA-256 of every result on given files, compared line by line.
 
-    python benchmarks/same_output.py FILE ... > before.txt        # at one commit
-    python benchmarks/same_output.py FILE ... --compare before.txt   # at another; exit code 1 if anything differs
+    python -m benchmarks.same_output FILE ... > before.txt        # at one commit
+    python -m benchmarks.same_output FILE ... --compare before.txt   # at another; exit code 1 if anything differs
 
 Every file is pruned in process by the bundled model for questions made of its own name and words, with the default
 threshold, a budget, a ratio and line numbers. The hash is over the text, the kept lines, the reasons and the line
@@ -34,8 +34,8 @@ def question(path: Path) -> str:
 
 
 def rows(paths: list[Path]) -> list[str]:
-    """One line a file and set of options: hash, suffix, name and what was kept."""
-    found = []
+    """One line a file and set of options: hash, suffix, name, options, and how many lines were kept."""
+    lines = []
     with Pruner(timeout=600) as pruner:
         for path in paths:
             for name, options in OPTIONS.items():
@@ -46,8 +46,8 @@ def rows(paths: list[Path]) -> list[str]:
                 }
                 digest = hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
                 kept = f"{len(result.kept_lines)}/{len(result.line_scores)}"
-                found.append(f"{digest} {path.suffix} {path.name} {name} {kept}")
-    return found
+                lines.append(f"{digest} {path.suffix} {path.name} {name} {kept}")
+    return lines
 
 
 def main() -> int:

@@ -15,6 +15,8 @@ import pytest
 from lamr_postprocess import PrunedCode, cut_texts, restore, split_lines
 from numpy.typing import NDArray
 
+from benchmarks.material import model_like
+
 
 def _parses(text: str) -> bool:
     with warnings.catch_warnings():
@@ -51,15 +53,6 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(0)
 
 
-def blocks(lines: int, share: float, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """A mask like a model's: runs of lines up to a share of the file."""
-    mask = np.zeros(lines, dtype=np.bool_)
-    while lines and mask.mean() < share:
-        start = rng.integers(lines)
-        mask[start : start + rng.integers(3, 16)] = True
-    return mask
-
-
 @pytest.fixture
 def masks(rng: np.random.Generator) -> Callable[[int], dict[str, NDArray[np.bool_]]]:
     """Masks of a file of L lines, by name."""
@@ -67,7 +60,7 @@ def masks(rng: np.random.Generator) -> Callable[[int], dict[str, NDArray[np.bool
     def make(lines: int) -> dict[str, NDArray[np.bool_]]:
         numbers = np.arange(lines)
         return {
-            "blocks": blocks(lines, 0.25, rng),
+            "blocks": model_like(lines, rng),
             "random": rng.random(lines) < 0.25,
             "sparse": rng.random(lines) < 0.03,
             "alternating": numbers % 2 == 0,

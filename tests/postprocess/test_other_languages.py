@@ -19,29 +19,16 @@ from lamr_postprocess import (
 )
 from lamr_postprocess.document import analyse
 from lamr_postprocess.render import Style, render
-from lamr_postprocess.syntax import grammar_of, parse
+from lamr_postprocess.syntax import grammar_of
 from numpy.typing import NDArray
+
+from benchmarks.material import error_nodes
 
 Masks = Callable[[int], dict[str, NDArray[np.bool_]]]
 Check = Callable[[str, NDArray[np.bool_], PrunedCode], None]
 
 FIXTURES = sorted((Path(__file__).parent / "fixtures").iterdir())
 IDS = [path.name for path in FIXTURES]
-
-
-def error_nodes(text: str, language: Language) -> int:
-    """ERROR and MISSING nodes of the tree."""
-    cursor = parse(text, language).tree.walk()
-    count = 0
-    while True:
-        node = cursor.node
-        assert node is not None
-        count += node.is_error or node.is_missing
-        if node.has_error and cursor.goto_first_child():
-            continue
-        while not cursor.goto_next_sibling():
-            if not cursor.goto_parent():
-                return count
 
 
 def test_every_language_with_a_grammar_has_a_fixture() -> None:
