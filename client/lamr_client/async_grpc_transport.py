@@ -15,6 +15,7 @@ from lamr_contract.spec import ModelSpec
 from lamr_client import triton_wire as wire
 from lamr_client.async_transport import AsyncTransport
 from lamr_client.deadline import Deadline
+from lamr_client.patience import Patience
 
 
 class AsyncGrpcTransport(AsyncTransport):
@@ -28,39 +29,69 @@ class AsyncGrpcTransport(AsyncTransport):
         self._client: Any = None
         self._endpoint: wire.Endpoint | None = None
         self._lock = asyncio.Lock()
+        self._patience = Patience()
+        self._calls: set[asyncio.Future[Any]] = set()
         self._closed = False
 
     async def infer(self, request: ChunkRequest, timeout: float | None = None) -> ChunkResult:
         deadline = Deadline(timeout)
-        endpoint = self._endpoint or await self._connect(deadline)
-        with self._errors():
-            answer = await self._client.infer(
+        endpoint = await self._connect(deadline)
+        # Neither a client_timeout nor a cancellation may reach the server: see `triton_wire`.
+        call = asyncio.ensure_future(
+            self._client.infer(
                 endpoint.model,
                 wire.inputs_of(request, endpoint),
                 outputs=wire.outputs_of(request),
-                client_timeout=deadline.remaining(),
+                timeout=wire.queue_timeout(deadline.remaining()),
             )
+        )
+        self._calls.add(call)
+        call.add_done_callback(self._leave)
+        await asyncio.wait((call,), timeout=deadline.remaining())
+        if not call.done():
+            raise deadline.exceeded()
+        with self._errors():
+            answer = call.result()
         return wire.result_of(answer, request, endpoint)
 
     async def close(self) -> None:
+        """See `AsyncTransport.close`. Calls under way get `wire.LINGER_SECONDS` to be answered."""
         self._closed = True
+        if self._calls:
+            await asyncio.wait(self._calls, timeout=wire.LINGER_SECONDS)
         if self._client is not None:
             await self._client.close()
+
+    def _leave(self, call: asyncio.Future[Any]) -> None:
+        self._calls.discard(call)
+        if not call.cancelled():
+            call.exception()  # asyncio complains of an error that nobody looks at
 
     async def _connect(self, deadline: Deadline) -> wire.Endpoint:
         if self._closed:
             raise wire.closed(self.address)
+        if self._endpoint is not None:
+            return self._endpoint
         async with self._lock:
             if self._client is None:  # a channel belongs to the loop that is running when it is made
                 make_client = await asyncio.to_thread(_import_client)
                 self._client = make_client(self.address, channel_args=list(wire.CHANNEL_OPTIONS))
-            if self._endpoint is None:
-                with self._errors():
-                    answer = await self._client.get_model_config(
-                        self._model, client_timeout=deadline.remaining()
-                    )
-                self._endpoint = wire.check_config(answer.config, self.address, self._model, self._spec)
+            while self._endpoint is None:
+                if self._closed:
+                    raise wire.closed(self.address)
+                try:
+                    self._endpoint = await self._ask_config(deadline)
+                except ServerUnavailableError:
+                    if (pause := self._patience.pause(deadline)) is None:
+                        raise
+                    await asyncio.sleep(pause)
             return self._endpoint
+
+    async def _ask_config(self, deadline: Deadline) -> wire.Endpoint:
+        with self._errors():
+            answer = await self._client.get_model_config(self._model, client_timeout=deadline.remaining())
+        self._patience.reached()
+        return wire.check_config(answer.config, self.address, self._model, self._spec)
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

@@ -82,7 +82,7 @@ class AsyncPruner:
         on_error: OnError | None = None,
         timeout: float | None = None,
     ) -> PruneResult:
-        """See `Pruner.prune`. Cancelling it cancels its requests on the wire."""
+        """See `Pruner.prune`. A cancelled one returns at once; requests that were sent stay with the server."""
         begin = time.perf_counter()
         on_error = on_error or self._on_error
         check_on_error(on_error)

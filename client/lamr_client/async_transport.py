@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class AsyncTransport(abc.ABC):
-    """`Transport` for one event loop. Cancelling a call gives it up on the wire as well."""
+    """`Transport` for one event loop. Cancelling a call ends it at once, whatever the server goes on to do."""
 
     batch_size: int = 1
     concurrency: int | None = None

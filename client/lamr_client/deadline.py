@@ -38,6 +38,10 @@ class Deadline:
             raise self.exceeded()
         return left
 
+    def allows(self, seconds: float) -> bool:
+        """Whether more than this is left."""
+        return self._end is None or time.monotonic() + seconds < self._end
+
     def exceeded(self) -> DeadlineExceededError:
         """The error that says how long the caller would wait."""
         return DeadlineExceededError(
@@ -70,5 +74,5 @@ class Retry:
             return None
         bound = min(self.most, self.first * 2 ** (failures - 1))
         seconds = random.uniform(bound / 2, bound)
-        left = deadline.remaining()
-        return seconds if left is None or seconds < left else None
+        deadline.remaining()
+        return seconds if deadline.allows(seconds) else None

@@ -6,10 +6,11 @@ Knows connections, deadlines and calls; what travels is `triton_wire`'s.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from lamr_contract.errors import LamrError, ServerUnavailableError
@@ -19,7 +20,10 @@ from lamr_contract.spec import ModelSpec
 
 from lamr_client import triton_wire as wire
 from lamr_client.deadline import Deadline
+from lamr_client.patience import Patience
 from lamr_client.transport import Transport
+
+Answer = tuple[int, Any, Exception | None]  # index of the request, result or error
 
 
 class GrpcTransport(Transport):
@@ -45,69 +49,92 @@ class GrpcTransport(Transport):
         self._client = InferenceServerClient(address, channel_args=list(wire.CHANNEL_OPTIONS))
         self._endpoint: wire.Endpoint | None = None
         self._lock = threading.Lock()
+        self._patience = Patience()
+        self._answered = threading.Condition()
+        self._under_way = 0
         self._closed = False
 
     def infer(self, request: ChunkRequest, timeout: float | None = None) -> ChunkResult:
-        deadline = Deadline(timeout)
-        endpoint = self._connect(deadline)
-        with self._errors():
-            answer = self._client.infer(
-                endpoint.model,
-                wire.inputs_of(request, endpoint),
-                outputs=wire.outputs_of(request),
-                client_timeout=deadline.remaining(),
-            )
-        return wire.result_of(answer, request, endpoint)
+        return self.infer_many([request], timeout)[0]
 
     def infer_many(self, requests: Sequence[ChunkRequest], timeout: float | None = None) -> list[ChunkResult]:
-        """See `Transport.infer_many`; all are under way at once. The first error cancels the others."""
-        if len(requests) == 1:  # without the callback's thread switch
-            return [self.infer(requests[0], timeout)]
+        """See `Transport.infer_many`; all are under way at once. Nobody reads what comes too late."""
         deadline = Deadline(timeout)
         endpoint = self._connect(deadline)
-        answers: SimpleQueue[tuple[int, Any, Exception | None]] = SimpleQueue()
-        calls: list[Any] = []
+        answers: SimpleQueue[Answer] = SimpleQueue()
         results: dict[int, ChunkResult] = {}
-        try:
-            with self._errors():
-                for index, request in enumerate(requests):
-                    call = self._client.async_infer(
-                        endpoint.model,
-                        wire.inputs_of(request, endpoint),
-                        partial(_put, answers, index),
-                        outputs=wire.outputs_of(request),
-                        client_timeout=deadline.remaining(),
-                    )
-                    calls.append(call)
-                while len(results) < len(requests):
-                    index, answer, error = answers.get()
-                    if error is not None:
-                        raise error
-                    results[index] = wire.result_of(answer, requests[index], endpoint)
-        finally:
-            for call in calls:
-                call.cancel()
+        with self._errors():
+            for index, request in enumerate(requests):
+                self._send(request, endpoint, deadline, partial(self._put, answers, index))
+            while len(results) < len(requests):
+                try:
+                    index, answer, error = answers.get(timeout=deadline.remaining())
+                except Empty:
+                    raise deadline.exceeded() from None
+                if error is not None:
+                    raise error
+                results[index] = wire.result_of(answer, requests[index], endpoint)
         return [results[index] for index in range(len(requests))]
 
     def close(self) -> None:
+        """See `Transport.close`. Calls under way get `wire.LINGER_SECONDS` to be answered."""
         self._closed = True
+        with self._answered:
+            self._answered.wait_for(lambda: not self._under_way, wire.LINGER_SECONDS)
         self._client.close()
+
+    def _send(
+        self, request: ChunkRequest, endpoint: wire.Endpoint, deadline: Deadline, put: Callable[..., None]
+    ) -> None:
+        inputs, outputs = wire.inputs_of(request, endpoint), wire.outputs_of(request)
+        left = deadline.remaining()
+        with self._answered:
+            self._under_way += 1
+        try:
+            # Neither a client_timeout nor a cancellation: see `triton_wire`.
+            self._client.async_infer(
+                endpoint.model, inputs, put, outputs=outputs, timeout=wire.queue_timeout(left)
+            )
+        except BaseException:
+            self._leave()
+            raise
+
+    def _put(self, answers: SimpleQueue[Answer], index: int, result: Any, error: Exception | None) -> None:
+        answers.put((index, result, error))
+        self._leave()
+
+    def _leave(self) -> None:
+        with self._answered:
+            self._under_way -= 1
+            if not self._under_way:
+                self._answered.notify_all()
 
     def _connect(self, deadline: Deadline) -> wire.Endpoint:
         endpoint = self._endpoint
-        if endpoint is not None:
+        if endpoint is not None and not self._closed:
             return endpoint
         left = deadline.remaining()
         if not self._lock.acquire(timeout=-1 if left is None else left):
             raise deadline.exceeded()
         try:
-            if self._endpoint is None:
-                with self._errors():
-                    answer = self._client.get_model_config(self._model, client_timeout=deadline.remaining())
-                self._endpoint = wire.check_config(answer.config, self.address, self._model, self._spec)
+            while self._closed or self._endpoint is None:
+                if self._closed:
+                    raise wire.closed(self.address)
+                try:
+                    self._endpoint = self._ask_config(deadline)
+                except ServerUnavailableError:
+                    if (pause := self._patience.pause(deadline)) is None:
+                        raise
+                    time.sleep(pause)
             return self._endpoint
         finally:
             self._lock.release()
+
+    def _ask_config(self, deadline: Deadline) -> wire.Endpoint:
+        with self._errors():
+            answer = self._client.get_model_config(self._model, client_timeout=deadline.remaining())
+        self._patience.reached()
+        return wire.check_config(answer.config, self.address, self._model, self._spec)
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -127,9 +154,3 @@ class GrpcTransport(Transport):
             if isinstance(failure, ServerUnavailableError):
                 self._endpoint = None  # another model may come up at the address
             raise failure from error
-
-
-def _put(
-    answers: SimpleQueue[tuple[int, Any, Exception | None]], index: int, result: Any, error: Any
-) -> None:
-    answers.put((index, result, error))

@@ -3,6 +3,10 @@
 Knows tensor names (docs/architecture.md, "Ensemble") and status codes; opens no connection. Shared by the threaded
 and the asyncio transport. tritonclient is imported where it is used, because it takes longer to import than all the
 rest of the client.
+
+A call that was sent is never cancelled, nor given a deadline on the wire: Triton before 24.12 dies of a cancellation
+that meets its answer (server issue 7368). The client waits for as long as it may, then leaves the call alone, and
+`queue_timeout` tells the server when the answer is no longer worth waiting for.
 """
 
 from __future__ import annotations
@@ -50,8 +54,10 @@ CHANNEL_OPTIONS = (
     ("grpc.keepalive_permit_without_calls", 0),
     ("grpc.http2.max_pings_without_data", 2),
     ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.max_reconnect_backoff_ms", 2_000),
+    ("grpc.max_reconnect_backoff_ms", 1_000),
 )
+
+LINGER_SECONDS = 2.0  # how long a channel that is to be closed waits for the answers to its calls
 
 
 @dataclass(frozen=True)
@@ -104,6 +110,15 @@ def outputs_of(request: ChunkRequest) -> list[Any]:
 
     names = (KEEP, KEEP_PROB, RELEVANCE, *(RUBRIC_OUTPUTS if request.want_rubrics else ()))
     return [InferRequestedOutput(name) for name in names]
+
+
+def queue_timeout(left: float | None) -> int | None:
+    """Triton's `timeout` parameter, microseconds: how long a request may wait in a queue before it is refused.
+
+    Args:
+        left: seconds until the caller's deadline; None leaves it to the model's configuration.
+    """
+    return None if left is None else max(1, int(left * 1e6))
 
 
 def result_of(answer: Any, request: ChunkRequest, endpoint: Endpoint) -> ChunkResult:

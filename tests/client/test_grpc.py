@@ -152,17 +152,48 @@ async def test_nobody_there(transport_class, spec, free_port):
     await transport.close()
 
 
-async def test_deadline_is_kept_and_the_server_told(transport_class, spec):
+async def test_deadline_is_kept_and_the_queue_told_but_never_the_wire(transport_class, spec):
     with FakeTriton(spec) as triton:
         transport = transport_class(triton.address, spec)
         await transport.infer(request_of(9), 5)
         triton.hold.clear()
         begin = time.monotonic()
-        with pytest.raises(DeadlineExceededError):
-            await transport.infer(request_of(9), 0.3)
+        for call in (transport.infer(request_of(9), 0.3), transport.infer_many([request_of(9)] * 2, 0.3)):
+            with pytest.raises(DeadlineExceededError):
+                await call
         assert time.monotonic() - begin < 5
-        assert triton.cancelled.acquire(timeout=3)
+        for _ in range(4):
+            assert await asyncio.to_thread(triton.waiting.acquire, timeout=3)
+        assert triton.cancelled.acquire(timeout=3), "the first call has ended"
+        assert not triton.cancelled.acquire(timeout=0.5), "the others go on, and nobody waits for them"
+        triton.hold.set()
         await transport.close()
+        for _ in range(3):
+            assert triton.cancelled.acquire(timeout=3)
+    assert triton.wire_deadlines == [None] * 4
+    assert 0 < triton.queue_timeouts[0] <= 5_000_000
+    assert all(0 < timeout <= 300_000 for timeout in triton.queue_timeouts[1:])
+
+
+async def test_without_a_deadline_the_queue_keeps_its_own(transport_class, spec):
+    with FakeTriton(spec) as triton:
+        transport = transport_class(triton.address, spec)
+        await transport.infer(request_of(9))
+        await transport.close()
+    assert triton.queue_timeouts == [None]
+
+
+async def test_closing_lets_calls_be_answered_first(transport_class, spec):
+    with FakeTriton(spec) as triton:
+        transport = transport_class(triton.address, spec)
+        triton.hold.clear()
+        call = asyncio.ensure_future(transport.infer(request_of(9), 20))
+        assert await asyncio.to_thread(triton.waiting.acquire, timeout=5)
+        closing = asyncio.ensure_future(transport.close())
+        await asyncio.sleep(0.1)
+        triton.hold.set()
+        assert_equal(await call, answer(request_of(9)))
+        await closing
 
 
 async def test_server_killed_in_mid_request(transport_class, spec):
@@ -225,7 +256,7 @@ async def test_closing_ends_calls_under_way(transport_class, spec):
             await transport.infer(request_of(9), 5)
 
 
-async def test_cancelling_reaches_the_server(repository, spec):
+async def test_cancelling_is_quick_and_never_reaches_the_server(repository, spec):
     with FakeTriton(spec) as triton:
         async with AsyncPruner(triton.address, model=repository, max_concurrency=3) as pruner:
             triton.hold.clear()
@@ -233,10 +264,49 @@ async def test_cancelling_reaches_the_server(repository, spec):
             for _ in range(3):
                 assert await asyncio.to_thread(triton.waiting.acquire, timeout=5)
             task.cancel()
+            begin = time.monotonic()
             with pytest.raises(asyncio.CancelledError):
                 await task
-            for _ in range(3):
-                assert triton.cancelled.acquire(timeout=5)
+            assert time.monotonic() - begin < 5
+            assert not triton.cancelled.acquire(timeout=0.5)
+            triton.hold.set()
+            assert (await pruner.prune(QUERY, program(2))).status == "pruned"
+
+
+async def test_a_server_that_was_reached_is_waited_for(transport_class, spec):
+    with FakeTriton(spec) as triton:
+        transport = transport_class(triton.address, spec)
+        await transport.infer(request_of(9), 5)
+    with pytest.raises(ServerUnavailableError):
+        await transport.infer(request_of(9), 5)
+    call = asyncio.ensure_future(transport.infer(request_of(9), 30))
+    await asyncio.sleep(1)
+    assert not call.done()
+    with FakeTriton(spec, port=triton.port):
+        assert_equal(await call, answer(request_of(9)))
+    await transport.close()
+
+
+async def test_waiting_for_a_server_keeps_the_deadline(transport_class, spec):
+    with FakeTriton(spec) as triton:
+        transport = transport_class(triton.address, spec)
+        await transport.infer(request_of(9), 5)
+    with pytest.raises(ServerUnavailableError):
+        await transport.infer(request_of(9), 5)
+    begin = time.monotonic()
+    with pytest.raises(ServerUnavailableError):
+        await transport.infer(request_of(9), 0.5)
+    assert 0.2 < time.monotonic() - begin < 5
+    await transport.close()
+
+
+async def test_the_first_error_leaves_the_other_calls_alone(transport_class, spec):
+    with FakeTriton(spec, faults=[(grpc.StatusCode.INTERNAL, "one fails")]) as triton:
+        transport = transport_class(triton.address, spec)
+        with pytest.raises(ServerError, match="one fails"):
+            await transport.infer_many([request_of(9)] * 4, 5)
+        await transport.close()
+    assert len(triton.asked) == 3
 
 
 def test_pruning_over_grpc_equals_the_fake_transport(repository, spec):

@@ -14,6 +14,7 @@ from tritonclient.grpc import service_pb2, service_pb2_grpc
 
 from .fakes import answer
 
+NEVER = 1e9  # seconds; gRPC gives more than this for a call without a deadline
 TYPES = {"keep": "UINT8", "keep_prob": "FP32", "rubric_prob": "FP32", "gate": "FP32", "relevance": "FP32"}
 
 
@@ -21,7 +22,8 @@ class FakeTriton(service_pb2_grpc.GRPCInferenceServiceServicer):
     """Context manager; `address` while it is open.
 
     `faults` are (status, message) answered one by one before anything else; `hold` makes inference wait until it is
-    set; `drop` leaves outputs out.
+    set; `drop` leaves outputs out. `wire_deadlines` and `queue_timeouts` hold what each inference came with: seconds of
+    gRPC's own deadline, and Triton's `timeout` parameter.
     """
 
     def __init__(
@@ -36,6 +38,8 @@ class FakeTriton(service_pb2_grpc.GRPCInferenceServiceServicer):
         self.waiting = threading.Semaphore(0)
         self.cancelled = threading.Semaphore(0)
         self.asked: list[tuple[str, ...]] = []
+        self.wire_deadlines: list[float | None] = []
+        self.queue_timeouts: list[int | None] = []
         self._server = grpc.server(ThreadPoolExecutor(8), options=[("grpc.so_reuseport", 0)])
         service_pb2_grpc.add_GRPCInferenceServiceServicer_to_server(self, self._server)
         self.port = self._server.add_insecure_port(f"127.0.0.1:{port}")
@@ -66,6 +70,10 @@ class FakeTriton(service_pb2_grpc.GRPCInferenceServiceServicer):
 
     def ModelInfer(self, request, context):
         context.add_callback(self.cancelled.release)
+        left = context.time_remaining()
+        self.wire_deadlines.append(left if left is not None and left < NEVER else None)
+        limited = "timeout" in request.parameters
+        self.queue_timeouts.append(request.parameters["timeout"].int64_param if limited else None)
         self.waiting.release()
         self.hold.wait(20)
         if self.faults:

@@ -1,0 +1,45 @@
+"""How long a transport goes on asking a server that doesn't answer: servers are restarted, and that takes seconds.
+
+Knows clocks; it sends nothing and sleeps nowhere.
+"""
+
+from __future__ import annotations
+
+import time
+
+from lamr_client.deadline import Deadline
+
+RESTART_SECONDS = 15.0  # a supervised server is back within two on an idle machine
+FIRST_SECONDS = 3.0  # a server that was never reached may be starting; more likely the address is wrong
+PAUSE_SECONDS = 0.1
+
+
+class Patience:
+    """Decides whether to ask again after a failed attempt to connect; one object a transport.
+
+    A server that was reached before is waited for longer than one that never was. Once the time is up, the server
+    counts as gone, and every later attempt is the only one until the server is reached again.
+    """
+
+    def __init__(self) -> None:
+        self._seconds = FIRST_SECONDS
+        self._since: float | None = None
+
+    def reached(self) -> None:
+        """The server answered."""
+        self._seconds = RESTART_SECONDS
+        self._since = None
+
+    def pause(self, deadline: Deadline) -> float | None:
+        """Seconds to sleep before the next attempt; None when the failure is to be reported.
+
+        Args:
+            deadline: of the call that waits; a pause that would outlast it is not made.
+        """
+        now = time.monotonic()
+        if self._since is None:
+            self._since = now
+        if now - self._since >= self._seconds:
+            self._seconds = 0.0
+            return None
+        return PAUSE_SECONDS if deadline.allows(PAUSE_SECONDS) else None
