@@ -19,6 +19,7 @@ SIZES = RecipeSettings(
     vocabulary=4000,
     new_words=50,
     files=4,
+    layers=2,
     records=12,
     rounds=(Round(2), Round(2, 0.5)),
     checked=3,

@@ -64,6 +64,7 @@ class RecipeSettings:
         vocabulary, new_words: entries of the tokenizer, and how many of them are words that MiniLM lacks.
         files: files that the vocabulary and the tokens' rarity are counted on.
         window: lines of a document, for rarity.
+        layers: how many of MiniLM's layers the model has, counted from the bottom; None for all.
         records: training records made by rules that become examples where there are no written questions.
         rounds: of training.
         checked: validation records that are chunked for the figures printed while training.
@@ -74,6 +75,7 @@ class RecipeSettings:
     new_words: int = 3_000
     files: int = 2_200
     window: int = 40
+    layers: int | None = None
     records: int = 12_000
     rounds: tuple[Round, ...] = (Round(800), Round(8_000, 0.8))
     checked: int = 60
@@ -158,7 +160,7 @@ def _prepare_start(records: Sequence[Record], work: Path, sizes: RecipeSettings)
     words = code_vocabulary(base, [*files, *queries], sizes.vocabulary, sizes.new_words)
     documents = [part for text in files for part in _windows(text, sizes.window)]
     encodings = words.tokenizer.encode_batch_fast(documents, add_special_tokens=False)
-    model = start_mini(words, [encoding.ids for encoding in encodings])
+    model = start_mini(words, [encoding.ids for encoding in encodings], sizes.layers)
     work.mkdir(parents=True, exist_ok=True)
     words.tokenizer.save(str(work / "tokenizer.json"))
     save_checkpoint(model, work / START, work / "tokenizer.json")
