@@ -65,7 +65,14 @@ def train(
         if seen <= _SHOWN:
             typer.echo(f"{path}:{problem.line}: {problem.reason}", err=True)
 
-    options = RunOptions(steps, seed, patience, trained_layers, workers, base)
+    options = RunOptions(
+        steps=steps,
+        seed=seed,
+        patience=patience,
+        trained_layers=trained_layers,
+        workers=workers,
+        base=base,
+    )
     try:
         report = run_preset(preset, data, out, options, work=work, report=tell)
     except KeyboardInterrupt:

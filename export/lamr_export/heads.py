@@ -26,6 +26,8 @@ class CrfParameters(nn.Module):
 
     def __init__(self, *leading: int) -> None:
         super().__init__()
+        # Chains that prefer to stay from the start multiply every emission by the length of the run, and emissions
+        # then learn nothing but the base rate.
         self.transitions = nn.Parameter(torch.zeros(*leading, 2, 2))
         self.start = nn.Parameter(torch.zeros(*leading, 2))
         self.end = nn.Parameter(torch.zeros(*leading, 2))

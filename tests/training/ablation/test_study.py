@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from lamr_export.checkpoint import save_checkpoint
 from lamr_training.ablation import study as ablation
 from lamr_training.ablation.study import (
     AblationSettings,
@@ -30,6 +29,7 @@ from lamr_training.loop.examples import ExampleSet, make_examples
 from lamr_training.loop.losses import LossWeights
 from lamr_training.loop.optimization import make_optimizer
 from lamr_training.loop.trainer import train
+from lamr_training.loop.work_folder import WorkFolder
 from lamr_training.model.vocabulary import Vocabulary
 from lamr_training.recipes.presets import PRESETS
 
@@ -87,7 +87,7 @@ def test_columns_are_the_labels_of_lines() -> None:
 def test_an_ffn_s_chains_stay_without_potentials(tmp_path: Path, words: Vocabulary, data: ExampleSet) -> None:
     model = model_of(tiny_model(words), FFN, seed=3)
     loss = LossWeights(rubrics=(1.0, 0.7, 0.7))
-    settings = replace(PRESETS["tiny"], steps=4, tokens=2048, loss=loss)
+    settings = replace(PRESETS["tiny"].settings, steps=4, tokens=2048, loss=loss)
     before = model.heads.emission.weight.clone()
     train(model, examples_of(data, FFN, True), tmp_path, settings)
     assert not any(bool(p.any()) for p in model.heads.rubric_crf.parameters())
@@ -132,10 +132,10 @@ def test_decisions_are_counted(words: Vocabulary, data: ExampleSet) -> None:
 
 
 def test_an_ablation_is_done_once(tmp_path: Path, words: Vocabulary, data: ExampleSet) -> None:
-    words.tokenizer.save(str(tmp_path / "tokenizer.json"))
-    save_checkpoint(tiny_model(words), tmp_path / ablation.START, tmp_path / "tokenizer.json")
-    for name in (ablation.EXAMPLES, ablation.CHECKS):
-        data.save(tmp_path / name)
+    work = WorkFolder(tmp_path)
+    work.write_start(tiny_model(words), words.tokenizer)
+    for path in (work.examples(), work.checks):
+        data.save(path)
     settings = AblationSettings(steps=2, tokens=1024, seeds=1)
     seen: list[tuple[int, int]] = []
     found = ablate(

@@ -23,15 +23,18 @@ from lamr_training.loop.batches import batch_plan, epochs, make_batch
 from lamr_training.loop.examples import ExampleSet, encode_record, make_examples, token_lines
 from lamr_training.loop.losses import SEGMENT, LossWeights, lamr_loss, listwise_loss, ranking_loss
 from lamr_training.loop.optimization import rate_factor
+from lamr_training.loop.settings import TrainingSettings
 from lamr_training.loop.trainer import STATE, forward, train
 from lamr_training.loop.validation import validate
 from lamr_training.model.vocabulary import Vocabulary
-from lamr_training.recipes.presets import PRESETS, TrainingSettings
+from lamr_training.recipes.presets import PRESETS
 from lamr_training.recipes.scoring_fit import compare, fit_scoring, score_files, selection
 
 from tests.training.samples import CACHE, encoder, files, tiny_model
 
-SETTINGS = replace(PRESETS["tiny"], steps=16, tokens=2048, learning_rate=1e-3, head_rate=3e-3, seed=1)
+SETTINGS = replace(
+    PRESETS["tiny"].settings, steps=16, tokens=2048, learning_rate=1e-3, head_rate=3e-3, seed=1
+)
 
 
 @pytest.fixture(scope="module")

@@ -17,9 +17,9 @@ from lamr_training.corpus.build import CorpusSettings, make_records
 from lamr_training.errors import RecordError, RunError
 from lamr_training.labels.rubrics import label_lines
 from lamr_training.loop.run_folder import LOG
-from lamr_training.recipes import runs
-from lamr_training.recipes.presets import PRESETS
-from lamr_training.recipes.runs import RERANKER, RunOptions, check_data, run_preset
+from lamr_training.recipes.presets import PRESETS, RERANKER
+from lamr_training.recipes.reranker import RerankerRecipe
+from lamr_training.recipes.runs import RunOptions, changed_recipe, check_data, run_preset
 from tokenizers import Tokenizer
 from transformers import Qwen3Config, Qwen3Model
 from typer.testing import CliRunner
@@ -57,12 +57,22 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = replace(PRESETS[RERANKER], steps=3, tokens=4096, accumulate=1, validate_every=1, log_every=1)
-    monkeypatch.setitem(PRESETS, RERANKER, replace(settings, frozen_layers=2, bf16=False, checkpoint_every=1))
+    settings = replace(
+        PRESETS[RERANKER].settings,
+        steps=3,
+        tokens=4096,
+        accumulate=1,
+        frozen_layers=2,
+        bf16=False,
+        validate_every=1,
+        checkpoint_every=1,
+        log_every=1,
+    )
+    monkeypatch.setitem(PRESETS, RERANKER, RerankerRecipe(settings=settings))
 
 
 def test_the_paper_s_table_5_is_the_preset() -> None:
-    settings = PRESETS[RERANKER]
+    settings = PRESETS[RERANKER].settings
     assert (settings.loss.rubric, settings.loss.rubrics, settings.loss.balance) == (0.6, (1.0, 0.7), 0.002)
     assert settings.loss.relevance == 0.05
     assert 28 - settings.frozen_layers == 2
@@ -95,7 +105,7 @@ def test_a_bare_reranker_becomes_a_checkpoint(tmp_path: Path, data: Path, base: 
 def test_the_top_layers_or_all_are_trained(
     base: Path, small: None, monkeypatch: pytest.MonkeyPatch, trained: int, unfrozen: int
 ) -> None:
-    settings = runs._changed(PRESETS[RERANKER], RunOptions(trained=trained, base=base), base)
+    settings = changed_recipe(PRESETS[RERANKER], RunOptions(trained_layers=trained, base=base)).settings
     assert 4 - settings.frozen_layers + (not settings.frozen_embeddings) == unfrozen
 
 
@@ -155,7 +165,8 @@ def test_code_is_reported_exactly_when_it_gets_no_dependency_labels(tmp_path: Pa
         ("huge", {}, "preset 'huge' is unknown; known are lamr-mini, qwen3-reranker-0.6b, tiny"),
         (RERANKER, {}, "needs --base"),
         ("tiny", {"base": Path()}, "brings its own backbone"),
-        ("tiny", {"trained": 7}, "7 layers can't be trained"),
+        (RERANKER, {"base": Path(), "workers": 2}, "starts no processes itself; use `accelerate launch`"),
+        ("tiny", {"trained_layers": 7}, "7 layers can't be trained"),
         (RERANKER, {"base": Path("nowhere")}, "nowhere: no backbone's folder"),
     ],
 )

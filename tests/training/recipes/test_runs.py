@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -33,7 +32,7 @@ from tests.training.samples import encoder, files, tiny_model
 
 ROOT = Path(__file__).resolve().parents[3]
 SETTINGS = replace(
-    PRESETS["tiny"], steps=12, tokens=2048, seed=1, checkpoint_every=4, validate_every=4, log_every=3
+    PRESETS["tiny"].settings, steps=12, tokens=2048, seed=1, checkpoint_every=4, validate_every=4, log_every=3
 )
 
 # A process that trains `start` on `data.npz`; arguments: their folder, changed settings as JSON, most bytes of a file.
@@ -99,15 +98,6 @@ def process(
         text=True,
         env={**os.environ, "PYTHONPATH": path, **(launch or {})},
     )
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """As in the processes that are started here: the last digit of a sum depends on the number of threads."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def wait_for(path: Path, running: subprocess.Popen[str]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
 from multiprocessing import get_context
@@ -17,10 +17,9 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from lamr_contract.encoding import PromptEncoder
 from lamr_decoding import LinearChainCrf, marginals, nll
 from lamr_evaluation.records import Record, read_records
-from lamr_export.checkpoint import load_checkpoint, save_checkpoint
+from lamr_export.checkpoint import load_checkpoint
 from lamr_export.model import LamrModel
 from lamr_postprocess import split_lines
 from numpy.typing import NDArray
@@ -31,18 +30,22 @@ from lamr_training.labels.block import prepare_worker
 from lamr_training.labels.rubrics import LabelSettings, label_lines
 from lamr_training.labels.textual import textual_dependency
 from lamr_training.loop.batches import batch_plan, make_batch
+from lamr_training.loop.devices import one_thread
 from lamr_training.loop.examples import ExampleSet, make_examples
 from lamr_training.loop.losses import LossWeights
 from lamr_training.loop.run_folder import STATE
+from lamr_training.loop.settings import TrainingSettings
 from lamr_training.loop.trainer import forward, train
+from lamr_training.loop.work_folder import WorkFolder
 from lamr_training.model.backbone import load_minilm, start_mini
 from lamr_training.model.vocabulary import code_vocabulary
-from lamr_training.recipes.presets import TrainingSettings
+from lamr_training.recipes.mini import distinct_files
 
-START, EXAMPLES, CHECKS = "start", "train.npz", "validation.npz"
+Job = tuple[Variant, int]
+"""A variant and the seed that it is trained with."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AblationSettings:
     """The budget that all variants share.
 
@@ -106,39 +109,51 @@ def ablate(
     if settings.trained_layers > settings.layers:
         raise RunError(f"{settings.trained_layers} layers can't be trained: there are {settings.layers}")
     _claim(out, settings)
-    if not (out / CHECKS).exists():
-        _prepare(data, out, settings)
+    work = WorkFolder(out)
+    if not work.is_prepared():
+        _prepare(data, work, settings)
     jobs = [(variant, seed) for seed in range(settings.seeds) for variant in VARIANTS]
     missing = [job for job in jobs if not _outcome_path(out, *job).exists()]
     done = len(jobs) - len(missing)
     if progress:
         progress("runs", done, len(jobs))
-    with ProcessPoolExecutor(workers, get_context("spawn"), _set_up, (os.getpid(),)) as pool:
-        running = [pool.submit(run_variant, out, settings, *job) for job in missing]
-        try:
-            for number, future in enumerate(as_completed(running), done + 1):
-                future.result()
-                if progress:
-                    progress("runs", number, len(jobs))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    for number, _ in enumerate(_run_all(work, settings, missing, workers), done + 1):
+        if progress:
+            progress("runs", number, len(jobs))
     return [Outcome(**json.loads(_outcome_path(out, *job).read_text())) for job in jobs]
 
 
-def run_variant(out: Path, settings: AblationSettings, variant: Variant, seed: int) -> Outcome:
-    """Train and judge one, going on from its last checkpoint."""
-    model = variant_model(load_checkpoint(out / START), variant, seed)
-    run = out / f"{variant.slug}-{seed}"
-    examples, checks = ExampleSet.load(out / EXAMPLES), ExampleSet.load(out / CHECKS)
-    train(model, variant_examples(examples, variant, variant.tree), run, _training(settings, variant, seed))
-    outcome = judge(model, variant_examples(checks, variant, True), variant.name, seed)
-    path = _outcome_path(out, variant, seed)
+def _run_all(work: WorkFolder, settings: AblationSettings, jobs: list[Job], workers: int) -> Iterator[None]:
+    """Do the runs, one or several at a time, and yield after each of them."""
+    if workers == 1:
+        for job in jobs:
+            yield run_variant(work, settings, *job)
+        return
+    with ProcessPoolExecutor(workers, get_context("spawn"), prepare_worker, (os.getpid(),)) as pool:
+        running = [pool.submit(run_variant, work, settings, *job) for job in jobs]
+        try:
+            for future in as_completed(running):
+                yield future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def run_variant(work: WorkFolder, settings: AblationSettings, variant: Variant, seed: int) -> None:
+    """Train and judge one variant on one thread, going on from its last checkpoint, and write its outcome."""
+    examples, checks = ExampleSet.load(work.examples()), ExampleSet.load(work.checks)
+    run = work.path / f"{variant.slug}-{seed}"
+    with one_thread():
+        model = variant_model(load_checkpoint(work.start), variant, seed)
+        train(
+            model, variant_examples(examples, variant, variant.tree), run, _training(settings, variant, seed)
+        )
+        outcome = judge(model, variant_examples(checks, variant, True), variant.name, seed)
+    path = _outcome_path(work.path, variant, seed)
     part = path.with_suffix(".part")
     part.write_text(json.dumps(asdict(outcome)))
     part.replace(path)
     (run / STATE).unlink(missing_ok=True)  # the outcome is what counts, and there are many runs
-    return outcome
 
 
 def variant_model(start: LamrModel, variant: Variant, seed: int) -> LamrModel:
@@ -222,11 +237,6 @@ def rubric_columns(record: Record, settings: LabelSettings) -> NDArray[np.uint8]
     return np.stack([labels.semantic, labels.dependency, labels.context, textual], axis=1).astype(np.uint8)
 
 
-def _set_up(parent: int) -> None:
-    prepare_worker(parent)
-    torch.set_num_threads(1)
-
-
 def _training(settings: AblationSettings, variant: Variant, seed: int) -> TrainingSettings:
     weights = tuple(WEIGHTS[name] for name in variant.rubrics)
     return TrainingSettings(
@@ -243,24 +253,22 @@ def _training(settings: AblationSettings, variant: Variant, seed: int) -> Traini
     )
 
 
-def _prepare(data: Path, out: Path, settings: AblationSettings) -> None:
+def _prepare(data: Path, work: WorkFolder, settings: AblationSettings) -> None:
     records = list(read_records(data / "train.jsonl"))[: settings.records]
     checks = list(read_records(data / "validation.jsonl"))[: settings.checked]
     if not records or not checks:
         raise RunError(f"{data}: train.jsonl or validation.jsonl holds no records; `lamr corpus` makes some")
-    files = list({(r.project, r.path): r.code for r in records}.values())
+    files = distinct_files(records)
     _, base = load_minilm()
     words = code_vocabulary(base, [*files, *(r.query for r in records)], settings.vocabulary, 1_000)
     documents = [words.tokenizer.encode(text, add_special_tokens=False).ids for text in files]
-    model = start_mini(words, documents, layers=settings.layers)
-    words.tokenizer.save(str(out / "tokenizer.json"))
-    save_checkpoint(model, out / START, out / "tokenizer.json")
-    encoder = PromptEncoder(words.tokenizer, model.config.spec(""))
+    work.write_start(start_mini(words, documents, settings.layers), words.tokenizer)
+    model, encoder = work.load_start()
     assert model.lexical is not None
     rarity = model.lexical.rarity.numpy()
-    for name, chosen in ((EXAMPLES, records), (CHECKS, checks)):
-        made = make_examples(chosen, encoder, rarity, label=rubric_columns)
-        ExampleSet.of(list(made)).save(out / name)
+    for path, chosen in ((work.examples(), records), (work.checks, checks)):
+        examples = make_examples(chosen, encoder, rarity, label=rubric_columns)
+        ExampleSet.of(list(examples)).save(path)
 
 
 def _claim(out: Path, settings: AblationSettings) -> None:

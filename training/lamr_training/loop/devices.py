@@ -7,6 +7,8 @@ started otherwise have set up `torch.distributed` themselves, or are alone. This
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -64,6 +66,17 @@ def find_place() -> Place:
         raise RunError("several processes need accelerate: pip install 'lamr-server[train]'") from error
     state = PartialState(cpu=not torch.cuda.is_available())
     return Place(state.process_index, state.num_processes, state.device)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Compute on one thread while it lasts; the last digit of a sum depends on how many there are."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def average_gradients(model: nn.Module) -> None:

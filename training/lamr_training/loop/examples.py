@@ -161,6 +161,9 @@ def _chosen(
     return list(dict.fromkeys(chosen))
 
 
+_SAVED = ("ids", "rubrics", "starts", "spans", "relevance", "groups", "evidence")
+
+
 class ExampleSet:
     """Examples in flat arrays, so that a set is one `.npz` and an epoch copies nothing."""
 
@@ -213,21 +216,14 @@ class ExampleSet:
         return cls(ids, rubrics, starts, spans, relevance, groups, evidence)
 
     def save(self, path: Path) -> None:
-        """Write one `.npz`."""
-        np.savez(
-            path,
-            ids=self.ids,
-            rubrics=self.rubrics,
-            starts=self.starts,
-            spans=self.spans,
-            relevance=self.relevance,
-            groups=self.groups,
-            evidence=self.evidence,
-        )
+        """Write one `.npz`, which appears when it is whole."""
+        part = path.with_name(path.name + ".part")
+        with part.open("wb") as stream:
+            np.savez(stream, **{name: getattr(self, name) for name in _SAVED})
+        part.replace(path)
 
     @classmethod
     def load(cls, path: Path) -> ExampleSet:
         """Read what `save` wrote."""
         with np.load(path) as data:
-            names = ("ids", "rubrics", "starts", "spans", "relevance", "groups", "evidence")
-            return cls(*(data[name] for name in names))
+            return cls(*(data[name] for name in _SAVED))

@@ -9,7 +9,7 @@ import torch
 from lamr_export.model import LamrModel
 from torch import nn
 
-from lamr_training.recipes.presets import TrainingSettings
+from lamr_training.loop.settings import TrainingSettings
 
 
 def rate_factor(step: int, settings: TrainingSettings) -> float:

@@ -59,6 +59,12 @@ def read_checkpoint(path: Path) -> dict[str, Any] | None:
     return state
 
 
+def final_weights(state: dict[str, Any]) -> dict[str, Any]:
+    """The weights that a run's checkpoint leaves: their running average if the run keeps one, else the last ones."""
+    weights: dict[str, Any] = state["average"] or state["model"]
+    return weights
+
+
 class RunLog:
     """Rows of figures by step, in `log.jsonl` and for TensorBoard (where its package is installed).
 

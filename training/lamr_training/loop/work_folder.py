@@ -1,0 +1,110 @@
+"""The folder between records and a trained model: a start checkpoint, examples, and one folder for each run.
+
+Recipes and the ablation keep here what they prepare, so that a run that was broken off can go on. This module knows
+where the files lie; it knows neither how they are made nor what happens in a run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from lamr_contract.encoding import PromptEncoder
+from lamr_contract.names import TOKENIZER_FILE
+from lamr_export.checkpoint import CONFIG_FILE, load_checkpoint, save_checkpoint
+from lamr_export.model import LamrModel
+from tokenizers import Tokenizer
+
+from lamr_training.errors import RunError
+from lamr_training.loop.examples import ExampleSet
+from lamr_training.loop.run_folder import STATE, final_weights, read_checkpoint
+from lamr_training.loop.settings import TrainingSettings
+from lamr_training.loop.trainer import train
+
+
+@dataclass(frozen=True)
+class WorkFolder:
+    """A work folder; runs are counted from 0, and each goes on from the weights that the one before left.
+
+    Attributes:
+        path: the folder, which need not exist yet.
+    """
+
+    path: Path
+
+    @property
+    def start(self) -> Path:
+        """The checkpoint that training starts from; it is complete when its configuration exists."""
+        return self.path / "start"
+
+    @property
+    def tokenizer_file(self) -> Path:
+        """The start checkpoint's tokenizer."""
+        return self.start / TOKENIZER_FILE
+
+    @property
+    def checks(self) -> Path:
+        """The examples that a run is validated on."""
+        return self.path / "validation.npz"
+
+    def examples(self, number: int = 0) -> Path:
+        """The examples that a run trains on."""
+        return self.path / f"{_numbered('examples', number)}.npz"
+
+    def run(self, number: int = 0) -> Path:
+        """The folder of a run (`lamr_training.loop.run_folder`)."""
+        return self.path / _numbered("run", number)
+
+    def has_start(self) -> bool:
+        """Whether the start checkpoint is complete."""
+        return (self.start / CONFIG_FILE).exists()
+
+    def is_prepared(self, runs: int = 1) -> bool:
+        """Whether nothing is missing that so many runs need before the first one begins."""
+        files = [self.checks, *(self.examples(number) for number in range(runs))]
+        return self.has_start() and all(file.exists() for file in files)
+
+    def write_start(self, model: LamrModel, tokenizer: Tokenizer) -> None:
+        """Write the start checkpoint."""
+        self.start.mkdir(parents=True, exist_ok=True)
+        tokenizer.save(str(self.tokenizer_file))
+        save_checkpoint(model, self.start, self.tokenizer_file)
+
+    def load_start(self) -> tuple[LamrModel, PromptEncoder]:
+        """The model at its start, and the encoder of its inputs."""
+        model = load_checkpoint(self.start)
+        return model, PromptEncoder(Tokenizer.from_file(str(self.tokenizer_file)), model.config.spec(""))
+
+    def load_after(self, runs: int) -> LamrModel:
+        """The model as the first `runs` runs have left it; the start if `runs` is 0.
+
+        Raises:
+            RunError: the last of these runs has no checkpoint, or a damaged one.
+        """
+        model = load_checkpoint(self.start)
+        if runs:
+            path = self.run(runs - 1) / STATE
+            state = read_checkpoint(path)
+            if state is None:
+                raise RunError(f"{path}: missing; train again to go on from the run before")
+            model.load_state_dict(final_weights(state))
+        return model
+
+    def train(self, model: LamrModel, settings: TrainingSettings, number: int = 0) -> LamrModel:
+        """Train a model on a run's examples, going on from the run's last checkpoint.
+
+        Args:
+            model: the model as the run before left it.
+            settings: the settings of this run.
+            number: which run it is.
+
+        Raises:
+            RunError: see `lamr_training.loop.trainer.train`.
+        """
+        examples, checks = ExampleSet.load(self.examples(number)), ExampleSet.load(self.checks)
+        return train(model, examples, self.run(number), settings, validation=checks if len(checks) else None)
+
+
+def _numbered(name: str, number: int) -> str:
+    """`run`, `run-2`, `run-3`, ..."""
+    return f"{name}-{number + 1}" if number else name

@@ -1,0 +1,72 @@
+"""What every recipe has: three stages from records to a checkpoint folder, each of which leaves files for the next.
+
+A stage that finds its files in the work folder goes on from them, so the same calls take up a run that was broken off.
+This module knows the stages; what happens in them is each recipe's matter.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+
+from lamr_training.loop.settings import TrainingSettings
+from lamr_training.loop.work_folder import WorkFolder
+from lamr_training.recipes.scoring_fit import ScoringReport
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe(ABC):
+    """How a preset is trained.
+
+    Attributes:
+        settings: the settings of training.
+        base: the folder of the backbone, for recipes that don't bring their own.
+        workers: how many processes the recipe is to start for training.
+    """
+
+    settings: TrainingSettings
+    base: Path | None = None
+    workers: int = 1
+
+    @property
+    def runs(self) -> int:
+        """How many runs follow each other."""
+        return 1
+
+    @abstractmethod
+    def check(self) -> None:
+        """Refuse what can't work, before anything is computed.
+
+        Raises:
+            RunError: the backbone is missing, or the recipe doesn't train with processes that are started this way.
+        """
+
+    @abstractmethod
+    def layers(self) -> int:
+        """How many layers the backbone has."""
+
+    @abstractmethod
+    def prepare(self, data: Path, work: WorkFolder) -> None:
+        """Write the start checkpoint and the examples, as far as they are missing.
+
+        Args:
+            data: the folder of the records.
+            work: the folder that the other stages read.
+        """
+
+    @abstractmethod
+    def fit(self, work: WorkFolder) -> None:
+        """Train on what `prepare` wrote, going on from the last checkpoint.
+
+        Raises:
+            RunError: training can't start or go on.
+        """
+
+    @abstractmethod
+    def finish(self, data: Path, work: WorkFolder, out: Path) -> ScoringReport | None:
+        """Write the trained model's checkpoint folder.
+
+        Returns:
+            How the scoring does that was fitted on validation files; None if the recipe fits none.
+        """
