@@ -14,16 +14,31 @@ from lamr_cli.options import Model
 from lamr_cli.progress import bar
 
 if TYPE_CHECKING:
-    from lamr_evaluation import LineScorer, Problem
+    from collections.abc import Callable
+
+    from lamr_evaluation import LineScorer, Problem, Record
+
+SUITE_NAMES = "questions, polyglot, edits"
+"""For the help, which mustn't cost the import of `lamr_evaluation.suites`; a test compares them."""
 
 
 def evaluate(
     data: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             "--data", "-d", help="JSONL of query, code, kept_frags (1-based lines), optional score, path."
         ),
-    ],
+    ] = None,
+    suite: Annotated[
+        str | None,
+        typer.Option(help="Measure on a suite instead, built from its pinned sources: " + SUITE_NAMES + "."),
+    ] = None,
+    mirror: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of bare repositories named owner+name for --suite; default: clone into the cache."
+        ),
+    ] = None,
     server: Annotated[
         str | None,
         typer.Option(help="HOST:PORT of a server's gRPC port; default: in process.", envvar="LAMR_SERVER"),
@@ -53,18 +68,23 @@ def evaluate(
     exit code is then 4, and the report counts such rows.
 
     lamr eval --data items.jsonl --plot recall.png
+
+    lamr eval --suite edits
     """
     from lamr_client import Pruner
-    from lamr_evaluation import RecordError, evaluate_pruner, plot_recall, read_records
+    from lamr_evaluation import RecordError, evaluate_pruner, plot_recall
 
+    if (data is None) == (suite is None):
+        raise typer.BadParameter("give one of --data and --suite")
+    name = str(data) if suite is None else f"suite {suite}"
     if plot is not None:
         with needs_extra("train"):  # better now than after the work
             import matplotlib  # noqa: F401
     problems: list[Problem] = []
     on_problem = None if strict else problems.append
-    items = list(read_records(data, on_problem))
+    items = _items(data, suite, mirror, on_problem)
     if not items:
-        raise RecordError(f"{data}: {_nothing(problems)}", path=data)
+        raise RecordError(f"{name}: {_nothing(problems)}", path=data)
     baselines = _baselines(cosine)
     with Pruner(server, model=model, timeout=timeout) as pruner, bar() as progress:
         try:
@@ -72,15 +92,25 @@ def evaluate(
                 items, pruner, baselines=baselines, on_problem=on_problem, progress=progress
             )
         except RecordError as error:
-            raise RecordError(f"{data}: {error}", path=data, row=error.row) from error
+            raise RecordError(f"{name}: {error}", path=data, row=error.row) from error
     report = replace(report, left_out=tuple(sorted(problems)))
     if plot is not None:
         plot_recall(report, plot)
     typer.echo(report.to_json() if as_json else report.table())
     for problem in report.left_out:
-        typer.echo(f"{data}:{problem.line}: {problem.reason}", err=True)
+        typer.echo(f"{name}:{problem.line}: {problem.reason}", err=True)
     if report.left_out:
         raise typer.Exit(INCOMPLETE)
+
+
+def _items(
+    data: Path | None, suite: str | None, mirror: Path | None, on_problem: Callable[[Problem], None] | None
+) -> list[Record]:
+    from lamr_evaluation import build_suite, default_cache, read_records
+
+    if data is not None:
+        return list(read_records(data, on_problem))
+    return build_suite(str(suite), default_cache(), mirror)
 
 
 def _nothing(problems: list[Problem]) -> str:

@@ -13,10 +13,12 @@ from lamr_evaluation.records import Problem, Record, read_records, write_records
 from lamr_evaluation.report import EvalReport
 from lamr_evaluation.reserved import Reserved, reserved_package, reserved_path, reserved_repository
 from lamr_evaluation.scorers import PrunerScorer, Selection, Selector
+from lamr_evaluation.suites import SUITES, build_suite, default_cache
 
 __all__ = [
     "BASELINES",
     "QUESTION_KINDS",
+    "SUITES",
     "Bootstrap",
     "CosineOverFunctions",
     "DataError",
@@ -33,6 +35,8 @@ __all__ = [
     "Selector",
     "Summary",
     "build_items",
+    "build_suite",
+    "default_cache",
     "evaluate",
     "evaluate_pruner",
     "plot_recall",

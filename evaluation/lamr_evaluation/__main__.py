@@ -1,4 +1,4 @@
-"""`python -m lamr_evaluation`: build the held-out benchmark, and measure the lexical baselines alone.
+"""`python -m lamr_evaluation`: build a suite, and measure the lexical baselines alone.
 
 `lamr eval` measures a model; this is for looking at items and baselines without one.
 """
@@ -6,29 +6,26 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from lamr_evaluation.baselines import BASELINES
-from lamr_evaluation.benchmark import QUESTION_KINDS, build_items, summary
+from lamr_evaluation.benchmark import QUESTION_KINDS, summary
 from lamr_evaluation.measure import evaluate
 from lamr_evaluation.plot import plot_recall
-from lamr_evaluation.records import read_records
-
-
-def default_cache() -> Path:
-    """Where wheels are kept: `lamr/wheels` in the user's cache folder."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "lamr" / "wheels"
+from lamr_evaluation.records import read_records, write_records
+from lamr_evaluation.suites import SUITES, build_suite, default_cache
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m lamr_evaluation", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    build = commands.add_parser("build", help="write the held-out items; downloads pinned wheels with pip")
+    build = commands.add_parser("build", help="write a suite's items; downloads their pinned sources")
     build.add_argument("output", type=Path, help="JSONL file to write")
-    build.add_argument("--cache", type=Path, default=default_cache(), help="folder for wheels (%(default)s)")
+    build.add_argument("--suite", choices=tuple(SUITES), default="questions", help="which (%(default)s)")
+    build.add_argument("--mirror", type=Path, help="folder of bare repositories named owner+name")
+    build.add_argument("--cache", type=Path, default=default_cache(), help="for downloads (%(default)s)")
     measure = commands.add_parser("baselines", help="measure the lexical baselines on items")
     measure.add_argument("items", type=Path, help="JSONL file to read")
     measure.add_argument("--questions", action="store_true", help="hand-written questions only")
@@ -42,7 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         if options.command == "build":
-            text = summary(build_items(options.cache, options.output))
+            items = build_suite(options.suite, options.cache, options.mirror)
+            write_records(items, options.output)
+            text = summary(items)
         else:
             items = list(read_records(options.items))
             if options.questions:

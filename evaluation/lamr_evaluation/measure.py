@@ -1,4 +1,4 @@
-"""Measures scorers on items: means with intervals, by project and kind, and paired differences.
+"""Measures scorers on items: means with intervals, by project, kind and language, and paired differences.
 
     report = evaluate(items, {**BASELINES, "lamr": PrunerScorer(pruner)}, reference="lamr")
     print(report.table())
@@ -158,6 +158,7 @@ class _Groups:
     files: NDArray[np.str_]
     kinds: NDArray[np.str_]
     projects: NDArray[np.str_]
+    languages: NDArray[np.str_]
     bootstrap: Bootstrap
 
     @classmethod
@@ -165,7 +166,8 @@ class _Groups:
         files = [f"{item.project}/{item.path}" if item.path else f"item {n}" for n, item in enumerate(items)]
         kinds = [item.kind or "-" for item in items]
         projects = [item.project or "-" for item in items]
-        return cls(np.array(files), np.array(kinds), np.array(projects), bootstrap)
+        languages = [item.language or "-" for item in items]
+        return cls(np.array(files), np.array(kinds), np.array(projects), np.array(languages), bootstrap)
 
     def overall(self, values: FloatArray) -> Summary:
         return summarize(values, self.files, self.bootstrap)
@@ -241,6 +243,7 @@ def _report(
             groups.overall(values[name]),
             groups.split(values[name], groups.kinds),
             groups.split(values[name], groups.projects),
+            groups.split(values[name], groups.languages),
             tuple(np.nanmean([outcome.curve.at(GRID) for outcome in each.outcomes], axis=0).tolist()),
             each.seconds,
         )

@@ -1,8 +1,9 @@
 """Records: a query, a file, and the lines of the file that answer the query.
 
 A file of records holds one JSON object a line, in SWE-Pruner's published form (`query`, `code`, `kept_frags`, optional
-`score`) with our optional `path`, `project`, `kind` and `id`. Evaluation and training read the same form. This module
-reads and writes records and checks each by itself; it knows neither where they come from nor what is measured on them.
+`score`) with our optional `path`, `project`, `kind`, `language` and `id`. Evaluation and training read the same form.
+This module reads and writes records and checks each by itself; it knows neither where they come from nor what is
+measured on them.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from lamr_evaluation.errors import RecordError
 
 _REQUIRED = ("query", "code", "kept_frags")
-_OPTIONAL = ("path", "project", "kind", "id")
+_OPTIONAL = ("path", "project", "kind", "language", "id")
 
 
 def bare_lines(code: str) -> list[str]:
@@ -42,6 +43,7 @@ class Record:
         kept_frags: 1-based numbers of the gold lines, ascending, without repeats; empty when no line answers.
         score: how relevant the file is to the query, in [0, 1].
         path, project, kind: where the file comes from and how the query was made; empty when unknown.
+        language: what the file is written in, for grouping only; empty when unknown.
         id: a name that no other record of its file has, or empty.
         row: 1-based line of the file that the record was read from; 0 when it wasn't read from one.
     """
@@ -55,6 +57,7 @@ class Record:
     kind: str = ""
     id: str = ""
     row: int = field(default=0, compare=False)
+    language: str = ""
 
     def __post_init__(self) -> None:
         """Check and normalize.

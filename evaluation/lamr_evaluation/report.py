@@ -27,7 +27,7 @@ class ScorerReport:
     Attributes:
         name: of the scorer.
         overall: over all items.
-        by_kind, by_project: over the items of each.
+        by_kind, by_project, by_language: over the items of each.
         curve: mean recall at the kept fractions of `GRID`.
         seconds: wall time of scoring all items.
     """
@@ -36,6 +36,7 @@ class ScorerReport:
     overall: Summary
     by_kind: dict[str, Summary]
     by_project: dict[str, Summary]
+    by_language: dict[str, Summary]
     curve: tuple[float, ...]
     seconds: float
 
@@ -83,12 +84,17 @@ class EvalReport:
         if self.differences:
             parts.append(f"{self.reference} minus:")
             parts.append(comparison_table({d.other: d.overall for d in self.differences}))
-        parts.append(group_table("kind", {scorer.name: scorer.by_kind for scorer in self.scorers}))
-        parts.append(group_table("project", {scorer.name: scorer.by_project for scorer in self.scorers}))
-        for scorer in self.scorers:
-            if scorer.name == self.reference:
-                parts.append(split_table(f"{scorer.name} by kind", scorer.by_kind))
-                parts.append(split_table(f"{scorer.name} by project", scorer.by_project))
+        groupings = {
+            "kind": {scorer.name: scorer.by_kind for scorer in self.scorers},
+            "language": {scorer.name: scorer.by_language for scorer in self.scorers},
+            "project": {scorer.name: scorer.by_project for scorer in self.scorers},
+        }
+        parts += [group_table(title, groups) for title, groups in groupings.items()]
+        if self.reference is not None:
+            parts += [
+                split_table(f"{self.reference} by {title}", groups[self.reference])
+                for title, groups in groupings.items()
+            ]
         return "\n\n".join(part for part in parts if part)
 
 

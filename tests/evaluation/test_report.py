@@ -141,7 +141,7 @@ def test_json_has_no_nan_and_all_figures():
     data = json.loads(report.to_json(), parse_constant=pytest.fail)
     assert (data["items"], data["files"], data["reference"]) == (11, 5, "grep±5")
     scorer = data["scorers"][0]
-    assert set(scorer) == {"name", "overall", "by_kind", "by_project", "curve", "seconds"}
+    assert set(scorer) == {"name", "overall", "by_kind", "by_project", "by_language", "curve", "seconds"}
     assert scorer["overall"]["mean"]["parses"] is None
     assert len(scorer["curve"]) == 101
     assert len(data["differences"]) == len(BASELINES) - 1

@@ -1,0 +1,119 @@
+"""Public repositories as git holds them: found in a folder of bare repositories or cloned, and read by hash.
+
+A mirror is someone else's folder: no configuration, hook or filter of it runs. This module knows git; it knows neither
+which repositories are wanted nor what their files are for.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from lamr_evaluation.errors import DataError
+
+_CLONE_FROM = "https://github.com/{}.git"
+_SAFE = ("-c", "core.quotePath=false", "-c", "core.attributesFile=/dev/null", "-c", "core.fsmonitor=false")
+_LAYOUTS = ("{}", "{}.git", "{}/.git", "{}/repo", "{}/repo/.git")
+"""Where a repository's git directory can lie in a folder of mirrors, by the repository's folder name."""
+
+
+def folder_name(repository: str) -> str:
+    """The name of a repository's folder among mirrors: `owner+name`."""
+    return repository.replace("/", "+")
+
+
+def locate(repository: str, folder: Path) -> Path:
+    """The git directory of `owner/name` in a folder of mirrors.
+
+    Raises:
+        DataError: it isn't there.
+    """
+    for layout in _LAYOUTS:
+        place = folder / layout.format(folder_name(repository))
+        if (place / "HEAD").is_file() and (place / "objects").is_dir():
+            return place
+    raise DataError(
+        f"{repository}: no bare repository at {folder / folder_name(repository)}; clone it there, or name no mirror"
+    )
+
+
+def clone(repository: str, folder: Path) -> Path:
+    """The git directory of `owner/name`, cloned with all its branches when it isn't in the folder yet.
+
+    Raises:
+        DataError: git can't clone it.
+    """
+    place = folder / folder_name(repository)
+    if not place.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        part = folder / f"{folder_name(repository)}.part"
+        done = run_git("clone", "--quiet", "--bare", _CLONE_FROM.format(repository), str(part), check=False)
+        if done.returncode:
+            raise DataError(
+                f"{repository}: git couldn't clone it ({_last_line(done)}); remove {part} and try again"
+            )
+        part.rename(place)
+    return locate(repository, folder)
+
+
+def run_git(
+    *arguments: str, place: Path | None = None, send: bytes = b"", check: bool = True
+) -> subprocess.CompletedProcess[bytes]:
+    """Run git with nothing of the repository's configuration that could run programs.
+
+    Args:
+        arguments: the command and what it is given.
+        place: the git directory; None for commands that need none.
+        send: standard input.
+        check: whether a failure is an error.
+
+    Raises:
+        DataError: git isn't installed, or the command failed and `check` is set.
+    """
+    where = () if place is None else (f"--git-dir={place}", "--no-replace-objects")
+    try:
+        done = subprocess.run(
+            ["git", *where, *_SAFE, *arguments], input=send, capture_output=True, check=False
+        )
+    except FileNotFoundError as error:
+        raise DataError("git isn't installed; repositories are read with it") from error
+    if check and done.returncode:
+        raise DataError(
+            f"{place}: git {arguments[0]} failed ({_last_line(done)}); fetch the repository again"
+        )
+    return done
+
+
+def _last_line(done: subprocess.CompletedProcess[bytes]) -> str:
+    return (done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no message"])[-1]
+
+
+class Mirrors:
+    """Files of public repositories, read by the hash that git names them by.
+
+    Args:
+        folder: where the bare repositories lie, each in a folder named `owner+name`.
+        cloning: whether a repository that isn't there is cloned into the folder.
+    """
+
+    def __init__(self, folder: Path, *, cloning: bool = False) -> None:
+        self._folder = folder
+        self._find = clone if cloning else locate
+        self._places: dict[str, Path] = {}
+
+    def read(self, repository: str, blob: str) -> str:
+        """The text of a blob; git's hash of it proves that it is the pinned one.
+
+        Raises:
+            DataError: the repository can't be had or lacks the blob, or the blob isn't UTF-8.
+        """
+        if repository not in self._places:
+            self._places[repository] = self._find(repository, self._folder)
+        place = self._places[repository]
+        done = run_git("cat-file", "blob", blob, place=place, check=False)
+        if done.returncode:
+            raise DataError(f"{place}: lacks blob {blob} of {repository}; fetch all its branches there")
+        try:
+            return done.stdout.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise DataError(f"{place}: blob {blob} of {repository} isn't UTF-8 ({error.reason})") from error
