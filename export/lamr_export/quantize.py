@@ -12,7 +12,7 @@ Activations take one of two forms, whichever sample batches call for:
   (QuantizeLinear, DequantizeLinear around MatMul), which onnxruntime fuses into an integer product.
 
 The usual dynamic quantization takes one scale for the whole tensor instead; in a packed batch that makes a request's
-result depend on its neighbours, and its error was twice ours (docs/model.md). This module knows ONNX graphs and no
+result depend on its neighbours, and its error was twice ours (docs/lab/model.md). This module knows ONNX graphs and no
 model.
 """
 

@@ -21,7 +21,7 @@ BACKENDS = resources.files("lamr_serving") / "backends"
 
 _TOKENS_PER_RUN = 8192  # attention scores grow with the square of a sequence's length and with the batch
 _MOST_REQUESTS = 8
-# A run this large is as fast a token as any on two cores (docs/performance.md); smaller ones pad less.
+# A run this large is as fast a token as any on two cores (docs/lab/performance.md); smaller ones pad less.
 _TOKENS_PER_CPU_RUN = 1024
 _LARGE = 100_000_000  # parameters; from here on a second copy of the weights is too much for most machines
 _LONGEST_WARM_UP = (

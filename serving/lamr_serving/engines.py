@@ -83,7 +83,7 @@ ENGINES = (
         "bf16",
         _any(["amx_bf16"]),
         "onnxruntime-openvino",
-        "bf16 tiles: a 0.6B backbone takes a quarter of fp32's time (docs/performance.md)",
+        "bf16 tiles: a 0.6B backbone takes a quarter of fp32's time (docs/lab/performance.md)",
         options=_OPENVINO_BF16,
     ),
     # bf16 without tiles: on narrow encoders OpenVINO took 1.2 to 1.5 times as long as int8.
@@ -102,7 +102,7 @@ ENGINES = (
         "int8",
         _any(["avx512_vnni"], ["avx_vnni"], ["asimddp"]),
         "onnxruntime",
-        "integer dot products: a small encoder runs at 2.1 to 2.5 times fp32 (docs/performance.md)",
+        "integer dot products: a small encoder runs at 2.1 to 2.5 times fp32 (docs/lab/performance.md)",
     ),
     Engine(
         "cpu",
