@@ -34,6 +34,12 @@ def serve(
     ] = None,
     threads: Annotated[int, typer.Option(help="CPU threads of the encoder; 0: all usable CPUs.", min=0)] = 0,
     startup_timeout: Annotated[float, typer.Option(help="Seconds to wait for readiness.", min=1)] = 120.0,
+    http_host: Annotated[
+        str | None, typer.Option(help="Address of the HTTP port; default: loopback, whatever --host is.")
+    ] = None,
+    restart: Annotated[
+        bool, typer.Option(help="Start the server again, at the same ports, when it dies.")
+    ] = True,
     log: Annotated[Path | None, typer.Option(help="Write Triton's log to this file.")] = None,
     verbose: Annotated[
         int, typer.Option("--verbose", "-v", count=True, help="More of Triton's log; repeatable.")
@@ -57,6 +63,8 @@ def serve(
 
     options = ServerOptions(
         host=host,
+        http_host=http_host,
+        restart=restart,
         grpc_port=grpc_port,
         http_port=http_port,
         metrics_port=metrics_port,

@@ -60,7 +60,7 @@ def _server_text(found: ServerStatus) -> str:
         compute = f", {model.compute_ms:.1f} ms" if model.compute_ms is not None else ""
         rows.append(
             f"  {model.name:<14} {model.state.lower()}, {model.requests:,} requests, {model.failures:,} failed"
-            f"{batch}{compute}{' — ' + model.reason if model.reason else ''}"
+            f"{batch}{compute}"
         )
     return "\n".join(rows)
 

@@ -33,7 +33,8 @@ class ModelStatus:
     """One model of a server.
 
     Attributes:
-        name, version, state, reason: as the server's repository index says.
+        name, version: in the server's words.
+        state: READY, or UNAVAILABLE.
         requests, executions, failures: since the model was loaded; an execution runs a batch of requests.
         mean_batch: requests an execution; None before the first one.
         queue_ms, compute_ms: means over successful requests; None before the first one.
@@ -42,7 +43,6 @@ class ModelStatus:
     name: str
     version: str
     state: str
-    reason: str
     requests: int = 0
     executions: int = 0
     failures: int = 0
@@ -164,10 +164,13 @@ def _ask(client: Any, address: str, timeout: float) -> ServerStatus:
     live = client.is_server_live(client_timeout=timeout)
     ready = client.is_server_ready(client_timeout=timeout)
     metadata = client.get_server_metadata(client_timeout=timeout)
-    index = client.get_model_repository_index(client_timeout=timeout).models
-    loaded = {entry.name for entry in index if entry.state == "READY"}
+    # Statistics rather than the repository's index, which `lamr serve` keeps to itself.
     statistics = client.get_inference_statistics(client_timeout=timeout).model_stats
-    counted = {(entry.name, entry.version): entry for entry in statistics}
+    loaded = {
+        entry.name
+        for entry in statistics
+        if client.is_model_ready(entry.name, entry.version, client_timeout=timeout)
+    }
     told: dict[str, str] = {}
     provider, precision = None, None
     if ENSEMBLE in loaded:
@@ -188,7 +191,7 @@ def _ask(client: Any, address: str, timeout: float) -> ServerStatus:
         fingerprint=told.get(FINGERPRINT_PARAMETER),
         provider=provider,
         precision=precision,
-        models=tuple(_model(entry, counted.get((entry.name, entry.version))) for entry in index),
+        models=tuple(_model(entry, entry.name in loaded) for entry in statistics),
     )
 
 
@@ -202,16 +205,13 @@ def provider_of(config: Any) -> str:
     return "CUDA" if on_gpu else "CPU"
 
 
-def _model(entry: Any, counted: Any) -> ModelStatus:
-    if counted is None:
-        return ModelStatus(entry.name, entry.version, entry.state, entry.reason)
+def _model(counted: Any, ready: bool) -> ModelStatus:
     stats = counted.inference_stats
     done = stats.success.count
     return ModelStatus(
-        name=entry.name,
-        version=entry.version,
-        state=entry.state,
-        reason=entry.reason,
+        name=counted.name,
+        version=counted.version,
+        state="READY" if ready else "UNAVAILABLE",
         requests=counted.inference_count,
         executions=counted.execution_count,
         failures=stats.fail.count,

@@ -6,6 +6,7 @@ The module knows sockets, hosts and ports. It knows nothing of what will listen 
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import socket
 from dataclasses import dataclass
 
@@ -21,6 +22,7 @@ class Addresses:
     grpc_port: int
     http_port: int
     metrics_port: int
+    http_host: str
 
     @property
     def grpc(self) -> str:
@@ -30,7 +32,7 @@ class Addresses:
     @property
     def http(self) -> str:
         """`host:port` of the HTTP endpoint (health, metadata, inference)."""
-        return join(self.host, self.http_port)
+        return join(self.http_host, self.http_port)
 
     @property
     def metrics(self) -> str:
@@ -40,7 +42,7 @@ class Addresses:
     @property
     def health(self) -> tuple[str, int]:
         """Host and port where this machine asks the server for its health."""
-        return reachable(self.host), self.http_port
+        return reachable(self.http_host), self.http_port
 
 
 def choose_addresses(options: ServerOptions) -> Addresses:
@@ -53,11 +55,13 @@ def choose_addresses(options: ServerOptions) -> Addresses:
     taken = [port for port in given.values() if port is not None]
     if len(set(taken)) != len(taken):
         raise ServerStartError(f"gRPC, HTTP and metrics need three different ports, not {taken}")
+    http_host = options.http_host or loopback(options.host)
     for purpose, port in given.items():
         if port is not None:
-            check_free(options.host, port, purpose)
+            check_free(http_host if purpose == "HTTP" else options.host, port, purpose)
     spare = iter([port for port in free_ports(options.host, 6) if port not in taken])
-    return Addresses(options.host, *(next(spare) if port is None else port for port in given.values()))
+    grpc, http, metrics = (next(spare) if port is None else port for port in given.values())
+    return Addresses(options.host, grpc, http, metrics, http_host)
 
 
 def ports_are_given(options: ServerOptions) -> bool:
@@ -119,6 +123,14 @@ def join(host: str, port: int) -> str:
 def reachable(host: str) -> str:
     """The address that reaches a server bound to `host` from this machine: wildcards become loopback."""
     return {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)
+
+
+def loopback(host: str) -> str:
+    """`host` if it is a loopback address, else the one of its family."""
+    family, (address, _) = resolve(host, 0)
+    if ipaddress.ip_address(address.partition("%")[0]).is_loopback:
+        return host
+    return "::1" if family == socket.AF_INET6 else "127.0.0.1"
 
 
 def _listener(family: socket.AddressFamily) -> socket.socket:

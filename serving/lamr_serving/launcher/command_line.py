@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import secrets
 from pathlib import Path
 
 from lamr_contract.cpus import usable_cpus
@@ -14,17 +15,23 @@ from lamr_contract.cpus import usable_cpus
 from lamr_serving.errors import ServerStartError
 from lamr_serving.launcher.addresses import Addresses
 from lamr_serving.launcher.bundle import TritonBundle
+from lamr_serving.launcher.http_api import KEY_HEADER
 from lamr_serving.launcher.options import MIB, ServerOptions
 from lamr_serving.launcher.workspace import Workspace
 from lamr_serving.onnx_backend.session import THREADS_VARIABLE
 
+NEVER_NEEDED = ("shared-memory", "trace", "logging")
 PACKAGES = ("lamr_decoding", "lamr_contract", "lamr_serving", "numpy", "onnxruntime", "array_api_compat")
 
 
 def command(
-    bundle: TritonBundle, workspace: Workspace, options: ServerOptions, addresses: Addresses
+    bundle: TritonBundle, workspace: Workspace, options: ServerOptions, addresses: Addresses, key: str
 ) -> list[str]:
-    """The server's command line."""
+    """The server's command line.
+
+    Args:
+        key: opens the model repository to us (see `http_api`).
+    """
     python = {
         "shm-region-prefix-name": workspace.token,
         "shm-default-byte-size": options.shared_memory_bytes,
@@ -35,19 +42,37 @@ def command(
         f"--model-repository={workspace.models}",
         f"--backend-directory={workspace.backends}",
         *(f"--backend-config=python,{key}={value}" for key, value in python.items()),
-        "--model-control-mode=none",
+        "--model-control-mode=explicit",  # so that the ensemble can be unloaded before the end, which drains it
+        "--load-model=*",
+        *restrictions(key),
         "--disable-auto-complete-config",
         "--exit-on-error=true",
         "--strict-readiness=true",
         f"--exit-timeout-secs={max(1, int(options.stop_timeout))}",
         f"--grpc-address={addresses.host}",
         f"--grpc-port={addresses.grpc_port}",
-        f"--http-address={addresses.host}",
+        f"--http-address={addresses.http_host}",
         f"--http-port={addresses.http_port}",
         f"--metrics-address={addresses.host}",
         f"--metrics-port={addresses.metrics_port}",
         f"--log-verbose={options.verbosity}",
         *options.extra_arguments,
+    ]
+
+
+def restrictions(key: str) -> list[str]:
+    """The flags that close what a stranger could harm others by: whoever reaches a port may use what isn't closed.
+
+    Through shared memory one could read and write any segment of the server's user, through logging and tracing write
+    files and fill disks. Nobody needs these: their key holds a line break, which no header can carry. The model
+    repository is for us.
+    """
+    closed = f"{secrets.token_hex(16)}\n"
+    groups = ((NEVER_NEEDED, f"lamr-closed={closed}"), (("model-repository",), f"{KEY_HEADER}={key}"))
+    return [
+        f"--{flag}={','.join(names)}:{pair}"
+        for names, pair in groups
+        for flag in ("grpc-restricted-protocol", "http-restricted-api")
     ]
 
 

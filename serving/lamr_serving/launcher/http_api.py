@@ -1,4 +1,4 @@
-"""The few questions we put to Triton's HTTP endpoint while starting. Knows KServe v2 paths; keeps no connection."""
+"""What we ask of Triton's HTTP endpoint while it starts and stops. Knows KServe v2 paths; keeps no connection."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import contextlib
 import http.client
 import json
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
+
+KEY_HEADER = "lamr-key"
 
 
 @dataclass(frozen=True)
@@ -27,41 +30,72 @@ class ServerMetadata:
     models: tuple[ServedModel, ...]
 
 
-def is_ready(host: str, port: int, timeout: float = 1.0) -> bool:
-    """Whether the server answers and every model is ready."""
-    try:
-        return _ask(host, port, "GET", "/v2/health/ready", timeout)[0] == 200
-    except (OSError, http.client.HTTPException):
-        return False
+@dataclass(frozen=True)
+class HttpApi:
+    """One server's HTTP endpoint.
 
-
-def read_metadata(host: str, port: int, timeout: float = 5.0) -> ServerMetadata:
-    """Name, version and models.
-
-    Raises:
-        OSError, http.client.HTTPException: it does not answer.
-        ValueError: the answer isn't what a Triton server says.
+    Attributes:
+        host, port: where it listens.
+        key: opens the model repository, which is closed to everybody else; sent as the header `KEY_HEADER`.
     """
-    server = _json(*_ask(host, port, "GET", "/v2", timeout))
-    index = _json(*_ask(host, port, "POST", "/v2/repository/index", timeout))
-    try:
-        models = tuple(
-            ServedModel(entry["name"], str(entry.get("version", "")), entry.get("state", ""))
-            for entry in index
-        )
-        return ServerMetadata(server["name"], server["version"], models)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"{host}:{port} does not answer as Triton does ({error})") from error
 
+    host: str
+    port: int
+    key: str = ""
 
-def _ask(host: str, port: int, method: str, path: str, timeout: float) -> tuple[int, bytes]:
-    with contextlib.closing(http.client.HTTPConnection(host, port, timeout=timeout)) as connection:
-        connection.request(method, path)
-        response = connection.getresponse()
-        return response.status, response.read()
+    def is_ready(self, timeout: float = 1.0) -> bool:
+        """Whether the server answers and every model is ready."""
+        try:
+            return self._ask("GET", "/v2/health/ready", timeout)[0] == HTTPStatus.OK
+        except (OSError, http.client.HTTPException):
+            return False
+
+    def read_metadata(self, timeout: float = 5.0) -> ServerMetadata:
+        """Name, version and models.
+
+        Raises:
+            OSError, http.client.HTTPException: it does not answer.
+            ValueError: the answer isn't what a Triton server says.
+        """
+        server = _json(*self._ask("GET", "/v2", timeout))
+        try:
+            return ServerMetadata(server["name"], server["version"], self.read_models(timeout))
+        except (KeyError, TypeError) as error:
+            raise self._foreign(error) from error
+
+    def read_models(self, timeout: float = 5.0) -> tuple[ServedModel, ...]:
+        """The repository's models and their states; errors as `read_metadata`."""
+        index = _json(*self._ask("POST", "/v2/repository/index", timeout))
+        try:
+            return tuple(
+                ServedModel(entry["name"], str(entry.get("version", "")), entry.get("state", ""))
+                for entry in index
+            )
+        except (KeyError, TypeError, AttributeError) as error:
+            raise self._foreign(error) from error
+
+    def unload(self, model: str, timeout: float = 5.0) -> None:
+        """Refuse new requests for `model`; its state is UNLOADING until those that were accepted are answered.
+
+        Errors as `read_metadata`.
+        """
+        status, body = self._ask("POST", f"/v2/repository/models/{model}/unload", timeout)
+        if status != HTTPStatus.OK:
+            raise ValueError(f"HTTP status {status}: {body[:200]!r}")
+
+    def _ask(self, method: str, path: str, timeout: float) -> tuple[int, bytes]:
+        with contextlib.closing(
+            http.client.HTTPConnection(self.host, self.port, timeout=timeout)
+        ) as connection:
+            connection.request(method, path, headers={KEY_HEADER: self.key})
+            response = connection.getresponse()
+            return response.status, response.read()
+
+    def _foreign(self, error: Exception) -> ValueError:
+        return ValueError(f"{self.host}:{self.port} does not answer as Triton does ({error})")
 
 
 def _json(status: int, body: bytes) -> Any:
-    if status != 200:
+    if status != HTTPStatus.OK:
         raise ValueError(f"HTTP status {status}: {body[:200]!r}")
     return json.loads(body)

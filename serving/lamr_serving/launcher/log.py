@@ -8,7 +8,12 @@ MOST_LINES = 30
 TAIL_BYTES = 1 << 18
 _ENTRY = re.compile(r"^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ \d+ [^\]]+\] ?")
 _USAGE = re.compile(r"^.*tritonserver: .*option.*$", re.MULTILINE)
-_NOISE = ("CudaDriverHelper has not been initialized",)  # said on every machine without a GPU
+# said on every machine without a GPU
+_NOISE = (
+    "CudaDriverHelper has not been initialized",
+    "CUDA driver version is insufficient",
+    "pinned system memory",
+)
 _TABLE = re.compile(r"^[+|]")
 
 

@@ -18,20 +18,24 @@ class ServerOptions:
     """How to run a server. Ports of None are chosen free.
 
     Attributes:
-        host: address to bind all three ports to; loopback unless you mean otherwise, since nothing is
+        host: address to bind the gRPC and metrics ports to; loopback unless you mean otherwise, since nothing is
             authenticated.
+        http_host: address to bind the HTTP port to; None: loopback, whatever `host` is.
         grpc_port, http_port, metrics_port: TCP ports.
         threads: CPU threads of the encoder where its `config.pbtxt` leaves the number open; 0: all usable CPUs.
         log_file: where Triton's log goes; None: a temporary file that failures are quoted from.
         verbosity: Triton's `--log-verbose`; 0 is quiet.
         startup_timeout: seconds until the models must be ready.
         stop_timeout: seconds that requests in flight get to finish when the server stops; then it's killed.
+        restart: whether a server that dies by itself is started again, at the same ports.
+        log_bytes: size at which the log is moved to a file of the same name with ".1" behind it.
         shared_memory_bytes, shared_memory_growth_bytes: first size and growth step of each model process's
             shared memory, through which tensors pass.
         extra_arguments: passed to `tritonserver` as they are.
     """
 
     host: str = "127.0.0.1"
+    http_host: str | None = None
     grpc_port: int | None = None
     http_port: int | None = None
     metrics_port: int | None = None
@@ -40,12 +44,20 @@ class ServerOptions:
     verbosity: int = 0
     startup_timeout: float = 120.0
     stop_timeout: float = 30.0
+    restart: bool = False
+    log_bytes: int = 64 * MIB
     shared_memory_bytes: int = 32 * MIB
     shared_memory_growth_bytes: int = 32 * MIB
     extra_arguments: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("startup_timeout", "stop_timeout", "shared_memory_bytes", "shared_memory_growth_bytes"):
+        for name in (
+            "startup_timeout",
+            "stop_timeout",
+            "log_bytes",
+            "shared_memory_bytes",
+            "shared_memory_growth_bytes",
+        ):
             if getattr(self, name) <= 0:
                 raise ServerStartError(f"{name} must be positive, not {getattr(self, name)}")
         if self.threads < 0 or self.verbosity < 0:

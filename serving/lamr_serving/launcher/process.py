@@ -9,12 +9,14 @@ import contextlib
 import dataclasses
 import json
 import os
+import secrets
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from lamr_serving.errors import ServerStartError
@@ -22,9 +24,24 @@ from lamr_serving.launcher import log, supervisor, workspace
 from lamr_serving.launcher.addresses import Addresses
 from lamr_serving.launcher.bundle import TritonBundle, check_stub
 from lamr_serving.launcher.command_line import command, environment, package_folders
+from lamr_serving.launcher.http_api import HttpApi
 from lamr_serving.launcher.options import ServerOptions
 
+POLL_SECONDS = 0.05
 LOST = 70  # EX_SOFTWARE: the supervisor was killed, so nobody saw the server's own status
+
+
+@dataclass(frozen=True)
+class Witness:
+    """Who is told, in another thread, what becomes of a server.
+
+    Attributes:
+        ended: nothing of it is left.
+        died: takes the status of a server that died and is started again.
+    """
+
+    ended: Callable[[], None] = lambda: None
+    died: Callable[[int], None] = lambda _: None
 
 
 class ServerProcess:
@@ -32,7 +49,8 @@ class ServerProcess:
 
     Attributes:
         addresses: where it was told to listen.
-        pid: of `tritonserver`; 0 until the supervisor has said it.
+        api: its HTTP endpoint, with the key that was made for it.
+        pid: of `tritonserver`, the latest one; 0 until the supervisor has said it.
         status: exit status once it has ended; negative: the signal that ended it.
         ended: set when nothing of it is left.
     """
@@ -43,14 +61,16 @@ class ServerProcess:
         repository: Path,
         options: ServerOptions,
         addresses: Addresses,
-        on_end: Callable[[], None] = lambda: None,
+        witness: Witness,
     ) -> None:
+        key = secrets.token_hex(16)
         self.addresses = addresses
+        self.api = HttpApi(*addresses.health, key)
         self.pid = 0
         self.status: int | None = None
         self.ended = threading.Event()
         self._options = options
-        self._on_end = on_end
+        self._witness = witness
         self._last_log: str | None = None
         self._workspace = workspace.create_workspace(bundle, repository, package_folders())
         try:
@@ -60,7 +80,7 @@ class ServerProcess:
             self._log = _open_log(log_file)
             self._log_start = os.fstat(self._log).st_size
             self._process = self._launch(
-                command(bundle, self._workspace, options, addresses), variables, log_file
+                command(bundle, self._workspace, options, addresses, key), variables, log_file
             )
         except BaseException:
             workspace.remove(self._workspace.root)
@@ -69,6 +89,10 @@ class ServerProcess:
             os.close(self._workspace.lock)  # from here on only the server's own processes hold it
         self._listener = threading.Thread(target=self._listen, name="lamr-serving", daemon=True)
         self._listener.start()
+
+    def ready(self) -> None:
+        """Tell the supervisor that the server answers: from now on it may be started again when it dies."""
+        self._order(b"ready\n")
 
     def stop(self) -> None:
         """Ask for a graceful end; requests in flight get `stop_timeout` seconds."""
@@ -88,7 +112,7 @@ class ServerProcess:
         if self._last_log is not None:
             return self._last_log
         size = os.fstat(self._log).st_size
-        start = max(self._log_start, size - log.TAIL_BYTES)
+        start = max(self._log_start if self._log_start <= size else 0, size - log.TAIL_BYTES)
         with contextlib.suppress(OSError):  # a pipe or terminal can't be read back
             return os.pread(self._log, size - start, start).decode("utf-8", errors="replace")
         return ""
@@ -115,6 +139,8 @@ class ServerProcess:
             log=str(log_file),
             parent=os.getpid(),
             stop_timeout=self._options.stop_timeout,
+            restart=self._options.restart,
+            log_bytes=self._options.log_bytes,
         )
         return subprocess.Popen(
             [sys.executable, "-I", "-S", supervisor.__file__, json.dumps(dataclasses.asdict(orders))],
@@ -138,7 +164,12 @@ class ServerProcess:
         for line in iter(self._process.stdout.readline, b""):
             word, _, rest = line.decode().strip().partition(" ")
             if word == "pid":
+                again = self.pid != 0
                 self.pid = int(rest)
+                if again:
+                    threading.Thread(target=self._await_restart, args=(self.pid,), daemon=True).start()
+            elif word == "died":
+                self._witness.died(int(rest))
             elif word == "exit":
                 status = int(rest)
         self._process.wait()
@@ -146,7 +177,14 @@ class ServerProcess:
             self._clean_up_ourselves()
         self.status = LOST if status is None else status
         self.ended.set()
-        self._on_end()
+        self._witness.ended()
+
+    def _await_restart(self, pid: int) -> None:
+        """Tell the supervisor when the server that it has started again answers."""
+        while self.pid == pid and not self.ended.wait(POLL_SECONDS):
+            if self.api.is_ready():
+                self.ready()
+                return
 
     def _clean_up_ourselves(self) -> None:
         """The supervisor was killed: the kernel has told the server to stop; see that it does, and tidy up."""

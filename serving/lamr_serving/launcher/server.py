@@ -3,7 +3,7 @@
 `TritonServer` is one running server as a context manager; `serve` is the blocking form behind `lamr serve`. This
 module waits for readiness, turns failures into errors that say why, and passes signals on. Files are checked in
 `repository`, flags and folder come from `options` and `workspace`, processes belong to `process` and `supervisor`.
-It restarts nothing.
+What died and is to be started again, `supervisor` starts.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TextIO
 
+from lamr_contract.names import ENSEMBLE
 from lamr_contract.spec import ModelSpec
 
 from lamr_serving.errors import ServerStartError
@@ -28,7 +29,7 @@ from lamr_serving.launcher import http_api, log
 from lamr_serving.launcher.addresses import Addresses, choose_addresses, ports_are_given
 from lamr_serving.launcher.bundle import find_bundle
 from lamr_serving.launcher.options import ServerOptions
-from lamr_serving.launcher.process import ServerProcess
+from lamr_serving.launcher.process import ServerProcess, Witness
 from lamr_serving.repository_check.check import check_repository
 
 PORT_ATTEMPTS = 3  # a free port that we chose may be taken before Triton binds it
@@ -83,13 +84,13 @@ class TritonServer:
     def start(
         self,
         cancelled: Callable[[], bool] = lambda: False,
-        on_end: Callable[[], None] = lambda: None,
+        witness: Witness | None = None,
     ) -> ServerInfo:
         """Start, and wait until every model is ready.
 
         Args:
             cancelled: asked while waiting; when true the server is killed and `ServerStartError` raised.
-            on_end: called, in another thread, when the server has ended for whatever reason.
+            witness: told what becomes of the server.
         """
         if self._process is not None:
             raise ServerStartError("this server has been started already; make a new TritonServer")
@@ -97,10 +98,10 @@ class TritonServer:
         bundle = find_bundle()
         for attempts_left in reversed(range(PORT_ATTEMPTS)):
             addresses = choose_addresses(self.options)
-            process = ServerProcess(bundle, self.repository, self.options, addresses, on_end)
+            process = ServerProcess(bundle, self.repository, self.options, addresses, witness or Witness())
             try:
                 self._await_ready(process, cancelled)
-                found = http_api.read_metadata(*addresses.health)
+                metadata = process.api.read_metadata()
             except BaseException as error:
                 process.kill()
                 process.wait(KILL_SECONDS)
@@ -113,15 +114,20 @@ class TritonServer:
                 raise
             self._process = process
             self._info = ServerInfo(
-                found.name, found.version, found.models, spec, self.repository, process.addresses
+                metadata.name, metadata.version, metadata.models, spec, self.repository, process.addresses
             )
+            process.ready()
             return self._info
         raise AssertionError("unreachable: the last attempt returns or raises")
 
     def stop(self) -> int:
-        """Stop gracefully, then by force; returns the exit status. May be called again."""
+        """Stop gracefully, then by force; returns the exit status. May be called again.
+
+        Requests that were accepted are answered first, and new ones refused as from a server that isn't there.
+        """
         process = self._running()
         if process.status is None:
+            self._drain(process)
             process.stop()
             if process.wait(self.options.stop_timeout + KILL_SECONDS) is None:
                 process.kill()
@@ -178,10 +184,9 @@ class TritonServer:
         return self._process
 
     def _await_ready(self, process: ServerProcess, cancelled: Callable[[], bool]) -> None:
-        host, port = process.addresses.health
         deadline = time.monotonic() + self.options.startup_timeout
         while not process.ended.wait(POLL_SECONDS):
-            if http_api.is_ready(host, port):
+            if process.api.is_ready():
                 return
             if cancelled():
                 raise ServerStartError("stopped while the server was starting")
@@ -194,6 +199,20 @@ class TritonServer:
             f"Triton refused to serve {self.repository} ({describe(process.status)}):\n"
             f"{log.excerpt(process.log())}"
         )
+
+    def _drain(self, process: ServerProcess) -> None:
+        """Unload the ensemble, and wait until what it had accepted is answered, or `stop_timeout` is over.
+
+        On SIGTERM alone Triton would unload the models under the requests that run through them.
+        """
+        deadline = time.monotonic() + self.options.stop_timeout
+        with contextlib.suppress(OSError, http.client.HTTPException, ValueError):  # it can't: SIGTERM, then
+            process.api.unload(ENSEMBLE)
+            while time.monotonic() < deadline and not process.ended.wait(POLL_SECONDS):
+                if ("UNLOADING", ENSEMBLE) not in (
+                    (each.state, each.name) for each in process.api.read_models()
+                ):
+                    return
 
 
 def serve(
@@ -227,7 +246,13 @@ def serve(
     server = TritonServer(repository, options)
     with _handlers(remember):
         try:
-            info = server.start(cancelled=lambda: bool(signals), on_end=lambda: events.put(0))
+            info = server.start(
+                cancelled=lambda: bool(signals),
+                witness=Witness(
+                    ended=lambda: events.put(0),
+                    died=lambda status: _say(out, f"{_death(status, server)}\nIt is started again."),
+                ),
+            )
         except ServerStartError:
             if signals:
                 _say(out, "stopped while starting")
@@ -245,7 +270,7 @@ def serve(
 def _until_the_end(server: TritonServer, events: queue.SimpleQueue[int], out: TextIO) -> int:
     if not _next_event(events, server):
         status = server.stop()
-        _say(out, f"the server died ({describe(status)}):\n{log.excerpt(server.log())}")
+        _say(out, _death(status, server))
         return 128 - status if status < 0 else status or 1
     _say(out, "stopping; again to kill")
     stopper = threading.Thread(target=server.stop)
@@ -255,6 +280,10 @@ def _until_the_end(server: TritonServer, events: queue.SimpleQueue[int], out: Te
     stopper.join()
     _say(out, "stopped")
     return 0
+
+
+def _death(status: int, server: TritonServer) -> str:
+    return f"the server died ({describe(status)}):\n{log.excerpt(server.log())}"
 
 
 def describe(status: int | None) -> str:

@@ -3,13 +3,14 @@
 It starts `tritonserver` in a session of its own, and when its standard input says "stop" or closes, when the
 process that started it is gone, or when it gets SIGTERM, stops the server: SIGTERM first, SIGKILL to the whole
 session when the time is up. Triton goes on answering errors for ever when one of its stubs has died, so the server is
-then ended, too. Whatever way it ends, its stubs are killed and reaped, and its folder and shared memory removed. If the
-supervisor itself is killed, the kernel sends the server SIGTERM.
+then ended, too. A server that dies without having been told to is started again if the orders say so and it was ready
+before; one that keeps dying before it is ready is given up. Whatever way it ends, its stubs are killed and reaped, and
+its folder and shared memory removed. If the supervisor itself is killed, the kernel sends the server SIGTERM.
 
-    stdin   lines: "stop" (graceful), "kill" (at once)
-    stdout  lines: "pid N", then "exit N" (negative: the signal that ended it)
+    stdin   lines: "ready" (the server answers), "stop" (graceful), "kill" (at once)
+    stdout  lines: "pid N" at each start, "died N" before another, last "exit N" (negative: the signal that ended it)
 
-Knows processes and signals; knows nothing of Triton but that SIGTERM stops it.
+Knows processes, signals and the size of a log file; knows nothing of Triton but that SIGTERM stops it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import contextlib
 import ctypes
 import json
 import os
+import resource
 import select
 import shutil
 import signal
@@ -30,9 +32,10 @@ from pathlib import Path
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 SHARED_MEMORY = Path("/dev/shm")
-GRACE = (
-    3.0  # seconds in which a server whose stub is gone may end by itself (it couldn't load), or start another
-)
+GRACE = 3.0  # seconds in which a loading server whose stub is gone may end by itself, or start another
+MOST_FAILURES = 5  # starts in a row after which the server never got ready
+FAILURE_PAUSE = 0.5  # seconds between these
+MOST_DESCRIPTORS = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,8 @@ class Orders:
         log: file that takes the server's output.
         parent: process id of who started us.
         stop_timeout: seconds between SIGTERM and SIGKILL.
+        restart: whether a server that was ready and died is started again.
+        log_bytes: size of the log at which it is moved aside, to a file of the same name with ".1" behind it.
     """
 
     command: list[str]
@@ -54,6 +59,8 @@ class Orders:
     log: str
     parent: int
     stop_timeout: float
+    restart: bool = False
+    log_bytes: int = 64 << 20
 
 
 class Supervision:
@@ -62,6 +69,9 @@ class Supervision:
     def __init__(self, orders: Orders) -> None:
         self._orders = orders
         self._deadline: float | None = None
+        self._was_ready = False  # any of the servers so far
+        self._failures = 0
+        self._sources = [0]
         self._wake, wake = os.pipe()
         os.set_blocking(wake, False)
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
@@ -69,58 +79,97 @@ class Supervision:
             signal.signal(number, lambda *_: None)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-        libc = ctypes.CDLL(None, use_errno=True)
-        libc.prctl(PR_SET_CHILD_SUBREAPER, 1)  # stubs of a killed server become ours to reap
+        self._libc = ctypes.CDLL(None, use_errno=True)
+        self._libc.prctl(PR_SET_CHILD_SUBREAPER, 1)  # stubs of a killed server become ours to reap
+        self._start()
+
+    def run(self) -> int:
+        """Watch until the last server has ended; returns its status as `subprocess` counts it."""
+        while True:
+            self._watch()
+            status = self._clear()
+            if not self._may_restart():
+                shutil.rmtree(self._orders.root, ignore_errors=True)
+                return status
+            say(f"died {status}")
+            if self._failures:
+                time.sleep(FAILURE_PAUSE)
+            self._start()
+
+    def _start(self) -> None:
+        """Start a server."""
+        self._ready = False
+        self._stubs: list[int] = []  # descriptors that become readable when a stub ends
         self._most_stubs, self._lacking_since = 0, 0.0
         supervisor = os.getpid()
 
-        def die_with_supervisor() -> None:
-            libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+        def prepare() -> None:
+            self._libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
             if os.getppid() != supervisor:
                 os._exit(1)
+            os.umask(0o077)  # shared memory holds what clients send, and is nobody else's to read
+            _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+            with contextlib.suppress(ValueError, OSError):
+                resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, MOST_DESCRIPTORS), most))
 
-        with Path(orders.log).open("ab") as log:
+        with Path(self._orders.log).open("ab") as log:
             self._server = subprocess.Popen(
-                orders.command,
+                self._orders.command,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                pass_fds=(orders.lock,),
-                preexec_fn=die_with_supervisor,  # noqa: PLW1509  # there are no other threads here
+                pass_fds=(self._orders.lock,),
+                preexec_fn=prepare,  # noqa: PLW1509  # there are no other threads here
             )
-
-    def run(self) -> int:
-        """Watch until the server has ended; returns its status as `subprocess` counts it."""
         say(f"pid {self._server.pid}")
-        sources = [0, self._wake]
+
+    def _watch(self) -> None:
+        """Return when the server has ended, after whatever that took."""
         while not self._ended():
             if self._deadline is None:
                 wait = 1.0
             elif (wait := self._deadline - time.monotonic()) <= 0:
                 self._kill()
                 wait = 1.0
-            ready, _, _ = select.select(sources, [], [], wait)
-            if self._wake in ready and signal.SIGTERM in os.read(self._wake, 64):
+            readable, _, _ = select.select([*self._sources, self._wake, *self._stubs], [], [], wait)
+            if self._wake in readable and signal.SIGTERM in os.read(self._wake, 64):
                 self._stop()
-            if 0 in ready:
-                heard = os.read(0, 4096)
-                if not heard:
-                    sources.remove(0)
-                if b"kill" in heard:
-                    self._kill()
-                else:
-                    self._stop()
+            if 0 in readable:
+                self._obey(os.read(0, 4096))
             if os.getppid() != self._orders.parent:
                 self._stop()
-            if self._deadline is None and self._lacks_a_stub():
+            if self._deadline is None and (self._lacks_a_stub() or not set(self._stubs).isdisjoint(readable)):
                 self._log("a model process has died (killed for memory?), and Triton can't serve without it")
                 self._kill()
-        return self._finish()
+            self._limit_log()
+
+    def _obey(self, orders: bytes) -> None:
+        """Do what standard input says; its end means stop."""
+        if not orders:
+            self._sources.remove(0)
+        words = orders.split() or [b"stop"]
+        if b"kill" in words:
+            self._stop()
+            self._kill()
+        elif b"stop" in words:
+            self._stop()
+        elif b"ready" in words:
+            self._ready = self._was_ready = True
+            self._failures = 0
+            with contextlib.suppress(OSError, AttributeError):  # an old kernel: `_lacks_a_stub` sees it later
+                self._stubs = [os.pidfd_open(pid) for pid in living_children(self._server.pid)]
+
+    def _may_restart(self) -> bool:
+        """Whether a server that has ended is to be started again."""
+        if not self._orders.restart or not self._was_ready or self._deadline is not None:
+            return False
+        self._failures += not self._ready
+        return self._failures < MOST_FAILURES and os.getppid() == self._orders.parent
 
     def _lacks_a_stub(self) -> bool:
         """Whether fewer stubs than there once were have been alive for the whole grace period."""
-        count = living_children(self._server.pid)
+        count = len(living_children(self._server.pid))
         self._most_stubs = max(self._most_stubs, count)
         if count == self._most_stubs:
             self._lacking_since = 0.0
@@ -148,9 +197,12 @@ class Supervision:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._server.pid, signal.SIGKILL)
 
-    def _finish(self) -> int:
+    def _clear(self) -> int:
+        """Kill and reap what is left of the server and remove its shared memory; returns its status."""
         self._kill()
         status = self._server.wait()
+        for descriptor in self._stubs:
+            os.close(descriptor)
         until = time.monotonic() + 5
         with contextlib.suppress(ChildProcessError):
             while time.monotonic() < until:
@@ -158,20 +210,28 @@ class Supervision:
                     time.sleep(0.01)
         for region in SHARED_MEMORY.glob(f"{Path(self._orders.root).name}*"):
             region.unlink(missing_ok=True)
-        shutil.rmtree(self._orders.root, ignore_errors=True)
         return status
 
+    def _limit_log(self) -> None:
+        """Move a log that has grown too large aside. The server's own descriptor appends, so it can be cut."""
+        log = Path(self._orders.log)
+        with contextlib.suppress(OSError):
+            if log.is_file() and log.stat().st_size > self._orders.log_bytes:
+                shutil.copyfile(log, log.with_name(f"{log.name}.1"))
+                os.truncate(log, 0)
 
-def living_children(pid: int) -> int:
-    """How many child processes of `pid` run; 0 where the kernel doesn't tell."""
-    count = 0
+
+def living_children(pid: int) -> list[int]:
+    """The child processes of `pid` that run; none where the kernel doesn't tell."""
+    living = []
     for listed in Path(f"/proc/{pid}/task").glob("*/children"):
         with contextlib.suppress(OSError):  # a thread or a child that ended meanwhile
             for child in listed.read_text(encoding="ascii").split():
                 with contextlib.suppress(OSError):
                     fields = Path(f"/proc/{child}/stat").read_text(encoding="utf-8", errors="replace")
-                    count += fields.rpartition(")")[2].split()[0] not in ("Z", "X")
-    return count
+                    if fields.rpartition(")")[2].split()[0] not in ("Z", "X"):
+                        living.append(int(child))
+    return living
 
 
 def say(line: str) -> None:

@@ -1,6 +1,7 @@
 """The real server on a tiny repository: batches, errors, and every way to end."""
 
 import contextlib
+import dataclasses
 import io
 import secrets
 import shutil
@@ -10,6 +11,8 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 import lamr_contract
@@ -23,7 +26,6 @@ from lamr_decoding import Decoder, DecoderWeights
 from lamr_serving import ServerOptions, ServerStartError, TritonServer, server_status
 from lamr_serving.engines import engine_for
 from lamr_serving.launcher import server, workspace
-from lamr_serving.launcher.addresses import Addresses
 from tritonclient.utils import InferenceServerException, np_to_triton_dtype
 
 from tests.counted import MODELS, counted
@@ -239,9 +241,7 @@ def test_a_port_that_was_taken_meanwhile_is_chosen_again(tiny, monkeypatch):
 
         def choose_badly_once(options):
             chosen = choose(options)
-            offered.append(
-                chosen if offered else Addresses(chosen.host, port, chosen.http_port, chosen.metrics_port)
-            )
+            offered.append(chosen if offered else dataclasses.replace(chosen, grpc_port=port))
             return offered[-1]
 
         monkeypatch.setattr(server, "choose_addresses", choose_badly_once)
@@ -376,6 +376,127 @@ def test_a_killed_model_process_ends_the_server_and_says_why(tiny, tmp_path):
     assert "a model process has died" in serving.text()
     assert all_gone(serving.children)
     assert traces() == before
+
+
+def test_a_server_that_dies_is_started_again_at_the_same_address(tiny, tmp_path):
+    before = traces()
+    serving = Serving(tmp_path, tiny.root, "restart=True")
+    with triton.InferenceServerClient(serving.address()) as connected:
+        infer(connected, [1, 2, 3])
+        for of_server in (True, False):
+            server = triton_under(serving.process.pid)
+            victim = (
+                server if of_server else next(each for each in server.children() if "stub" in each.name())
+            )
+            seen = serving.text().count("It is started again")
+            victim.kill()
+            until = time.monotonic() + 60
+            while serving.text().count("It is started again") == seen and time.monotonic() < until:
+                time.sleep(0.02)
+            assert answered(connected, [1, 2, 3])
+    assert "the server died (killed by SIGKILL)" in serving.text()
+    children = psutil.Process(serving.process.pid).children(recursive=True)
+    serving.process.terminate()
+    assert serving.process.wait(30) == 0
+    assert all_gone([*serving.children, *children])
+    assert traces() == before
+
+
+def triton_under(pid):
+    """The server among the descendants of a process."""
+    children = psutil.Process(pid).children(recursive=True)
+    return next(child for child in children if child.name() == "tritonserver")
+
+
+def answered(client, ids, seconds=60):
+    """Whether an inference succeeds within the time."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        with contextlib.suppress(InferenceServerException):
+            infer(client, ids)
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_accepted_requests_are_answered_before_the_server_stops(make_repository):
+    repository = make_repository(delay=1_500_000)  # requests wait that long for company
+    results = []
+    with TritonServer(repository.root, OPTIONS) as started:
+        client = triton.InferenceServerClient(started.addresses.grpc)
+        for _ in range(5):  # fewer than a batch
+            client.async_infer("lamr", inputs([1, 2, 3], (0, 3)), lambda result, error: results.append(error))
+        until = time.monotonic() + 1
+        while waiting(started) < 5 and time.monotonic() < until:
+            time.sleep(0.02)
+        stopping = threading.Thread(target=started.stop)
+        stopping.start()
+        refused = None
+        while refused is None and stopping.is_alive():
+            try:
+                client.get_model_config("lamr")
+            except InferenceServerException as error:
+                refused = error
+        stopping.join()
+        client.close()
+    assert results == [None] * 5
+    assert started.poll() == 0
+    assert "no available versions" in refused.message()
+
+
+def waiting(started):
+    """How many requests wait for the encoder."""
+    with urllib.request.urlopen(f"http://{started.addresses.metrics}/metrics") as answer:
+        text = answer.read().decode()
+    name = 'nv_inference_pending_request_count{model="lamr_encoder"'
+    return sum(float(line.split()[-1]) for line in text.splitlines() if line.startswith(name))
+
+
+STRANGERS = {
+    "shared memory": lambda client: client.register_system_shared_memory("region", "/region", 64),
+    "shared memory status": lambda client: client.get_system_shared_memory_status(),
+    "logging": lambda client: client.update_log_settings({"log_verbose_level": 1}),
+    "tracing": lambda client: client.get_trace_settings(),
+    "unloading": lambda client: client.unload_model("lamr"),
+    "index": lambda client: client.get_model_repository_index(),
+}
+
+
+HTTP_STRANGERS = (
+    ("GET", "/v2/systemsharedmemory/status"),
+    ("POST", "/v2/systemsharedmemory/region/name/register"),
+    ("POST", "/v2/logging"),
+    ("POST", "/v2/trace/setting"),
+    ("POST", "/v2/repository/index"),
+    ("POST", "/v2/repository/models/lamr/unload"),
+)
+
+
+@pytest.mark.parametrize("wish", STRANGERS)
+def test_what_strangers_could_do_harm_with_is_closed(client, wish):
+    with pytest.raises(InferenceServerException, match="protocol is restricted"):
+        STRANGERS[wish](client)
+    infer(client, [1, 2, 3])
+
+
+@pytest.mark.parametrize(("method", "path"), HTTP_STRANGERS)
+def test_what_strangers_could_do_harm_with_is_closed_over_http_too(running, method, path):
+    request = urllib.request.Request(f"http://{running.addresses.http}{path}", b"{}", method=method)
+    with pytest.raises(urllib.error.HTTPError, match="403"):
+        urllib.request.urlopen(request)
+
+
+def test_http_listens_on_loopback_whatever_the_host(tiny):
+    options = ServerOptions(host="0.0.0.0", startup_timeout=60)
+    with TritonServer(tiny.root, options) as started:
+        listening = {
+            connection.laddr.port: connection.laddr.ip
+            for connection in psutil.Process(started.pid).net_connections()
+            if connection.status == psutil.CONN_LISTEN
+        }
+        addresses = started.addresses
+    assert listening[addresses.http_port] == "127.0.0.1"
+    assert listening[addresses.grpc_port] in ("0.0.0.0", "::")
 
 
 @pytest.mark.parametrize("victim", ["parent", "supervisor"])

@@ -25,7 +25,8 @@ root, manner = Path(sys.argv[1]), sys.argv[2]
 signal.signal(signal.SIGTERM, signal.SIG_IGN if manner == "deaf" else lambda *_: sys.exit(0))
 child = subprocess.Popen(["sleep", "600"])
 Path("/dev/shm", root.name + "-region").write_bytes(b"x")
-(root / "child").write_text(str(child.pid))
+(root / "new").write_text(str(child.pid))
+(root / "new").rename(root / "child")
 while manner != "dies":
     time.sleep(0.01)
 sys.exit(7)
@@ -35,7 +36,7 @@ sys.exit(7)
 class Running:
     """A supervisor, its server and the server's child."""
 
-    def __init__(self, folder, manner="polite", stop_timeout=20.0):
+    def __init__(self, folder, manner="polite", stop_timeout=20.0, **orders):
         self.root = folder / f"lamr-test-{secrets.token_hex(4)}"
         self.root.mkdir()
         script = folder / "server.py"
@@ -48,6 +49,7 @@ class Running:
             log=str(folder / "log"),
             parent=os.getpid(),
             stop_timeout=stop_timeout,
+            **orders,
         )
         self.process = subprocess.Popen(
             [sys.executable, "-I", "-S", supervisor.__file__, json.dumps(dataclasses.asdict(orders))],
@@ -61,6 +63,9 @@ class Running:
         while manner != "dies" and not (self.root / "child").exists() and time.monotonic() < until:
             time.sleep(0.01)
         self.child = int((self.root / "child").read_text() or 0) if manner != "dies" else 0
+
+    def next_line(self):
+        return self.process.stdout.readline().decode().strip()
 
     def order(self, line):
         self.process.stdin.write(line)
@@ -173,6 +178,84 @@ def test_a_server_whose_stub_has_died_is_ended(start, tmp_path):
     assert running.alive() == []
     assert running.leftovers() == []
     assert "a model process has died" in excerpt((tmp_path / "log").read_text())
+
+
+def test_a_stub_that_dies_after_ready_is_noticed_at_once(start, tmp_path):
+    running = start("deaf")
+    running.order(b"ready\n")
+    time.sleep(0.2)  # the order must be read before the child dies
+    begun = time.monotonic()
+    os.kill(running.child, signal.SIGKILL)
+    assert running.exit_line() == "exit -9"
+    assert time.monotonic() - begun < supervisor.GRACE
+    assert "a model process has died" in excerpt((tmp_path / "log").read_text())
+
+
+def test_a_server_that_was_ready_and_dies_is_started_again(start):
+    running = start(restart=True)
+    servers = [running.server]
+    for _ in range(2):
+        child = (running.root / "child").read_text()
+        running.order(b"ready\n")
+        time.sleep(0.2)  # the order must be read before the server dies
+        os.kill(servers[-1], signal.SIGKILL)
+        assert running.next_line() == "died -9"
+        assert zombie(servers[-1])
+        servers.append(int(running.next_line().removeprefix("pid ")))
+        assert eventually(lambda seen=child: (running.root / "child").read_text() != seen)
+    assert len(set(servers)) == 3
+    assert not zombie(servers[-1])
+    running.order(b"stop\n")
+    assert running.exit_line() == "exit 0"
+    assert all(zombie(server) for server in servers)
+    assert running.leftovers() == []
+
+
+def test_a_server_that_was_never_ready_is_not_started_again(start):
+    running = start("dies", restart=True)
+    assert running.exit_line() == "exit 7"
+
+
+def test_a_server_that_does_not_get_ready_again_is_given_up(start, monkeypatch):
+    running = start(restart=True)
+    running.order(b"ready\n")
+    time.sleep(0.2)  # the order must be read before the server dies
+    os.kill(running.server, signal.SIGKILL)
+    starts = 0
+    while (line := running.next_line()).startswith(("died", "pid")):
+        if line.startswith("pid"):
+            starts += 1
+            os.kill(int(line.removeprefix("pid ")), signal.SIGKILL)
+    assert line == "exit -9"
+    assert starts == supervisor.MOST_FAILURES
+    assert running.leftovers() == []
+
+
+def test_a_server_that_is_told_to_die_is_not_started_again(start):
+    running = start("deaf", restart=True)
+    running.order(b"ready\n")
+    time.sleep(0.2)  # both orders in one read would be one
+    running.order(b"kill\n")
+    assert running.exit_line() == "exit -9"
+
+
+def test_a_log_that_has_grown_is_moved_aside(start, tmp_path):
+    running = start(log_bytes=1000)
+    (tmp_path / "log").write_bytes(b"x" * 1001)
+    assert eventually((tmp_path / "log.1").exists)
+    assert eventually(lambda: (tmp_path / "log").stat().st_size == 0)
+    assert (tmp_path / "log.1").stat().st_size == 1001
+    running.order(b"stop\n")
+    assert running.exit_line() == "exit 0"
+
+
+def test_nobody_else_may_read_what_the_server_writes_and_it_may_open_what_it_can(start):
+    running = start()
+    region = SHARED_MEMORY / f"{running.root.name}-region"
+    assert region.stat().st_mode & 0o777 == 0o600
+    limits = Path(f"/proc/{running.server}/limits").read_text().splitlines()
+    soft, hard = next(line for line in limits if line.startswith("Max open files")).split()[3:5]
+    assert soft == hard or int(soft) == supervisor.MOST_DESCRIPTORS
 
 
 def test_the_servers_own_status_is_reported(start):
