@@ -17,7 +17,8 @@ from lamr_contract.errors import (
     ServerUnavailableError,
 )
 from lamr_contract.model_io import ChunkRequest, ChunkResult
-from lamr_contract.spec import Chunking, ModelSpec, PromptTemplate, Scoring, bundled_repository, load_spec
+from lamr_contract.scoring import Scoring
+from lamr_contract.spec import Chunking, ModelSpec, PromptTemplate, bundled_repository, load_spec
 
 from lamr_client.pruner import Pruner
 from lamr_client.result import PruneResult, Timings

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import LamrError
 from lamr_contract.spec import ModelSpec, bundled_repository
 from lamr_postprocess.selection import Keep
@@ -20,7 +21,7 @@ from lamr_client.deadline import Deadline, Retry
 from lamr_client.inputs import decode_code
 from lamr_client.job import PruneJob, passthrough
 from lamr_client.options import OnError, PruneOptions, check_on_error, check_timeout
-from lamr_client.pruner import check_setup, load_encoder
+from lamr_client.pruner import check_setup
 from lamr_client.result import PruneResult
 from lamr_client.transport import Transport
 
@@ -58,7 +59,7 @@ class AsyncPruner:
         """
         check_setup(server, transport, timeout, max_concurrency, retries, on_error)
         repository = bundled_repository() if model is None else Path(model)
-        self._encoder = load_encoder(repository)
+        self._encoder = PromptEncoder.from_repository(repository)
         self.spec = self._encoder.spec
         self._timeout = timeout
         self._on_error: OnError = on_error

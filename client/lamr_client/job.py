@@ -1,6 +1,7 @@
-"""One pruning but for the waiting: everything before the chunks are sent and everything after they came back.
+"""One pruning without the waiting: all that happens before chunks are sent and after their answers came back.
 
-Shared by `Pruner` and `AsyncPruner`; knows neither threads nor event loops. `PruneJob` holds one document:
+`Pruner` and `AsyncPruner` share this module, which knows neither threads nor event loops. A `PruneJob` holds one
+document:
 
     job = PruneJob(encoder, query, text, options)       # checks, tokenizes, plans chunks
     for chunk in job.chunks: job.add(chunk.tokens, ask(chunk))
@@ -14,16 +15,11 @@ import os
 import time
 from collections.abc import Iterator
 
-import numpy as np
+from lamr_contract.document_scorer import DocumentScorer, LineScores, QueriedDocument
 from lamr_contract.encoding import Chunk, PromptEncoder
 from lamr_contract.errors import InvalidInputError, LamrError
-from lamr_contract.layout import line_layout
-from lamr_contract.lexical_evidence import line_evidence
 from lamr_contract.model_io import ChunkResult
-from lamr_contract.scoring import DocumentScores, ScoreMerger, smoothed, with_evidence
 from lamr_postprocess import PrunedCode, line_spans, prune_lines
-from lamr_postprocess.lines import TokenLines
-from numpy.typing import NDArray
 
 from lamr_client.inputs import check_code, check_query
 from lamr_client.options import PruneOptions
@@ -31,15 +27,15 @@ from lamr_client.result import PruneResult, Timings
 
 
 class PruneJob:
-    """A query, a document, its chunks and what is known of them so far.
+    """A query, a document, the document's chunks and what is known of them so far.
 
     Attributes:
-        chunks: to be asked about, each made when it is taken.
+        chunks: the chunks to ask about, each made when it is taken; none for code that is not judged.
         want_rubrics: whether answers must carry `rubric_prob`.
     """
 
     def __init__(self, encoder: PromptEncoder, query: str, text: str, options: PruneOptions) -> None:
-        """Check and encode.
+        """Check and encode a query and a text.
 
         Raises:
             InvalidInputError: the query or the code can't be used.
@@ -56,65 +52,58 @@ class PruneJob:
                 "the query has no word that the model's tokenizer knows; say it differently"
             )
         encoder.code_room(len(query_ids))  # before time goes into the code
-        ids, self._offsets = encoder.encode_document(text)
-        self._small = len(ids) < options.min_tokens and len(ids) <= (options.max_tokens or len(ids))
+        ids, offsets = encoder.encode_document(text)
+        self._tokens = len(ids)
         self.chunks: Iterator[Chunk] = iter(())
-        if len(ids) and not self._small:
-            self._layout = line_layout(text)
-            self._lines = TokenLines(self._offsets, self._layout.points, self._layout.spans)
-            self._evidence = self._lexical_evidence(query)
-            self.chunks = encoder.iter_chunks(query_ids, ids, self._offsets, text, layout=self._layout)
-        spec = encoder.spec
-        self._merger = ScoreMerger(spec.scoring, spec.rubrics, len(ids))
-        self.want_rubrics = self._merger.want_rubrics
+        self.want_rubrics = False
+        self._scorer: DocumentScorer | None = None
+        if len(ids) and not self._is_small():
+            document = QueriedDocument(query, text, offsets)
+            self._scorer = DocumentScorer(encoder.spec.scoring, encoder.spec.rubrics, document)
+            self.want_rubrics = self._scorer.want_rubrics
+            self.chunks = encoder.iter_chunks(query_ids, ids, offsets, text, layout=document.layout)
         self._encoded = time.perf_counter()
 
     def add(self, tokens: tuple[int, int], result: ChunkResult) -> None:
-        """Take in the answer to the chunk of this token range; any order.
+        """Take in the answer about the chunk of this token range, in any order.
 
         Raises:
             ModelMismatchError: the answer doesn't fit.
         """
-        self._merger.add(tokens, result)
+        assert self._scorer is not None, "a job without chunks gets no answers"
+        self._scorer.add(tokens, result)
 
     def finish(self) -> PruneResult:
-        """The result, after every chunk was added.
+        """Return the result, after every chunk was added.
 
         Raises:
-            InvalidInputError: an option that only the text shows to be wrong.
+            InvalidInputError: the text shows that an option can't be used.
+            ModelMismatchError: an answer holds NaN or infinity.
         """
         answered = time.perf_counter()
-        if not len(self._offsets):
-            result = self._nothing_to_judge()
-        elif self._small:
-            result = self._too_small()
+        if self._scorer is None:
+            result = self._too_small() if self._tokens else self._nothing_to_judge()
         else:
-            scores = self._merger.merged()
-            tokens = scores.tokens
-            if self._evidence is not None:
-                tokens = with_evidence(tokens, self._evidence, self._encoder.spec.scoring.lexical)
-            lines = smoothed(self._lines.means(tokens), self._layout, self._encoder.spec.scoring)
-            result = self._result(lines, self._prune(lines, scores), scores.relevance)
+            scores = self._scorer.finish()
+            result = self._result(scores, self._prune(scores))
         end = time.perf_counter()
         timings = Timings(
             self._encoded - self._begin, answered - self._encoded, end - answered, end - self._begin
         )
         return dataclasses.replace(result, timings=timings)
 
-    def _lexical_evidence(self, query: str) -> NDArray[np.float64] | None:
-        """Float64 [n]; None where the scoring gives it no weight."""
-        if not self._encoder.spec.scoring.lexical:
-            return None
-        evidence: NDArray[np.float64] = line_evidence(query, self._text, self._layout)[self._lines.first]
-        return evidence
+    def _is_small(self) -> bool:
+        """Return whether `min_tokens` lets the code pass; a budget that the code exceeds forbids it."""
+        budget = self._options.max_tokens
+        return self._tokens < self._options.min_tokens and (budget is None or self._tokens <= budget)
 
-    def _prune(self, lines: NDArray[np.float32], scores: DocumentScores) -> PrunedCode:
+    def _prune(self, scores: LineScores) -> PrunedCode:
         options = self._options
         threshold = self._encoder.spec.threshold if options.threshold is None else options.threshold
         try:
             return prune_lines(
                 self._text,
-                lines,
+                scores.scores,
                 path=None if options.path is None else os.fspath(options.path),
                 language=options.language,
                 threshold=threshold,
@@ -122,30 +111,22 @@ class PruneJob:
                 max_tokens=options.max_tokens,
                 keep=options.keep,
                 count_tokens=self._encoder.count_tokens,
-                dependency=self._dependency(scores),
+                dependency=scores.dependency,
                 line_numbers=options.line_numbers,
             )
         except ValueError as error:
             raise InvalidInputError(str(error)) from error
 
-    def _dependency(self, scores: DocumentScores) -> NDArray[np.bool_] | None:
-        """Which lines the dependency rubric speaks for more than the semantic one; None without the two."""
-        names = self._encoder.spec.rubrics
-        if scores.rubrics is None or not {"semantic", "dependency"} <= set(names):
-            return None
-        difference = scores.rubrics[:, names.index("dependency")] - scores.rubrics[:, names.index("semantic")]
-        return self._lines.means(difference) > 0
-
-    def _result(self, lines: NDArray[np.float32], pruned: PrunedCode, relevance: float) -> PruneResult:
+    def _result(self, scores: LineScores, pruned: PrunedCode) -> PruneResult:
         unchanged = pruned.text == self._text
         return PruneResult(
             text=pruned.text,
             kept_lines=pruned.kept_lines,
-            line_scores=tuple(lines.tolist()),
+            line_scores=tuple(scores.scores.tolist()),
             reasons=pruned.reasons,
-            relevance=relevance,
-            tokens_in=len(self._offsets),
-            tokens_out=len(self._offsets) if unchanged else self._encoder.count_tokens(pruned.text),
+            relevance=scores.relevance,
+            tokens_in=self._tokens,
+            tokens_out=self._tokens if unchanged else self._encoder.count_tokens(pruned.text),
             status="pruned",
             reason=pruned.note,
             language=pruned.language,
@@ -164,15 +145,22 @@ class PruneJob:
         )
 
     def _too_small(self) -> PruneResult:
-        tokens = len(self._offsets)
-        reason = f"passed through: {tokens} tokens, fewer than min_tokens {self._options.min_tokens}"
+        result = unpruned(self._encoder, self._text, self._options, self._tokens)
+        minimum = self._options.min_tokens
         return dataclasses.replace(
-            unpruned(self._encoder, self._text, self._options, tokens=tokens), reason=reason
+            result, reason=f"passed through: {self._tokens} tokens, fewer than min_tokens {minimum}"
         )
 
 
 def unpruned(encoder: PromptEncoder, text: str, options: PruneOptions, tokens: int) -> PruneResult:
-    """The text as it came, all lines kept, nothing scored."""
+    """Return the text as it came, with all lines kept and nothing scored.
+
+    Args:
+        encoder: the encoder of the model, for its name.
+        text: the code.
+        options: the call's, for the language.
+        tokens: how many of the model's tokens the text has.
+    """
     count = len(line_spans(text))
     return PruneResult(
         text=text,
@@ -193,9 +181,11 @@ def unpruned(encoder: PromptEncoder, text: str, options: PruneOptions, tokens: i
 def passthrough(
     encoder: PromptEncoder, text: str, options: PruneOptions, error: LamrError, begin: float
 ) -> PruneResult:
-    """What `on_error="passthrough"` gives for an error.
+    """Return what `on_error="passthrough"` gives for an error.
 
     Args:
+        encoder, text, options: see `unpruned`.
+        error: why the text passes; the result's reason names it.
         begin: `time.perf_counter()` when the call began.
     """
     result = unpruned(encoder, text, options, encoder.count_tokens(text))
@@ -207,5 +197,5 @@ def passthrough(
 
 
 def model_name(encoder: PromptEncoder) -> str:
-    """Name and version, as results carry them."""
+    """Return the model's name and version, as results carry them."""
     return f"{encoder.spec.name} {encoder.spec.version}"

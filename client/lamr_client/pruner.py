@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import InvalidInputError, LamrError
-from lamr_contract.scoring import check_scoring
 from lamr_contract.spec import ModelSpec, bundled_repository
 from lamr_postprocess.selection import Keep
 
@@ -71,7 +70,7 @@ class Pruner:
         """
         check_setup(server, transport, timeout, max_concurrency, retries, on_error)
         repository = bundled_repository() if model is None else Path(model)
-        self._encoder = load_encoder(repository)
+        self._encoder = PromptEncoder.from_repository(repository)
         self.spec = self._encoder.spec
         self._timeout = timeout
         self._on_error: OnError = on_error
@@ -174,17 +173,6 @@ def check_setup(  # noqa: PLR0913, PLR0917
         raise InvalidInputError("max_concurrency must be at least 1 and retries at least 0")
     check_timeout(timeout)
     check_on_error(on_error)
-
-
-def load_encoder(repository: Path) -> PromptEncoder:
-    """The encoder of a model that this client can score.
-
-    Raises:
-        ModelMismatchError: a file is missing or broken, or asks for what this client can't do.
-    """
-    encoder = PromptEncoder.from_repository(repository)
-    check_scoring(encoder.spec)
-    return encoder
 
 
 def _open(server: str | None, repository: Path, spec: ModelSpec) -> Transport:

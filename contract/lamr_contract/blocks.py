@@ -9,10 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from lamr_contract.arrays import Float64Array
 from lamr_contract.layout import LineLayout
 from lamr_contract.odds import logit, sigmoid
-
-FloatArray = NDArray[np.float64]
 
 BLOCK_COLUMNS = 4  # a block begins after a blank line, indented no deeper than a method
 
@@ -24,17 +23,17 @@ def block_numbers(layout: LineLayout) -> NDArray[np.int64]:
     return numbers
 
 
-def block_means(values: FloatArray, layout: LineLayout) -> FloatArray:
+def block_means(values: Float64Array, layout: LineLayout) -> Float64Array:
     """Each line's mean over the lines of its block that aren't blank, float64 [L]; 0 in a blank block."""
     block = block_numbers(layout)
     inked = (~layout.blank).astype(np.float64)
     sums = np.bincount(block, values * inked)
     counts = np.bincount(block, inked)
-    means: FloatArray = (sums / np.maximum(counts, 1.0))[block]
+    means: Float64Array = (sums / np.maximum(counts, 1.0))[block]
     return means
 
 
-def with_blocks(scores: FloatArray, layout: LineLayout, share: float) -> FloatArray:
+def with_blocks(scores: Float64Array, layout: LineLayout, share: float) -> Float64Array:
     """Line scores float64 [L] in [0, 1] whose logit is moved by `share` towards the mean logit of the line's block.
 
     Blank lines take the smaller score of their neighbours again, as `line_scores_from_tokens` gives it.

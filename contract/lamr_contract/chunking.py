@@ -14,9 +14,9 @@ from itertools import chain, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from lamr_contract.arrays import ranges
 from lamr_contract.headers import enclosing_lines
 from lamr_contract.layout import LineLayout
-from lamr_contract.ranges import ranges
 
 # Of one header line; a signature's name comes first.
 _HEADER_TOKENS = 20

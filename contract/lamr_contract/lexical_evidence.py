@@ -9,13 +9,11 @@ words and lines, no tokens and no model; what weight the evidence gets is the mo
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lamr_contract.arrays import Float64Array
 from lamr_contract.blocks import block_numbers
 from lamr_contract.layout import LineLayout
 from lamr_contract.words import Tokens, query_terms
-
-FloatArray = NDArray[np.float64]
 
 WINDOW = 20
 CONTEXT = 5
@@ -24,20 +22,7 @@ _K1, _B = 1.2, 0.75
 _COUNTS_AT_ONCE = 200_000
 
 
-def token_evidence(query: str, code: str, offsets: NDArray[np.int64], layout: LineLayout) -> FloatArray:
-    """Evidence float64 [n] in [0, 1] of each token: that of the line it begins in.
-
-    Args:
-        query, code: the texts.
-        offsets: int64 [n, 2], the characters of the code's tokens.
-        layout: of the code's lines.
-    """
-    lines = np.searchsorted(layout.spans[:, 0], offsets[:, 0], side="right") - 1
-    found: FloatArray = line_evidence(query, code, layout)[lines]
-    return found
-
-
-def line_evidence(query: str, code: str, layout: LineLayout) -> FloatArray:
+def line_evidence(query: str, code: str, layout: LineLayout) -> Float64Array:
     """Evidence float64 [L] in [0, 1] of each line; all 0 where no word of the query occurs."""
     count = len(layout.spans)
     if not count:
@@ -58,38 +43,38 @@ def line_evidence(query: str, code: str, layout: LineLayout) -> FloatArray:
         frequency = np.add.reduceat(lines, starts, axis=1)
         blocks += _weighed(frequency, _saturated(frequency, block_norm))
     near = _scaled(_moving_sum(windows, WINDOW // 2)) + _scaled(_moving_sum(hits, CONTEXT))
-    mean: FloatArray = (near / 2 + _scaled(blocks)[block]) / 2
+    mean: Float64Array = (near / 2 + _scaled(blocks)[block]) / 2
     return mean
 
 
-def _norm(lengths: FloatArray) -> FloatArray:
-    norm: FloatArray = _K1 * (1 - _B + _B * lengths / max(float(lengths.mean()), 1.0))
+def _norm(lengths: Float64Array) -> Float64Array:
+    norm: Float64Array = _K1 * (1 - _B + _B * lengths / max(float(lengths.mean()), 1.0))
     return norm
 
 
-def _saturated(frequency: FloatArray, norm: FloatArray) -> FloatArray:
+def _saturated(frequency: Float64Array, norm: Float64Array) -> Float64Array:
     return frequency * (_K1 + 1) / (frequency + norm)
 
 
-def _weighed(frequency: FloatArray, values: FloatArray) -> FloatArray:
+def _weighed(frequency: Float64Array, values: Float64Array) -> Float64Array:
     """The sum [S] over terms of values [Q, S] times the terms' inverse document frequency, from counts [Q, S]."""
     # A moving sum leaves rounding errors where nothing is.
     holds = np.add.reduce(frequency > 0.5, axis=1, keepdims=True)
     rarity = np.log1p((frequency.shape[1] - holds + 0.5) / (holds + 0.5))
-    summed: FloatArray = np.add.reduce(rarity * values, axis=0)
+    summed: Float64Array = np.add.reduce(rarity * values, axis=0)
     return summed
 
 
-def _moving_sum(values: FloatArray, reach: int) -> FloatArray:
+def _moving_sum(values: Float64Array, reach: int) -> Float64Array:
     """Sums [..., L] over each line and its `reach` neighbours on both sides."""
     count = values.shape[-1]
     total = np.zeros((*values.shape[:-1], count + 2 * reach + 1))
     total[..., reach + 1 : reach + 1 + count] = values
     np.add.accumulate(total, axis=-1, out=total)
-    sums: FloatArray = total[..., 2 * reach + 1 :] - total[..., :count]
+    sums: Float64Array = total[..., 2 * reach + 1 :] - total[..., :count]
     return sums
 
 
-def _scaled(values: FloatArray) -> FloatArray:
+def _scaled(values: Float64Array) -> Float64Array:
     top = float(values.max(initial=0.0))
     return values / top if top > 1e-9 else np.zeros_like(values)

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from lamr_contract.errors import ModelMismatchError
-from lamr_contract.names import ENSEMBLE, SPEC_FILE, version_folder
+from lamr_contract.names import ENSEMBLE, KEEP_PROB, RELEVANCE, SPEC_FILE, version_folder
+from lamr_contract.scoring import Scoring
 
 FORMAT = 1
-SCORINGS = ("paper", "calibrated", "relative")
 
 
 @dataclass(frozen=True)
@@ -61,33 +61,6 @@ class Chunking:
 
 
 @dataclass(frozen=True)
-class Scoring:
-    """How a chunk's outputs become one score a token, in [0, 1].
-
-    `paper` averages the Viterbi decisions (paper section 3.4). `calibrated` is a logistic combination,
-    sigmoid(bias + sum of weight_f * logit(f)), of `keep_prob`, each rubric's marginal (by rubric name) and the chunk's
-    `relevance`; the weights are fitted on validation projects and stored with the model. `relative` is the same, but
-    each logit, averaged over chunks, is first standardized over the document's tokens: what counts is how a line
-    compares with the rest of its file, and how sure the model is of the file at all says `relevance`. `lexical` is the
-    weight of the document's lexical evidence (`lexical_evidence`, 0 to 1 a line), added to the logit of the averaged
-    score; 0 leaves the model alone. `block` is how far a line's score moves towards the mean of its block (`blocks`):
-    0 not at all, 1 wholly.
-    """
-
-    kind: str = "paper"
-    weights: dict[str, float] = field(default_factory=dict)
-    bias: float = 0.0
-    lexical: float = 0.0
-    block: float = 0.0
-
-    def __post_init__(self) -> None:
-        if not 0.0 <= self.block <= 1.0:
-            raise ValueError(f"a block's share must be from 0 to 1, not {self.block}")
-        if self.kind not in SCORINGS:
-            raise ValueError(f"scoring kind must be one of {', '.join(SCORINGS)}, not {self.kind!r}")
-
-
-@dataclass(frozen=True)
 class ModelSpec:
     """One model, as a client sees it.
 
@@ -98,6 +71,9 @@ class ModelSpec:
         threshold: default line threshold for this model's scores.
         tokenizer_sha256: of the `tokenizer.json` beside the file; together with the prompt it makes the
             `fingerprint` that a server's model must carry.
+
+    Raises:
+        ModelMismatchError: the scoring weighs what the model doesn't give.
     """
 
     name: str
@@ -108,6 +84,14 @@ class ModelSpec:
     tokenizer_sha256: str
     scoring: Scoring = field(default_factory=Scoring)
     threshold: float = 0.4
+
+    def __post_init__(self) -> None:
+        unknown = self.scoring.outputs.keys() - {KEEP_PROB, RELEVANCE, *self.rubrics}
+        if unknown:
+            raise ModelMismatchError(
+                f"the scoring of {self.name} weighs {sorted(unknown)}, which is neither {KEEP_PROB}, {RELEVANCE} "
+                f"nor a rubric of {list(self.rubrics)}; export the model again"
+            )
 
     @property
     def fingerprint(self) -> str:

@@ -16,10 +16,8 @@ import numpy as np
 from lamr_postprocess.lines import code_points, spans_of
 from numpy.typing import NDArray
 
+from lamr_contract.arrays import Float64Array, ranges
 from lamr_contract.layout import LineLayout
-from lamr_contract.ranges import ranges
-
-FloatArray = NDArray[np.float64]
 
 _STOP = """
     a about after all also an and any are as at be because been before being between both but by can could
@@ -113,8 +111,8 @@ class Counts:
         lengths: float `[L]`, terms of any kind.
     """
 
-    lines: FloatArray
-    lengths: FloatArray
+    lines: Float64Array
+    lengths: Float64Array
 
 
 class Tokens:

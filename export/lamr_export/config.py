@@ -12,7 +12,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from lamr_contract.spec import Chunking, ModelSpec, PromptTemplate, Scoring
+from lamr_contract.scoring import Scoring
+from lamr_contract.spec import Chunking, ModelSpec, PromptTemplate
 
 from lamr_export.errors import CheckpointError
 

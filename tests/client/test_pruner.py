@@ -23,8 +23,6 @@ from lamr_client import (
     ServerUnavailableError,
 )
 from lamr_contract.model_io import ChunkRequest
-from lamr_contract.scoring import token_scores
-from lamr_contract.spec import Scoring
 from lamr_postprocess import line_scores_from_tokens, line_spans, prune_lines
 
 from tests.tiny import program
@@ -50,8 +48,8 @@ def test_result_equals_a_plain_reference(repository, end):
     for chunk in chunks:
         result = answer(ChunkRequest(chunk.input_ids, chunk.document_span, want_rubrics=True))
         relevance = max(relevance, result.relevance)
-        for i, score in enumerate(token_scores(result, Scoring(), encoder.spec.rubrics)):
-            held[chunk.tokens[0] + i].append(score)
+        for i, decision in enumerate(result.keep):
+            held[chunk.tokens[0] + i].append(decision)
     lines = line_scores_from_tokens([np.mean(scores) for scores in held], offsets, code)
 
     with pruner(repository, FakeTransport()) as subject:

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lamr_contract.blocks import block_means, block_numbers, with_blocks
+from lamr_contract.document_scorer import DocumentScorer, QueriedDocument
 from lamr_contract.layout import line_layout
-from lamr_contract.scoring import line_scores
-from lamr_contract.spec import Scoring
+from lamr_contract.model_io import ChunkResult
+from lamr_contract.scoring import Scoring
 
 CODE = "import a\n\nclass B:\n    x = 1\n\n    def c(self):\n        y = 2\n\n        return y\n\ndef d(): pass\n"
 
@@ -50,8 +51,15 @@ def test_blank_lines_take_the_smaller_neighbour(text: str, share: float, seed: i
 def test_a_scoring_with_blocks_moves_lines() -> None:
     offsets = np.array([(n, n + 1) for n, c in enumerate(CODE) if not c.isspace()])
     tokens = np.random.default_rng(0).random(len(offsets))
-    plain = line_scores(tokens, offsets, CODE, line_layout(CODE), Scoring("calibrated"))
-    moved = line_scores(tokens, offsets, CODE, line_layout(CODE), Scoring("calibrated", block=0.5))
+    result = ChunkResult((tokens > 0.5).astype(np.uint8), tokens.astype(np.float32), None, None, 0.5)
+
+    def line_scores(weights: dict[str, float]) -> np.ndarray:
+        scorer = DocumentScorer(Scoring("calibrated", weights), (), QueriedDocument("?", CODE, offsets))
+        scorer.add((0, len(offsets)), result)
+        return scorer.finish().scores
+
+    plain = line_scores({"keep_prob": 1.0})
+    moved = line_scores({"keep_prob": 1.0, "block": 0.5})
     assert np.ptp(moved[[5, 6, 8]]) < np.ptp(plain[[5, 6, 8]])
     with pytest.raises(ValueError, match="from 0 to 1"):
-        Scoring("calibrated", block=1.5)
+        Scoring("calibrated", {"block": 1.5})

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lamr_contract.document_scorer import QueriedDocument, with_evidence
 from lamr_contract.layout import line_layout
-from lamr_contract.lexical_evidence import line_evidence, token_evidence
-from lamr_contract.scoring import with_evidence
+from lamr_contract.lexical_evidence import line_evidence
 
 BLOCKS = ["def first(a):\n    return a\n\n", "def second(b):\n    return b * 2\n\n", "x = 1\n\n"]
 
@@ -42,9 +42,7 @@ def test_a_token_has_its_lines_evidence() -> None:
     text = "alpha\nbeta gamma\n\n\ndelta\n"
     offsets = np.array([[0, 5], [6, 10], [11, 16], [19, 24]])
     lines = line_evidence("beta", text, line_layout(text))
-    np.testing.assert_array_equal(
-        token_evidence("beta", text, offsets, line_layout(text)), lines[[0, 1, 1, 4]]
-    )
+    np.testing.assert_array_equal(QueriedDocument("beta", text, offsets).evidence, lines[[0, 1, 1, 4]])
 
 
 @settings(deadline=None)

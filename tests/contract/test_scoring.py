@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import random
 
-import lamr_contract.scoring
+import lamr_contract.merging
 import numpy as np
 import pytest
 from lamr_contract.errors import InvalidInputError, ModelMismatchError
+from lamr_contract.merging import ScoreMerger
 from lamr_contract.model_io import ChunkRequest, ChunkResult
-from lamr_contract.scoring import Outputs, ScoreMerger, check_scoring, token_scores
-from lamr_contract.spec import Scoring
+from lamr_contract.scoring import KINDS, Outputs, Scoring
 
 from tests.client.fakes import answer
 from tests.tiny import BERT_PROMPT, make_spec, wordpiece
@@ -29,16 +29,22 @@ def random_result(m: int, seed: int) -> ChunkResult:
     return answer(ChunkRequest(ids, (0, m), want_rubrics=True))
 
 
+def token_scores(result: ChunkResult, scoring: Scoring) -> np.ndarray:
+    """Scores of one chunk's tokens, by a kind that averages scores."""
+    kind = KINDS[scoring.kind]
+    return kind.scores(kind.values(Outputs.of([result]), scoring, RUBRICS), scoring)
+
+
 @pytest.mark.parametrize("held", [1, 50, 4096])
 @pytest.mark.parametrize("scoring", [Scoring(), CALIBRATED])
 def test_merging_equals_a_plain_average(scoring, held, monkeypatch):
-    monkeypatch.setattr(lamr_contract.scoring, "_HELD_TOKENS", held)  # whatever waits for others
+    monkeypatch.setattr(lamr_contract.merging, "_HELD_TOKENS", held)  # whatever waits for others
     spans = [(0, 40), (30, 70), (35, 75), (70, 90)]
     chunks = [(span, random_result(span[1] - span[0], seed)) for seed, span in enumerate(spans)]
     held = [[] for _ in range(90)]
     rubrics = [[] for _ in range(90)]
     for (first, last), result in chunks:
-        scores = token_scores(Outputs.of([result]), scoring, RUBRICS)
+        scores = token_scores(result, scoring)
         for i in range(first, last):
             held[i].append(scores[i - first])
             rubrics[i].append(result.rubric_prob[i - first])
@@ -47,19 +53,19 @@ def test_merging_equals_a_plain_average(scoring, held, monkeypatch):
     for span, result in chunks:
         merger.add(span, result)
     merged = merger.merged()
-    np.testing.assert_allclose(merged.tokens, [np.mean(scores) for scores in held], atol=1e-12)
+    np.testing.assert_allclose(merged.scores, [np.mean(scores) for scores in held], atol=1e-12)
     np.testing.assert_allclose(merged.rubrics, [np.mean(row, 0) for row in rubrics], atol=1e-6)
     assert merged.relevance == max(result.relevance for _, result in chunks)
 
 
 def test_paper_scoring_is_the_viterbi_decision():
     result = random_result(20, 1)
-    np.testing.assert_array_equal(token_scores(Outputs.of([result]), Scoring(), RUBRICS), result.keep)
+    np.testing.assert_array_equal(token_scores(result, Scoring()), result.keep)
 
 
 def test_calibrated_scoring_is_the_logistic_combination():
     result = random_result(20, 2)
-    scores = token_scores(Outputs.of([result]), CALIBRATED, RUBRICS)
+    scores = token_scores(result, CALIBRATED)
 
     def logit(p):
         p = min(max(float(p), 1e-6), 1 - 1e-6)
@@ -74,7 +80,7 @@ def test_calibrated_scoring_is_the_logistic_combination():
 def test_calibrated_scoring_stays_finite_at_certainty():
     one = np.ones(3, np.float32)
     result = ChunkResult(one.astype(np.uint8), one, np.stack([one, 0 * one], 1), None, 1.0)
-    scores = token_scores(Outputs.of([result]), CALIBRATED, RUBRICS)
+    scores = token_scores(result, CALIBRATED)
     assert np.isfinite(scores).all()
     assert np.all((scores >= 0) & (scores <= 1))
 
@@ -93,21 +99,21 @@ def test_relative_scoring_compares_with_the_rest_of_the_document():
     total[20:30] /= 2
     z = (total - total.mean(0)) / (total.std(0) + 0.1)
     expected = 1 / (1 + np.exp(-(2.0 * z[:, 0] + 0.5 * z[:, 1] - 0.3)))
-    np.testing.assert_allclose(merger.merged().tokens, expected, atol=1e-6)
+    np.testing.assert_allclose(merger.merged().scores, expected, atol=1e-6)
 
 
 def test_relative_scoring_of_a_document_that_is_all_alike_is_the_bias():
     scoring = Scoring("relative", {"semantic": 2.0, "relevance": 1.0}, bias=0.0)
     merger = ScoreMerger(scoring, RUBRICS, 3)
     merger.add((0, 3), broken(rubric_prob=np.full((3, 2), 0.9, np.float32)))
-    np.testing.assert_allclose(merger.merged().tokens, 0.5)
-    assert not len(ScoreMerger(scoring, RUBRICS, 0).merged().tokens)
+    np.testing.assert_allclose(merger.merged().scores, 0.5)
+    assert not len(ScoreMerger(scoring, RUBRICS, 0).merged().scores)
 
 
 def test_scoring_by_an_unknown_output_is_refused():
     with pytest.raises(ModelMismatchError, match=r"\['grep'\].*export"):
-        check_scoring(spec_with(Scoring("calibrated", {"grep": 1.0})))
-    check_scoring(spec_with(CALIBRATED))
+        spec_with(Scoring("calibrated", {"grep": 1.0, "lexical": 2.0}))
+    spec_with(CALIBRATED)
 
 
 def test_one_rubric_asks_for_no_rubric_outputs():
@@ -119,7 +125,7 @@ def test_one_rubric_that_is_weighed_is_asked_for():
     merger = ScoreMerger(scoring, ("semantic",), 3)
     assert merger.want_rubrics
     merger.add((0, 3), broken(rubric_prob=np.float32([[0.25], [0.5], [0.75]])))
-    np.testing.assert_allclose(merger.merged().tokens, [0.25, 0.5, 0.75], atol=1e-7)
+    np.testing.assert_allclose(merger.merged().scores, [0.25, 0.5, 0.75], atol=1e-7)
 
 
 @pytest.mark.parametrize(

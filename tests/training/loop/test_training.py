@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from lamr_client.in_process import InProcessTransport
-from lamr_contract.spec import Scoring
+from lamr_contract.local_model import LocalModel
+from lamr_contract.scoring import Scoring
 from lamr_evaluation.records import Record
 from lamr_export import export_repository, save_checkpoint
 from lamr_export.model import LamrModel
@@ -28,7 +28,7 @@ from lamr_training.loop.trainer import STATE, forward, train
 from lamr_training.loop.validation import validate
 from lamr_training.model.vocabulary import Vocabulary
 from lamr_training.recipes.presets import PRESETS
-from lamr_training.recipes.scoring_fit import compare, fit_scoring, score_files, selection
+from lamr_training.recipes.scoring_fit import START, compare, fit_scoring, score_files, selection
 
 from tests.training.samples import CACHE, encoder, files, tiny_model
 
@@ -336,8 +336,8 @@ def test_calibration_keeps_the_share_it_is_asked_for(
     words.tokenizer.save(str(tmp_path / "tokenizer.json"))
     save_checkpoint(model, tmp_path / "checkpoint", tmp_path / "tokenizer.json")
     export_repository(tmp_path / "checkpoint", tmp_path / "repository")
-    with InProcessTransport(tmp_path / "repository") as transport:
-        found = score_files(transport, encoder(words, model), records[:12])
+    ask = LocalModel(tmp_path / "repository").infer_many
+    found = score_files(ask, encoder(words, model), records[:12])
     rubrics = model.config.rubrics
     scoring = fit_scoring(found, rubrics, kept=0.3)
     assert scoring.kind == "relative"
@@ -345,11 +345,9 @@ def test_calibration_keeps_the_share_it_is_asked_for(
     assert compare(found, scoring, rubrics, 0.4).kept <= 0.38, "repair only adds"
     paper = compare(found, Scoring(), rubrics, 0.4)
     assert 0 <= paper.area <= 1
-    start = Scoring("relative", {"semantic": 1.0, "relevance": 1.0}, 0.0, 4.0, 0.3)
-    fitted, before = compare(found, scoring, rubrics, 0.4), compare(found, start, rubrics, 0.4)
+    fitted, before = compare(found, scoring, rubrics, 0.4), compare(found, START, rubrics, 0.4)
     assert fitted.area + fitted.recall_25 >= before.area + before.recall_25 - 0.01
     longer = Record("why " * 400, records[0].code, (1,))
-    with InProcessTransport(tmp_path / "repository") as transport:
-        assert not score_files(transport, encoder(words, model), [longer]), "the query fills the window"
+    assert not score_files(ask, encoder(words, model), [longer]), "the query fills the window"
     metrics = validate(model, data, 512)
     assert 0 <= metrics.recall_25 <= metrics.recall_50 <= 1

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from lamr_contract.document_scorer import QueriedDocument
 from lamr_contract.encoding import Chunk, PromptEncoder
 from lamr_contract.errors import InvalidInputError
-from lamr_contract.layout import line_layout
-from lamr_contract.lexical_evidence import token_evidence
 from lamr_evaluation.records import Record
 from numpy.typing import NDArray
 
@@ -92,14 +91,13 @@ def encode_record(
     by_line = label(record, settings)
     query = encoder.encode_query(record.query)
     ids, offsets = encoder.encode_document(record.code)
-    layout = line_layout(record.code)
+    document = QueriedDocument(record.query, record.code, offsets)
     try:
-        chunks = list(encoder.iter_chunks(query, ids, offsets, record.code, layout=layout))
+        chunks = list(encoder.iter_chunks(query, ids, offsets, record.code, layout=document.layout))
     except InvalidInputError:
         return None
-    line = token_lines(offsets, layout.spans)
-    evidence = token_evidence(record.query, record.code, offsets, layout)
-    return EncodedRecord(chunks, query, ids, by_line[line], evidence.astype(np.float32))
+    line = token_lines(offsets, document.layout.spans)
+    return EncodedRecord(chunks, query, ids, by_line[line], document.evidence.astype(np.float32))
 
 
 def token_lines(offsets: IntArray, spans: IntArray) -> IntArray:

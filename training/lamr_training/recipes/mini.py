@@ -18,8 +18,8 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as processes
-from lamr_client.in_process import InProcessTransport
 from lamr_contract.encoding import PromptEncoder
+from lamr_contract.local_model import LocalModel
 from lamr_evaluation.records import Record, read_records
 from lamr_export.checkpoint import WEIGHTS_FILE, save_checkpoint
 from lamr_export.model import LamrModel
@@ -205,8 +205,7 @@ class MiniRecipe(Recipe):
             *read_records(data / "handmade.jsonl"),
         ]
         exported = _exported(out, work)
-        with InProcessTransport(exported) as transport:
-            files = score_files(transport, PromptEncoder.from_repository(exported), records)
+        files = score_files(LocalModel(exported).infer_many, PromptEncoder.from_repository(exported), records)
         config = model.config
         scoring = fit_scoring(files, config.rubrics, threshold=config.threshold)
         model.config = replace(config, scoring=scoring)

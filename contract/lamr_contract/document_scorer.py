@@ -1,0 +1,123 @@
+"""`DocumentScorer`: from a model's answers about chunks to one score for each line of the document.
+
+A client that prunes and the fitting of a model's `Scoring` both compute line scores here, so a model is fitted on
+what it is served with. This module puts averages, lexical evidence and blocks together; it asks no model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from lamr_postprocess.lines import TokenLines
+from numpy.typing import NDArray
+
+from lamr_contract.arrays import Float64Array
+from lamr_contract.blocks import with_blocks
+from lamr_contract.layout import line_layout
+from lamr_contract.lexical_evidence import line_evidence
+from lamr_contract.merging import ScoreMerger
+from lamr_contract.model_io import ChunkResult
+from lamr_contract.odds import logit, sigmoid
+from lamr_contract.scoring import BLOCK, DEPENDENCY, LEXICAL, SEMANTIC, Scoring
+
+
+class QueriedDocument:
+    """A document's lines, how its tokens lie in them, and what its lines share with a query's words.
+
+    Attributes:
+        layout: the text's L lines.
+        token_lines: which of them each of its n tokens lies in.
+    """
+
+    def __init__(self, query: str, text: str, offsets: NDArray[np.int64]) -> None:
+        """Find the lines of a text.
+
+        Args:
+            query: what is looked for.
+            text: the document.
+            offsets: int64 [n, 2], first and one-past-last character of each token.
+        """
+        self._query, self._text = query, text
+        self.layout = line_layout(text)
+        self.token_lines = TokenLines(offsets, self.layout.points, self.layout.spans)
+
+    @cached_property
+    def evidence(self) -> Float64Array:
+        """Lexical evidence float64 [n] in [0, 1] of each token: that of the line it begins in."""
+        evidence: Float64Array = line_evidence(self._query, self._text, self.layout)[self.token_lines.first]
+        return evidence
+
+
+@dataclass(frozen=True, eq=False)
+class LineScores:
+    """What a document's L lines score.
+
+    Attributes:
+        scores: float32 [L], in [0, 1].
+        dependency: bool [L], whether the dependency rubric speaks for a line more than the semantic one does; None
+            where the model lacks either or gave no marginals of them.
+        relevance: P("yes") of the most relevant chunk; 0 without any.
+    """
+
+    scores: NDArray[np.float32]
+    dependency: NDArray[np.bool_] | None
+    relevance: float
+
+
+class DocumentScorer:
+    """Takes in the answers about one document's chunks, in any order, and gives the scores of its lines.
+
+    Attributes:
+        want_rubrics: whether answers must carry `rubric_prob`.
+    """
+
+    def __init__(self, scoring: Scoring, rubrics: Sequence[str], document: QueriedDocument) -> None:
+        """Begin without an answer.
+
+        Args:
+            scoring: what becomes of the answers.
+            rubrics: the names of the model's rubrics, in the order of the K axis.
+            document: the document and its query.
+        """
+        self._scoring, self._rubrics, self._document = scoring, tuple(rubrics), document
+        self._merger = ScoreMerger(scoring, rubrics, len(document.token_lines.first))
+        self.want_rubrics = self._merger.want_rubrics
+        self._evidence = document.evidence if scoring.weight(LEXICAL) else None
+
+    def add(self, tokens: tuple[int, int], result: ChunkResult) -> None:
+        """Take in the answer about the chunk of this token range.
+
+        Raises:
+            ModelMismatchError: the answer doesn't fit the chunk or the model's rubrics.
+        """
+        self._merger.add(tokens, result)
+
+    def finish(self) -> LineScores:
+        """Return the line scores, after every chunk's answer was added.
+
+        Raises:
+            ModelMismatchError: an answer holds NaN or infinity.
+        """
+        merged = self._merger.merged()
+        tokens = merged.scores
+        if self._evidence is not None:
+            tokens = with_evidence(tokens, self._evidence, self._scoring.weight(LEXICAL))
+        lines = self._document.token_lines.means(tokens)
+        if share := self._scoring.weight(BLOCK):
+            lines = with_blocks(lines.astype(np.float64), self._document.layout, share).astype(np.float32)
+        return LineScores(lines, self._dependency(merged.rubrics), merged.relevance)
+
+    def _dependency(self, marginals: Float64Array | None) -> NDArray[np.bool_] | None:
+        """Return `LineScores.dependency` from the tokens' marginals [n, K]."""
+        if marginals is None or not {SEMANTIC, DEPENDENCY} <= set(self._rubrics):
+            return None
+        dependency, semantic = (marginals[:, self._rubrics.index(name)] for name in (DEPENDENCY, SEMANTIC))
+        return self._document.token_lines.means(dependency - semantic) > 0
+
+
+def with_evidence(scores: Float64Array, evidence: Float64Array, weight: float) -> Float64Array:
+    """Return averaged scores [n] moved by lexical evidence [n]: sigmoid(logit(score) + weight * evidence)."""
+    return sigmoid(logit(scores) + weight * evidence)

@@ -1,0 +1,144 @@
+"""`ScoreMerger`: averages a model's outputs over the overlapping chunks of one document.
+
+This module knows chunks' places in a document and checks that answers fit them; what the averaged values mean,
+`scoring` knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lamr_contract.arrays import Float64Array
+from lamr_contract.errors import ModelMismatchError
+from lamr_contract.model_io import ChunkResult
+from lamr_contract.scoring import KINDS, Outputs, Scoring, zeros_by_column
+
+# Chunks of so many tokens wait to be added together: an array operation costs as much for one chunk as for ten.
+_HELD_TOKENS = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class TokenScores:
+    """What a document's n tokens score, averaged over chunks.
+
+    Attributes:
+        scores: float64 [n], in [0, 1].
+        rubrics: float64 [n, K], each rubric's marginals; None if they weren't asked for.
+        relevance: the maximum over chunks; 0 without any.
+    """
+
+    scores: Float64Array
+    rubrics: Float64Array | None
+    relevance: float
+
+
+class ScoreMerger:
+    """Averages chunks as they arrive, in any order, in memory of the document's size.
+
+    Attributes:
+        want_rubrics: whether results must carry `rubric_prob`. One rubric alone says nothing that the fused chain
+            doesn't, so it is asked for only if the scoring weighs it.
+    """
+
+    def __init__(self, scoring: Scoring, rubrics: Sequence[str], tokens: int) -> None:
+        """Begin with no chunk.
+
+        Args:
+            scoring: what becomes of the outputs.
+            rubrics: the names of the model's rubrics.
+            tokens: n, the number of the document's tokens.
+        """
+        self.want_rubrics = len(rubrics) > 1 or not scoring.outputs.keys().isdisjoint(rubrics)
+        self._scoring, self._names = scoring, tuple(rubrics)
+        self._kind = KINDS[scoring.kind]
+        # float64, so that sums don't depend visibly on the order of arrival.
+        self._sums = zeros_by_column(tokens, self._kind.columns(scoring))
+        self._rubrics = zeros_by_column(tokens, len(rubrics)) if self.want_rubrics else None
+        self._spans: list[tuple[int, int]] = []
+        self._waiting: list[ChunkResult] = []
+        self._held = 0
+        self._relevance = 0.0
+
+    def add(self, tokens: tuple[int, int], result: ChunkResult) -> None:
+        """Take in one chunk. Its values are looked at together with others', a few thousand tokens at a time.
+
+        Args:
+            tokens: the chunk's range in the document.
+            result: the answer about exactly these tokens.
+
+        Raises:
+            ModelMismatchError: no model of these rubrics gives such shapes, or a value of this chunk or an earlier
+                one is NaN or infinite.
+        """
+        first, last = tokens
+        self._check_shapes(result, last - first)
+        self._spans.append(tokens)
+        self._waiting.append(result)
+        self._held += last - first
+        if self._held >= _HELD_TOKENS:
+            self._add_waiting()
+
+    def merged(self) -> TokenScores:
+        """Return the averages, after every token was in a chunk.
+
+        Raises:
+            ModelMismatchError: a value is NaN or infinite.
+        """
+        self._add_waiting()
+        counts = self._counts()[:, None]
+        scores = self._kind.scores(self._sums / counts, self._scoring)
+        return TokenScores(scores, None if self._rubrics is None else self._rubrics / counts, self._relevance)
+
+    def _add_waiting(self) -> None:
+        """Add what is waiting to the sums."""
+        if not self._waiting:
+            return
+        results, spans = self._waiting, self._spans[-len(self._waiting) :]
+        self._waiting, self._held = [], 0
+        outputs = Outputs.of(results)
+        _check_values(outputs)
+        self._relevance = max(self._relevance, *(result.relevance for result in results))
+        _add_spans(self._sums, spans, self._kind.values(outputs, self._scoring, self._names))
+        if self._rubrics is not None and outputs.rubric_prob is not None:
+            _add_spans(self._rubrics, spans, outputs.rubric_prob.astype(np.float64, order="F"))
+
+    def _counts(self) -> NDArray[np.int64]:
+        """Return how many chunks hold each token, int64 [n]."""
+        spans = np.array(self._spans, np.int64).reshape(-1, 2)
+        n = len(self._sums)
+        changes = np.bincount(spans[:, 0], minlength=n + 1) - np.bincount(spans[:, 1], minlength=n + 1)
+        counts: NDArray[np.int64] = np.cumsum(changes)[:n]
+        return counts
+
+    def _check_shapes(self, result: ChunkResult, m: int) -> None:
+        if result.keep.shape != (m,) or result.keep_prob.shape != (m,):
+            raise ModelMismatchError(
+                f"asked about {m} tokens, but keep has shape {list(result.keep.shape)} and keep_prob "
+                f"{list(result.keep_prob.shape)}; the encoder and decoder served are not of this lamr"
+            )
+        expected = (m, len(self._names))
+        if self.want_rubrics and (result.rubric_prob is None or result.rubric_prob.shape != expected):
+            given = None if result.rubric_prob is None else list(result.rubric_prob.shape)
+            raise ModelMismatchError(
+                f"rubric_prob should have shape {list(expected)}, but is {given}; the served model has other rubrics "
+                f"than {list(self._names)}"
+            )
+
+
+def _check_values(outputs: Outputs) -> None:
+    values = (outputs.keep_prob, outputs.relevance, outputs.rubric_prob)
+    if not all(value is None or np.isfinite(value).all() for value in values):
+        raise ModelMismatchError("the model answers NaN or infinity: its weights are broken; export it again")
+
+
+def _add_spans(sums: Float64Array, spans: Sequence[tuple[int, int]], values: Float64Array) -> None:
+    """Add values, one span's after another's, to their places in `sums`; spans may overlap."""
+    begin = 0
+    for first, last in spans:
+        end = begin + last - first
+        sums[first:last] += values[begin:end]
+        begin = end
