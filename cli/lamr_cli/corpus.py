@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from lamr_training.corpus.settings import CorpusSettings
 
 from lamr_cli.progress import bar
 
-
-def _cache() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "lamr" / "wheels"
+DEFAULTS = CorpusSettings()
 
 
 def corpus(
@@ -33,15 +31,17 @@ def corpus(
     cache: Annotated[
         Path | None, typer.Option(help="Folder for downloaded packages; default: the user's cache folder.")
     ] = None,
-    files: Annotated[int, typer.Option(help="Files of a project.", min=1)] = 60,
-    queries: Annotated[int, typer.Option(help="Records of a file.", min=1)] = 4,
-    min_lines: Annotated[int, typer.Option(help="Shortest file.", min=1)] = 60,
-    max_lines: Annotated[int, typer.Option(help="Longest file.", min=1)] = 1200,
-    absent: Annotated[float, typer.Option(help="Share of records without an answer.", min=0, max=1)] = 0.08,
+    files: Annotated[int, typer.Option(help="Most files of a project.", min=1)] = DEFAULTS.files_per_project,
+    queries: Annotated[int, typer.Option(help="Most records of a file.", min=1)] = DEFAULTS.queries_per_file,
+    min_lines: Annotated[int, typer.Option(help="Shortest file.", min=1)] = DEFAULTS.min_lines,
+    max_lines: Annotated[int, typer.Option(help="Longest file.", min=1)] = DEFAULTS.max_lines,
+    absent: Annotated[
+        float, typer.Option(help="Share of records without an answer.", min=0, max=1)
+    ] = DEFAULTS.absent,
     windows: Annotated[
         float, typer.Option(help="Share of records that show part of their file only.", min=0, max=1)
-    ] = 0.0,
-    seed: Annotated[int, typer.Option(help="Of every choice.")] = 0,
+    ] = DEFAULTS.windows,
+    seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = DEFAULTS.seed,
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers of records as JSON.")] = False,
 ) -> None:
     """Make training records from packages, without a model.
@@ -52,15 +52,25 @@ def corpus(
 
     lamr corpus --out records --packages aiohttp,attrs --validation loguru
     """
-    from lamr_training.corpus.build import CorpusSettings, build_corpus
+    from lamr_evaluation.suites import default_cache
+    from lamr_evaluation.wheels import WHEELS
+    from lamr_training.corpus.build import build_corpus
     from lamr_training.corpus.fetch import choose_splits, fetch, read_manifest
 
     if manifest is not None and packages:
         raise typer.BadParameter("give --packages or --manifest, not both")
     if validation and not packages:
         raise typer.BadParameter("--validation goes with --packages")
-    settings = CorpusSettings(files, queries, min_lines, max_lines, absent=absent, windows=windows, seed=seed)
-    store = cache or _cache()
+    settings = CorpusSettings(
+        files_per_project=files,
+        queries_per_file=queries,
+        min_lines=min_lines,
+        max_lines=max_lines,
+        absent=absent,
+        windows=windows,
+        seed=seed,
+    )
+    store = cache or default_cache() / WHEELS
     with bar() as progress:
         chosen = read_manifest(manifest) if manifest else None
         if packages:

@@ -1,6 +1,6 @@
-"""`python -m lamr_evaluation`: build a suite, and measure the lexical baselines alone.
+"""`python -m lamr_evaluation` builds a suite, and measures the lexical baselines alone.
 
-`lamr eval` measures a model; this is for looking at items and baselines without one.
+`lamr eval` measures a model; this command shows items and baselines without one.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _parser() -> argparse.ArgumentParser:
     build.add_argument("--cache", type=Path, default=default_cache(), help="for downloads (%(default)s)")
     measure = commands.add_parser("baselines", help="measure the lexical baselines on items")
     measure.add_argument("items", type=Path, help="JSONL file to read")
-    measure.add_argument("--questions", action="store_true", help="hand-written questions only")
+    measure.add_argument("--questions", action="store_true", help="written questions only")
     measure.add_argument("--json", action="store_true", help="print JSON instead of tables")
     measure.add_argument("--plot", type=Path, help="picture of recall against kept lines to write")
     return parser

@@ -1,7 +1,8 @@
 """Lexical baselines: what a pruner must beat to earn its model.
 
-Each is a callable `(query, code) -> float [L]`, one score a line, higher is better. They are meant to be strong:
-identifiers split, endings stripped, stop words out, rare terms weighted, class and module level in pieces.
+Each is a callable `(query, code) -> float [L]` with one score for each line; higher is better. They are meant to be
+strong: they split identifiers, strip endings, leave stop words out, weight rare terms, and cut class and module level
+into pieces.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ class LineScorer(Protocol):
     """Ranks the lines of a file for a query."""
 
     def __call__(self, query: str, code: str) -> FloatArray:
-        """Scores float `[L]`, finite, higher for lines to keep."""
+        """Scores of the lines, float `[L]`, finite, higher for lines to keep."""
         ...
 
 
 @lru_cache(maxsize=8)
 def _prepared(code: str) -> tuple[tuple[str, ...], Tokens]:
-    """A file's lines and tokens; several baselines and questions come to the same file in a row."""
+    """A file's lines and words; they are cached because several baselines and questions read the same file in a row."""
     lines = tuple(bare_lines(code))
     return lines, Tokens(code, len(lines))
 
@@ -66,8 +67,8 @@ def grep(query: str, code: str) -> FloatArray:
     lines, tokens = _prepared(code)
     if not lines:
         return np.zeros(0)
-    found = tokens.counts(query_terms(query)).lines
-    hits = np.pad((found > 0) @ idf(found), CONTEXT)
+    frequency = tokens.counts(query_terms(query)).lines
+    hits = np.pad((frequency > 0) @ idf(frequency), CONTEXT)
     return np.asarray(sliding_window_view(hits, 2 * CONTEXT + 1).sum(axis=-1), dtype=np.float64)
 
 
@@ -77,7 +78,7 @@ def _scaled(scores: FloatArray) -> FloatArray:
 
 
 def lexical_sum(query: str, code: str) -> FloatArray:
-    """Sum of the three above, each scaled to a maximum of 1."""
+    """Sum of BM25 over functions, BM25 over windows and grep, each scaled to a maximum of 1."""
     return sum((_scaled(part(query, code)) for part in (bm25_functions, bm25_windows, grep)), np.zeros(1))
 
 
@@ -99,17 +100,17 @@ BASELINES: dict[str, LineScorer] = {
 
 
 class CosineOverFunctions:
-    """Cosine of a query's embedding and each function's: what an untrained backbone gives.
+    """Cosine between the embeddings of a query and of each function, which is what an untrained backbone gives.
 
     Args:
-        embed: texts to vectors, float `[N, D]`; the caller brings the model, so none is needed here.
+        embed: turns N texts into vectors, float `[N, D]`; the caller brings the model, so that none is needed here.
     """
 
     def __init__(self, embed: Callable[[Sequence[str]], NDArray[np.floating[Any]]]) -> None:
         self._embed = embed
 
     def __call__(self, query: str, code: str) -> FloatArray:
-        """Scores float `[L]`: each line has its piece's cosine."""
+        """Scores of the lines, float `[L]`: each line has its piece's cosine."""
         lines = bare_lines(code)
         if not lines:
             return np.zeros(0)

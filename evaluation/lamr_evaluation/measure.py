@@ -81,10 +81,10 @@ class _Refusals:
         self._problems: dict[int, Problem] = {}
 
     def add(self, place: int, scorer: str, error: InvalidInputError) -> None:
-        """Note and tell a refusal.
+        """Note a refusal and report it.
 
         Raises:
-            RecordError: there is nobody to tell.
+            RecordError: there is no `on_problem` to report it to.
         """
         row = self._items[place].row or place + 1
         problem = Problem(row, f"{scorer} refuses it: {error}")
@@ -153,7 +153,7 @@ def _measure(outcomes: Sequence[_Outcome], items: Sequence[Record], fractions: S
 
 @dataclass(frozen=True)
 class _Groups:
-    """How items are grouped and resampled; each `[items]`."""
+    """How items are grouped and resampled; each array is `[items]`."""
 
     files: NDArray[np.str_]
     kinds: NDArray[np.str_]

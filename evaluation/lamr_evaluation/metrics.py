@@ -1,13 +1,13 @@
 """Line-level quality of one selection or ranking, and means with bootstrap intervals over many.
 
-Conventions, the same for every method:
+The conventions are the same for every method:
 
-- Only lines that hold more than white space count, in gold as in what is kept: blank lines cost nothing to keep.
+- Only lines that hold more than white space count, in gold as in what is kept: a blank line costs nothing to keep.
 - A ranking keeps its best lines first. Lines of equal score are taken in random order, and every figure is the
   expectation over that order; since it is linear in the number of gold lines kept, it is exact, not sampled.
 - An item without gold lines has no recall or area (NaN), and means leave it out; keeping nothing has precision 0.
 
-This module knows arrays; it doesn't know items, methods or files.
+This module knows arrays; it knows no items, methods or files.
 """
 
 from __future__ import annotations
@@ -22,12 +22,17 @@ FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
 BUDGETS = (0.10, 0.25, 0.50)
-"""Kept fractions that recall is reported at."""
+"""Fractions of kept lines at which recall is reported."""
 
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """How intervals are found: number of resamples and seed of the resampling."""
+    """How intervals are computed.
+
+    Attributes:
+        draws: number of resamples.
+        seed: seed of the resampling.
+    """
 
     draws: int = 5_000
     seed: int = 0
@@ -38,12 +43,13 @@ BOOTSTRAP = Bootstrap()
 
 @dataclass(frozen=True)
 class Metrics:
-    """One value a metric; a mean, a bound or a single item's. NaN where undefined.
+    """One value for each metric: those of one item, their means, or the bounds of an interval. NaN where undefined.
 
     Attributes:
-        precision, recall, f1, accuracy, kept: of the selection at the operating point; `kept` is a fraction.
-        recall_10, recall_25, recall_50: when that percentage of the lines is kept, best first.
-        area: under recall against kept fraction; at most 1 - (gold fraction) / 2.
+        precision, recall, f1, accuracy: quality of the selection at the operating point.
+        kept: fraction of the lines that the selection keeps.
+        recall_10, recall_25, recall_50: recall when that percentage of the lines is kept, best first.
+        area: area under recall against kept fraction; at most 1 - (gold fraction) / 2.
         parses: whether the pruned text parses where the original does.
     """
 
@@ -75,7 +81,7 @@ class Curve:
     recall: FloatArray
 
     def at(self, kept: float | Sequence[float] | FloatArray) -> FloatArray:
-        """Expected recall at kept fractions."""
+        """Expected recall at kept fractions; float of their shape."""
         return np.asarray(np.interp(kept, self.kept, self.recall), dtype=np.float64)
 
     @property
@@ -88,8 +94,8 @@ def recall_curve(scores: ArrayLike, gold: BoolArray, counted: BoolArray) -> Curv
     """Recall when lines are kept from the best score down.
 
     Args:
-        scores: float `[L]`, one a line.
-        gold: bool `[L]`.
+        scores: float `[L]`, one for each line.
+        gold: bool `[L]`, which lines are gold.
         counted: bool `[L]`, which lines count.
 
     Raises:
@@ -115,7 +121,14 @@ def recall_curve(scores: ArrayLike, gold: BoolArray, counted: BoolArray) -> Curv
 
 @dataclass(frozen=True)
 class Confusion:
-    """Counts of one selection, in lines; expectations may be fractional."""
+    """Counts of one selection, in lines; an expected count may be fractional.
+
+    Attributes:
+        hits: gold lines that are kept.
+        kept: lines that are kept.
+        gold: gold lines.
+        lines: all lines that count.
+    """
 
     hits: float
     kept: float
@@ -124,13 +137,13 @@ class Confusion:
 
     @classmethod
     def of(cls, kept: BoolArray, gold: BoolArray, counted: BoolArray) -> Confusion:
-        """Counts of a selection bool `[L]`."""
+        """Counts of a selection; each argument is bool `[L]`."""
         hits, chosen = (kept & gold & counted).sum(), (kept & counted).sum()
         return cls(float(hits), float(chosen), float((gold & counted).sum()), float(counted.sum()))
 
     @classmethod
     def expected(cls, curve: Curve, fraction: float, gold: BoolArray, counted: BoolArray) -> Confusion:
-        """Expected counts when a ranking keeps `fraction` of the lines."""
+        """Expected counts when a ranking keeps `fraction` of the lines; `gold` and `counted` are bool `[L]`."""
         wanted, lines = float((gold & counted).sum()), float(counted.sum())
         hits = float(curve.at(fraction)) * wanted if wanted else 0.0
         return cls(hits, fraction * lines, wanted, lines)
@@ -158,8 +171,9 @@ class Summary:
     """Means over items with 95 % bootstrap intervals.
 
     Attributes:
-        items: how many.
-        mean, low, high: of each metric.
+        items: number of items.
+        mean: mean of each metric.
+        low, high: bounds of its interval.
     """
 
     items: int

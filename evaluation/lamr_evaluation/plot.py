@@ -1,4 +1,4 @@
-"""Recall against kept fraction, as a picture. Needs matplotlib, which is imported only when something is drawn."""
+"""Draws recall against kept fraction. It needs matplotlib, which is imported only when something is drawn."""
 
 from __future__ import annotations
 
@@ -20,12 +20,16 @@ def plot_recall(report: EvalReport, path: Path | str) -> None:
     figure = Figure(figsize=(6.4, 4.8), layout="constrained")
     axes = figure.add_subplot()
     for scorer in report.scorers:
-        chosen = scorer.name == report.reference
+        is_reference = scorer.name == report.reference
         label = f"{scorer.name} ({scorer.overall.mean.area:.3f})"
         axes.plot(
-            GRID, scorer.curve, label=label, linewidth=2.5 if chosen else 1.2, zorder=3 if chosen else 2
+            GRID,
+            scorer.curve,
+            label=label,
+            linewidth=2.5 if is_reference else 1.2,
+            zorder=3 if is_reference else 2,
         )
-        if chosen:
+        if is_reference:
             mean = scorer.overall.mean
             axes.plot(
                 mean.kept, mean.recall, "o", color="black", markersize=5, zorder=4, label="default threshold"

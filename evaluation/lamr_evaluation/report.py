@@ -25,9 +25,9 @@ class ScorerReport:
     """One scorer's figures.
 
     Attributes:
-        name: of the scorer.
-        overall: over all items.
-        by_kind, by_project, by_language: over the items of each.
+        name: the scorer's name.
+        overall: figures over all items.
+        by_kind, by_project, by_language: figures over the items of each kind, project and language.
         curve: mean recall at the kept fractions of `GRID`.
         seconds: wall time of scoring all items.
     """
@@ -43,7 +43,13 @@ class ScorerReport:
 
 @dataclass(frozen=True)
 class Difference:
-    """Mean of the reference minus another scorer on the same items, with the interval of the paired bootstrap."""
+    """Mean of the reference minus another scorer on the same items, with the interval of the paired bootstrap.
+
+    Attributes:
+        other: the other scorer's name.
+        overall: difference over all items.
+        by_kind: difference over the items of each kind.
+    """
 
     other: str
     overall: Summary
@@ -99,7 +105,7 @@ class EvalReport:
 
 
 def _nulls(value: Any) -> Any:
-    """JSON has no NaN: an undefined figure becomes null."""
+    """The value with None for undefined figures, since JSON has no NaN."""
     if isinstance(value, dict):
         return {key: _nulls(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):

@@ -1,13 +1,16 @@
 """The projects that are for evaluation only: nothing that trains, fits or tunes anything may read them.
 
 This is the one table of them. It answers for a package's name, a repository's name and a file's path (a copy of a
-project inside another one). It knows names only: who refuses, and with which words, is the caller's business.
+project inside another one). This module knows names only; it reads and fetches nothing.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+
+from lamr_evaluation.errors import ReservedError
 
 
 @dataclass(frozen=True)
@@ -154,6 +157,19 @@ _BY_COPY = {name: project for project in RESERVED for name in project.copies}
 def reserved_package(name: str) -> Reserved | None:
     """The reserved project that a package index lists under `name`, in any spelling."""
     return _BY_PACKAGE.get(normalized(name))
+
+
+def refuse_reserved(packages: Iterable[str]) -> None:
+    """Check the names of packages that are to be trained on.
+
+    Raises:
+        ReservedError: some are for evaluation only.
+    """
+    reserved = [name for name in packages if reserved_package(name)]
+    if reserved:
+        raise ReservedError(
+            f"{', '.join(reserved)}: kept for evaluation, so that training never sees it; leave it out"
+        )
 
 
 def reserved_repository(repository: str) -> Reserved | None:

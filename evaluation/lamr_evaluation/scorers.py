@@ -1,7 +1,7 @@
 """A pruner as something that can be measured: its scores, and what it keeps at its own threshold.
 
-Anything with `lamr_client.Pruner`'s `prune` will do; the client isn't imported, so a pruner of another make can
-be measured in the same way. This module knows results; it doesn't know metrics.
+Anything with the method `prune` of `lamr_client.Pruner` will do. The client isn't imported, so a pruner of another make
+can be measured in the same way. This module knows results; it knows no metrics.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ BoolArray = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Selection:
-    """What a pruner made of one item.
+    """What a pruner keeps of one item.
 
     Attributes:
-        scores: float `[L]`, one a line.
-        kept: bool `[L]`, lines in the pruned text, repair included.
+        scores: float `[L]`, one for each line.
+        kept: bool `[L]`, the lines in the pruned text, those that repair adds included.
         text: the pruned text.
     """
 
@@ -67,7 +67,7 @@ class PrunerScorer:
         self._pruner = pruner
 
     def __call__(self, query: str, code: str) -> FloatArray:
-        """Scores float `[L]`."""
+        """Scores of the lines, float `[L]`."""
         return self.select(Record(query, code, ())).scores
 
     def select(self, item: Record) -> Selection:

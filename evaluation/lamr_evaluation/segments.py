@@ -1,7 +1,7 @@
 """Cuts a file into pieces that a retrieval baseline ranks.
 
-A segmentation is an int array `[L]`: the piece that each line belongs to, numbered from 0 without gaps. This
-module knows lines and Python's syntax; it doesn't score anything.
+A segmentation is an int array `[L]` with the number of the piece that each line belongs to; pieces are numbered from 0
+without gaps. This module knows lines and Python's syntax; it scores nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def span(node: ast.stmt) -> range:
 
 
 def _outermost_functions(body: Sequence[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """Functions that lie in no other function: of the module, of classes, and under `if` or `try`."""
+    """Functions that lie in no other function: those of the module, of its classes, and under `if` or `try`."""
     stack: list[ast.AST] = list(body)
     while stack:
         node = stack.pop()
@@ -51,8 +51,8 @@ def blocks(lines: Sequence[str]) -> Segments:
 def functions(code: str, lines: Sequence[str]) -> Segments:
     """Each outermost function or method with its decorators; everything else in paragraphs.
 
-    So class headers, settings and tables at module level are pieces of their own. A file that Python can't
-    parse, or that it splits into other lines than we do, is cut into paragraphs altogether.
+    Class headers, settings and tables at module level are thus pieces of their own. A file that Python can't parse, or
+    that it splits into other lines than we do, is cut into paragraphs throughout.
     """
     paragraph = _paragraph_starts(lines)
     if len(code.splitlines()) != len(lines):

@@ -19,6 +19,7 @@ from lamr_evaluation.benchmark import build_items
 from lamr_evaluation.errors import DataError
 from lamr_evaluation.mirrors import Mirrors
 from lamr_evaluation.records import Record, iter_rows, parse_row
+from lamr_evaluation.wheels import WHEELS
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def join(items: list[PinnedItem], mirrors: Mirrors) -> list[Record]:
 
 
 def _questions(cache: Path, mirror: Path | None) -> list[Record]:  # noqa: ARG001 - its files lie in wheels
-    return build_items(cache / "wheels")
+    return build_items(cache / WHEELS)
 
 
 def _of_manifest(suite: str) -> Callable[[Path, Path | None], list[Record]]:

@@ -1,4 +1,4 @@
-"""Summaries as plain-text tables for a terminal. Knows how figures look, not where they come from."""
+"""Summaries as plain-text tables for a terminal. This module knows how figures look, not where they come from."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def _align(rows: Sequence[Sequence[str]]) -> str:
 
 
 def metrics_table(summaries: Mapping[str, Summary]) -> str:
-    """A row a scorer: every metric's mean."""
+    """A table with the mean of every metric, one row for each scorer."""
     rows: list[tuple[str, ...]] = [("", *HEADINGS)]
     rows += [(name, *(_figure(value) for value in astuple(s.mean))) for name, s in summaries.items()]
     return _align(rows)
 
 
 def interval_table(summaries: Mapping[str, Summary]) -> str:
-    """A row a scorer: the interval of each metric that ranks methods."""
+    """A table with the intervals of the metrics that rank methods, one row for each scorer."""
     columns = [HEADINGS.index(heading) for heading in _COMPARED]
     rows: list[tuple[str, ...]] = [("95 % intervals", *_COMPARED)]
     for name, summary in summaries.items():
@@ -48,7 +48,7 @@ def interval_table(summaries: Mapping[str, Summary]) -> str:
 
 
 def split_table(title: str, groups: Mapping[str, Summary]) -> str:
-    """Every metric of one scorer, a row a group; empty for a single group."""
+    """A table with every metric of one scorer, one row for each group; empty for a single group."""
     if len(groups) < 2:
         return ""
     rows: list[tuple[str, ...]] = [(title, "items", *HEADINGS)]
@@ -60,7 +60,7 @@ def split_table(title: str, groups: Mapping[str, Summary]) -> str:
 
 
 def comparison_table(differences: Mapping[str, Summary]) -> str:
-    """A row a scorer: mean difference and its interval, for the metrics that rank methods."""
+    """A table with the differences in the metrics that rank methods and their intervals, one row for each scorer."""
     columns = [HEADINGS.index(heading) for heading in _COMPARED]
     rows: list[tuple[str, ...]] = [("", *_COMPARED)]
     for name, summary in differences.items():
@@ -73,7 +73,7 @@ def comparison_table(differences: Mapping[str, Summary]) -> str:
 
 
 def group_table(title: str, groups: Mapping[str, Mapping[str, Summary]]) -> str:
-    """R@25 and area of each scorer, a row a group; empty for a single group."""
+    """A table with R@25 and area of each scorer, one row for each group; empty for a single group."""
     labels = sorted({label for summaries in groups.values() for label in summaries})
     if len(labels) < 2:
         return ""

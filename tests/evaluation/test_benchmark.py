@@ -17,7 +17,7 @@ from lamr_evaluation.benchmark import (
 from lamr_evaluation.errors import DataError
 from lamr_evaluation.records import read_records
 from lamr_evaluation.reserved import reserved_package
-from lamr_evaluation.wheels import PinnedFile, pip_fetch
+from lamr_evaluation.wheels import PinnedFile, fetch_for_evaluation
 
 TEXT = "def f(value):\n    checked = check_value(value)\n    return checked\n"
 
@@ -50,7 +50,7 @@ def test_questions_are_joined_with_the_pinned_file(tmp_path, wheel, pinned):
 
 
 def test_a_wheel_in_the_cache_is_not_downloaded(wheel, pinned):
-    assert pip_fetch("demo", "1.0", wheel.parent) == wheel
+    assert fetch_for_evaluation("demo", "1.0", wheel.parent) == wheel
 
 
 def test_another_file_than_the_pinned_one_is_refused(wheel, pinned):

@@ -31,8 +31,8 @@ def test_three_bad_rows_are_counted_and_named(mixed):
     done = lamr_eval(mixed)
     assert done.returncode == 4, done.stderr
     assert done.stdout.startswith("3 items, 3 files; 3 left out;")
-    told = done.stderr.splitlines()
-    for message, (row, (_, reason)) in zip(told, BAD.items(), strict=True):
+    messages = done.stderr.splitlines()
+    for message, (row, (_, reason)) in zip(messages, BAD.items(), strict=True):
         assert message.startswith(f"{mixed}:{row}: {reason}")
 
 

@@ -98,10 +98,10 @@ class Choosy(Pruner):
 
 
 def test_refused_items_are_named_and_left_out_of_every_scorer_s_figures():
-    told = []
-    report = evaluate_pruner(items(), Choosy(), bootstrap=FAST, on_problem=told.append)
-    assert told == list(report.left_out)
-    assert told == [
+    problems = []
+    report = evaluate_pruner(items(), Choosy(), bootstrap=FAST, on_problem=problems.append)
+    assert problems == list(report.left_out)
+    assert problems == [
         Problem(3, "lamr refuses it: y2 isn't for me"),
         Problem(6, "lamr refuses it: y5 isn't for me"),
     ]

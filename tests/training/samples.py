@@ -68,13 +68,13 @@ def clear_old_entries(cache, age):
 
 def files(count: int = 6, split: str = "train", project: str = "demo") -> list[SourceFile]:
     """Files that differ in names, so that they aren't duplicates."""
-    made = []
+    sources = []
     for number in range(count):
         text = CACHE.replace("FileCache", f"Store{number}").replace(
             "answer", ["reply", "page", "row"][number % 3]
         )
-        made.append(SourceFile(project, f"{project}/part{number}.py", text, split))
-    return made
+        sources.append(SourceFile(project, f"{project}/part{number}.py", text, split))
+    return sources
 
 
 def vocabulary() -> Vocabulary:

@@ -21,7 +21,8 @@ from lamr_training.ablation.study import variant_examples as examples_of
 from lamr_training.ablation.study import variant_model as model_of
 from lamr_training.ablation.table import ablation_table, order_told
 from lamr_training.ablation.variants import VARIANTS
-from lamr_training.corpus.build import CorpusSettings, make_records
+from lamr_training.corpus.build import make_records
+from lamr_training.corpus.settings import CorpusSettings
 from lamr_training.errors import RunError
 from lamr_training.labels.rubrics import LabelSettings, label_lines
 from lamr_training.labels.textual import textual_dependency

@@ -11,8 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from lamr_evaluation.errors import ReservedError
 from lamr_evaluation.records import Record, read_records, write_records
-from lamr_training.corpus.build import CorpusSettings, build_corpus, make_records
+from lamr_training.corpus.build import build_corpus, make_records
 from lamr_training.corpus.fetch import (
     SourceFile,
     describe,
@@ -21,6 +22,7 @@ from lamr_training.corpus.fetch import (
     source_files,
 )
 from lamr_training.corpus.kinds import KINDS
+from lamr_training.corpus.settings import CorpusSettings
 from lamr_training.corpus.sources import TRAINING, VALIDATION
 from lamr_training.corpus.windows import cut_window
 from lamr_training.errors import CorpusError, RecordError
@@ -63,10 +65,10 @@ def test_every_kind_gives_drafts_whose_lines_exist(kind: str) -> None:
 
 def test_docstring_queries_take_the_docstring_out_of_the_code() -> None:
     records = make_records(files(), SMALL)["train"]
-    asked = [r for r in records if r.kind == "docstring"]
-    assert asked
-    gone = [r for r in asked if r.code.count('"""') < CACHE.count('"""')]
-    assert len(gone) >= len(asked) / 2
+    from_docstrings = [r for r in records if r.kind == "docstring"]
+    assert from_docstrings
+    gone = [r for r in from_docstrings if r.code.count('"""') < CACHE.count('"""')]
+    assert len(gone) >= len(from_docstrings) / 2
     for record in gone:
         compile(record.code, "sample", "exec")
         first = record.code.split("\n")[record.kept_frags[0] - 1]
@@ -74,8 +76,8 @@ def test_docstring_queries_take_the_docstring_out_of_the_code() -> None:
 
 
 def test_records_are_repeatable_distinct_and_split_by_project() -> None:
-    found = [*files(), *files(split="validation", project="other"), *files()]
-    one, two = make_records(found, SMALL), make_records(found, SMALL)
+    sources = [*files(), *files(split="validation", project="other"), *files()]
+    one, two = make_records(sources, SMALL), make_records(sources, SMALL)
     assert one == two
     assert {r.project for r in one["train"]} == {"demo"}
     # the other project's files are the same texts: nothing of them may be in two splits
@@ -104,7 +106,7 @@ def test_build_from_wheels(tmp_path: Path) -> None:
     counts = build_corpus(tmp_path, tmp_path / "out", packages=packages, settings=SMALL)
     assert counts["train"] > 10
     assert counts["validation"] > 0
-    assert counts["handmade"] == 0
+    assert counts["written"] == counts["written-validation"] == 0
     assert counts["train"] == len(list(read_records(tmp_path / "out" / "train.jsonl")))
 
 
@@ -147,7 +149,7 @@ def test_the_command_writes_records_and_a_manifest_that_repeats_them(tmp_path: P
         (("--manifest", "none.json"), "none.json: can't be read"),
         (("--manifest", "odd.json"), "odd.json: not a manifest"),
         (("--manifest", "held.json"), "flask: kept for evaluation"),
-        (("--manifest", "gone.json"), "pip couldn't download demo==9"),
+        (("--manifest", "gone.json"), "can't download demo==9 with pip"),
         (("--manifest", "odd.json", "--packages", "demo"), "not both"),
     ],
 )
@@ -200,7 +202,7 @@ def test_a_manifest_pins_files(tmp_path: Path) -> None:
 def test_licences_and_reserved_projects_are_refused(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="licence"):
         describe(wheel(tmp_path, "copyleft", "GPL-3.0-only"), "train")
-    with pytest.raises(CorpusError, match="evaluation"):
+    with pytest.raises(ReservedError, match="evaluation"):
         fetch(["streamlink"], tmp_path, "train")
     assert not set(TRAINING) & set(VALIDATION)
 

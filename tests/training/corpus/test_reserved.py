@@ -7,11 +7,11 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
+from lamr_evaluation.errors import ReservedError
 from lamr_evaluation.reserved import RESERVED, normalized, reserved_package, reserved_path
 from lamr_training.corpus.fetch import Package, bundled_manifest, fetch, fetch_pinned
 from lamr_training.corpus.sources import FOREIGN_FOLDERS, TRAINING, VALIDATION
 from lamr_training.corpus.written import bundled_questions
-from lamr_training.errors import CorpusError
 
 PACKAGES = sorted(name for project in RESERVED for name in project.packages)
 
@@ -39,8 +39,8 @@ def test_written_questions_ask_about_files_that_the_corpus_takes() -> None:
 
 @pytest.mark.parametrize("name", [*PACKAGES, "Scikit_Learn", "Django", "commons.lang3"])
 def test_fetch_refuses_every_reserved_package(tmp_path: Path, name: str) -> None:
-    with pytest.raises(CorpusError, match=f"{name}: kept for evaluation"):
+    with pytest.raises(ReservedError, match=f"{name}: kept for evaluation"):
         fetch(["demo", name], tmp_path, "train")
     pinned = Package(name, "1.0", "MIT", "0" * 64, f"{name}-1.0-py3-none-any.whl", "train")
-    with pytest.raises(CorpusError, match=f"{name}: kept for evaluation"):
+    with pytest.raises(ReservedError, match=f"{name}: kept for evaluation"):
         fetch_pinned([pinned], tmp_path)

@@ -16,7 +16,8 @@ from lamr_evaluation.records import Record
 from lamr_export import export_repository, save_checkpoint
 from lamr_export.model import LamrModel
 from lamr_postprocess.lines import line_spans
-from lamr_training.corpus.build import CorpusSettings, make_records
+from lamr_training.corpus.build import make_records
+from lamr_training.corpus.settings import CorpusSettings
 from lamr_training.errors import RunError
 from lamr_training.labels.rubrics import LabelSettings
 from lamr_training.loop.batches import batch_plan, epochs, make_batch

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from lamr_training.corpus.build import CorpusSettings, make_records
+from lamr_training.corpus.build import make_records
+from lamr_training.corpus.settings import CorpusSettings
 from lamr_training.loop.examples import ExampleSet, make_examples
 from lamr_training.model.chains import rubric_chains
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import torch
 from lamr_evaluation.records import write_records
 from lamr_export.checkpoint import load_checkpoint
-from lamr_training.corpus.build import CorpusSettings, make_records
+from lamr_training.corpus.build import make_records
+from lamr_training.corpus.settings import CorpusSettings
 from lamr_training.loop.run_folder import BOARD, STATE
 from lamr_training.loop.settings import TrainingSettings
 from lamr_training.loop.work_folder import WorkFolder
@@ -44,7 +45,7 @@ def test_from_records_to_a_checkpoint_with_a_fitted_scoring(tmp_path: Path) -> N
         "train": records,
         "validation": [r for r in records if r.score][:4],
         "written": [r for r in records if r.score][4:6],
-        "handmade": [r for r in records if r.score][6:8],
+        "written-validation": [r for r in records if r.score][6:8],
     }.items():
         assert write_records(rows, data / f"{name}.jsonl")
 

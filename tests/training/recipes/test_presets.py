@@ -13,7 +13,8 @@ import torch
 from lamr_cli.main import app
 from lamr_evaluation.records import Problem, Record, write_records
 from lamr_export.checkpoint import load_checkpoint
-from lamr_training.corpus.build import CorpusSettings, make_records
+from lamr_training.corpus.build import make_records
+from lamr_training.corpus.settings import CorpusSettings
 from lamr_training.errors import RecordError, RunError
 from lamr_training.labels.rubrics import label_lines
 from lamr_training.loop.run_folder import LOG

@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 import torch
 from lamr_export.checkpoint import load_checkpoint, save_checkpoint
-from lamr_training.corpus.build import CorpusSettings, make_records
+from lamr_training.corpus.build import make_records
+from lamr_training.corpus.settings import CorpusSettings
 from lamr_training.errors import RunError
 from lamr_training.loop import trainer
 from lamr_training.loop.examples import ExampleSet, make_examples

@@ -1,8 +1,8 @@
 """Builds the training and validation records from packages: whole files, queries of many kinds, no model asked.
 
-Files are chosen evenly over projects, queries by the shares of `queries.KINDS`, and one record in ten asks a file
-for something that is elsewhere in its package. Deduplicated by file and query, split by project, the same for the
-same packages and seed.
+Files are chosen evenly over projects and queries by the shares of `kinds.KINDS`; a share of the records asks a file for
+something that is elsewhere in its package. Records repeat neither file nor query, are split by project, and are the
+same for the same packages and seed.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import hashlib
 import random
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from lamr_evaluation.records import Record, write_records
+from lamr_postprocess.lines import line_spans
 
 from lamr_training.corpus.fetch import (
     Package,
@@ -26,34 +26,11 @@ from lamr_training.corpus.fetch import (
     write_manifest,
 )
 from lamr_training.corpus.kinds import KINDS, Draft
+from lamr_training.corpus.settings import CorpusSettings
 from lamr_training.corpus.windows import cut_window
-from lamr_training.corpus.written import handmade_records
+from lamr_training.corpus.written import WRITTEN, written_records
 from lamr_training.errors import CorpusError
 from lamr_training.syntax import ParsedFile, parse_file
-
-
-@dataclass(frozen=True)
-class CorpusSettings:
-    """Sizes of a corpus.
-
-    Attributes:
-        files_per_project: files taken from one project; small projects give all that fit.
-        queries_per_file: records made of one file.
-        min_lines, max_lines: of a file.
-        largest_gold: share of a file that gold lines may be; questions about most of a file teach nothing.
-        absent: share of records whose file holds no answer.
-        windows: share of records whose file is cut to a run of paragraphs around part of the answer.
-        seed: of every choice.
-    """
-
-    files_per_project: int = 60
-    queries_per_file: int = 4
-    min_lines: int = 60
-    max_lines: int = 1200
-    largest_gold: float = 0.5
-    absent: float = 0.08
-    windows: float = 0.0
-    seed: int = 0
 
 
 def build_corpus(
@@ -64,21 +41,25 @@ def build_corpus(
     settings: CorpusSettings | None = None,
     progress: Progress | None = None,
 ) -> dict[str, int]:
-    """Fetch the packages and write records into `output`: `train.jsonl` and `validation.jsonl`, made by rules, and
-    `written.jsonl` and `handmade.jsonl`, questions that were written about training and validation files. The
-    packages go to `manifest.json`.
+    """Fetch the packages and write records about their files.
+
+    Made questions go to `train.jsonl` and `validation.jsonl`, written ones to the files that `WRITTEN` names, and the
+    packages to `manifest.json`.
 
     Args:
         cache: folder for downloaded wheels.
+        output: folder to write into.
         packages: a manifest; the bundled one by default.
-        settings: sizes.
+        settings: sizes of the corpus.
         progress: called with packages and projects done.
 
     Returns:
-        Number of records in each file.
+        Number of records in each file, by the file's name without its ending.
 
     Raises:
-        CorpusError: a package can't be had as the manifest says, or a split got no records.
+        ReservedError: a package is for evaluation only.
+        DataError: pip can't download a package.
+        CorpusError: a package isn't what the manifest says, or a split got no records.
     """
     settings = settings or CorpusSettings()
     bundled = bundled_manifest()
@@ -93,11 +74,12 @@ def build_corpus(
             raise CorpusError(
                 f"no {split} records: none of the packages has files of {settings.min_lines} lines or more"
             )
-    for name, split in (("written", "train"), ("handmade", "validation")):
-        chosen = [
-            p for p in packages if p.split == split and p in bundled
-        ]  # questions are about these versions
-        counts[name] = write_records(handmade_records(source_files(chosen, cache)), output / f"{name}.jsonl")
+    for split, name in WRITTEN.items():
+        # the questions are about the versions that the bundled manifest pins
+        pinned = [package for package in packages if package.split == split and package in bundled]
+        counts[name.removesuffix(".jsonl")] = write_records(
+            written_records(source_files(pinned, cache)), output / name
+        )
     return counts
 
 
@@ -109,16 +91,16 @@ def make_records(
     seen: set[str] = set()
     for file in files:
         digest = hashlib.sha256("".join(file.text.split()).encode("utf-8", "replace")).hexdigest()
-        lines = file.text.count("\n") + 1
+        lines = len(line_spans(file.text))
         if digest not in seen and settings.min_lines <= lines <= settings.max_lines:
             seen.add(digest)
             by_project[file.split, file.project].append(file)
     records: dict[str, list[Record]] = {"train": [], "validation": []}
-    for number, ((split, project), found) in enumerate(sorted(by_project.items()), 1):
+    for number, ((split, project), candidates) in enumerate(sorted(by_project.items()), 1):
         if progress:
             progress("projects", number, len(by_project))
         rng = random.Random(f"{settings.seed}:{project}")
-        chosen = rng.sample(found, min(len(found), settings.files_per_project))
+        chosen = rng.sample(candidates, min(len(candidates), settings.files_per_project))
         records[split] += _project_records(chosen, settings, rng)
     for rows in records.values():
         random.Random(settings.seed).shuffle(rows)
@@ -136,28 +118,28 @@ def _project_records(files: list[SourceFile], settings: CorpusSettings, rng: ran
             if draft.query not in queries:
                 queries.add(draft.query)
                 records.append(_record(parsed, file, kind, draft))
-    found = [
+    mixed = [
         _elsewhere(record, records, rng) if rng.random() < settings.absent else record for record in records
     ]
     if not settings.windows:
-        return found
-    return [cut_window(record, rng) if rng.random() < settings.windows else record for record in found]
+        return mixed
+    return [cut_window(record, rng) if rng.random() < settings.windows else record for record in mixed]
 
 
 def _drafts(
     parsed: ParsedFile, file: SourceFile, settings: CorpusSettings, rng: random.Random
 ) -> Iterator[tuple[str, Draft]]:
-    """Up to `queries_per_file` drafts of kinds drawn by their shares; a kind that finds nothing is drawn no more."""
+    """Up to `queries_per_file` drafts of kinds drawn by their shares; a kind that runs out is drawn no more."""
     module = PurePosixPath(file.path).stem
     running = {name: make(parsed, module, rng) for name, (make, _) in KINDS.items()}
-    made = 0
-    while running and made < settings.queries_per_file:
+    count = 0
+    while running and count < settings.queries_per_file:
         kind = rng.choices(list(running), [KINDS[name][1] for name in running])[0]
         draft = next(running[kind], None)
         if draft is None:
             del running[kind]
         elif _fits(draft, parsed, settings):
-            made += 1
+            count += 1
             yield kind, draft
 
 

@@ -1,7 +1,7 @@
-"""Gets the corpus's packages from PyPI through pip, and writes what it got to a manifest.
+"""Gets the corpus's packages from PyPI through pip, and describes them in a manifest.
 
-Wheels are taken (no package's set-up code runs) and read in place. A manifest pins name, version, licence and
-SHA-256; with one, the very same files are fetched again. This module knows archives, not the code inside.
+Only wheels are taken, so that no package's set-up code runs, and they are read in place. A manifest pins name, version,
+licence and SHA-256; with one, the very same files are fetched again. This module knows archives, not the code inside.
 """
 
 from __future__ import annotations
@@ -10,15 +10,14 @@ import email
 import hashlib
 import json
 import re
-import subprocess
-import sys
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from importlib import resources
 from pathlib import Path
 
-from lamr_evaluation.reserved import normalized, reserved_package, reserved_path
+from lamr_evaluation.reserved import normalized, refuse_reserved, reserved_path
+from lamr_evaluation.wheels import cached_wheel, download_wheel
 
 from lamr_training.corpus.sources import FOREIGN_FOLDERS
 from lamr_training.errors import CorpusError
@@ -28,16 +27,25 @@ _PERMISSIVE = re.compile(
 )
 _COPYLEFT = re.compile(r"\b(A?L?GPL|MPL|EPL|GNU|Mozilla)\w*", re.I)
 _CHOICE = re.compile(r"\bOR\b")
-# Licences that we read in the project's own repository, because its package doesn't declare one.
-_READ_BY_US = {"cookiecutter": "BSD-3-Clause", "huey": "MIT", "peewee": "MIT"}
+# Licences as the projects' own repositories have them; the packages don't declare one.
+_FROM_REPOSITORY = {"cookiecutter": "BSD-3-Clause", "huey": "MIT", "peewee": "MIT"}
 
 Progress = Callable[[str, int, int], None]
-"""Called with what is done, how much of it, and how much there is in all."""
+"""Called with what is counted, how many are done, and how many there are in all."""
 
 
 @dataclass(frozen=True)
 class Package:
-    """One line of the manifest. `split` is `train` or `validation`."""
+    """One package of the manifest.
+
+    Attributes:
+        name: the project's name, normalized.
+        version: its version.
+        licence: what its metadata declares.
+        sha256: SHA-256 of the wheel, in hex.
+        file: the wheel's name.
+        split: `train` or `validation`.
+    """
 
     name: str
     version: str
@@ -49,7 +57,14 @@ class Package:
 
 @dataclass(frozen=True)
 class SourceFile:
-    """One Python file of a package; `text` keeps its line ends."""
+    """One Python file of a package.
+
+    Attributes:
+        project: name of the package, as the manifest has it.
+        path: the file's path in the wheel.
+        text: its text, with its own line ends.
+        split: `train` or `validation`.
+    """
 
     project: str
     path: str
@@ -58,7 +73,7 @@ class SourceFile:
 
 
 def bundled_manifest() -> list[Package]:
-    """The packages that the shipped model was trained and validated on."""
+    """The packages that come with the distribution: those that train `lamr-mini` by default."""
     text = (resources.files("lamr_training") / "data" / "manifest.json").read_text(encoding="utf-8")
     return [Package(**row) for row in json.loads(text)]
 
@@ -80,7 +95,7 @@ def read_manifest(path: Path) -> list[Package]:
 
 
 def write_manifest(packages: Iterable[Package], path: Path) -> None:
-    """Write packages as JSON, sorted by name."""
+    """Write packages as JSON, sorted by split and name."""
     rows = [asdict(package) for package in sorted(packages, key=lambda p: (p.split, p.name))]
     path.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 
@@ -89,20 +104,22 @@ def fetch(names: Sequence[str], cache: Path, split: str, progress: Progress | No
     """Download the newest wheel of each project that isn't in the cache yet, and describe all of them.
 
     Raises:
-        CorpusError: a name is reserved for evaluation, pip failed, or a licence isn't permissive.
+        ReservedError: a project is for evaluation only.
+        DataError: pip can't download a project.
+        CorpusError: a licence isn't permissive.
     """
-    _refuse_reserved(names)
-    found = []
+    refuse_reserved(names)
+    packages = []
     for number, name in enumerate(names):
         if progress:
             progress("packages", number, len(names))
-        wheel = _cached(cache, name) or _download(name, cache)
-        found.append(describe(wheel, split))
-    return found
+        wheel = cached_wheel(name, cache) or download_wheel(name, cache)
+        packages.append(describe(wheel, split))
+    return packages
 
 
 def choose_splits(training: Sequence[str], validation: Sequence[str]) -> dict[str, list[str]]:
-    """Which projects train and which validate; without any to validate, one in ten of the others, by their names' hash.
+    """Which projects train and which validate; if none validates, one in ten does, chosen by the hash of its name.
 
     Raises:
         CorpusError: a project is in both, or there are too few.
@@ -123,15 +140,17 @@ def fetch_pinned(packages: Sequence[Package], cache: Path, progress: Progress | 
     """Download exactly a manifest's files.
 
     Raises:
-        CorpusError: a project is reserved for evaluation, pip failed, or a file's hash isn't the manifest's.
+        ReservedError: a project is for evaluation only.
+        DataError: pip can't download a project.
+        CorpusError: a file's hash isn't the manifest's.
     """
-    _refuse_reserved([package.name for package in packages])
+    refuse_reserved([package.name for package in packages])
     for number, package in enumerate(packages, 1):
         if progress:
             progress("packages", number, len(packages))
         path = cache / package.file
         if not path.exists():
-            _download(f"{package.name}=={package.version}", cache)
+            download_wheel(package.name, cache, package.version)
         digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else "nothing"
         if digest != package.sha256:
             raise CorpusError(
@@ -141,10 +160,10 @@ def fetch_pinned(packages: Sequence[Package], cache: Path, progress: Progress | 
 
 
 def describe(wheel: Path, split: str) -> Package:
-    """A manifest line of a wheel.
+    """A wheel's entry in the manifest.
 
     Raises:
-        CorpusError: it declares no licence or one that isn't permissive.
+        CorpusError: the wheel declares no licence, or one that isn't permissive.
     """
     with zipfile.ZipFile(wheel) as archive:
         names = [n for n in archive.namelist() if n.endswith(".dist-info/METADATA") and n.count("/") == 1]
@@ -157,7 +176,7 @@ def describe(wheel: Path, split: str) -> Package:
     ]
     first_line = str(head.get("License") or "").strip().split("\n")[0]
     licence = str(head.get("License-Expression") or "") or "; ".join(classifiers) or first_line
-    licence = licence or _READ_BY_US.get(name, "")
+    licence = licence or _FROM_REPOSITORY.get(name, "")
     if not _PERMISSIVE.search(licence) or (_COPYLEFT.search(licence) and not _CHOICE.search(licence)):
         raise CorpusError(f"{name}: licence {licence!r} isn't one we train on; take it out of the table")
     digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
@@ -178,31 +197,3 @@ def source_files(packages: Iterable[Package], cache: Path) -> Iterator[SourceFil
                 except UnicodeDecodeError:
                     continue  # a test's deliberately odd file; nothing to learn from
                 yield SourceFile(package.name, name, text, package.split)
-
-
-def _refuse_reserved(names: Iterable[str]) -> None:
-    reserved = [name for name in names if reserved_package(name)]
-    if reserved:
-        raise CorpusError(
-            f"{', '.join(reserved)}: kept for evaluation, so that training never sees it; leave it out"
-        )
-
-
-def _cached(cache: Path, name: str) -> Path | None:
-    stem = normalized(name).replace("-", "_")
-    found = [p for p in cache.glob("*.whl") if normalized(p.name.split("-")[0]).replace("-", "_") == stem]
-    return max(found, default=None)
-
-
-def _download(requirement: str, cache: Path) -> Path:
-    cache.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
-    command += ["--only-binary=:all:", "--python-version", "3.11", "--dest", str(cache), requirement]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        reason = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        raise CorpusError(f"pip couldn't download {requirement}: {reason}")
-    wheel = _cached(cache, requirement.split("==", maxsplit=1)[0])
-    if wheel is None:
-        raise CorpusError(f"pip downloaded {requirement}, but no wheel of it is in {cache}")
-    return wheel

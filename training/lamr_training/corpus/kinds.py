@@ -1,7 +1,7 @@
-"""Makes queries about one parsed file, each with the lines that answer it.
+"""Makes the queries of made questions about one parsed file, each with the lines that answer it.
 
 Every kind is a function from a file to drafts; `KINDS` is the table of them. Gold lines follow from the syntax tree.
-Nothing here reads other files or writes records.
+This module reads no other files and writes no records.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from lamr_training.corpus import questions
+from lamr_training.corpus import templates
 from lamr_training.corpus.phrases import doc_phrase, name_phrase
 from lamr_training.corpus.wording import cased, reworded, shown
 from lamr_training.syntax import (
@@ -35,7 +35,13 @@ _CODE_LIKE = re.compile(
 
 @dataclass(frozen=True)
 class Draft:
-    """A query, its 1-based gold lines, and lines that the file loses so that they don't give the answer away."""
+    """A query and its answer.
+
+    Attributes:
+        query: the question.
+        gold: 1-based gold lines, numbered before the cut.
+        cut: 1-based lines that are cut from the file so that they don't give the answer away.
+    """
 
     query: str
     gold: frozenset[int]
@@ -46,7 +52,7 @@ Kind = Callable[[ParsedFile, str, random.Random], Iterator[Draft]]
 
 
 def without_doc(entity: Entity) -> frozenset[int]:
-    """A docstring's lines if they can go without leaving the body empty, else none."""
+    """The lines of a docstring that can be cut without leaving the body empty; none otherwise."""
     body = entity.node.body
     if len(body) > 1 and len(entity.doc_lines) and body[1].lineno > entity.doc_lines[-1]:
         return frozenset(entity.doc_lines)
@@ -54,7 +60,7 @@ def without_doc(entity: Entity) -> frozenset[int]:
 
 
 def gold_of(entity: Entity, cut: frozenset[int] = frozenset()) -> frozenset[int]:
-    """The lines that answer "what does it do": all of a function, or a class's head and constructor if it's long."""
+    """The lines that answer "what does it do": all of an entity, or only head and constructor of a long class."""
     if entity.kind != "class" or len(entity.lines) <= LONGEST:
         return frozenset(entity.lines) - cut
     head = set(range(entity.first, entity.header + 1)) | set(entity.doc_lines)
@@ -78,7 +84,7 @@ def docstring(file: ParsedFile, _module: str, rng: random.Random) -> Iterator[Dr
 
 
 def name(file: ParsedFile, _module: str, rng: random.Random) -> Iterator[Draft]:
-    """The words of a name ask for what bears it."""
+    """The words of a name ask for the function that bears it."""
     for entity in _shuffled(file.functions, rng):
         parts = words(entity.name)
         if len(parts) >= 2 and 3 <= entity.length <= LONGEST and not entity.name.startswith("__"):
@@ -95,7 +101,7 @@ def question(file: ParsedFile, module: str, rng: random.Random) -> Iterator[Draf
         cut = without_doc(entity) if phrase and rng.random() < 0.6 else frozenset()
         phrase = phrase or name_phrase(entity, rng, 0.8)
         if phrase:
-            text = questions.about_one(entity, phrase, module, rng)
+            text = templates.about_one(entity, phrase, module, rng)
             yield Draft(cased(text, rng), gold_of(entity, cut), cut)
 
 
@@ -110,12 +116,12 @@ def several(file: ParsedFile, module: str, rng: random.Random) -> Iterator[Draft
             continue
         chosen = [entity, *rng.sample(others, min(len(others), rng.choice([1, 1, 2])))]
         yield Draft(
-            cased(questions.about_several(chosen, module, rng), rng), frozenset().union(*map(gold_of, chosen))
+            cased(templates.about_several(chosen, module, rng), rng), frozenset().union(*map(gold_of, chosen))
         )
 
 
 def calls(file: ParsedFile, _module: str, rng: random.Random) -> Iterator[Draft]:
-    """How one function uses another of the file: the call's statement, and the one that is called."""
+    """A question on how one function uses another one; the call and the called function answer it."""
     named = {entity.name: entity for entity in file.entities}
     for entity in _shuffled(file.functions, rng):
         used = called_names(entity.node)
@@ -128,7 +134,7 @@ def calls(file: ParsedFile, _module: str, rng: random.Random) -> Iterator[Draft]
             else:
                 sites = [statement_at(entity.node, line) for line in used[callee]]
                 caller = frozenset(range(entity.first, entity.header + 1)).union(*sites)
-            text = questions.about_call(entity, other, rng)
+            text = templates.about_call(entity, other, rng)
             yield Draft(cased(text, rng), caller | gold_of(other))
             break
 
@@ -145,24 +151,24 @@ def error(file: ParsedFile, _module: str, rng: random.Random) -> Iterator[Draft]
             else:
                 heads = [range(span(p)[0], header_end(p) + 1) for p in path if isinstance(p, ast.stmt)]
                 gold = frozenset(span(node)).union(*heads)
-            text = questions.about_error(_raised(node), message, entity, rng)
+            text = templates.about_error(_raised(node), message, entity, rng)
             yield Draft(cased(text, rng), gold)
 
 
 def comment(file: ParsedFile, _module: str, rng: random.Random) -> Iterator[Draft]:
     """A comment, cut from the code, asks for the statements below it."""
-    for lines, text in rng.sample(blocks := comment_blocks(file.lines), len(blocks)):
-        plain = text.strip(" -=#.")
+    for lines, block_text in rng.sample(blocks := comment_blocks(file.lines), len(blocks)):
+        plain = block_text.strip(" -=#.")
         if not 5 <= len(plain.split()) <= 40 or _CODE_LIKE.search(plain) or not plain.isascii():
             continue
         body = _paragraph(file.lines, lines[-1] + 1)
         if 2 <= len(body) <= 40:
-            asked = questions.about_comment(reworded(plain, rng, 0.5), rng)
-            yield Draft(cased(asked, rng), frozenset(body), frozenset(lines))
+            text = templates.about_comment(reworded(plain, rng, 0.5), rng)
+            yield Draft(cased(text, rng), frozenset(body), frozenset(lines))
 
 
 def setting(file: ParsedFile, _module: str, rng: random.Random) -> Iterator[Draft]:
-    """What a constant or class attribute is and where it's used."""
+    """A question on what a constant or class attribute is and where it is used."""
     holders: list[tuple[str, list[ast.stmt]]] = [("", file.tree.body)]
     holders += [(c.name, c.node.body) for c in file.classes]
     for owner, body in holders:
@@ -174,12 +180,12 @@ def setting(file: ParsedFile, _module: str, rng: random.Random) -> Iterator[Draf
             places = [n for n, line in enumerate(file.lines, 1) if pattern.search(line)]
             if 1 <= len(places) <= 8 and len(span(node)) <= 40 and rng.random() < 0.5:
                 uses = [statement_at(file.tree, line) for line in places]
-                text = questions.about_setting(target.id, owner, rng)
+                text = templates.about_setting(target.id, owner, rng)
                 yield Draft(cased(text, rng), frozenset(span(node)).union(*uses))
 
 
 def block(file: ParsedFile, _module: str, rng: random.Random) -> Iterator[Draft]:
-    """What a long function does in one of its branches: its header and that block."""
+    """A question on one branch of a long function; the function's header and the branch answer it."""
     for entity in _shuffled(file.functions, rng):
         if entity.length < 35:
             continue
@@ -188,7 +194,7 @@ def block(file: ParsedFile, _module: str, rng: random.Random) -> Iterator[Draft]
         ]
         branches = [n for n in branches if 4 <= len(span(n)) <= 40]
         for node in rng.sample(branches, min(2, len(branches))):
-            text = questions.about_block(entity, node, rng)
+            text = templates.about_block(entity, node, rng)
             if text:
                 yield Draft(
                     cased(text, rng),

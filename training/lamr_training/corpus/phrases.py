@@ -1,7 +1,7 @@
-"""How a person would speak of a function or class: a verb phrase or a noun phrase, and who does it.
+"""Says how a person would speak of a function or class: in a verb phrase or a noun phrase, and with which subject.
 
-Made from the docstring's first sentence or from the words of the name. This module knows entities and wording; it
-makes no queries.
+Phrases come from the first sentence of the docstring or from the words of the name. This module knows entities and
+wording; it makes no queries.
 """
 
 from __future__ import annotations
@@ -18,7 +18,12 @@ _SKIPPED_NAMES = frozenset({"self", "cls", "args", "kwargs", "_"})
 
 @dataclass(frozen=True)
 class Phrase:
-    """What an entity does or is. With a verb, `rest` is its object; without, `rest` is a noun phrase."""
+    """What an entity does or is.
+
+    Attributes:
+        verb: in its base form; None for a noun phrase.
+        rest: the verb's object, or the noun phrase.
+    """
 
     verb: str | None
     rest: str
@@ -56,7 +61,7 @@ class Phrase:
 
 
 def doc_phrase(entity: Entity, rng: random.Random, strength: float) -> Phrase | None:
-    """From the docstring's first sentence; None if it's too short or says nothing of its own."""
+    """The phrase of a docstring's first sentence; None if the sentence is too short or too long, or has no words."""
     text = entity.doc
     count = len(text.split())
     if not 4 <= count <= 32 or ">>>" in text or not text.isascii():
@@ -70,7 +75,7 @@ def doc_phrase(entity: Entity, rng: random.Random, strength: float) -> Phrase | 
 
 
 def name_phrase(entity: Entity, rng: random.Random, strength: float) -> Phrase | None:
-    """From the words of the name; None for names of one word or of Python's own protocols."""
+    """The phrase of a name's words; None for names of one word and names of Python's own protocols."""
     parts = words(entity.name)
     if len(parts) < 2 or entity.name.startswith("__"):
         return None
@@ -88,7 +93,7 @@ def name_phrase(entity: Entity, rng: random.Random, strength: float) -> Phrase |
 
 
 def subject(entity: Entity, rng: random.Random, module: str) -> str:
-    """Who does it: the class, the module, or nobody in particular."""
+    """A mention of who acts: the class, the module, or nobody in particular."""
     roll = rng.random()
     if entity.owner and roll < 0.6:
         name = shown(entity.owner, rng)
@@ -103,5 +108,5 @@ def parameters(entity: Entity) -> list[str]:
     arguments = getattr(entity.node, "args", None)
     if arguments is None:
         return []
-    found = [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
-    return [name for name in found if name not in _SKIPPED_NAMES and len(name) > 2]
+    names = [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+    return [name for name in names if name not in _SKIPPED_NAMES and len(name) > 2]

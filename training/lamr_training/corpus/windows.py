@@ -1,6 +1,6 @@
-"""Cuts a record's file to a window: what an agent sees that reads part of a file.
+"""Cuts a record's file to a window, which is what an agent sees when it reads part of a file.
 
-Knows a record's lines; a window need not parse, and paragraphs are all the structure it respects.
+This module knows a record's lines. A window need not parse; paragraphs are all the structure that a cut respects.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ import random
 from dataclasses import replace
 
 from lamr_evaluation.records import Record
+from lamr_postprocess.lines import split_lines
 
 SHORTEST, LONGEST = 30, 200
-"""Lines of a window, about."""
+"""How many lines a window has, about."""
 
 
 def cut_window(record: Record, rng: random.Random) -> Record:
@@ -19,7 +20,7 @@ def cut_window(record: Record, rng: random.Random) -> Record:
 
     A file that is hardly longer than a window stays whole.
     """
-    lines = record.code.split("\n")
+    lines = split_lines(record.code)
     size = rng.randint(SHORTEST, LONGEST)
     if len(lines) < 1.5 * size:
         return record
@@ -32,4 +33,4 @@ def cut_window(record: Record, rng: random.Random) -> Record:
     while last > max(first, anchor) and not lines[last - 1].strip():
         last -= 1
     kept = tuple(n - first + 1 for n in record.kept_frags if first <= n <= last)
-    return replace(record, code="\n".join(lines[first - 1 : last]) + "\n", kept_frags=kept)
+    return replace(record, code="".join(lines[first - 1 : last]), kept_frags=kept)

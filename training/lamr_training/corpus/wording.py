@@ -1,7 +1,7 @@
-"""Puts things into other words: verbs and their forms, synonyms, dropped words, split identifiers.
+"""Puts text into other words: verbs and their forms, synonyms, dropped words, split identifiers.
 
-Tables and small functions on strings. A query that repeats a file verbatim teaches a model to compare strings;
-these make the same need sound as somebody who hasn't read the code would say it.
+A query that repeats a file verbatim teaches a model to compare strings; these tables and functions make the same need
+sound as somebody who hasn't read the code would say it. This module knows strings only.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ _DOUBLED = frozenset(_DOUBLING.split())
 
 
 def third(verb: str) -> str:
-    """`parse` → `parses`."""
+    """The third person of a verb: `parse` → `parses`."""
     if verb.endswith(("s", "x", "ch", "sh", "z")):
         return verb + "es"
     if verb.endswith("y") and verb[-2:-1] not in "aeiou":
@@ -126,7 +126,7 @@ def third(verb: str) -> str:
 
 
 def gerund(verb: str) -> str:
-    """`parse` → `parsing`."""
+    """The gerund of a verb: `parse` → `parsing`."""
     if verb in _DOUBLED:
         return verb + verb[-1] + "ing"
     if verb.endswith("e") and not verb.endswith("ee"):
@@ -135,7 +135,7 @@ def gerund(verb: str) -> str:
 
 
 def participle(verb: str) -> str:
-    """`parse` → `parsed`, with the few irregular ones that code uses."""
+    """The participle of a verb, also of the few irregular ones that code uses: `parse` → `parsed`."""
     if verb in _IRREGULAR:
         return _IRREGULAR[verb]
     if verb in _DOUBLED:
@@ -185,7 +185,7 @@ def reworded(text: str, rng: random.Random, strength: float) -> str:
 
 
 def cased(text: str, rng: random.Random) -> str:
-    """Now and then all lower case, or without its final mark, as people type."""
+    """The text as people type it: now and then in lower case, or without its final mark."""
     roll = rng.random()
     if roll < 0.2:
         return text.lower().rstrip("?.")

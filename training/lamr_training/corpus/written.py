@@ -1,8 +1,8 @@
-"""Questions that were written while reading the files of the corpus, as records.
+"""Written questions: questions that were written while reading the files of the corpus, as records.
 
-Questions made by rules only resemble what people ask; these are for training and for fitting
-scores. `data/written.jsonl` gives lines of the pinned files, `data/questions.json` (validation projects only) names
-the functions and classes that answer. Both belong to the versions that the manifest pins. Knows no other data.
+Made questions only resemble what people ask; written ones train, and the scores are fitted on them. The package's
+`data/written.jsonl` names files of the versions that the manifest pins, and the lines that answer. This module knows no
+other data.
 """
 
 from __future__ import annotations
@@ -11,80 +11,74 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib import resources
+from typing import Any
 
 from lamr_evaluation.records import Record
+from lamr_postprocess.lines import line_spans
 
 from lamr_training.corpus.fetch import SourceFile
 from lamr_training.errors import CorpusError
-from lamr_training.syntax import Entity, parse_file
+
+WRITTEN = {"train": "written.jsonl", "validation": "written-validation.jsonl"}
+"""The file of a corpus that holds the written questions about each split."""
 
 
 @dataclass(frozen=True)
-class Question:
+class WrittenQuestion:
     """One question as it is stored.
 
     Attributes:
-        path: of the file in its package.
-        query, kind: what is asked, and in which manner.
-        lines: first and last lines, 1-based, of what answers.
-        names: functions and classes that answer; either these or `lines`.
+        project: name of the package, as the manifest has it.
+        path: the file's path in the package.
+        query: the question.
+        kind: in which manner it asks: how, why, where and so on.
+        gold: first and last lines, 1-based, of the parts that answer.
     """
 
+    project: str
     path: str
     query: str
     kind: str
-    lines: tuple[tuple[int, int], ...] = ()
-    names: tuple[str, ...] = ()
+    gold: tuple[tuple[int, int], ...]
 
 
-def bundled_questions() -> list[Question]:
-    """All questions that come with the package."""
-    data = resources.files("lamr_training") / "data"
-    named = json.loads((data / "questions.json").read_text(encoding="utf-8"))
-    found = [Question(r["path"], r["query"], "handmade", names=tuple(r["gold"])) for r in named]
-    for line in (data / "written.jsonl").read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
-        ranges = tuple((int(first), int(last)) for first, last in row["gold"])
-        found.append(Question(row["path"], row["query"], row["kind"], ranges))
-    return found
+def bundled_questions() -> list[WrittenQuestion]:
+    """All written questions that come with the package."""
+    text = (resources.files("lamr_training") / "data" / "written.jsonl").read_text(encoding="utf-8")
+    return [_question(json.loads(line)) for line in text.split("\n") if line]
 
 
-def handmade_records(
-    files: Iterable[SourceFile], questions: Iterable[Question] | None = None
+def _question(row: dict[str, Any]) -> WrittenQuestion:
+    gold = tuple((first, last) for first, last in row["gold"])
+    return WrittenQuestion(row["project"], row["path"], row["query"], row["kind"], gold)
+
+
+def written_records(
+    files: Iterable[SourceFile], questions: Iterable[WrittenQuestion] | None = None
 ) -> list[Record]:
-    """The questions whose files are among `files`, the bundled ones by default.
+    """The questions about `files` as records, in the order of the files.
+
+    Args:
+        files: the sources.
+        questions: what to choose from; the bundled ones by default.
 
     Raises:
-        CorpusError: a file doesn't hold what answers (another version than the manifest's).
+        CorpusError: a question names lines that its file doesn't have: the file is of another version than the
+            manifest pins.
     """
-    by_path: dict[str, list[Question]] = {}
+    by_file: dict[tuple[str, str], list[WrittenQuestion]] = {}
     for question in bundled_questions() if questions is None else questions:
-        by_path.setdefault(question.path, []).append(question)
-    return [record for file in files for record in _records(file, by_path.pop(file.path, []))]
+        by_file.setdefault((question.project, question.path), []).append(question)
+    return [record for file in files for record in _records(file, by_file.pop((file.project, file.path), []))]
 
 
-def _records(file: SourceFile, questions: list[Question]) -> Iterator[Record]:
-    entities = _by_name(file) if any(question.names for question in questions) else {}
-    count = file.text.count("\n") + 1
+def _records(file: SourceFile, questions: list[WrittenQuestion]) -> Iterator[Record]:
+    count = len(line_spans(file.text))
     for question in questions:
-        lines = {n for first, last in question.lines for n in range(first, last + 1)}
-        for name in question.names:
-            if name not in entities:
-                raise CorpusError(f"{file.path} has no {name}; fetch the version that the manifest pins")
-            lines.update(*(entity.lines for entity in entities[name]))
+        lines = {number for first, last in question.gold for number in range(first, last + 1)}
         if not lines or max(lines) > count:
             raise CorpusError(
                 f"{file.path} has {count} lines, a question is about line {max(lines, default=0)}; fetch the version "
                 "that the manifest pins"
             )
-        yield Record(
-            question.query, file.text, tuple(sorted(lines)), 1.0, file.path, file.project, question.kind
-        )
-
-
-def _by_name(file: SourceFile) -> dict[str, list[Entity]]:
-    parsed = parse_file(file.text)
-    found: dict[str, list[Entity]] = {}
-    for entity in parsed.entities if parsed else []:
-        found.setdefault(f"{entity.owner}.{entity.name}".lstrip("."), []).append(entity)
-    return found
+        yield Record(question.query, file.text, tuple(lines), 1.0, file.path, file.project, question.kind)

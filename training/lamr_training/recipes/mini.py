@@ -28,6 +28,7 @@ from lamr_export.verify import standard_texts
 from lamr_postprocess import split_lines
 from tokenizers import Tokenizer
 
+from lamr_training.corpus.written import WRITTEN
 from lamr_training.errors import RunError
 from lamr_training.loop.devices import find_place
 from lamr_training.loop.examples import ChunkChoice, ExampleSet, make_examples
@@ -128,7 +129,7 @@ class MiniRecipe(Recipe):
         model, encoder = work.load_start()
         assert model.lexical is not None
         rarity = model.lexical.rarity.numpy()
-        path = data / "written.jsonl"
+        path = data / WRITTEN["train"]
         written = list(read_records(path)) if path.exists() else []
         for number in range(self.runs):
             if not work.examples(number).exists():
@@ -202,7 +203,7 @@ class MiniRecipe(Recipe):
         save_checkpoint(model, out, work.tokenizer_file)
         records = [
             *list(read_records(data / "validation.jsonl"))[-self.sizes.scored :],
-            *read_records(data / "handmade.jsonl"),
+            *read_records(data / WRITTEN["validation"]),
         ]
         exported = _exported(out, work)
         files = score_files(LocalModel(exported).infer_many, PromptEncoder.from_repository(exported), records)

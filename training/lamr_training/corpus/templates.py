@@ -1,7 +1,8 @@
-"""Templates of questions that read like those people put to a code base.
+"""Templates of made questions that read like the questions that people ask about a code base.
 
-Each function fills one family of templates; which one is chance. Names appear in backticks, bare, or as words. The
-templates ask how, why, where, what role, what happens, and often two things at once, as real questions do.
+Each function fills one template of a family, chosen by chance. Names appear in backticks, bare, or as words. The
+templates ask how, why, where, what role, what happens, and often two things at once, as real questions do. This module
+knows wording and entities; it knows no gold lines.
 """
 
 from __future__ import annotations
@@ -133,8 +134,8 @@ _BLOCKS = (
 
 def about_one(entity: Entity, phrase: Phrase, module: str, rng: random.Random) -> str:
     """A question on one entity."""
-    asked = rng.choices((_HOW, _WHERE, _WHY, _ROLE), (0.4, 0.25, 0.15, 0.2))[0]
-    templates = _NOUN if phrase.verb is None else asked
+    family = rng.choices((_HOW, _WHERE, _WHY, _ROLE), (0.4, 0.25, 0.15, 0.2))[0]
+    templates = _NOUN if phrase.verb is None else family
     return rng.choice(templates).format(
         subject=subject(entity, rng, module),
         base=phrase.base,
@@ -173,30 +174,30 @@ def about_several(entities: list[Entity], module: str, rng: random.Random) -> st
 
 
 def about_call(caller: Entity, callee: Entity, rng: random.Random) -> str:
-    """How one uses the other."""
+    """A question on how one entity uses the other."""
     return rng.choice(_CALLS).format(a=_named(caller, rng), b=_named(callee, rng))
 
 
 def about_error(raised: str, message: str, entity: Entity, rng: random.Random) -> str:
-    """An error message, as in an issue or a question."""
+    """A question with an error message, as in an issue."""
     return rng.choice(_ERRORS).format(
         raised=raised or "an error", message=message.rstrip("."), name=_named(entity, rng)
     )
 
 
 def about_comment(text: str, rng: random.Random) -> str:
-    """A comment's text, bare or asked for."""
+    """A comment's text, bare or in a question."""
     return text if rng.random() < 0.5 else rng.choice(_COMMENTS).format(text=text)
 
 
 def about_setting(name: str, owner: str, rng: random.Random) -> str:
-    """What a constant or class attribute is for."""
+    """A question on what a constant or class attribute is for."""
     where = f" in {shown(owner, rng)}" if owner else ""
     return rng.choice(_SETTINGS).format(name=shown(name, rng), owner=where, plain=" ".join(words(name)))
 
 
 def about_block(entity: Entity, node: ast.AST, rng: random.Random) -> str:
-    """What a function does in one branch; "" if the branch's condition has no words."""
+    """A question on what a function does in one branch; "" if the branch's condition has no words."""
     condition = _condition(node, rng)
     if not condition:
         return ""
@@ -276,10 +277,10 @@ def _condition(node: ast.AST, rng: random.Random) -> str:
     ][:3]
     if not names:
         return ""
-    said = " and ".join(" ".join(words(n)) if rng.random() < 0.6 else f"`{n}`" for n in names[::-1][:2])
+    text = " and ".join(" ".join(words(n)) if rng.random() < 0.6 else f"`{n}`" for n in names[::-1][:2])
     if isinstance(node, ast.If):
         negative = any(isinstance(n, ast.Not) for n in ast.walk(source)) or " is None" in ast.unparse(source)
-        said += (
+        text += (
             rng.choice([" missing", " not set", " false"]) if negative else rng.choice(["", " set", " given"])
         )
-    return reworded(said, rng, 0.3)
+    return reworded(text, rng, 0.3)
