@@ -7,8 +7,11 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
-from lamr_evaluation.errors import ReservedError
+from lamr_evaluation.errors import DataError, ReservedError
 from lamr_evaluation.reserved import RESERVED, normalized, reserved_package, reserved_path
+from lamr_evaluation.suites import manifest
+from lamr_evaluation.suites import read_manifest as read_suite
+from lamr_evaluation.wheels import download_wheel
 from lamr_training.corpus.fetch import Package, bundled_manifest, fetch, fetch_pinned
 from lamr_training.corpus.sources import FOREIGN_FOLDERS, TRAINING, VALIDATION
 from lamr_training.corpus.written import bundled_questions
@@ -35,6 +38,24 @@ def test_written_questions_ask_about_files_that_the_corpus_takes() -> None:
     written = [json.loads(line) for line in (data / "written.jsonl").read_text(encoding="utf-8").splitlines()]
     assert {row["project"] for row in written} <= pinned
     assert not [q.path for q in bundled_questions() if FOREIGN_FOLDERS & set(q.path.lower().split("/")[:-1])]
+
+
+@pytest.mark.parametrize("suite", ["polyglot", "edits"])
+def test_no_package_of_the_manifest_is_a_project_of_a_suite(suite: str) -> None:
+    projects = {normalized(item.repository.split("/")[1]) for item in read_suite(manifest(suite))}
+    assert projects
+    assert not projects & {package.name for package in bundled_manifest()}
+
+
+def test_no_reserved_wheel_is_downloaded_unless_for_evaluation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
+    with pytest.raises(ReservedError, match="flask: kept for evaluation"):
+        download_wheel("flask", tmp_path, "3.0")
+    with pytest.raises(DataError, match=r"can't download flask==3\.0 with pip: "):
+        download_wheel("flask", tmp_path, "3.0", for_evaluation=True)
 
 
 @pytest.mark.parametrize("name", [*PACKAGES, "Scikit_Learn", "Django", "commons.lang3"])
