@@ -45,8 +45,8 @@ def cached_wheel(project: str, cache: Path, version: str | None = None) -> Path 
     """The wheel of a project that lies in `cache`; without a version the one whose name comes last."""
     wheels = []
     for wheel in cache.glob("*.whl"):
-        name, its_version, *_ = wheel.name.split("-")
-        if normalized(name) == normalized(project) and version in {None, its_version}:
+        name, _, rest = wheel.name.partition("-")
+        if normalized(name) == normalized(project) and version in {None, rest.partition("-")[0]}:
             wheels.append(wheel)
     return max(wheels, default=None)
 

@@ -17,7 +17,7 @@ from lamr_evaluation.benchmark import (
 from lamr_evaluation.errors import DataError
 from lamr_evaluation.records import read_records
 from lamr_evaluation.reserved import reserved_package
-from lamr_evaluation.wheels import PinnedFile, fetch_for_evaluation
+from lamr_evaluation.wheels import PinnedFile, cached_wheel, fetch_for_evaluation
 
 TEXT = "def f(value):\n    checked = check_value(value)\n    return checked\n"
 
@@ -51,6 +51,16 @@ def test_questions_are_joined_with_the_pinned_file(tmp_path, wheel, pinned):
 
 def test_a_wheel_in_the_cache_is_not_downloaded(wheel, pinned):
     assert fetch_for_evaluation("demo", "1.0", wheel.parent) == wheel
+
+
+def test_a_cached_wheel_is_found_by_name_and_version(wheel):
+    (wheel.parent / "stray.whl").write_bytes(b"")
+    newer = wheel.with_name("Demo-1.1-py3-none-any.whl")
+    newer.write_bytes(b"")
+    assert cached_wheel("demo", wheel.parent, "1.0") == wheel
+    assert cached_wheel("DEMO", wheel.parent, "1.1") == newer
+    assert cached_wheel("demo", wheel.parent) in {wheel, newer}
+    assert cached_wheel("other", wheel.parent) is None
 
 
 def test_another_file_than_the_pinned_one_is_refused(wheel, pinned):
