@@ -1,0 +1,198 @@
+"""Reads the logs of coding agents into one sequence of events, by tables.
+
+What differs between hosts is a `Format`: where a log's records lie, and which parts of a record are words of the user,
+words of the assistant, a tool's call or its result. A *way* leads to those parts: keys joined by dots, of which one
+that ends on `[]` opens a list. This module knows neither the tables nor what a tool does.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Kind = Literal["user", "assistant", "thought", "call", "result"]
+SHELL = "shell"
+"""The tool of a call that names none: hosts that know one tool only run commands."""
+_RECORDS_LOOKED_AT = 200
+
+
+@dataclass(frozen=True)
+class Event:
+    """One step of a session.
+
+    Attributes:
+        kind: words of the user, words of the assistant aloud or in thought, a tool's call, or its result.
+        text: the words, or the result's text; empty for a call.
+        call: the name that joins a call and its result; empty where the host gives none.
+        tool, arguments: the called tool and its input; only for a call.
+    """
+
+    kind: Kind
+    text: str = ""
+    call: str = ""
+    tool: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Which parts of a record become events of one kind.
+
+    Attributes:
+        kind: of the events.
+        at: the way from the record to the parts; empty for the record itself.
+        record, part: ways and the values that must stand there, in the record and in each part; None is any value.
+        text, call, tool, arguments: the ways from a part to the event's fields.
+        pattern: what the text must match; its first group, if it has one, becomes the text. A call whose text matches
+            runs that text as a command.
+        unless: what the text must not match.
+    """
+
+    kind: Kind
+    at: str = ""
+    record: Mapping[str, str | None] = field(default_factory=dict)
+    part: Mapping[str, str | None] = field(default_factory=dict)
+    text: str = "text"
+    call: str = "id"
+    tool: str = "name"
+    arguments: str = "input"
+    pattern: re.Pattern[str] | None = None
+    unless: re.Pattern[str] | None = None
+
+
+@dataclass(frozen=True)
+class Format:
+    """One host's log.
+
+    Attributes:
+        name: the host.
+        records: the way to the list of records in a log that is one JSON value; None where each line is a record.
+        mark: ways in a record, and the values there, by which the log is recognized; None is any value.
+        rules: which parts become events, in the order that a record's events have.
+    """
+
+    name: str
+    records: str | None
+    mark: Mapping[str, str | None]
+    rules: Sequence[Rule]
+
+
+def recognize(log: str, formats: Iterable[Format]) -> Format | None:
+    """The first format one of whose records stands at the head of a log; None when there is none."""
+    for form in formats:
+        try:
+            head = _records(log if form.records else log[: 1 << 20], form)
+        except ValueError:
+            continue
+        if any(_holds(record, form.mark) for record in head[:_RECORDS_LOOKED_AT]):
+            return form
+    return None
+
+
+def read_events(log: str, form: Format) -> list[Event]:
+    """The session's events in the order in which they happened.
+
+    A line of a log that isn't JSON is passed over: the last one of a running session may be cut off.
+
+    Raises:
+        ValueError: a log that is one JSON value can't be parsed.
+    """
+    events = []
+    for record in _records(log, form):
+        for rule in form.rules:
+            if _holds(record, rule.record):
+                parts = (part for part in _follow(record, rule.at) if _holds(part, rule.part))
+                events += [event for event in (_event(rule, part) for part in parts) if event is not None]
+    return events
+
+
+def _records(log: str, form: Format) -> list[Any]:
+    if form.records is not None:
+        return list(_follow(json.loads(log), form.records + "[]"))
+    records = []
+    for line in log.split("\n"):
+        if line.strip():
+            try:
+                records.append(json.loads(line))
+            except ValueError:
+                continue
+    return records
+
+
+def _follow(value: Any, way: str) -> Iterator[Any]:
+    """Everything that a way leads to; a text stands for a list of one part that holds it as `text`."""
+    if not way:
+        yield value
+        return
+    step, _, rest = way.partition(".")
+    key = step.removesuffix("[]")
+    if not isinstance(value, Mapping) or key not in value:
+        return
+    inner = value[key]
+    if not step.endswith("[]"):
+        yield from _follow(inner, rest)
+    elif isinstance(inner, str):
+        yield from _follow({"type": "text", "text": inner}, rest)
+    elif isinstance(inner, list):
+        for part in inner:
+            yield from _follow(part, rest)
+
+
+def _first(value: Any, way: str) -> Any:
+    return next(_follow(value, way), None)
+
+
+def _holds(value: Any, wanted: Mapping[str, str | None]) -> bool:
+    absent = object()
+    for way, expected in wanted.items():
+        there = next(_follow(value, way), absent)
+        if there is absent or (expected is not None and there != expected):
+            return False
+    return True
+
+
+def _event(rule: Rule, part: Any) -> Event | None:
+    call = _first(part, rule.call)
+    call = call if isinstance(call, str) else ""
+    words = _words(_first(part, rule.text))
+    if rule.unless and rule.unless.search(words):
+        return None
+    if rule.pattern:
+        match = rule.pattern.search(words)
+        if match is None:
+            return None
+        words = match[1] if rule.pattern.groups else words
+    if rule.kind == "call":
+        tool = _first(part, rule.tool)
+        arguments = {"command": words} if rule.pattern else _arguments(_first(part, rule.arguments))
+        return Event("call", call=call, tool=tool if isinstance(tool, str) else SHELL, arguments=arguments)
+    if not words.strip():
+        return None
+    return Event(rule.kind, words, call if rule.kind == "result" else "")
+
+
+def _words(value: Any) -> str:
+    """The words of a text, of a part that holds one, or of a list of these."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping):
+        return _words(value.get("text"))
+    if isinstance(value, list):
+        return "\n".join(filter(None, map(_words, value)))
+    return ""
+
+
+def _arguments(value: Any) -> Mapping[str, Any]:
+    """A tool's input: an object, the JSON of one, or a bare text, which is then its `input`."""
+    if isinstance(value, Mapping):
+        return value
+    if not isinstance(value, str):
+        return {}
+    try:
+        loaded = json.loads(value)
+    except ValueError:
+        return {"input": value}
+    return loaded if isinstance(loaded, dict) else {"input": value}

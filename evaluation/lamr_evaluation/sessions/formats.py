@@ -1,0 +1,152 @@
+"""The logs of the hosts that are known, one table each. How tables are read is `events`' matter."""
+
+from __future__ import annotations
+
+import re
+
+from lamr_evaluation.sessions.events import Format, Rule
+
+_USER = {"message.role": "user"}
+_ASSISTANT = {"message.role": "assistant"}
+_OBSERVATION = re.compile(r"^\s*<returncode>.*?<output>\n?(.*?)</output>", re.DOTALL)
+_FENCED_COMMAND = re.compile(r"```(?:bash|sh|mswea_bash_command)\n(.*?)\n```", re.DOTALL)
+_MESSAGE = {"payload.type": "message"}
+
+CLAUDE_CODE = Format(
+    "claude-code",
+    None,
+    {"parentUuid": None, "sessionId": None},
+    (
+        Rule("user", "message.content[]", _USER, {"type": "text"}),
+        Rule("thought", "message.content[]", _ASSISTANT, {"type": "thinking"}, text="thinking"),
+        Rule("assistant", "message.content[]", _ASSISTANT, {"type": "text"}),
+        Rule("call", "message.content[]", _ASSISTANT, {"type": "tool_use"}),
+        Rule(
+            "result", "message.content[]", _USER, {"type": "tool_result"}, text="content", call="tool_use_id"
+        ),
+    ),
+)
+CODEX = Format(
+    "codex",
+    None,
+    {"payload": None, "timestamp": None},
+    (
+        Rule("user", "payload.content[]", {**_MESSAGE, "payload.role": "user"}),
+        Rule("assistant", "payload.content[]", {**_MESSAGE, "payload.role": "assistant"}),
+        Rule("thought", "payload.summary[]", {"payload.type": "reasoning"}),
+        Rule("call", "payload", {"payload.type": "function_call"}, call="call_id", arguments="arguments"),
+        Rule("call", "payload", {"payload.type": "custom_tool_call"}, call="call_id"),
+        Rule("result", "payload", {"payload.type": "function_call_output"}, text="output", call="call_id"),
+        Rule("result", "payload", {"payload.type": "custom_tool_call_output"}, text="output", call="call_id"),
+    ),
+)
+COPILOT_CLI = Format(
+    "copilot-cli",
+    None,
+    {"type": "user.message", "data": None},
+    (
+        Rule("user", "data", {"type": "user.message"}, text="content"),
+        Rule("thought", "data", {"type": "assistant.message"}, text="reasoningText"),
+        Rule("assistant", "data", {"type": "assistant.message"}, text="content"),
+        Rule(
+            "call",
+            "data.toolRequests[]",
+            {"type": "assistant.message"},
+            call="toolCallId",
+            arguments="arguments",
+        ),
+        Rule("result", "data", {"type": "tool.execution_complete"}, text="result.content", call="toolCallId"),
+    ),
+)
+PI = Format(
+    "pi",
+    None,
+    {"type": "message", "message.role": None},
+    (
+        Rule("user", "message.content[]", _USER, {"type": "text"}),
+        Rule("thought", "message.content[]", _ASSISTANT, {"type": "thinking"}, text="thinking"),
+        Rule("assistant", "message.content[]", _ASSISTANT, {"type": "text"}),
+        Rule("call", "message.content[]", _ASSISTANT, {"type": "toolCall"}, arguments="arguments"),
+        Rule("result", "message", {"message.role": "toolResult"}, text="content", call="toolCallId"),
+    ),
+)
+OPENCODE = Format(
+    "opencode",
+    "messages",
+    {"info.role": None, "parts": None},
+    (
+        Rule("user", "parts[]", {"info.role": "user"}, {"type": "text"}),
+        Rule("thought", "parts[]", {"info.role": "assistant"}, {"type": "reasoning"}),
+        Rule("assistant", "parts[]", {"info.role": "assistant"}, {"type": "text"}),
+        Rule("call", "parts[]", part={"type": "tool"}, call="callID", tool="tool", arguments="state.input"),
+        Rule("result", "parts[]", part={"type": "tool"}, call="callID", text="state.output"),
+    ),
+)
+GEMINI_CLI = Format(
+    "gemini-cli",
+    "messages",
+    {"type": None, "content": None, "timestamp": None},
+    (
+        Rule("user", record={"type": "user"}, text="content"),
+        Rule("assistant", record={"type": "gemini"}, text="content"),
+        Rule("call", "toolCalls[]", {"type": "gemini"}, arguments="args"),
+        Rule("result", "toolCalls[]", {"type": "gemini"}, text="result[].functionResponse.response.output"),
+    ),
+)
+OPENHANDS = Format(
+    "openhands",
+    "history",
+    {"source": None, "timestamp": None},
+    (
+        Rule("user", record={"source": "user", "action": "message"}, text="args.content"),
+        Rule("assistant", record={"source": "agent", "action": "message"}, text="args.content"),
+        Rule("assistant", record={"source": "agent"}, text="args.thought"),
+        Rule(
+            "call",
+            record={"action": None, "tool_call_metadata.function_name": None},
+            call="tool_call_metadata.tool_call_id",
+            tool="tool_call_metadata.function_name",
+            arguments="tool_call_metadata.model_response.choices[].message.tool_calls[].function.arguments",
+        ),
+        Rule("result", record={"observation": None}, text="content", call="tool_call_metadata.tool_call_id"),
+    ),
+)
+_CHAT = (
+    Rule("thought", record={"role": "assistant"}, text="reasoning_content"),
+    Rule("assistant", record={"role": "assistant"}, text="content"),
+    Rule("call", "tool_calls[]", {"role": "assistant"}, tool="function.name", arguments="function.arguments"),
+)
+SWE_AGENT = Format(
+    "swe-agent",
+    "history",
+    {"role": None, "message_type": None},
+    (
+        Rule("user", record={"role": "user"}, text="content"),
+        *_CHAT,
+        Rule("result", record={"role": "tool"}, text="content", call="tool_call_ids[]"),
+    ),
+)
+MINI_SWE_AGENT = Format(
+    "mini-swe-agent",
+    "messages",
+    {"role": None, "content": None},
+    (
+        Rule("result", record={"role": "user"}, text="content", pattern=_OBSERVATION),
+        Rule("user", record={"role": "user"}, text="content", unless=_OBSERVATION),
+        *_CHAT,
+        Rule("call", record={"role": "assistant"}, text="content", pattern=_FENCED_COMMAND),
+        Rule("result", record={"role": "tool"}, text="content", call="tool_call_id"),
+    ),
+)
+FORMATS = (
+    CLAUDE_CODE,
+    CODEX,
+    COPILOT_CLI,
+    PI,
+    OPENCODE,
+    GEMINI_CLI,
+    OPENHANDS,
+    SWE_AGENT,
+    MINI_SWE_AGENT,
+)
+"""In the order in which a log is tried: a format whose mark others' records could have comes last."""

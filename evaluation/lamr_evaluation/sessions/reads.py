@@ -1,0 +1,114 @@
+"""The big reads of a session: results that show much of one source file, with the words that came before each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from lamr_postprocess.languages import detect_language
+
+from lamr_evaluation.sessions.events import Event
+from lamr_evaluation.sessions.shown import Shown, shown_lines
+from lamr_evaluation.sessions.tools import Read, description_of, pattern_of, read_of
+
+LEAST_LINES = 80
+LEAST_CHARACTERS = 4000
+"""Some 1,000 tokens: a read is big by its lines or by its characters."""
+FEWEST_LINES = 20
+MOST_LINES = 4000
+_SHORT_MESSAGE = 80
+"""Characters up to which a message such as "yes, go on" is joined to the one before it."""
+
+_BY_MACHINE = re.compile(
+    r"\s*(?:<(?:command-|local-command|task-notification|environment_context|user_instructions|INSTRUCTIONS|skill|"
+    r"permissions)|# AGENTS\.md|Caveat: |\[Request interrupted|This session is being continued|Stop hook|"
+    r"Base directory for this skill|Operation stopped by hook)"
+)
+_INSERTED = re.compile(
+    r"<(system-reminder|ide_opened_file|ide_selection|environment_context|attached_files)>.*?</\1>", re.DOTALL
+)
+
+
+@dataclass(frozen=True)
+class BigRead:
+    """A tool's result that shows at least 80 lines, or 4,000 characters, of one source file.
+
+    Attributes:
+        place: the result's index among the session's events.
+        call: the call that asked for it.
+        read: the file, and the range that was asked for.
+        shown: the lines.
+        task: what the user wants.
+        intent: the assistant's last words before the call, aloud or else in thought, since the user spoke.
+        searched: what the assistant last searched for; empty where it didn't.
+        description: what the call itself says of its purpose.
+    """
+
+    place: int
+    call: Event
+    read: Read
+    shown: Shown
+    task: str
+    intent: str
+    searched: str
+    description: str
+
+
+def big_reads(session: Sequence[Event]) -> Iterator[BigRead]:
+    """The session's big reads of files in a language with a grammar, in their order."""
+    results = {
+        event.call: place for place, event in enumerate(session) if event.kind == "result" and event.call
+    }
+    said: list[str] = []
+    aloud = thought = searched = ""
+    for place, event in enumerate(session):
+        if event.kind == "user" and (words := spoken(event.text)):
+            said.append(words)
+            aloud = thought = searched = ""
+        elif event.kind == "assistant":
+            aloud = event.text.strip()
+        elif event.kind == "thought":
+            thought = event.text.strip()
+        elif event.kind == "call":
+            searched = pattern_of(event.tool, event.arguments) or searched
+            read = read_of(event.tool, event.arguments)
+            answer = results.get(event.call) if event.call else _next_result(session, place)
+            if read is None or answer is None or not detect_language("", read.path).grammar:
+                continue
+            shown = shown_lines(session[answer].text)
+            if _big(shown):
+                description = description_of(event.arguments)
+                yield BigRead(
+                    answer, event, read, shown, _task(said), aloud or thought, searched, description
+                )
+
+
+def spoken(message: str) -> str:
+    """The part of a user's message that a person wrote; empty where a program wrote it all."""
+    words = _INSERTED.sub("", message).strip()
+    return "" if _BY_MACHINE.match(words) else words
+
+
+def _next_result(session: Sequence[Event], place: int) -> int | None:
+    """Hosts whose calls have no names answer each call before the next."""
+    later = ((n, event.kind) for n, event in enumerate(islice(session, place + 1, place + 3), place + 1))
+    return next((n for n, kind in later if kind == "result"), None)
+
+
+def _big(shown: Shown) -> bool:
+    count = len(shown.lines)
+    if count >= LEAST_LINES:
+        return count <= MOST_LINES
+    return count >= FEWEST_LINES and sum(map(len, shown.lines)) >= LEAST_CHARACTERS
+
+
+def _task(said: Sequence[str]) -> str:
+    """The user's latest message, with earlier ones before it while it is short."""
+    task = ""
+    for message in reversed(said):
+        task = f"{message}\n\n{task}" if task else message
+        if len(task) >= _SHORT_MESSAGE:
+            break
+    return task

@@ -1,0 +1,231 @@
+"""What the tools of coding agents do to files: a table of names, and which keys of their input say what.
+
+Reads by shell commands are told from the command. This module knows neither the formats of logs nor results.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lamr_evaluation.sessions.events import SHELL
+
+READERS = frozenset(
+    {"read", "view", "read_file", "view_file", "open", "file_editor"}
+    | {"str_replace_editor", "str_replace_based_edit_tool"}
+)
+EDITORS = frozenset(
+    {
+        "edit",
+        "multiedit",
+        "replace",
+        "write",
+        "write_file",
+        "create",
+        "create_file",
+        "edit_file",
+        "file_editor",
+    }
+    | {"str_replace", "search_replace", "str_replace_editor", "str_replace_based_edit_tool"}
+)
+PATCHERS = frozenset({"apply_patch", "patch"})
+SHELLS = frozenset(
+    {SHELL, "bash", "exec_command", "execute_bash", "powershell", "run_shell_command", "shell_command"}
+    | {"container.exec", "run_terminal_cmd", "terminal", "local_shell"}
+)
+SEARCHERS = frozenset({"grep", "rg", "grep_search", "search", "codesearch", "search_file_content"})
+
+_PATH = ("file_path", "path", "filePath", "absolute_path", "target_file", "filename")
+_FIRST = ("offset", "start_line", "startLine", "start_line_one_indexed")
+_LAST = ("end_line", "endLine", "end_line_one_indexed_inclusive")
+_COUNT = ("limit",)
+_OLD = ("old_string", "oldString", "old_str", "oldText", "old_text", "search")
+_NEW = ("new_string", "newString", "new_str", "newText", "new_text", "content", "file_text", "replace")
+_PARTS = ("edits", "replacements")
+_PATCH = ("input", "patch", "patchText", "diff")
+_COMMAND = ("cmd", "command", "input", "script")
+_PATTERN = ("pattern", "query", "regex", "search_term")
+_DESCRIPTION = ("description", "explanation", "instruction", "intent")
+_BEGIN_PATCH = "*** Begin Patch"
+
+
+@dataclass(frozen=True)
+class Read:
+    """A read of a file, and the range that was asked for: 1-based, None where the tool was free."""
+
+    path: str
+    first: int | None = None
+    last: int | None = None
+
+    @property
+    def ranged(self) -> bool:
+        """Whether a part of the file was asked for."""
+        return self.first is not None or self.last is not None
+
+
+@dataclass(frozen=True)
+class Edit:
+    """An edit of a file: the text that it takes out, None where it writes the whole file, and the new text."""
+
+    path: str
+    old: str | None
+    new: str
+
+
+def read_of(tool: str, arguments: Mapping[str, Any]) -> Read | None:
+    """The file that a call reads; None where it reads none or more than one."""
+    command = command_of(tool, arguments)
+    if command is not None:
+        return _read_by_command(command)
+    if tool.lower() not in READERS or arguments.get("command", "view") != "view":
+        return None
+    path = _value(arguments, _PATH)
+    if not isinstance(path, str):
+        return None
+    window = arguments.get("view_range")
+    if isinstance(window, list) and len(window) == 2:
+        last = _integer(window[1])
+        return Read(path, _integer(window[0]), None if last == -1 else last)
+    first, last, count = (_integer(_value(arguments, names)) for names in (_FIRST, _LAST, _COUNT))
+    if last is None and count is not None:
+        last = (first or 1) + count - 1
+    return Read(path, first, last)
+
+
+def edits_of(tool: str, arguments: Mapping[str, Any]) -> Iterator[Edit]:
+    """The edits that a call makes, without those that shell commands make by other means than a patch."""
+    name, command = tool.lower(), command_of(tool, arguments)
+    if name in PATCHERS or (command is not None and _BEGIN_PATCH in command):
+        patch = command or _value(arguments, _PATCH)
+        if isinstance(patch, str):
+            yield from patch_edits(patch)
+        return
+    path = _value(arguments, _PATH)
+    if name not in EDITORS or arguments.get("command") == "view" or not isinstance(path, str):
+        return
+    for part in _parts(arguments):
+        old, new = _value(part, _OLD), _value(part, _NEW)
+        if isinstance(old, str) or isinstance(new, str):
+            yield Edit(path, old if isinstance(old, str) else None, new if isinstance(new, str) else "")
+
+
+def command_of(tool: str, arguments: Mapping[str, Any]) -> str | None:
+    """The shell command that a call runs; None where it runs none."""
+    if tool.lower() not in SHELLS:
+        return None
+    command = _value(arguments, _COMMAND)
+    if isinstance(command, list):  # ["bash", "-lc", "…"]
+        command = command[-1] if command else None
+    return command if isinstance(command, str) else None
+
+
+def pattern_of(tool: str, arguments: Mapping[str, Any]) -> str:
+    """What a call searches files for; empty where it searches none."""
+    pattern = _value(arguments, _PATTERN) if tool.lower() in SEARCHERS else None
+    return pattern if isinstance(pattern, str) else ""
+
+
+def description_of(arguments: Mapping[str, Any]) -> str:
+    """What the assistant says of a call in the call's own input; empty where it says nothing."""
+    description = _value(arguments, _DESCRIPTION)
+    return description if isinstance(description, str) else ""
+
+
+def _value(arguments: Mapping[str, Any], names: Sequence[str]) -> Any:
+    return next((arguments[name] for name in names if arguments.get(name) not in (None, "")), None)
+
+
+def _integer(value: Any) -> int | None:
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def _parts(arguments: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    parts = _value(arguments, _PARTS)
+    if isinstance(parts, str):
+        try:
+            parts = json.loads(parts)
+        except ValueError:
+            return []
+    if not isinstance(parts, list):
+        return [arguments]
+    return [part for part in parts if isinstance(part, Mapping)]
+
+
+_PATCH_FILE = re.compile(r"\*\*\* (?P<action>\w+) File: (?P<path>.+)|--- (?:a/)?(?P<old>\S+)")
+_HUNK_ENDS = ("*** ", "@@", "diff --git", "index ", "+++ ")
+
+
+def patch_edits(patch: str) -> Iterator[Edit]:
+    """The edits of a patch, one a hunk; context and removed lines are its old text, added files give none."""
+    path = ""
+    old: list[str] = []
+    new: list[str] = []
+    for line in [*patch.rstrip("\n").split("\n"), "*** End Patch"]:
+        header = _PATCH_FILE.match(line)
+        if header or line.startswith(_HUNK_ENDS):
+            if path and old:
+                yield Edit(path, "\n".join(old), "\n".join(new))
+            old, new = [], []
+            if header:
+                path = "" if header["action"] == "Add" else header["path"] or header["old"]
+        elif line[:1] in ("-", " ", ""):
+            old.append(line[1:])
+            if line[:1] != "-":
+                new.append(line[1:])
+        elif line[0] == "+":
+            new.append(line[1:])
+
+
+_CHANGE_FOLDER = re.compile(r"^\s*cd\s+\S+\s*&&\s*")
+_QUIET = re.compile(r"\s*2>\s*(?:/dev/null|&1)")
+_COMPOUND = re.compile(r"[;&<>`\n]|\$\(|\|\|")
+_LINES = re.compile(r"(\d+),(\d+|\$)p;?$")
+_PRINTERS = frozenset({"cat", "nl", "bat", "less", "get-content"})
+
+
+def _read_by_command(command: str) -> Read | None:
+    """The one file whose text a command prints: `cat`, `nl`, `sed -n A,Bp`, `head` or `tail -n +A`, alone or piped."""
+    command = _QUIET.sub("", _CHANGE_FOLDER.sub("", command.strip()))
+    if _COMPOUND.search(command):
+        return None
+    files: list[str] = []
+    first: int | None = None
+    last: int | None = None
+    for stage in command.split("|"):
+        try:
+            name, *words = shlex.split(stage)
+        except ValueError:
+            return None
+        operands = [word for word in words if not word.startswith("-")]
+        if name.lower() in _PRINTERS:
+            files += [word for word in operands if word != "a" or name != "nl"]
+        elif name == "sed" and "-n" in words and operands and (lines := _LINES.match(operands[0])):
+            first, last = int(lines[1]), None if lines[2] == "$" else int(lines[2])
+            files += operands[1:]
+        elif name in ("head", "tail"):
+            count, operands = _count(words, operands)
+            if name == "head" and count.isdigit():
+                last = (first or 1) + int(count) - 1
+            elif name == "tail" and count.startswith("+"):
+                first = _integer(count)
+            else:
+                return None
+            files += operands
+        else:
+            return None
+    return Read(files[0], first, last) if len(files) == 1 else None
+
+
+def _count(words: list[str], operands: list[str]) -> tuple[str, list[str]]:
+    """The number of lines that `head` or `tail` was given, and the operands without it."""
+    if "-n" in words and operands:
+        return operands[0], operands[1:]
+    given = [re.sub(r"^(?:--lines=|-n|-)", "", word) for word in words if re.fullmatch(r"-\D*\+?\d+", word)]
+    return given[0] if given else "10", operands

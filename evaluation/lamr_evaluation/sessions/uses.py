@@ -1,0 +1,158 @@
+"""The lines of a big read that the rest of its session needed: edited, quoted, or read again by range.
+
+Texts are found by their words rather than by line numbers, since edits in between move lines.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from lamr_evaluation.sessions.events import Event
+from lamr_evaluation.sessions.reads import BigRead
+from lamr_evaluation.sessions.shown import shown_lines
+from lamr_evaluation.sessions.tools import Edit, edits_of, read_of
+
+DISTINCT = 12
+"""Characters that a line needs to be told from others by its words alone."""
+LONGEST_AGAIN, LARGEST_AGAIN = 150, 0.6
+"""Lines, and share of the read, up to which reading again points at something; more is the whole once more."""
+LEAST_LIKE = 0.3
+"""Share of words that a file written anew must have in common with the read to count as an edit of it."""
+LONGEST_CITATION = 100
+
+_FENCED = re.compile(r"```[^\n]*\n(.*?)```", re.DOTALL)
+_TICKED = re.compile(r"(?<!`)`([^`\n]{20,})`(?!`)")
+
+
+@dataclass(frozen=True)
+class LaterUse:
+    """1-based numbers of shown lines, ascending.
+
+    Attributes:
+        edited: the old text of edits holds them.
+        changed: those of `edited` that an edit changes, rather than names to be found by.
+        quoted: the assistant quotes them, or cites them by file and line.
+        reread: a later read of a range shows them.
+    """
+
+    edited: tuple[int, ...] = ()
+    changed: tuple[int, ...] = ()
+    quoted: tuple[int, ...] = ()
+    reread: tuple[int, ...] = ()
+
+    @property
+    def lines(self) -> tuple[int, ...]:
+        """All that were needed."""
+        return tuple(sorted({*self.edited, *self.quoted, *self.reread}))
+
+
+def later_use(read: BigRead, session: Sequence[Event]) -> LaterUse:
+    """The lines of a read that the session's events after it need."""
+    results = {event.call: event.text for event in session if event.kind == "result" and event.call}
+    edited: set[int] = set()
+    changed: set[int] = set()
+    quoted: set[int] = set()
+    reread: set[int] = set()
+    for event in session[read.place + 1 :]:
+        if event.kind == "assistant":
+            quoted.update(_quoted(event.text, read))
+        elif event.kind == "call":
+            for edit in edits_of(event.tool, event.arguments):
+                if same_file(edit.path, read.read.path):
+                    held, altered = _edited(edit, read.shown.lines)
+                    edited.update(held)
+                    changed.update(altered)
+            again = read_of(event.tool, event.arguments)
+            if again and again.ranged and same_file(again.path, read.read.path) and event.call in results:
+                lines = shown_lines(results[event.call]).lines
+                if len(lines) <= min(LONGEST_AGAIN, LARGEST_AGAIN * len(read.shown.lines)):
+                    reread.update(located(lines, read.shown.lines))
+    return LaterUse(*(tuple(sorted(numbers)) for numbers in (edited, changed, quoted, reread)))
+
+
+def same_file(one: str, other: str) -> bool:
+    """Whether two paths can name one file of a session: they are equal, or one ends on the other."""
+    one, other = (path.replace("\\", "/").removeprefix("./") for path in (one, other))
+    return one == other or one.endswith(f"/{other}") or other.endswith(f"/{one}")
+
+
+def located(wanted: Sequence[str], lines: Sequence[str]) -> list[int]:
+    """1-based numbers of the lines that hold a text as one run; else of each line of it that occurs once."""
+    text = [line.rstrip() for line in wanted]
+    while text and not text[0]:
+        del text[0]
+    while text and not text[-1]:
+        del text[-1]
+    if not text:
+        return []
+    bare = [line.rstrip() for line in lines]
+    starts = [start for start in range(len(bare) - len(text) + 1) if _runs(text, bare, start)]
+    if len(starts) == 1 or (starts and sum(map(len, text)) >= DISTINCT):
+        return list(range(starts[0] + 1, starts[0] + len(text) + 1))
+    return _alone(text, lines)
+
+
+def _runs(text: Sequence[str], lines: Sequence[str], start: int) -> bool:
+    """Whether a text stands at `start`; its first and last line may be parts of lines."""
+    if len(text) == 1:
+        return len(text[0].strip()) >= 3 and text[0].strip() in lines[start]
+    end = start + len(text) - 1
+    if not lines[start].endswith(text[0]) or not lines[end].startswith(text[-1]):
+        return False
+    return list(text[1:-1]) == list(lines[start + 1 : end])
+
+
+def _alone(wanted: Iterable[str], lines: Sequence[str]) -> list[int]:
+    """1-based numbers of the lines whose words are among the wanted ones and occur once."""
+    counts = Counter(line.strip() for line in lines)
+    words = {line.strip() for line in wanted if len(line.strip()) >= DISTINCT}
+    return [n for n, line in enumerate(lines, 1) if line.strip() in words and counts[line.strip()] == 1]
+
+
+def _edited(edit: Edit, lines: Sequence[str]) -> tuple[list[int], list[int]]:
+    """1-based numbers of the lines that an edit's old text holds, and of those that it changes."""
+    if edit.old is None:
+        new = edit.new.rstrip("\n").split("\n")
+        if difflib.SequenceMatcher(None, lines, new, autojunk=False).quick_ratio() < LEAST_LIKE:
+            return [], []
+        bare = [line.rstrip() for line in lines]
+        altered = [place + 1 for place in _altered(bare, [line.rstrip() for line in new])]
+        return altered, altered
+    old = edit.old.split("\n")
+    held = located(old, lines)
+    words = {old[place].strip() for place in _altered(old, edit.new.split("\n"))}
+    return held, [n for n in held if lines[n - 1].strip() in words] or held
+
+
+def _altered(old: Sequence[str], new: Sequence[str]) -> list[int]:
+    """0-based places in `old` that are taken out, or that border on what is put in."""
+    places: set[int] = set()
+    for tag, start, end, _, _ in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag == "insert":
+            places.update(place for place in (start - 1, start) if 0 <= place < len(old))
+        elif tag != "equal":
+            places.update(range(start, end))
+    return sorted(places)
+
+
+def _quoted(words: str, read: BigRead) -> set[int]:
+    """1-based numbers of the lines that the words quote in code marks, or cite as `file:12-34`."""
+    lines = read.shown.lines
+    fenced = (line for block in _FENCED.findall(words) for line in block.split("\n"))
+    numbers = set(_alone(fenced, lines))
+    for span in _TICKED.findall(_FENCED.sub("", words)):
+        holders = [n for n, line in enumerate(lines, 1) if span.strip() in line]
+        numbers.update(holders if len(holders) == 1 else ())
+    name = re.escape(PurePosixPath(read.read.path.replace("\\", "/")).name)
+    citation = re.compile(rf"(?<![\w.-]){name}`?(?::|#L| lines? )L?(\d+)(?:[-\u2013]L?(\d+))?")
+    before = (read.shown.first or read.read.first or 1) - 1
+    for match in citation.finditer(words):
+        start, end = int(match[1]) - before, int(match[2] or match[1]) - before
+        if 1 <= start <= end <= len(lines) and end - start < LONGEST_CITATION:
+            numbers.update(range(start, end + 1))
+    return numbers
