@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from lamr_client import PromptEncoder, Pruner
-from lamr_contract.encoder_session import open_session
+from lamr_contract.encoder_session import open_encoder
 from lamr_contract.names import ENCODER, FUSED, ONNX_FILE, version_folder
 from lamr_contract.packed_batch import encoder_feed
 from lamr_serving import ServerOptions, TritonServer
@@ -85,13 +85,13 @@ def onnx_file(repository: Path) -> Path:
 
 def fused_width(repository: Path) -> int:
     """The features a token of the served encoder."""
-    session = open_session(onnx_file(repository), threads=1)
+    session = open_encoder(onnx_file(repository), threads=1)
     return int(next(node.shape[1] for node in session.get_outputs() if node.name == FUSED))
 
 
 def packing_gain(repository: Path, threads: int) -> float:
     """CPU time of the encoder on a padded batch over that on the same sequences packed."""
-    session = open_session(onnx_file(repository), threads=threads)
+    session = open_encoder(onnx_file(repository), threads=threads)
     rng = np.random.default_rng(0)
 
     def batch(lengths: list[int]) -> dict[str, np.ndarray]:

@@ -12,7 +12,7 @@ from lamr_cli.extras import needs_extra
 
 
 class Precision(str, enum.Enum):
-    """Of the encoder's weights and products."""
+    """The precision of the encoder's weights and products: `lamr_serving.engines.PRECISIONS`, as Typer needs them."""
 
     FP32 = "fp32"
     BF16 = "bf16"
@@ -24,7 +24,8 @@ def export(
         Path, typer.Argument(help="A LaMR checkpoint folder, or one in SWE-Pruner's published layout.")
     ],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="The model repository's folder; replaced if it is one.")
+        Path,
+        typer.Option("--output", "-o", help="The model repository's folder; a repository in it is replaced."),
     ],
     precision: Annotated[
         Precision,

@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from lamr_serving.launcher.server_options import ServerOptions
 
 from lamr_cli.exits import SERVER_TROUBLE
 
 if TYPE_CHECKING:
     from lamr_serving.launcher.server import ServerInfo
+
+DEFAULTS = ServerOptions()
 
 
 def serve(
@@ -21,7 +24,7 @@ def serve(
     ] = None,
     host: Annotated[
         str, typer.Option(help="Address to listen on; 127.0.0.1 is reachable from this machine only.")
-    ] = "127.0.0.1",
+    ] = DEFAULTS.host,
     grpc_port: Annotated[
         int | None,
         typer.Option("--port", "--grpc-port", help="gRPC port; default: a free one.", min=1, max=65535),
@@ -32,8 +35,12 @@ def serve(
     metrics_port: Annotated[
         int | None, typer.Option(help="Prometheus port; default: a free one.", min=1, max=65535)
     ] = None,
-    threads: Annotated[int, typer.Option(help="CPU threads of the encoder; 0: all usable CPUs.", min=0)] = 0,
-    startup_timeout: Annotated[float, typer.Option(help="Seconds to wait for readiness.", min=1)] = 120.0,
+    threads: Annotated[
+        int, typer.Option(help="CPU threads of the encoder; 0: all usable CPUs.", min=0)
+    ] = DEFAULTS.threads,
+    startup_timeout: Annotated[
+        float, typer.Option(help="Seconds to wait for readiness.", min=1)
+    ] = DEFAULTS.startup_timeout,
     http_host: Annotated[
         str | None, typer.Option(help="Address of the HTTP port; default: loopback, whatever --host is.")
     ] = None,
@@ -43,7 +50,7 @@ def serve(
     log: Annotated[Path | None, typer.Option(help="Write Triton's log to this file.")] = None,
     verbose: Annotated[
         int, typer.Option("--verbose", "-v", count=True, help="More of Triton's log; repeatable.")
-    ] = 0,
+    ] = DEFAULTS.verbosity,
     as_json: Annotated[
         bool,
         typer.Option("--json", help="When ready, print addresses and models as one line of JSON on stdout."),
@@ -58,7 +65,6 @@ def serve(
     lamr prune src/server.py -q "How are timeouts handled?" --server 127.0.0.1:8001
     """
     from lamr_client import bundled_repository
-    from lamr_serving import ServerOptions
     from lamr_serving import serve as serve_repository
 
     options = ServerOptions(

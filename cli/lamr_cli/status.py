@@ -1,4 +1,4 @@
-"""`lamr status`: what a server says of itself, or what this installation can do without one."""
+"""`lamr status`: what a server says about itself, or what this installation can do without one."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def status(
     from lamr_serving import local_status, server_status
 
     if server is None:
-        here = local_status()
-        typer.echo(json.dumps(dataclasses.asdict(here)) if as_json else _local_text(here))
+        installation = local_status()
+        typer.echo(json.dumps(dataclasses.asdict(installation)) if as_json else _local_text(installation))
         return
-    there = server_status(server, timeout)
-    typer.echo(json.dumps(dataclasses.asdict(there)) if as_json else _server_text(there))
-    if not there.ready:
+    answer = server_status(server, timeout)
+    typer.echo(json.dumps(dataclasses.asdict(answer)) if as_json else _server_text(answer))
+    if not answer.ready:
         raise typer.Exit(SERVER_TROUBLE)
 
 
@@ -44,18 +44,18 @@ def _rows(rows: dict[str, object]) -> list[str]:
     return [f"{name:<13}{'-' if value is None else value}" for name, value in rows.items()]
 
 
-def _server_text(found: ServerStatus) -> str:
-    health = "ready" if found.ready else "live, not ready" if found.live else "not live"
+def _server_text(server: ServerStatus) -> str:
+    health = "ready" if server.ready else "live, not ready" if server.live else "not live"
     rows = _rows(
         {
-            "server": f"{found.server} {found.server_version} at {found.address}",
+            "server": f"{server.server} {server.server_version} at {server.address}",
             "health": health,
-            "model": f"{found.model} {found.model_version}" if found.model else "no lamr model",
-            "fingerprint": found.fingerprint,
-            "provider": ", ".join(filter(None, (found.provider, found.precision))) or None,
+            "model": f"{server.model} {server.model_version}" if server.model else "no lamr model",
+            "fingerprint": server.fingerprint,
+            "provider": ", ".join(filter(None, (server.provider, server.precision))) or None,
         }
     )
-    for model in found.models:
+    for model in server.models:
         batch = f", mean batch {model.mean_batch:.2f}" if model.mean_batch is not None else ""
         compute = f", {model.compute_ms:.1f} ms" if model.compute_ms is not None else ""
         rows.append(
@@ -65,21 +65,21 @@ def _server_text(found: ServerStatus) -> str:
     return "\n".join(rows)
 
 
-def _local_text(found: LocalStatus) -> str:
+def _local_text(installation: LocalStatus) -> str:
     return "\n".join(
         _rows(
             {
-                "lamr": found.lamr,
-                "python": found.python,
-                "numpy": found.numpy,
-                "onnxruntime": found.onnxruntime or "not installed: pip install 'lamr-server[serve]'",
-                "providers": ", ".join(found.providers) or None,
-                "triton": found.triton or "not installed: pip install 'lamr-server[serve]'",
-                "model": f"{found.model} {found.model_version}" if found.model else None,
-                "fingerprint": found.fingerprint,
-                "engine": f"{found.engine}, {found.threads} threads: {found.engine_reason}",
-                "wide engine": f"{found.wide_engine}: {found.wide_engine_reason}",
-                "problem": found.problem or "none",
+                "lamr": installation.lamr,
+                "python": installation.python,
+                "numpy": installation.numpy,
+                "onnxruntime": installation.onnxruntime or "not installed: pip install 'lamr-server[serve]'",
+                "providers": ", ".join(installation.providers) or None,
+                "triton": installation.triton or "not installed: pip install 'lamr-server[serve]'",
+                "model": f"{installation.model} {installation.model_version}" if installation.model else None,
+                "fingerprint": installation.fingerprint,
+                "engine": f"{installation.engine}, {installation.threads} threads: {installation.engine_reason}",
+                "wide engine": f"{installation.wide_engine}: {installation.wide_engine_reason}",
+                "problem": installation.problem or "none",
             }
         )
     )

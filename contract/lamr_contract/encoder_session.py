@@ -10,7 +10,7 @@ from lamr_contract.errors import LamrError, ModelMismatchError
 from lamr_contract.names import ENCODER_INPUTS, ENCODER_OUTPUTS
 
 
-def open_session(path: Path, *, threads: int | None = None, providers: list[Any] | None = None) -> Any:
+def open_encoder(path: Path, *, threads: int | None = None, providers: list[Any] | None = None) -> Any:
     """An `onnxruntime.InferenceSession` with the encoder's contract.
 
     Args:

@@ -15,7 +15,7 @@ import numpy as np
 from lamr_decoding import Decoder, DecoderWeights, DecoderWeightsError
 from numpy.typing import NDArray
 
-from lamr_contract.encoder_session import open_session
+from lamr_contract.encoder_session import open_encoder
 from lamr_contract.errors import LamrError, ModelMismatchError, ServerError
 from lamr_contract.model_io import ChunkRequest, ChunkResult
 from lamr_contract.names import DECODER, ENCODER, ENCODER_OUTPUTS, ONNX_FILE, WEIGHTS_FILE, version_folder
@@ -37,7 +37,7 @@ class LocalModel:
 
         Args:
             repository: a model repository written by `lamr export`.
-            threads, providers: see `encoder_session.open_session`.
+            threads, providers: see `encoder_session.open_encoder`.
             max_batch_tokens: most tokens of one run, counted as sequences x longest; a longer sequence runs alone.
 
         Raises:
@@ -46,7 +46,7 @@ class LocalModel:
         """
         self._decoder = _load_decoder(version_folder(repository, DECODER) / WEIGHTS_FILE)
         encoder = version_folder(repository, ENCODER) / ONNX_FILE
-        self._session = open_session(encoder, threads=threads, providers=providers)
+        self._session = open_encoder(encoder, threads=threads, providers=providers)
         self._max_batch_tokens = max_batch_tokens
 
     def batches(self, requests: Sequence[ChunkRequest]) -> list[list[int]]:

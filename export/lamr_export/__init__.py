@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from lamr_export.heads import HeadOutput, RubricHeads
     from lamr_export.model import LamrModel
     from lamr_export.report import ExportReport
-    from lamr_export.repository import export_repository
+    from lamr_export.repository_writer import export_repository
 
 __all__ = [
     "CheckpointError",
@@ -30,12 +30,12 @@ __all__ = [
     "save_checkpoint",
 ]
 
-_HEAVY = {  # these import torch, so only when asked for
+_HEAVY = {  # these import torch, so they are imported when they are used
     "ExportReport": "lamr_export.report",
     "HeadOutput": "lamr_export.heads",
     "LamrModel": "lamr_export.model",
     "RubricHeads": "lamr_export.heads",
-    "export_repository": "lamr_export.repository",
+    "export_repository": "lamr_export.repository_writer",
     "load_checkpoint": "lamr_export.checkpoint",
     "save_checkpoint": "lamr_export.checkpoint",
 }

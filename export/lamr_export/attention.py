@@ -1,9 +1,9 @@
-"""Attention over a packed batch: sequences end to end, each one attending to itself only.
+"""Attention over a packed batch, whose sequences lie end to end: each sequence attends only to itself.
 
-Linear layers, norms and activations see the packed `[T, …]` rows, hence no padding; only here are q, k and v
-laid out as `[B, heads, L, d]`, by one gather each, and the result is gathered back. The function is registered
-with transformers' attention interface, so any backbone that takes it can be packed. This module knows cumulative
-lengths and masks; it knows no model.
+Linear layers, norms and activations see the packed `[T, …]` rows and hence no padding. Only here one gather each lays
+out q, k and v as `[B, heads, L, d]`, and another one gathers the result back. The function is registered with
+transformers' attention interface, so any backbone that takes it can be packed. The module knows cumulative lengths and
+masks. It knows no model.
 """
 
 from __future__ import annotations
@@ -25,25 +25,27 @@ PACKED_ATTENTION = "lamr_packed"
 
 
 @dataclass(frozen=True)
-class Packing:
-    """Where the tokens of a packed batch belong; all indices int64.
+class PackedLayout:
+    """Where the tokens of a packed batch belong. All indices are int64.
 
-    The mask of padding, and of what doesn't attend to each other, is a product of a few components of queries and keys:
-    appended to theirs, they cost less than a mask that is added to all scores.
+    The mask hides padding and tokens that don't attend to each other. It is a product of a few components that are
+    appended to queries and keys, which costs less than a mask that is added to all scores.
 
     Attributes:
         sequence: `[T]`, the sequence of each token.
-        position: `[T]`, its place in that sequence, or in its part of it, from 0.
-        starts: `[B]`, first token of each sequence.
-        lasts: `[B]`, last token of each sequence.
+        position: `[T]`, each token's place in its sequence, or in its part of the sequence, from 0.
+        starts: `[B]`, the first token of each sequence.
+        lasts: `[B]`, the last token of each sequence.
         to_padded: `[B * L]`, the token of every padded slot; slots past a sequence's end repeat its last token, so
             that not even NaN gets from one sequence into another.
         to_packed: `[T]`, the padded slot of each token.
-        mask: bool `[B, 1, 1 or L, L]`, True where a slot (of the third axis, if they differ) sees another's token.
-        query_mask, key_mask: `[B, L, 1, c]`, components of slots whose product is 0 where `mask` is True and the
+        mask: bool `[B, 1, 1 or L, L]`, True where a slot sees the token of another; the third axis has length 1 where
+            all slots of a sequence see the same.
+        query_mask, key_mask: `[B, L, 1, c]`, components of slots, whose product is 0 where `mask` is True and the
             dtype's lowest number elsewhere; c is 1, or 2 for sequences of two parts.
         causal_bias: `[L, L]`, 0 at and before the diagonal and the dtype's lowest number after it.
-        parts: first tokens, and ends, of what attends to itself: `[B]`, or `[2B]` for two parts.
+        parts: the first tokens and the ends of the parts that attend to themselves: `[B]` each, or `[2B]` for
+            sequences of two parts.
     """
 
     sequence: Tensor
@@ -59,14 +61,14 @@ class Packing:
     parts: tuple[Tensor, Tensor]
 
     @classmethod
-    def of(cls, cu_seqlens: Tensor, max_len: Tensor, tokens: int, limit: int | None = None) -> Packing:
+    def of(cls, cu_seqlens: Tensor, max_len: Tensor, tokens: int, limit: int | None = None) -> PackedLayout:
         """Lay out a batch.
 
         Args:
             cu_seqlens: int `[B + 1]`, from 0 to T.
             max_len: `[L]`, L the longest sequence; the values are never read, the dtype is that of the masks.
             tokens: T.
-            limit: L is at most this much; what a longer sequence has beyond it shares the last slot.
+            limit: the most that L can be; tokens beyond it share the last slot of their sequence.
         """
         bounds = cu_seqlens.to(torch.int64)
         starts, ends = bounds[:-1], bounds[1:]
@@ -92,17 +94,17 @@ class Packing:
             parts=(starts, ends),
         )
 
-    def split(self, counts: Tensor) -> Packing:
-        """The same with every sequence in two parts, which don't attend to each other and count their places anew.
+    def split(self, counts: Tensor) -> PackedLayout:
+        """The same batch with each sequence in two parts, which don't attend to each other and count positions from 0.
 
         Args:
-            counts: int64 `[B]`, tokens of the first part, at least 1; the second may be empty.
+            counts: int64 `[B]`, tokens of the first part, at least 1; the second part may be empty.
         """
         middle, dtype = self.starts + counts, self.key_mask.dtype
         token = torch.arange(self.sequence.shape[0], device=counts.device)
         beyond = token - middle.index_select(0, self.sequence)
         later = beyond >= 0
-        # A slot past the end is of its last token's part, so that it sees something and its row is a number.
+        # A slot past the end belongs to its last token's part, so that it sees a token and its row isn't NaN.
         second = later.to(dtype).index_select(0, self.to_padded).view(*self.key_mask.shape[:2], 1, 1)
         sides = torch.cat([1 - second, second], dim=-1)
         lowest = torch.finfo(dtype).min
@@ -121,24 +123,27 @@ class Packing:
 
     @cached_property
     def buckets(self) -> Buckets:
-        """The same parts in groups of like length, for a processor; computed at the first call."""
+        """The same parts in groups of like length, for attention on a CPU."""
         return Buckets.of(*self.parts)
 
 
 def packed_attention(  # noqa: PLR0913 - attention's own arguments
-    query: Tensor, key: Tensor, value: Tensor, packing: Packing, *, scale: float, causal: bool
+    query: Tensor, key: Tensor, value: Tensor, packing: PackedLayout, *, scale: float, causal: bool
 ) -> Tensor:
     """Attention within each sequence.
 
     Args:
         query: `[T, heads, d]`.
-        key, value: `[T, key_heads, d]`, key_heads a divisor of heads (grouped-query attention).
+        key, value: `[T, key_heads, d]`, where key_heads divides heads (grouped-query attention).
         packing: the batch's layout.
-        scale: factor on the scores.
+        scale: the factor on the scores.
         causal: whether a token sees only itself and what precedes it.
 
     Returns:
         `[T, heads * d]`.
+
+    Raises:
+        CheckpointError: causal attention is asked for over sequences of two parts.
     """
     if causal and packing.query_mask.shape[-1] > 1:
         raise CheckpointError("a causal backbone can't encode query and code apart; leave out `similarity`")
@@ -149,7 +154,7 @@ def packed_attention(  # noqa: PLR0913 - attention's own arguments
     return _by_kernel(query, key, value, packing, scale=scale, causal=causal)
 
 
-def _padded(query: Tensor, key: Tensor, value: Tensor, packing: Packing) -> list[Tensor]:
+def _padded(query: Tensor, key: Tensor, value: Tensor, packing: PackedLayout) -> list[Tensor]:
     """`[T, heads, d]` each to `[B, L, heads, d]`."""
     return [
         x.flatten(1).index_select(0, packing.to_padded).view(*packing.key_mask.shape[:2], *x.shape[1:])
@@ -157,15 +162,15 @@ def _padded(query: Tensor, key: Tensor, value: Tensor, packing: Packing) -> list
     ]
 
 
-def _packed(out: Tensor, packing: Packing) -> Tensor:
+def _packed(out: Tensor, packing: PackedLayout) -> Tensor:
     """`[B, heads, L, d]` to `[T, heads * d]`."""
     return out.transpose(1, 2).reshape(packing.to_padded.shape[0], -1).index_select(0, packing.to_packed)
 
 
 def _by_kernel(  # noqa: PLR0913 - attention's own arguments
-    query: Tensor, key: Tensor, value: Tensor, packing: Packing, *, scale: float, causal: bool
+    query: Tensor, key: Tensor, value: Tensor, packing: PackedLayout, *, scale: float, causal: bool
 ) -> Tensor:
-    """PyTorch's own kernel. Causal rows can't see the padding behind them, so they need no mask."""
+    """Attention by PyTorch's own kernel. Causal rows can't see the padding behind them, so they need no mask."""
     q, k, v = (x.transpose(1, 2) for x in _padded(query, key, value, packing))
     out = F.scaled_dot_product_attention(
         q,
@@ -180,10 +185,12 @@ def _by_kernel(  # noqa: PLR0913 - attention's own arguments
 
 
 def _written_out(  # noqa: PLR0913 - attention's own arguments
-    query: Tensor, key: Tensor, value: Tensor, packing: Packing, *, scale: float, causal: bool
+    query: Tensor, key: Tensor, value: Tensor, packing: PackedLayout, *, scale: float, causal: bool
 ) -> Tensor:
-    """Attention in plain operations, for ONNX: the exporter's own translation guards against rows without keys, which
-    costs two passes over all scores and can't happen here (slots past the end see what their last token sees).
+    """Attention in plain operations, for ONNX.
+
+    The exporter's own translation guards against rows without keys, which costs two passes over all scores. Such rows
+    can't happen here, because slots past the end see what their last token sees.
     """
     q, k, v = _padded(query, key, value, packing)
     groups = q.shape[2] // k.shape[2]
@@ -207,14 +214,14 @@ def _interface(  # noqa: PLR0913 - the signature is transformers'
     value: Tensor,
     attention_mask: Tensor | None,
     *,
-    packing: Packing,
+    packing: PackedLayout,
     scaling: float | None = None,
     sliding_window: int | None = None,
     **_: Any,
 ) -> tuple[Tensor, None]:
-    """transformers' attention interface: `[1, heads, T, d]` in, `[1, T, heads, d]` out.
+    """Packed attention behind transformers' interface: from `[1, heads, T, d]` to `[1, T, heads, d]`.
 
-    The backbone's attention dropout is ignored: it would take SDPA off its fused path.
+    The backbone's attention dropout is ignored, because it would take PyTorch's kernel off its fused path.
     """
     if attention_mask is not None:
         raise CheckpointError("packed attention makes its own mask; the backbone passed another one")

@@ -1,6 +1,6 @@
-"""Attention on a processor, over sequences of like length at a time: little padding, and scores that stay in cache.
+"""Attention on a CPU over groups of sequences of like length, so that there is little padding and scores stay in cache.
 
-Knows bounds of sequences; knows no model. Serving uses an exported graph instead; this is for training and for checks.
+Training and checks use it. Serving uses an exported graph instead. The module knows bounds of sequences and no model.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 _BUCKET_SCORES = 2**20
-"""Scores of one head that a bucket may have; those of 12 heads in bfloat16 stay within a processor's cache."""
+"""The most scores of one head in a bucket; those of 12 heads in bfloat16 stay within a CPU's cache."""
 
 
 @dataclass(frozen=True)
@@ -20,9 +20,9 @@ class Buckets:
     """Sequences sorted by length and cut into groups, each padded to its own longest.
 
     Attributes:
-        tokens: for every group, int64 `[B_g, L_g]`, the token of every slot.
-        masks: for every group, bool `[B_g, 1, 1, L_g]`, True where a slot holds a token.
-        to_packed: int64 `[T]`, the slot of each token, counted through all groups.
+        tokens: int64 `[B_g, L_g]` for each group, the token of every slot.
+        masks: bool `[B_g, 1, 1, L_g]` for each group, True where a slot holds a token.
+        to_packed: int64 `[T]`, the slot of each token; slots are numbered through all groups.
     """
 
     tokens: list[Tensor]
@@ -31,7 +31,7 @@ class Buckets:
 
     @classmethod
     def of(cls, starts: Tensor, ends: Tensor) -> Buckets:
-        """From the bounds `[B]` of sequences that cover all tokens."""
+        """Group sequences that cover all tokens, given their bounds `[B]`."""
         lengths = (ends - starts).clamp(min=0)
         order = torch.argsort(lengths, stable=True)
         tokens, masks, slots = [], [], 0
@@ -49,7 +49,7 @@ class Buckets:
 
 
 def _groups_of_like_length(order: Tensor, lengths: Tensor) -> list[Tensor]:
-    """Cut `order`, ascending by length, where the next sequence would be half as long again, or scores too many."""
+    """Cut `order`, which ascends by length, where the next sequence is half as long again or scores get too many."""
     groups, first = [], 0
     ascending = lengths[order].tolist()
     for last, length in enumerate(ascending):
@@ -65,9 +65,9 @@ def attention_in_buckets(query: Tensor, key: Tensor, value: Tensor, buckets: Buc
 
     Args:
         query: `[T, heads, d]`.
-        key, value: `[T, key_heads, d]`, key_heads a divisor of heads.
-        buckets: of the batch.
-        scale: factor on the scores.
+        key, value: `[T, key_heads, d]`, where key_heads divides heads.
+        buckets: the batch in groups of like length.
+        scale: the factor on the scores.
 
     Returns:
         `[T, heads * d]`.
@@ -88,8 +88,11 @@ def attention_in_buckets(query: Tensor, key: Tensor, value: Tensor, buckets: Buc
 
 
 def _products(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, scale: float) -> Tensor:
-    # PyTorch's kernel for processors is made for float32: bfloat16 takes it twice as long as two plain products. The
-    # mask goes into the first one, as a component that is 1 in queries: adding it would cost a pass over all scores.
+    """Attention as two plain products, for bfloat16.
+
+    PyTorch's kernel for CPUs is made for float32 and takes twice as long with bfloat16. The mask goes into the first
+    product as a component that is 1 in queries, because adding it would cost a pass over all scores.
+    """
     ones = q.new_ones(()).expand(*q.shape[:-1], 1)
     padding = (~mask).to(k.dtype) * torch.finfo(k.dtype).min
     column = padding.transpose(-1, -2).expand(*k.shape[:-1], 1)

@@ -1,8 +1,8 @@
 """Checkpoint folders: `config.json`, `model.safetensors`, `tokenizer.json`.
 
-Two layouts are read, told apart by `model_type`: our own, and SWE-Pruner's (`lamr_export.swepruner`). A bare
-backbone's folder is no checkpoint; `LamrModel.from_backbone` starts from one. This module knows files and says
-what is wrong with them; it doesn't know what the tensors mean.
+Two layouts can be read, which `model_type` tells apart: LaMR's own and SWE-Pruner's (`lamr_export.swepruner`). The
+folder of a bare backbone is no checkpoint; `LamrModel.from_backbone` starts from one. The module knows files and says
+what is wrong with them. It doesn't know what the tensors mean.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _NAMED = 6  # how many tensors an error names before it counts the rest
 
 
 def save_checkpoint(model: LamrModel, folder: str | Path, tokenizer_file: str | Path) -> None:
-    """Write a model's folder, float32; files of an earlier checkpoint in it are replaced.
+    """Write a model into a folder, as float32. Files of an earlier checkpoint in the folder are replaced.
 
-    The configuration is written last, so a folder that was only half written doesn't load.
+    The configuration is written last, so a folder that was only half written can't be loaded.
 
     Raises:
         CheckpointError: there is no tokenizer file to copy.
@@ -51,11 +51,14 @@ def save_checkpoint(model: LamrModel, folder: str | Path, tokenizer_file: str | 
 
 
 def load_checkpoint(folder: str | Path) -> LamrModel:
-    """Read a LaMR or SWE-Pruner folder; float32, in eval mode, on the CPU.
+    """Read a LaMR or SWE-Pruner folder.
+
+    Returns:
+        the model with float32 weights on the CPU, in eval mode.
 
     Raises:
-        CheckpointError: a file is missing or damaged, `model_type` is unknown, or tensors are missing,
-            unexpected, of another shape, or not finite; the message names them.
+        CheckpointError: a file is missing or damaged, `model_type` is unknown, or tensors are missing, unexpected,
+            of another shape, or not finite; the message names them.
     """
     folder = Path(folder)
     raw = _read_config(folder / CONFIG_FILE)
@@ -79,10 +82,10 @@ def load_checkpoint(folder: str | Path) -> LamrModel:
 
 
 def tokenizer_path(folder: str | Path) -> Path:
-    """The checkpoint's `tokenizer.json`.
+    """The path of the checkpoint's `tokenizer.json`.
 
     Raises:
-        CheckpointError: it isn't there.
+        CheckpointError: the file isn't there.
     """
     path = Path(folder) / TOKENIZER_FILE
     if not path.is_file():
@@ -92,23 +95,23 @@ def tokenizer_path(folder: str | Path) -> Path:
 
 def _read_config(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        config = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise CheckpointError(
             f"{path} can't be read ({error.strerror}); name a checkpoint's folder"
         ) from error
     except ValueError as error:
         raise CheckpointError(f"{path}: not JSON ({error})") from error
-    if not isinstance(found, dict):
+    if not isinstance(config, dict):
         raise CheckpointError(f"{path}: not a configuration")
-    return found
+    return config
 
 
 def _read_tensors(path: Path) -> dict[str, Tensor]:
-    """Every tensor as float32.
+    """Every tensor of a safetensors file, as float32.
 
     Raises:
-        CheckpointError: missing or damaged file, a tensor that isn't of floats or holds NaN or infinity.
+        CheckpointError: the file is missing or damaged, or a tensor isn't of floats or holds NaN or infinity.
     """
     if not path.is_file():
         raise CheckpointError(f"{path} is missing")
@@ -127,21 +130,21 @@ def _read_tensors(path: Path) -> dict[str, Tensor]:
 
 
 def _fill(model: LamrModel, tensors: Mapping[str, Tensor], source: Path) -> None:
-    wanted = model.state_dict()
+    parameters = model.state_dict()
     for problem, names in (
-        ("missing", wanted.keys() - tensors),
-        ("unexpected", tensors.keys() - wanted.keys()),
+        ("missing", parameters.keys() - tensors),
+        ("unexpected", tensors.keys() - parameters.keys()),
     ):
         if names:
             raise CheckpointError(f"{source}: {problem} tensors: {_some(sorted(names))}")
     for name, value in tensors.items():
-        if value.shape != wanted[name].shape:
+        if value.shape != parameters[name].shape:
             raise CheckpointError(
                 f"{source}: {name} has shape {list(value.shape)}, but the configuration asks for "
-                f"{list(wanted[name].shape)}"
+                f"{list(parameters[name].shape)}"
             )
     with torch.no_grad():
-        for name, value in wanted.items():
+        for name, value in parameters.items():
             value.copy_(tensors[name])
 
 

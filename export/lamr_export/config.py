@@ -1,8 +1,8 @@
 """What a LaMR checkpoint is made of: the dataclass behind its `config.json`.
 
-This module knows names, sizes and their consistency; it loads no weights and imports neither torch nor
-transformers. Prompt, chunking and scoring are the client's own types, so a model is served with exactly
-what it was trained with.
+The module knows names, sizes and their consistency. It loads no weights and imports neither torch nor transformers.
+Prompt, chunking and scoring have the types of `lamr_contract`, so a model is served with exactly what it was trained
+with.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ RELEVANCE_KINDS = ("yes_no", "linear")
 
 @dataclass(frozen=True)
 class Lexical:
-    """Lexical evidence as an input: which tokens of a sequence also occur in its query.
+    """Which lexical features the encoder reads: those of tokens that also occur in their sequence's query.
 
     Attributes:
-        separator_id: the token that ends the query (BERT's `[SEP]`); everything before a sequence's first one
-            is the query.
-        excluded_ids: ids that never count as evidence (special tokens). A stop list lives in the model's
-            `rarity` buffer instead, as weight 0.
-        windows: half widths, in tokens, of neighbourhoods whose density of evidence is an input too, with the share
-            of the query that the sequence covers; empty for matches alone. With windows the evidence also reaches
-            the fused features directly.
+        separator_id: the token that ends the query (BERT's `[SEP]`); all tokens before a sequence's first one are
+            the query.
+        excluded_ids: ids that never count as matches (special tokens); a stop list lives in the model's `rarity`
+            buffer instead, as weight 0.
+        windows: half widths, in tokens, of neighbourhoods whose density of matches is a feature too, together with
+            the share of the query that the sequence covers; empty for matches alone. With windows the features also
+            reach the fused features directly.
     """
 
     separator_id: int
@@ -45,24 +45,24 @@ class LamrConfig:
     """A model's `config.json`.
 
     Attributes:
-        name, version: of the model, for people, logs and the fingerprint.
-        backbone: the Hugging Face configuration as a dict (`model_type`, `hidden_size`, …).
-        rubrics: names, in the order of the K axis.
+        name, version: the model's name and version, for people, logs and the fingerprint.
+        backbone: the backbone's Hugging Face configuration as a dict (`model_type`, `hidden_size`, …).
+        rubrics: the rubrics' names, in the order of the K axis.
         fusion_layers: 1-based numbers of the layers whose outputs are concatenated (paper equation 2); the
             backbone's last layer counts after its final norm, as in `last_hidden_state`.
-        fusion_blocks: J of paper equation 3.
+        fusion_blocks: the number of fusion blocks, J of paper equation 3.
         fusion_heads: attention heads of a fusion block.
-        fusion_width: the concatenated layers are projected to so many features before the fusion blocks, which costs
-            a small backbone a third less time; None keeps their full width, as the paper does.
-        head_hidden: width of the shared MLP.
-        dropout: inside the shared MLP, in training.
+        fusion_width: the number of features that the concatenated layers are projected to before the fusion blocks,
+            which takes a third off a small backbone's time; None keeps the full width, as the paper does.
+        head_hidden: the width of the shared MLP.
+        dropout: the dropout inside the shared MLP in training.
         relevance: `yes_no` reads the last token along E_yes - E_no (Qwen3-Reranker), `linear` reads the first
             token ([CLS]) with a linear head.
-        yes_token_id, no_token_id: for `yes_no`.
-        prompt, chunking, scoring, threshold: see `lamr_contract.spec`.
-        lexical: lexical evidence, or None for the paper's model.
-        similarity: query and code are encoded apart and compared; half widths, in tokens, of the neighbourhoods that
-            are. None for the paper's joint encoding. Needs `lexical`, which tells the query.
+        yes_token_id, no_token_id: the two tokens that `yes_no` compares; None for `linear`.
+        prompt, chunking, scoring, threshold: what a client must know (`lamr_contract.spec`).
+        lexical: the lexical features, or None for the paper's model.
+        similarity: half widths, in tokens, of the neighbourhoods that are compared with the query when query and code
+            are encoded apart; None for the paper's joint encoding. It needs `lexical`, which tells where the query is.
 
     Raises:
         CheckpointError: a field contradicts another one.
@@ -102,7 +102,7 @@ class LamrConfig:
             )
         if self.similarity is not None and (self.lexical is None or self.relevance != "linear"):
             raise CheckpointError(
-                "similarity needs lexical evidence, which tells the query, and linear relevance"
+                "similarity needs lexical features, which tell the query, and linear relevance"
             )
         self._check_ids()
         hidden = self.backbone.get("hidden_size")
@@ -111,7 +111,7 @@ class LamrConfig:
             raise CheckpointError(f"fusion_heads {self.fusion_heads} doesn't divide the fused width {width}")
 
     def fused_width(self, hidden_size: int) -> int:
-        """D, the features of a token that the heads read."""
+        """D, the number of a token's features that the heads read."""
         return hidden_size * len(self.fusion_layers) if self.fusion_width is None else self.fusion_width
 
     def _check_ids(self) -> None:
@@ -123,7 +123,7 @@ class LamrConfig:
                 raise CheckpointError(f"token id {token}: the backbone's vocabulary has {entries} entries")
 
     def spec(self, tokenizer_sha256: str) -> ModelSpec:
-        """The client's view of this model."""
+        """What a client must know about this model."""
         return ModelSpec(
             name=self.name,
             version=self.version,
@@ -147,17 +147,18 @@ class LamrConfig:
         """Read a config; `source` names the file in errors.
 
         Raises:
-            CheckpointError: not JSON, another `model_type`, or a field is missing, unknown or contradictory.
+            CheckpointError: the text isn't JSON or has another `model_type`, or a field is missing, unknown or
+                contradictory.
         """
         try:
             data = json.loads(text)
-            if data.pop("model_type", None) != MODEL_TYPE:
+            if data.pop("model_type") != MODEL_TYPE:
                 raise CheckpointError(f"{source}: model_type isn't {MODEL_TYPE!r}")
-            lexical, similarity = data.pop("lexical", None), data.pop("similarity", None)
+            lexical, similarity = data.pop("lexical"), data.pop("similarity")
             return cls(
                 prompt=PromptTemplate(**data.pop("prompt")),
                 chunking=Chunking(**data.pop("chunking")),
-                scoring=Scoring(**data.pop("scoring", {})),
+                scoring=Scoring(**data.pop("scoring")),
                 fusion_layers=tuple(data.pop("fusion_layers")),
                 rubrics=tuple(data.pop("rubrics")),
                 lexical=lexical

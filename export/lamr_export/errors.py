@@ -1,4 +1,4 @@
-"""The two errors of this component; both are `LamrError`s, so the command line reports them like any other."""
+"""The two errors of this component. The command line reports them like any other `LamrError`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from lamr_contract.errors import LamrError
 
 
 class CheckpointError(LamrError):
-    """A checkpoint folder can't be read as a model; the message names the file or tensor and the remedy."""
+    """A checkpoint folder can't be read as a model. The message names the file or tensor and the remedy."""
 
 
 class ExportError(LamrError):

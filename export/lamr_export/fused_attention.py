@@ -1,8 +1,8 @@
 """Attention written out in an encoder's graph, replaced by onnxruntime's fused operator for CPUs.
 
-`MultiHeadAttention` (com.microsoft) never writes all scores to memory, but on the CPU it does so only without a mask.
-`attention` exports masks as components of queries and keys, so there is none. Knows the graph that is made there;
-attention with a mask of another kind (a causal one) is left as it is.
+On the CPU `MultiHeadAttention` (com.microsoft) keeps scores out of memory only where there is no mask. There is none
+here, because `attention` exports masks as components of queries and keys. The module knows the graph that `attention`
+exports. Attention with a mask of another kind (a causal one) is left as it is.
 """
 
 from __future__ import annotations
@@ -12,14 +12,19 @@ from dataclasses import dataclass
 
 from onnx import GraphProto, ModelProto, NodeProto, helper
 
-from lamr_export.onnx_graph import GraphIndex, constant, replace_nodes
-
-MICROSOFT = "com.microsoft"
+from lamr_export.onnx_graph import (
+    MICROSOFT,
+    GraphIndex,
+    constant,
+    copy_of,
+    replace_nodes,
+    use_microsoft_operators,
+)
 
 
 @dataclass(frozen=True)
 class _Attention:
-    """One attention: names of its inputs `[B, L, heads, d]` and of its output, which becomes `[B, L, heads * d]`."""
+    """One attention: the names of its inputs `[B, L, heads, d]` and its output, which becomes `[B, L, heads * d]`."""
 
     query: str
     key: str
@@ -29,25 +34,23 @@ class _Attention:
 
 
 def fuse_attention(model: ModelProto) -> ModelProto:
-    """The same graph with fused attention; the argument stays as it is."""
-    result = ModelProto()
-    result.CopyFrom(model)
+    """The same graph with fused attention. The argument is not changed."""
+    result = copy_of(model)
     graph = result.graph
-    found = {one.out: one for one in _attentions(graph)}
-    if not found:
+    attentions = {one.out: one for one in _attentions(graph)}
+    if not attentions:
         return result
     nodes: list[NodeProto] = [constant("mha_rows", [0, 0, -1])]
     for node in graph.node:
-        one = found.get(node.output[0])
+        one = attentions.get(node.output[0])
         nodes += [node] if one is None else _fused(one)
-    replace_nodes(graph, nodes, reshaped=found)
-    if all(entry.domain != MICROSOFT for entry in result.opset_import):
-        result.opset_import.append(helper.make_opsetid(MICROSOFT, 1))
+    replace_nodes(graph, nodes, reshaped=attentions)
+    use_microsoft_operators(result)
     return result
 
 
 def _attentions(graph: GraphProto) -> Iterator[_Attention]:
-    """All that are of the form that `attention.packed_attention` exports, by their softmax."""
+    """Every attention of the form that `attention.packed_attention` exports."""
     index = GraphIndex(graph)
     shapes = {
         value.name: [dim.dim_value for dim in value.type.tensor_type.shape.dim] for value in graph.value_info

@@ -1,9 +1,10 @@
 """Fused attention of a packed batch in two groups of like length, instead of all padded to the longest.
 
-Sorted by length, the first sequences are padded to the longest of them and the others to the longest of all; the graph
-itself finds where to cut, so that the fewest scores are computed. One length throughout, or one sequence, stays one
-group, and the other is a single slot. For CPUs: on a GPU the groups' sizes would have to come back to the host. Knows
-what `attention.packed_attention` exports and `fused_attention` makes of it; what looks otherwise is left as it is.
+Sequences are sorted by length. The first ones are padded to the longest of them and the others to the longest of all,
+and the graph itself finds the cut with the fewest scores. A single sequence, or sequences of one length, stay one
+group, and the other group is a single slot. This is for CPUs: on a GPU the groups' sizes would have to come back to the
+host. The module knows the graph that `attention.packed_attention` exports and `fused_attention` rewrites. Attention of
+another form is left as it is.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from lamr_contract.names import CU_SEQLENS
 from onnx import FunctionProto, ModelProto, NodeProto, helper
 from onnx.parser import parse_function
 
-from lamr_export.onnx_graph import GraphIndex, constant, replace_nodes
+from lamr_export.onnx_graph import GraphIndex, constant, copy_of, replace_nodes
 
-# Where each group's slots find their tokens and keys, and each token its slot in both groups, one after the other.
+# For each group's slots, their tokens and keys; for each token, its slot, where the two groups lie one after the other.
 _GROUPS = parse_function("""
 <domain: "lamr", opset_import: ["": 20]>
 groups (slots, cumulative_lengths, to_packed) => (short_tokens, short_keys, long_tokens, long_keys, to_groups)
@@ -39,8 +40,8 @@ groups (slots, cumulative_lengths, to_packed) => (short_tokens, short_keys, long
     lengths = Min (given, longest)
     sorted, order = TopK <largest = 0> (lengths, count)
 
-    # Scores if the first n are short, for n from 1 to B. Of equal choices the last: one length is one group.
-    # As float64, since onnxruntime 1.19 has no ArgMin of int64.
+    # The number of scores if the first n sequences are short, for n from 1 to B. Of equal choices the last is taken, so
+    # that one length is one group. The numbers are float64, because onnxruntime 1.19 has no ArgMin of int64.
     ones = Expand (one, count)
     numbers = CumSum (ones, none)
     others = Sub (count, numbers)
@@ -55,7 +56,7 @@ groups (slots, cumulative_lengths, to_packed) => (short_tokens, short_keys, long
     short_length = Gather (sorted, cut)
     short_order = Slice (order, zero, short)
 
-    # Where all are short, the long one is a single slot that nothing reads: onnxruntime 1.19 dies of an empty group.
+    # Where all are short, the long group is a single slot that nothing reads: onnxruntime 1.19 crashes on an empty one.
     all_but_one = Sub (count, one)
     before_long = Min (short, all_but_one)
     long_order = Slice (order, before_long, end)
@@ -160,17 +161,17 @@ attention (query, key, value, scale, query_mask, key_mask, heads, rows,
 
 @dataclass(frozen=True)
 class _Attention:
-    """One fused attention, by the names of what it reads and makes.
+    """One fused attention, by the names of its inputs and its output.
 
     Attributes:
         query, key, value: rows `[T, heads * d]`, before they are padded.
-        scale: factor on the queries.
+        scale: the factor on the queries.
         query_mask, key_mask: `[B, L, 1, c]`.
         slots: `[B, L]`, the token of each padded slot.
-        to_packed: `[T]`, `Packing.to_packed`.
+        to_packed: `[T]`, `PackedLayout.to_packed`.
         rows: the shape `[-1, heads * d]`, a constant.
         out: `[T, heads * d]`.
-        heads: their number.
+        heads: the number of heads.
     """
 
     query: str
@@ -187,25 +188,24 @@ class _Attention:
 
 
 def group_attention(model: ModelProto) -> ModelProto:
-    """The same graph with fused attention in two groups; the argument stays as it is."""
-    result = ModelProto()
-    result.CopyFrom(model)
+    """The same graph with fused attention in two groups. The argument is not changed."""
+    result = copy_of(model)
     graph = result.graph
     index = GraphIndex(graph)
-    found = {one.out: one for node in graph.node if (one := _attention(node, index)) is not None}
-    if len({(one.slots, one.to_packed) for one in found.values()}) != 1:
-        return result  # none, or batches laid out in several ways, which nothing here exports
-    nodes: dict[str, NodeProto] = {}  # by first output: what several attentions read is written once
+    attentions = {one.out: one for node in graph.node if (one := _attention(node, index)) is not None}
+    if len({(one.slots, one.to_packed) for one in attentions.values()}) != 1:
+        return result  # there is none, or batches have several layouts, which nothing here exports
+    nodes: dict[str, NodeProto] = {}  # by first output, because several attentions share some nodes
     for node in graph.node:
-        one = found.get(node.output[0])
-        for made in [node] if one is None else _grouped(one):
-            nodes.setdefault(made.output[0], made)
+        one = attentions.get(node.output[0])
+        for new in [node] if one is None else _grouped(one):
+            nodes.setdefault(new.output[0], new)
     replace_nodes(graph, list(nodes.values()))
     return result
 
 
 def _attention(node: NodeProto, graph: GraphIndex) -> _Attention | None:
-    """The attention around a fused operator, if it is of the form that is known here."""
+    """The attention around a fused operator, or None where it has another form."""
     if node.op_type != "MultiHeadAttention" or len(node.input) != 3:
         return None
     query = graph.up(node.input[0], "Reshape", "Concat", "Mul", "Reshape", "Gather")
@@ -236,7 +236,7 @@ def _attention(node: NodeProto, graph: GraphIndex) -> _Attention | None:
 
 
 def _grouped(one: _Attention) -> list[NodeProto]:
-    """The nodes of one attention, those that it shares with others included."""
+    """The nodes of one attention, including those that it shares with others."""
     heads = f"groups/heads_{one.heads}"
     masks = f"{one.query_mask}/{one.heads}", f"{one.key_mask}/{one.heads}"
     packed = {"to_packed": one.to_packed, "spread": f"{heads}/spread"}
@@ -261,9 +261,13 @@ def _grouped(one: _Attention) -> list[NodeProto]:
 def _inlined(
     function: FunctionProto, names: Mapping[str, str], prefix: str, **attributes: int
 ) -> list[NodeProto]:
-    """A function's nodes in a graph: what `names` has by the graph's names, all else under a prefix.
+    """A function's nodes, ready for a graph.
 
-    `attributes` go to the operators that aren't ONNX's own.
+    Args:
+        function: the nodes with their formal names.
+        names: the graph's names of the formal ones; other names get the prefix.
+        prefix: what the names begin with that only these nodes use.
+        attributes: attributes of the operators that aren't ONNX's own.
     """
     nodes = []
     for node in function.node:

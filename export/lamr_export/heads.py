@@ -1,7 +1,7 @@
-"""Rubric heads: fused token features → emissions per rubric, gate, and CRF parameters.
+"""Rubric heads: they turn fused token features into each rubric's emissions and a gate, and hold the CRFs' parameters.
 
-The serving side runs the same mathematics in `lamr_decoding`; the parameter names here are those of
-`decoder.npz`, so the two can't drift apart unnoticed. This module knows no backbone, no loss and no decoding.
+The serving side runs the same mathematics in `lamr_decoding`. The parameters have the names of `decoder.npz`, so the
+two can't drift apart unnoticed. The module knows no backbone, no loss and no decoding.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 
 class HeadOutput(NamedTuple):
-    """Float tensors: `emissions [T, K, 2]`, `gate [T, K]` (sums to 1), `fused_emissions [T, 2]`."""
+    """What the heads say about T tokens: `emissions [T, K, 2]`, `gate [T, K]` (sums to 1), `fused_emissions [T, 2]`."""
 
     emissions: Tensor
     gate: Tensor
@@ -22,7 +22,7 @@ class HeadOutput(NamedTuple):
 
 
 class CrfParameters(nn.Module):
-    """Transitions `[…, 2, 2]` (from, to), start `[…, 2]` and end `[…, 2]` of linear-chain CRFs; label 1 = keep."""
+    """Transitions `[…, 2, 2]` (from, to), start `[…, 2]` and end `[…, 2]` of linear-chain CRFs. Label 1 means keep."""
 
     def __init__(self, *leading: int) -> None:
         super().__init__()
@@ -58,18 +58,18 @@ class RubricHeads(nn.Module):
         return HeadOutput(emissions, gate, (gate[..., None] * emissions).sum(dim=-2))
 
     def fused_crf_tensors(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Transitions `[2, 2]`, start `[2]`, end `[2]` of the chain that decodes the fused emissions."""
+        """Transitions `[2, 2]`, start `[2]` and end `[2]` of the chain that decodes the fused emissions."""
         if self.fused_crf is None:
             own = self.rubric_crf
             return own.transitions[0], own.start[0], own.end[0]
         return self.fused_crf.transitions, self.fused_crf.start, self.fused_crf.end
 
     def arrays(self) -> dict[str, Tensor]:
-        """Every parameter by its name in `decoder.npz`, float32, detached."""
-        found = {name: value.detach().float().clone() for name, value in self.state_dict().items()}
+        """Every parameter by its name in `decoder.npz`, as detached float32."""
+        arrays = {name: value.detach().float().clone() for name, value in self.state_dict().items()}
         if self.gate is None:
             width = self.norm.normalized_shape[0]
-            found["gate.weight"], found["gate.bias"] = torch.zeros(1, width), torch.zeros(1)
+            arrays["gate.weight"], arrays["gate.bias"] = torch.zeros(1, width), torch.zeros(1)
             for name, value in zip(("transitions", "start", "end"), self.fused_crf_tensors(), strict=True):
-                found[f"fused_crf.{name}"] = value.detach().float().clone()
-        return found
+                arrays[f"fused_crf.{name}"] = value.detach().float().clone()
+        return arrays

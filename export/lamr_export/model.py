@@ -2,7 +2,7 @@
 
 Paper section 3: hidden states of three layers are concatenated (equation 2), refined by self-attention blocks
 (equation 3) and read by `RubricHeads`. The encoder part (`forward`) is what gets exported to ONNX; the heads
-are served by `lamr_decoding`. This module reads no checkpoint files other than a backbone's own folder.
+are served by `lamr_decoding`. The module reads no checkpoint files other than a backbone's own folder.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers import AutoConfig, AutoModel, PreTrainedModel
 
-from lamr_export.attention import PACKED_ATTENTION, Packing, packed_attention
+from lamr_export.attention import PACKED_ATTENTION, PackedLayout, packed_attention
 from lamr_export.config import LamrConfig
 from lamr_export.errors import CheckpointError
 from lamr_export.heads import RubricHeads
-from lamr_export.lexical import LexicalEvidence
+from lamr_export.lexical_features import LexicalFeatures
 from lamr_export.similarity import Similarity
 
 _NOT_ARCHITECTURE = {
@@ -31,7 +31,7 @@ _NOT_ARCHITECTURE = {
 
 
 class FusionAttention(nn.Module):
-    """Multi-head self-attention over a packed batch; parameters named and laid out as `nn.MultiheadAttention`'s."""
+    """Multi-head self-attention over a packed batch, with the parameters of `nn.MultiheadAttention`."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -42,7 +42,7 @@ class FusionAttention(nn.Module):
         nn.init.xavier_uniform_(self.in_proj_weight)
         nn.init.zeros_(self.out_proj.bias)
 
-    def forward(self, x: Tensor, packing: Packing) -> Tensor:
+    def forward(self, x: Tensor, packing: PackedLayout) -> Tensor:
         """Attend within each sequence, in both directions: `[T, D]` to `[T, D]`."""
         qkv = F.linear(x, self.in_proj_weight, self.in_proj_bias)
         q, k, v = qkv.unflatten(-1, (3, self.heads, -1)).unbind(dim=1)
@@ -51,10 +51,10 @@ class FusionAttention(nn.Module):
 
 
 class Relevance(nn.Module):
-    """P("yes") of a chunk from one token's state: the last token's or, for [CLS] models, the first one's.
+    """P("yes") of a chunk, from the state of its last token or, for [CLS] models, of its first one.
 
-    For Qwen3-Reranker the weight is E_yes - E_no, which gives softmax([no, yes])_yes without the product with
-    the whole vocabulary.
+    For Qwen3-Reranker the weight is E_yes - E_no, which gives softmax([no, yes])_yes without the product with the
+    whole vocabulary.
     """
 
     def __init__(self, hidden_size: int, kind: str) -> None:
@@ -62,11 +62,11 @@ class Relevance(nn.Module):
         self.at_last = kind == "yes_no"
         self.direction = nn.Linear(hidden_size, 1, bias=kind == "linear")
 
-    def forward(self, states: Tensor, packing: Packing) -> Tensor:
+    def forward(self, states: Tensor, packing: PackedLayout) -> Tensor:
         """`[T, hidden]` to probabilities `[B, 1]`."""
         return torch.sigmoid(self.logits(states, packing))
 
-    def logits(self, states: Tensor, packing: Packing) -> Tensor:
+    def logits(self, states: Tensor, packing: PackedLayout) -> Tensor:
         """`[T, hidden]` to log-odds `[B, 1]`."""
         token = packing.lasts if self.at_last else packing.starts
         return self.direction(states.index_select(0, token))
@@ -76,12 +76,12 @@ class LamrModel(nn.Module):
     """Query-conditioned token features and chunk relevance for a packed batch.
 
     Attributes:
-        config: what it was built from.
+        config: the configuration that it was built from.
         heads: `RubricHeads`; call `model.heads(fused)` for emissions and gate.
     """
 
     def __init__(self, config: LamrConfig, backbone: PreTrainedModel | None = None) -> None:
-        """Build with random weights, or around an existing backbone (which is changed: packed, no pooler)."""
+        """Build with random weights, or around a given backbone, which gets packed attention and loses its pooler."""
         super().__init__()
         self.config = config
         self.backbone = _packed_backbone(config, backbone)
@@ -95,7 +95,7 @@ class LamrModel(nn.Module):
         self.relevance = Relevance(hidden_size, config.relevance)
         self.heads = RubricHeads(width, config.head_hidden, len(config.rubrics), config.dropout)
         self.lexical = (
-            LexicalEvidence(config.lexical, self.backbone.config.vocab_size, hidden_size, width)
+            LexicalFeatures(config.lexical, self.backbone.config.vocab_size, hidden_size, width)
             if config.lexical
             else None
         )
@@ -106,10 +106,14 @@ class LamrModel(nn.Module):
 
     @classmethod
     def from_backbone(cls, backbone: PreTrainedModel | str | Path, config: LamrConfig) -> LamrModel:
-        """Start from a trained backbone: a loaded Hugging Face model or its folder.
+        """Start from a trained backbone.
 
-        `config.backbone` is replaced by the backbone's own configuration. For `yes_no` relevance the direction
-        is taken from the input embeddings (Qwen3-Reranker ties them to its output).
+        For `yes_no` relevance the direction is taken from the input embeddings, which Qwen3-Reranker ties to its
+        output.
+
+        Args:
+            backbone: a loaded Hugging Face model or its folder.
+            config: the model's configuration; its `backbone` is replaced by the backbone's own.
 
         Raises:
             CheckpointError: the folder isn't a loadable backbone, or the config doesn't fit it.
@@ -140,25 +144,25 @@ class LamrModel(nn.Module):
             max_len: float32 `[L]`, L the longest sequence's length; only its shape is read.
 
         Returns:
-            `fused [T, D]` (D = layers * hidden size) and `relevance [B, 1]`, a probability; float32.
+            fused features `[T, D]` and relevance `[B, 1]`, a probability, both float32.
         """
-        return self.encode(input_ids, Packing.of(cu_seqlens, max_len, input_ids.shape[0]))
+        return self.encode(input_ids, PackedLayout.of(cu_seqlens, max_len, input_ids.shape[0]))
 
     def encode(
-        self, input_ids: Tensor, packing: Packing, shift: Tensor | None = None
+        self, input_ids: Tensor, packing: PackedLayout, shift: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """`forward` for a batch that is laid out already; `shift` `[T]` is added to every input embedding."""
+        """`forward` for a batch that is laid out already. `shift` `[T]` is added to every input embedding."""
         fused, relevance = self.features(input_ids, packing, shift)
         return fused, torch.sigmoid(relevance)
 
     def features(
-        self, input_ids: Tensor, packing: Packing, shift: Tensor | None = None
+        self, input_ids: Tensor, packing: PackedLayout, shift: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
         """Fused features `[T, D]`, and log-odds of relevance `[B, 1]`."""
-        states, evidence, likeness = self._hidden_states(input_ids, packing, shift)
+        states, lexical, likeness = self._hidden_states(input_ids, packing, shift)
         fused = torch.cat([states[n] for n in self.config.fusion_layers], dim=-1)
         fused = fused if self.fusion_input is None else self.fusion_input(fused)
-        fused = fused if evidence is None else fused + evidence
+        fused = fused if lexical is None else fused + lexical
         fused = fused.to(self.relevance.direction.weight.dtype)
         relevance = self.relevance.logits(states[-1].to(fused.dtype), packing)
         if likeness is not None:
@@ -173,20 +177,25 @@ class LamrModel(nn.Module):
         return DecoderWeights(**{name.replace(".", "_"): value for name, value in arrays.items()})
 
     def _hidden_states(
-        self, input_ids: Tensor, packing: Packing, shift: Tensor | None
+        self, input_ids: Tensor, packing: PackedLayout, shift: Tensor | None
     ) -> tuple[list[Tensor], Tensor | None, tuple[Tensor, Tensor] | None]:
-        """The embeddings and every layer's output, `[T, hidden]` each, the last one after the final norm; what lexical
-        evidence adds to their concatenation `[T, D]`; what similarity adds to that and to relevance."""
-        fused_evidence, types, layout = None, None, packing
+        """The backbone's states, and what lexical features and similarity add to what is computed from them.
+
+        Returns:
+            the embeddings and every layer's output, `[T, hidden]` each, the last one after the final norm; what
+            lexical features add to the concatenated layers, `[T, D]`; and what similarity adds to the fused features
+            and to relevance.
+        """
+        fused_lexical, types, layout = None, None, packing
         inputs = {"inputs_embeds": self.backbone.get_input_embeddings()(input_ids)[None]}
         if shift is not None:
             inputs["inputs_embeds"] = inputs["inputs_embeds"] + shift[None, :, None]
         if self.lexical is not None:
-            evidence, types, fused_evidence = self.lexical(input_ids, packing)
+            added, types, fused_lexical = self.lexical(input_ids, packing)
             if self.similarity is None:
-                inputs["inputs_embeds"] = inputs["inputs_embeds"] + evidence[None]
+                inputs["inputs_embeds"] = inputs["inputs_embeds"] + added[None]
                 inputs["token_type_ids"] = types[None]
-            else:  # as the backbone was trained: one kind of text, nothing added
+            else:  # the backbone was trained on one kind of text, with nothing added
                 inputs["token_type_ids"] = torch.zeros_like(types)[None]
                 layout = packing.split(_query_lengths(types, packing))
         output = self.backbone(
@@ -198,13 +207,13 @@ class LamrModel(nn.Module):
         )
         states = [*(state[0] for state in output.hidden_states[:-1]), output.last_hidden_state[0]]
         if self.similarity is None or types is None:
-            return states, fused_evidence, None
+            return states, fused_lexical, None
         last = states[-1].to(self.relevance.direction.weight.dtype)
-        return states, fused_evidence, self.similarity(last, types, packing)
+        return states, fused_lexical, self.similarity(last, types, packing)
 
 
-def _query_lengths(types: Tensor, packing: Packing) -> Tensor:
-    """int64 `[B]`: tokens of each sequence up to its first separator."""
+def _query_lengths(types: Tensor, packing: PackedLayout) -> Tensor:
+    """The number of each sequence's tokens up to its first separator, int64 `[B]`."""
     total = (types == 0).to(torch.int64).cumsum(dim=0)
     return total.index_select(0, packing.lasts) - total.index_select(0, packing.starts) + 1
 
@@ -226,11 +235,11 @@ def _packed_backbone(config: LamrConfig, backbone: PreTrainedModel | None) -> Pr
             f"the backbone {backbone.config.model_type} can't be packed ({error})"
         ) from error
     if config.lexical and getattr(backbone.config, "type_vocab_size", 2) < 2:
-        raise CheckpointError("lexical evidence needs a backbone with two token types")
+        raise CheckpointError("lexical features need a backbone with two token types")
     return backbone
 
 
 def _plain_config(backbone: PreTrainedModel) -> dict[str, object]:
     """The backbone's configuration as JSON data, without what belongs to a machine, a run or another task's head."""
-    found: dict[str, object] = json.loads(backbone.config.to_json_string(use_diff=False))
-    return {name: value for name, value in found.items() if name not in _NOT_ARCHITECTURE}
+    settings: dict[str, object] = json.loads(backbone.config.to_json_string(use_diff=False))
+    return {name: value for name, value in settings.items() if name not in _NOT_ARCHITECTURE}

@@ -1,6 +1,7 @@
-"""The encoder as an ONNX graph: standard operators, every dimension dynamic, nothing about where it was made.
+"""The encoder as an ONNX graph of standard operators, with dynamic sizes and without traces of the exporting machine.
 
-Knows torch's exporter and what of its output has to be cleaned; it doesn't quantize and writes no repository.
+The module knows torch's exporter and what has to be cleaned in its output. It neither quantizes
+nor writes a repository.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from lamr_contract.names import (
 from onnx import GraphProto, ModelProto
 from torch import Tensor, nn
 
-from lamr_export.attention import Packing
+from lamr_export.attention import PackedLayout
 from lamr_export.errors import ExportError
 from lamr_export.model import LamrModel
 
@@ -47,8 +48,8 @@ _LARGEST_FILE = 1_900_000_000  # bytes; protobuf can't hold 2 GiB
 class ServedEncoder(nn.Module):
     """`LamrModel.forward` for requests that nobody has checked, sharing a batch with others' requests.
 
-    An id outside the vocabulary and a sequence beyond the window would fail the whole batch, or take its memory. Here
-    they turn their own sequence's features into NaN, which the decoder refuses, and nobody else notices.
+    An id outside the vocabulary or a sequence beyond the window would fail the whole batch, or take its memory. Here it
+    turns its own sequence's features into NaN, which the decoder refuses, and leaves the other sequences alone.
     """
 
     def __init__(self, model: LamrModel) -> None:
@@ -56,17 +57,17 @@ class ServedEncoder(nn.Module):
         self.model = model
 
     def forward(self, input_ids: Tensor, cu_seqlens: Tensor, max_len: Tensor) -> tuple[Tensor, Tensor]:
-        """As `LamrModel.forward`."""
+        """Encode a packed batch as `LamrModel.forward` does."""
         window = self.model.config.chunking.window
         known = input_ids.clamp(0, self.model.backbone.config.vocab_size - 1)
-        packing = Packing.of(cu_seqlens, max_len, input_ids.shape[0], limit=window)
+        packing = PackedLayout.of(cu_seqlens, max_len, input_ids.shape[0], limit=window)
         unknown = (known != input_ids).to(torch.int64).index_select(0, packing.to_padded)
         refused = (unknown.view(packing.starts.shape[0], -1).sum(dim=1) > 0) | (
             packing.lasts - packing.starts >= window
         )
         shift = torch.where(refused, torch.nan, 0.0).index_select(0, packing.sequence)
         fused, relevance = self.model.encode(known, packing, shift)
-        return fused + shift[:, None], relevance  # again: quantized products don't pass NaN on
+        return fused + shift[:, None], relevance  # added again, because quantized products don't pass NaN on
 
 
 def encoder_to_onnx(model: LamrModel) -> ModelProto:
@@ -105,7 +106,7 @@ def encoder_to_onnx(model: LamrModel) -> ModelProto:
 
 
 def save_onnx(model: ModelProto, folder: Path) -> None:
-    """Write `model.onnx` into a folder; weights beyond 2 GB go to `model.onnx.data` beside it."""
+    """Write `model.onnx` into a folder. Weights beyond 2 GB go to `model.onnx.data` beside it."""
     weights = sum(len(tensor.raw_data) for tensor in model.graph.initializer)
     outside = weights > _LARGEST_FILE
     onnx.save_model(
@@ -117,7 +118,7 @@ def save_onnx(model: ModelProto, folder: Path) -> None:
 
 
 def _clean(model: ModelProto) -> ModelProto:
-    """Name the dimensions, and drop traces of the exporting machine."""
+    """Name the dimensions, and drop traces of the exporting machine; the model is changed in place."""
     foreign = sorted({f"{node.domain}::{node.op_type}" for node in model.graph.node if node.domain})
     if foreign or model.functions:
         raise ExportError(f"the graph needs operators outside ONNX: {', '.join(foreign) or 'functions'}")
@@ -148,10 +149,10 @@ def _clean(model: ModelProto) -> ModelProto:
 
 
 def _name_dimensions(graph: GraphProto) -> None:
-    """Give sizes their meaning: the exporter's are `s72` and `s40 - 1`.
+    """Name sizes by their meaning. The exporter calls them `s72` or `s40 - 1`.
 
-    Shapes of intermediate values stay in the file, since onnxruntime doesn't infer all of them and fuses a residual
-    sum with its LayerNorm only where it knows them.
+    Shapes of intermediate values stay in the file, because onnxruntime doesn't infer all of them, and it fuses a
+    residual sum with its LayerNorm only where it knows them.
     """
     names = {}
     for values, meanings in ((graph.output, OUTPUTS), (graph.input, INPUTS)):  # `s40 - 1` before `s40`
@@ -162,12 +163,12 @@ def _name_dimensions(graph: GraphProto) -> None:
     for value in (*graph.input, *graph.output, *graph.value_info):
         for dimension in value.type.tensor_type.shape.dim:
             if dimension.dim_param:
-                dimension.dim_param = pattern.sub(lambda found: names[found[0]], dimension.dim_param)
+                dimension.dim_param = pattern.sub(lambda match: names[match[0]], dimension.dim_param)
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without the exporter's remarks on libraries that we don't use and on its own internals."""
+    """Silence the exporter's remarks on unused libraries and on its own internals."""
     log = logging.getLogger("torch.onnx")
     level = log.level
     log.setLevel(logging.ERROR)

@@ -1,6 +1,6 @@
-"""An ONNX graph's nodes: found by what they make and read, and put in place of those that were there.
+"""An ONNX graph's nodes: which ones make and read a value, and how others take their place.
 
-Knows graphs; knows nothing of what their nodes compute.
+The module knows graphs. It knows nothing of what their nodes compute.
 """
 
 from __future__ import annotations
@@ -9,15 +9,17 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
-from onnx import GraphProto, NodeProto, helper, numpy_helper
+from onnx import GraphProto, ModelProto, NodeProto, helper, numpy_helper
+
+MICROSOFT = "com.microsoft"
 
 
 class GraphIndex:
-    """Who makes and who reads each value of a graph.
+    """The nodes that make and read each value of a graph.
 
     Attributes:
-        makers: the node that makes a value, by its name.
-        readers: the nodes that read it, in the graph's order, one that reads it twice twice.
+        makers: the node that makes a value, by the value's name.
+        readers: the nodes that read a value, in the graph's order; a node that reads it twice stands there twice.
     """
 
     def __init__(self, graph: GraphProto) -> None:
@@ -28,46 +30,59 @@ class GraphIndex:
                 self.readers.setdefault(name, []).append(node)
 
     def up(self, name: str, *kinds: str) -> list[NodeProto]:
-        """The makers of a value, along first inputs, if they are of these kinds; else none."""
-        found: list[NodeProto] = []
+        """The maker of a value, the maker of its first input, and so on, if they are of these kinds; else none."""
+        makers: list[NodeProto] = []
         for kind in kinds:
             node = self.makers.get(name)
             if node is None or node.op_type != kind:
                 return []
-            found.append(node)
+            makers.append(node)
             name = node.input[0]
-        return found
+        return makers
 
     def down(self, name: str, *kinds: str) -> list[NodeProto]:
-        """The only readers of a value, one after the other, if they are of these kinds; else none."""
-        found: list[NodeProto] = []
+        """The only reader of a value, the only one of its output, and so on, if they are of these kinds; else none."""
+        chain: list[NodeProto] = []
         for kind in kinds:
             readers = self.readers.get(name, [])
             if len(readers) != 1 or readers[0].op_type != kind:
                 return []
-            found.append(readers[0])
+            chain.append(readers[0])
             name = readers[0].output[0]
-        return found
+        return chain
+
+
+def copy_of(model: ModelProto) -> ModelProto:
+    """The same model again, which can be changed without changing the given one."""
+    result = ModelProto()
+    result.CopyFrom(model)
+    return result
+
+
+def use_microsoft_operators(model: ModelProto) -> None:
+    """Let a model hold onnxruntime's own operators. More calls change nothing."""
+    if all(entry.domain != MICROSOFT for entry in model.opset_import):
+        model.opset_import.append(helper.make_opsetid(MICROSOFT, 1))
 
 
 def constant(name: str, value: ArrayLike) -> NodeProto:
-    """The node that makes a constant of that name."""
+    """The node that makes a constant with this name."""
     return helper.make_node("Constant", [], [name], value=numpy_helper.from_array(np.asarray(value), name))
 
 
 def replace_nodes(graph: GraphProto, nodes: Sequence[NodeProto], reshaped: Collection[str] = ()) -> None:
-    """Give a graph those of `nodes` that its outputs depend on.
+    """Replace a graph's nodes by those of `nodes` that its outputs depend on.
 
-    The shapes that it notes of values that are gone, or `reshaped`, are forgotten.
+    The graph forgets the noted shapes of values that are gone or `reshaped`.
     """
-    wanted = {value.name for value in graph.output}
+    needed = {value.name for value in graph.output}
     alive = []
     for node in reversed(nodes):
-        if wanted.intersection(node.output):
-            wanted.update(node.input)
+        if needed.intersection(node.output):
+            needed.update(node.input)
             alive.append(node)
-    made = {name for node in alive for name in node.output}.difference(reshaped)
-    shapes = [value for value in graph.value_info if value.name in made]
+    values = {name for node in alive for name in node.output}.difference(reshaped)
+    shapes = [value for value in graph.value_info if value.name in values]
     del graph.node[:], graph.value_info[:]
     graph.node.extend(reversed(alive))
     graph.value_info.extend(shapes)

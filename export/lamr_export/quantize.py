@@ -1,321 +1,110 @@
 """An int8 encoder for CPUs whose answers don't depend on what else is in the batch.
 
-Weights are int8 with one scale an output channel, rounded so that errors cancel on sample batches (`rounding`).
-Activations take one of two forms, whichever sample batches call for:
+The module decides how each product's activations become integers, whichever way sample batches call for:
 
-- *constant*: scales found beforehand (`calibration`), one a channel. A channel's scale goes into the weights that read
-  it, so the product is `MatMulIntegerToFloat`, bias and all, an operator of onnxruntime's own that every build of it
-  has for the CPU. Where a product narrows (the second of a feed-forward block), channels that are much louder than the
-  rest are multiplied in float32 beside it, as in LLM.int8() (Dettmers et al. 2022), but always the same ones.
+- *constant*: scales that are found beforehand (`activation_scales`), one for each channel. Where a product narrows
+  (the second of a feed-forward block), channels that are much louder than the rest are multiplied in float32 beside
+  it, as in LLM.int8() (Dettmers et al. 2022), but always the same ones.
 - *by row*, where constants would lose too much or nothing was calibrated: each token's row is divided by its largest
-  magnitude, quantized with the constant scale 1/127, and multiplied back after the product. Standard operators
-  (QuantizeLinear, DequantizeLinear around MatMul), which onnxruntime fuses into an integer product.
+  magnitude.
 
-The usual dynamic quantization takes one scale for the whole tensor instead; in a packed batch that makes a request's
-result depend on its neighbours, and its error was twice ours (docs/lab/model.md). This module knows ONNX graphs and no
-model.
+The usual dynamic quantization takes one scale for the whole tensor instead. In a packed batch that makes a request's
+result depend on its neighbours, and its error was twice ours (docs/lab/model.md). How the graph is written is
+`integer_graph`'s business.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
+from onnx import GraphProto, ModelProto
 
-from lamr_export.calibration import Feed, Observed, Scale, fit_scale, loud_channels, observe, relative_error
-from lamr_export.fused_attention import MICROSOFT, fuse_attention
+from lamr_export.activation_scales import (
+    Feed,
+    Floats,
+    Observed,
+    Scale,
+    fit_scale,
+    loud_channels,
+    observe,
+    relative_error,
+)
+from lamr_export.fused_attention import fuse_attention
 from lamr_export.grouped_attention import group_attention
-from lamr_export.onnx_graph import GraphIndex
-from lamr_export.rounding import cancelling_levels
+from lamr_export.integer_graph import (
+    TABLE_LEVELS,
+    FittedActivation,
+    IntegerGraph,
+    constant_matrix,
+    silenced_weight,
+    weight_scale,
+)
+from lamr_export.onnx_graph import use_microsoft_operators
 
-# Seven bits for weights: with eight, processors without VNNI saturate the sums of two products (255 * 127 * 2 is
-# beyond int16), which costs more accuracy than the bit. Seven are the same everywhere.
-WEIGHT_LEVELS = 63
-TABLE_LEVELS = 127
-SMALLEST_SIDE = 16  # narrower matrices gain nothing
-LONG_VECTOR = 4096
 # Constant scales are taken when their error on the samples is at most this many times that of scales by row, which
 # cost a fifth of the encoder's time (benchmarks/encoder.py).
 WORTH = 3.0
 # Loud channels are multiplied apart where the result is this much narrower than what is read: it costs a pass over the
 # result, 1 % of the encoder's time there and 10 % and more if all products had it.
 NARROWING = 3
-_HALF_NORMAL = 6.2e-5  # smallest scale that float16 holds without losing digits
-
-_SCALE, _ZERO, _TINY, _LAST_AXIS, _ONE = "q_scale", "q_zero", "q_tiny", "q_last_axis", "q_one"
-Floats = NDArray[np.float32]
 
 
 def quantize_encoder(
     model: ModelProto, feeds: Iterable[Feed] = (), probes: Iterable[Feed] = ()
 ) -> ModelProto:
-    """The same graph with int8 weights, embeddings included, and attention fused, in two groups of like length; the
-    argument stays as it is.
+    """The same graph with int8 weights and embeddings, and with fused attention in two groups of like length.
 
     Args:
-        model: the graph.
-        feeds: sample batches, inputs by name, that scales and levels are found on; without any, all products quantize
-            by row, and each weight is rounded by itself.
+        model: the encoder's graph, which is not changed.
+        feeds: the inputs, by name, of the sample batches that scales and levels are fitted to; without any, all
+            products quantize by row, and each weight is rounded by itself.
         probes: batches that scales must have room for, but aren't fitted to.
     """
     result = group_attention(fuse_attention(model))
     samples = list(feeds)
     weights = _readers(model.graph)
     observed = observe(model, list(weights), samples, probes) if samples else {}
-    fitted = {name: _fit(seen, weights[name]) for name, seen in observed.items()}
-    _Quantizer(result.graph, fitted).rewrite()
-    if fitted and all(entry.domain != MICROSOFT for entry in result.opset_import):
-        result.opset_import.append(helper.make_opsetid(MICROSOFT, 1))
+    fitted = {name: _fit(activation, weights[name]) for name, activation in observed.items()}
+    IntegerGraph(result.graph, fitted).rewrite()
+    if fitted:
+        use_microsoft_operators(result)
     return result
 
 
 def _readers(graph: GraphProto) -> dict[str, Floats]:
-    """By activation, the weights `[C, out]` of all products that read it, side by side."""
+    """For each activation's name, the weights `[C, out]` of all products that read it, side by side."""
     tensors = {tensor.name: tensor for tensor in graph.initializer}
-    found: dict[str, list[Floats]] = {}
+    readers: dict[str, list[Floats]] = {}
     for node in graph.node:
-        weight = _weight_of(node, tensors)
+        weight = constant_matrix(node, tensors)
         if weight is not None and node.op_type != "Gather":
-            found.setdefault(node.input[0], []).append(weight)
-    return {name: np.concatenate(parts, axis=1) for name, parts in found.items()}
+            readers.setdefault(node.input[0], []).append(weight)
+    return {name: np.concatenate(parts, axis=1) for name, parts in readers.items()}
 
 
-@dataclass(frozen=True)
-class _Fitted:
-    """What samples say of an activation: its constant scale (None: by row), `Observed.gram`, and its loud channels,
-    which the scale and the gram leave out."""
-
-    scale: Scale | None
-    gram: Floats
-    loud: NDArray[np.int64]
-
-
-def _fit(seen: Observed, weight: Floats) -> _Fitted:
-    """`weight`: of all products that read the activation, `[C, out]`."""
-    loud = loud_channels(seen) if NARROWING * weight.shape[1] <= weight.shape[0] else np.zeros(0, np.int64)
-    rest = seen.silenced(loud)
-    scale = _constant_scale(rest, _silenced_weight(weight, loud))
-    return _Fitted(scale, rest.gram, loud) if scale is not None else _Fitted(None, seen.gram, loud[:0])
+def _fit(observed: Observed, weight: Floats) -> FittedActivation:
+    """How an activation becomes integers, given the weights `[C, out]` of all products that read it."""
+    loud = (
+        loud_channels(observed) if NARROWING * weight.shape[1] <= weight.shape[0] else np.zeros(0, np.int64)
+    )
+    rest = observed.silenced(loud)
+    scale = _constant_scale(rest, silenced_weight(weight, loud))
+    if scale is None:
+        return FittedActivation(None, observed.gram, loud[:0])
+    return FittedActivation(scale, rest.gram, loud)
 
 
-def _silenced_weight(weight: Floats, loud: NDArray[np.int64]) -> Floats:
-    """A weight `[C, out]` that doesn't read loud channels."""
-    quiet = weight.copy()
-    quiet[loud] = 0
-    return quiet
-
-
-def _constant_scale(seen: Observed, weight: Floats) -> Scale | None:
-    """The best constant scale, or None where rows are so unlike each other that it costs too much."""
-    scale, error = fit_scale(seen, weight, _rounded_weight)
-    largest = np.maximum(np.abs(seen.rows).max(axis=1, keepdims=True), 1e-12)
-    by_row = np.rint(seen.rows / largest * TABLE_LEVELS) * (largest / TABLE_LEVELS) @ _rounded_weight(weight)
-    return scale if error <= WORTH * relative_error(by_row, seen.rows @ weight) else None
+def _constant_scale(observed: Observed, weight: Floats) -> Scale | None:
+    """The best constant scale, or None where rows differ so much that it would lose too much."""
+    scale, error = fit_scale(observed, weight, _rounded_weight)
+    largest = np.maximum(np.abs(observed.rows).max(axis=1, keepdims=True), 1e-12)
+    by_row = (
+        np.rint(observed.rows / largest * TABLE_LEVELS) * (largest / TABLE_LEVELS) @ _rounded_weight(weight)
+    )
+    return scale if error <= WORTH * relative_error(by_row, observed.rows @ weight) else None
 
 
 def _rounded_weight(weight: Floats) -> Floats:
-    scale = _weight_scale(weight)
+    scale = weight_scale(weight)
     return np.rint(weight / scale) * scale
-
-
-def _weight_scale(weight: Floats) -> Floats:
-    """float32 `[out]`."""
-    return np.maximum(np.abs(weight).max(axis=0), 1e-12) / np.float32(WEIGHT_LEVELS)
-
-
-def _weight_of(node: NodeProto, tensors: dict[str, TensorProto]) -> Floats | None:
-    """The constant matrix that a node multiplies by ([in, out]) or looks up in ([rows, width]), if there is one."""
-    place = {"MatMul": 1, "Gemm": 1, "Gather": 0}.get(node.op_type)
-    tensor = None if place is None else tensors.get(node.input[place])
-    if tensor is None or tensor.data_type != TensorProto.FLOAT or len(tensor.dims) != 2:
-        return None
-    if min(tensor.dims) < SMALLEST_SIDE:
-        return None
-    values: Floats = numpy_helper.to_array(tensor)
-    return values.T if _attribute(node, "transB") else values
-
-
-class _Quantizer:
-    """Rewrites one graph; nodes come out in order, and weights that nothing reads any more are dropped."""
-
-    def __init__(self, graph: GraphProto, fitted: dict[str, _Fitted]) -> None:
-        self.graph = graph
-        self.fitted = fitted
-        self.weights = {tensor.name: tensor for tensor in graph.initializer}
-        self.nodes: list[NodeProto] = []
-        self.constants: dict[str, TensorProto] = {}
-        self.rows: dict[str, tuple[str, str]] = {}
-        self.levels: dict[str, str] = {}
-        self.readers = GraphIndex(graph).readers
-        self.merged: set[str] = set()  # sums that a product has taken in, by output
-        self._constant(_SCALE, np.float32(1 / TABLE_LEVELS))
-        self._constant(_ZERO, np.uint8(128))
-        self._constant(_TINY, np.float32(1e-12))
-        self._constant(_ONE, np.float32(1))
-        self._constant(_LAST_AXIS, np.array([-1], np.int64))
-
-    def rewrite(self) -> None:
-        for node in self.graph.node:
-            weight = _weight_of(node, self.weights)
-            if node.output[0] in self.merged:
-                continue
-            if self._reads_long_vector(node):
-                self._halved(node)
-            elif weight is None:
-                self.nodes.append(node if not self._before_norm(node) else self._unfused_sum(node))
-            elif node.op_type == "Gather":
-                self._embedding(node, weight)
-            elif node.input[0] in self.fitted and self.fitted[node.input[0]].scale is not None:
-                self._constant_product(node, weight, self.fitted[node.input[0]])
-            else:
-                self._product(node, weight)
-        del self.graph.node[:]
-        self.graph.node.extend(self.nodes)
-        used = {name for node in self.graph.node for name in node.input}
-        kept = [
-            tensor for tensor in (*self.weights.values(), *self.constants.values()) if tensor.name in used
-        ]
-        del self.graph.initializer[:]
-        self.graph.initializer.extend(kept)
-
-    def _before_norm(self, node: NodeProto) -> bool:
-        readers = self.readers.get(node.output[0], [])
-        return node.op_type == "Add" and any(reader.op_type == "LayerNormalization" for reader in readers)
-
-    @staticmethod
-    def _unfused_sum(node: NodeProto) -> NodeProto:
-        """The same as `Sum`, which onnxruntime doesn't fuse with the norm: its fused operator takes six times as long
-        on CPUs as the two do (benchmarks/encoder.py)."""
-        return helper.make_node("Sum", list(node.input), list(node.output))
-
-    def _constant_product(self, node: NodeProto, weight: Floats, fitted: _Fitted) -> None:
-        levels, loud = fitted.scale, fitted.loud
-        assert levels is not None
-        name, (bias, out) = node.input[1], self._bias(node)
-        quiet = _silenced_weight(weight, loud)
-        self._weight(name, quiet * levels.scale[:, None], fitted.gram / np.outer(levels.scale, levels.scale))
-        inputs = [
-            self._levels(node.input[0], levels),
-            f"{name}/q",
-            _ONE,
-            f"{name}/scale",
-            f"q_zero_{levels.zero}",
-            f"{name}/zero",
-            *bias,
-        ]
-        made = f"{out}/quiet" if loud.size else out
-        self.nodes.append(helper.make_node("MatMulIntegerToFloat", inputs, [made], domain=MICROSOFT))
-        if loud.size:
-            self._constant(f"{name}/loud", weight[loud])
-            self._add("MatMul", [self._loud(node.input[0], loud), f"{name}/loud"], f"{out}/loud")
-            self._add("Add", [made, f"{out}/loud"], out)
-
-    def _loud(self, x: str, channels: NDArray[np.int64]) -> str:
-        """Name of a tensor's loud channels."""
-        if f"{x}/loud" not in self.constants:
-            self._constant(f"{x}/loud", channels)
-            self._add("Gather", [x, f"{x}/loud"], f"{x}/loud_values", axis=-1)
-        return f"{x}/loud_values"
-
-    def _weight(self, name: str, weight: Floats, gram: Floats | None) -> None:
-        """A weight's levels, their scale and zero as constants; without a `gram` each weight is rounded by itself."""
-        scale = _weight_scale(weight)
-        levels = (
-            np.rint(weight / scale).astype(np.int8)
-            if gram is None
-            else cancelling_levels(weight, scale, gram, WEIGHT_LEVELS)
-        )
-        self._constant(f"{name}/q", levels)
-        self._constant(f"{name}/scale", scale)
-        self._constant(f"{name}/zero", np.zeros(scale.shape, np.int8))
-
-    def _levels(self, x: str, levels: Scale) -> str:
-        """Name of a tensor's quantized values."""
-        if x not in self.levels:
-            self.levels[x] = f"{x}/q"
-            self._constant(f"{x}/inverse", (1 / levels.scale).astype(np.float32))
-            self._constant(f"q_zero_{levels.zero}", np.uint8(levels.zero))
-            self._add("Mul", [x, f"{x}/inverse"], f"{x}/scaled")
-            self._add("QuantizeLinear", [f"{x}/scaled", _ONE, f"q_zero_{levels.zero}"], f"{x}/q")
-        return self.levels[x]
-
-    def _bias(self, node: NodeProto) -> tuple[list[str], str]:
-        """The bias that a product can add by itself, and the name of its result then."""
-        if node.op_type == "Gemm":
-            return list(node.input[2:]), node.output[0]
-        readers = self.readers.get(node.output[0], [])
-        if len(readers) == 1 and readers[0].op_type == "Add":
-            for name in readers[0].input:
-                if name in self.weights and len(self.weights[name].dims) == 1:
-                    self.merged.add(readers[0].output[0])
-                    return [name], readers[0].output[0]
-        return [], node.output[0]
-
-    def _reads_long_vector(self, node: NodeProto) -> bool:
-        tensor = self.weights.get(node.input[0]) if node.op_type == "Gather" else None
-        return (
-            tensor is not None
-            and tensor.data_type == TensorProto.FLOAT
-            and len(tensor.dims) == 1
-            and tensor.dims[0] >= LONG_VECTOR
-        )
-
-    def _halved(self, node: NodeProto) -> None:
-        """A look-up in a vector of one weight a vocabulary entry, stored in half precision."""
-        name, out = node.input[0], node.output[0]
-        self._constant(f"{name}/half", numpy_helper.to_array(self.weights[name]).astype(np.float16))
-        self._add("Gather", [f"{name}/half", node.input[1]], f"{out}/half")
-        self._add("Cast", [f"{out}/half"], out, to=TensorProto.FLOAT)
-
-    def _product(self, node: NodeProto, weight: Floats) -> None:
-        rows, largest = self._quantized_rows(node.input[0])
-        name, out = node.input[1], node.output[0]
-        seen = self.fitted.get(node.input[0])
-        self._weight(name, weight, None if seen is None else seen.gram)
-        self._add("DequantizeLinear", [f"{name}/q", f"{name}/scale", f"{name}/zero"], f"{out}/w", axis=1)
-        self._add("MatMul", [rows, f"{out}/w"], f"{out}/unit")
-        biased = node.op_type == "Gemm" and len(node.input) > 2
-        self._add("Mul", [f"{out}/unit", largest], f"{out}/product" if biased else out)
-        if biased:
-            self._add("Add", [f"{out}/product", node.input[2]], out)
-
-    def _quantized_rows(self, x: str) -> tuple[str, str]:
-        """Names of a tensor's quantized rows, each divided by its largest magnitude, and of those magnitudes."""
-        if x not in self.rows:
-            rows, largest = f"{x}/rows", f"{x}/largest"
-            self._add("Abs", [x], f"{x}/abs")
-            self._add("ReduceMax", [f"{x}/abs", _LAST_AXIS], f"{x}/max", keepdims=1)
-            self._add("Max", [f"{x}/max", _TINY], largest)
-            self._add("Div", [x, largest], f"{x}/unit")
-            self._add("QuantizeLinear", [f"{x}/unit", _SCALE, _ZERO], f"{x}/q")
-            self._add("DequantizeLinear", [f"{x}/q", _SCALE, _ZERO], rows)
-            self.rows[x] = rows, largest
-        return self.rows[x]
-
-    def _embedding(self, node: NodeProto, table: Floats) -> None:
-        """One scale a row, stored in half precision; the rows are rounded with the stored scale."""
-        name, out = node.input[0], node.output[0]
-        largest = np.abs(table).max(axis=1, keepdims=True)
-        scale = np.maximum(largest / TABLE_LEVELS, _HALF_NORMAL).astype(np.float16)
-        levels = np.clip(np.rint(table / scale.astype(np.float32)), -TABLE_LEVELS, TABLE_LEVELS)
-        self._constant(f"{name}/q", levels.astype(np.int8))
-        self._constant(f"{name}/scale", scale)
-        for part in ("q", "scale"):
-            self._add("Gather", [f"{name}/{part}", node.input[1]], f"{out}/{part}")
-            self._add("Cast", [f"{out}/{part}"], f"{out}/{part}_float", to=TensorProto.FLOAT)
-        self._add("Mul", [f"{out}/q_float", f"{out}/scale_float"], out)
-
-    def _add(self, kind: str, inputs: list[str], output: str, **attributes: int) -> None:
-        self.nodes.append(helper.make_node(kind, inputs, [output], **attributes))
-
-    def _constant(self, name: str, values: NDArray[np.generic] | np.generic) -> None:
-        if name not in self.constants:
-            self.constants[name] = numpy_helper.from_array(np.asarray(values), name)
-
-
-def _attribute(node: NodeProto, name: str) -> int:
-    found: Iterator[int] = (attribute.i for attribute in node.attribute if attribute.name == name)
-    return next(found, 0)

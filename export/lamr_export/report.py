@@ -1,4 +1,4 @@
-"""What an export made and how it was verified: `lamr_encoder/1/report.json`, and the lines printed for people."""
+"""What an export wrote and how it was verified: `lamr_encoder/1/report.json`, and a summary for people."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ class ExportReport:
     """One exported model repository.
 
     Attributes:
-        name, version, fingerprint: of the model.
-        precision: `fp32` or `int8`.
-        parameters: of the PyTorch model.
-        opset, ir_version: of the ONNX file.
-        oldest_onnxruntime, oldest_container: that can read it (release numbers; containers are Triton's).
-        torch, onnxruntime: versions that it was verified with.
-        max_batch_size: requests in one execution.
-        files: bytes of each file, by path in the repository; this report is not among them.
-        verification: see its class.
+        name, version, fingerprint: which model it is.
+        precision: the precision of the encoder's products, one of `lamr_serving.engines.PRECISIONS`.
+        parameters: the number of the PyTorch model's parameters.
+        opset, ir_version: the ONNX file's versions.
+        oldest_onnxruntime, oldest_container: the oldest releases of onnxruntime and of Triton's containers that can
+            read the file.
+        torch, onnxruntime: the versions that verified it.
+        max_batch_size: the most requests in one execution.
+        files: the size of each file in bytes, by its path in the repository; this report is not among them.
+        verification: how the exported encoder differs from the PyTorch model.
     """
 
     name: str
@@ -42,10 +43,11 @@ class ExportReport:
 
     @property
     def total_bytes(self) -> int:
-        """Of all files but the report."""
+        """The size of all files but the report."""
         return sum(self.files.values())
 
     def to_json(self) -> str:
+        """The text of `report.json`."""
         return json.dumps({**dataclasses.asdict(self), "total_bytes": self.total_bytes}, indent=2) + "\n"
 
     def summary(self) -> str:

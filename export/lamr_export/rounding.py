@@ -1,9 +1,9 @@
 """Weights as whole numbers of levels, rounded so that the errors of a product cancel.
 
-Rounding each weight by itself makes an error for every input channel, and channels that go up and down together add
-theirs up. Here channels are rounded one after another, and what each leaves over is taken back by those still to come,
-as far as the inputs that were observed let it be: optimal brain quantization in the form of GPTQ (Frantar et al. 2022,
-algorithm 1). It costs nothing when the product runs. This module knows matrices; it knows no graph.
+When each weight is rounded by itself, every input channel makes an error, and the errors of channels that go up and
+down together add up. Here channels are rounded one after another, and the channels still to come take back the error of
+each, as far as the observed inputs allow: optimal brain quantization in the form of GPTQ (Frantar et al. 2022,
+algorithm 1). It costs nothing when the product runs. The module knows matrices and no graph.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
 
-# Of the mean second moment, added to every channel's: channels that the samples hardly moved may move later.
+# This share of the mean second moment is added to every channel's, because channels that the samples hardly moved may
+# move later.
 DAMPING = 0.01
-_BLOCK = 128  # channels whose leftovers are handed on together
+_BLOCK = 128  # channels whose errors are handed on together
 
 
 def cancelling_levels(weight: Floats, scale: Floats, gram: Floats, most: int) -> NDArray[np.int8]:
@@ -23,17 +24,17 @@ def cancelling_levels(weight: Floats, scale: Floats, gram: Floats, most: int) ->
 
     Args:
         weight: `[C, out]`.
-        scale: `[out]`, what a level is worth.
+        scale: `[out]`, the value of one level.
         gram: `[C, C]`, the sum of x^T x over observed inputs x `[1, C]`.
-        most: levels lie within ± this.
+        most: the largest magnitude of a level.
     """
     channels = weight.shape[0]
     gram = gram.astype(np.float64)
     mean = max(float(np.diag(gram).mean()), 1e-12)
     gram[np.diag_indices(channels)] += DAMPING * mean
-    # What matters most is rounded while all others can still adapt.
+    # The channels that matter most are rounded first, while all others can still adapt.
     order = np.argsort(-np.diag(gram), kind="stable")
-    # Row c of the factor says how the channels after c answer for an error of c.
+    # Row c of the factor says how the channels after c make up for an error of c.
     answers = np.linalg.cholesky(np.linalg.inv(gram[np.ix_(order, order)])).T
     left = weight[order].astype(np.float64)
     levels = np.empty_like(left)

@@ -1,9 +1,9 @@
 """How alike a query and its code are, by the states that a backbone gives each of them on its own.
 
-A sentence encoder puts a question and what answers it near each other before any training of ours. To keep that, the
-query and the code of a sequence are encoded apart (`Packing.split`), and compared here: the cosine of their mean
-states is the chunk's relevance, and each code token learns how far it and its neighbours point the query's way. Only
-the fusion blocks, after this, let code attend to the query. Knows states and segments; knows no tokens.
+A sentence encoder puts a question and its answer near each other before LaMR trains it. To keep that, the query and the
+code of a sequence are encoded apart (`PackedLayout.split`) and compared here: the cosine of their mean states is the
+chunk's relevance, and each code token learns how far it and its neighbours point the query's way. Code attends to the
+query only in the fusion blocks, after this. The module knows states and segments and no tokens.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from lamr_export.attention import Packing
-from lamr_export.lexical import running_sum
+from lamr_export.attention import PackedLayout
+from lamr_export.lexical_features import running_sum
 
-# Relevance starts as a probability that rises where cosines of questions and code differ, from 0.2 to 0.6.
+# Relevance starts as a probability that rises between 0.2 and 0.6, where the cosines of questions and code differ.
 _SCALE, _MIDDLE = 12.0, 0.4
-# Cosines are small numbers; this brings them to the size of the features that they are added to.
+# Cosines are small numbers. This factor brings them to the size of the features that they are added to.
 _GAIN = 4.0
 
 
 class Similarity(nn.Module):
-    """Features of likeness, added to the fused ones by a projection that starts at zero; and relevance.
+    """Relevance, and features of likeness, which a projection that starts at zero adds to the fused ones.
 
     Attributes:
         windows: half widths, in tokens, of the neighbourhoods that are compared with the query beside single tokens.
@@ -34,28 +34,28 @@ class Similarity(nn.Module):
         self.projection = nn.Linear(2 + len(windows), fused_size, bias=False)
         nn.init.zeros_(self.projection.weight)
         self.scale = nn.Parameter(torch.tensor(_SCALE))
-        self.prior = nn.Linear(hidden_size, 1)  # some code answers hardly any question
+        self.prior = nn.Linear(hidden_size, 1)  # some code hardly answers any question
         nn.init.zeros_(self.prior.weight)
         nn.init.zeros_(self.prior.bias)
 
-    def forward(self, states: Tensor, of_code: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
-        """Compare.
+    def forward(self, states: Tensor, of_code: Tensor, packing: PackedLayout) -> tuple[Tensor, Tensor]:
+        """Compare the code of each sequence with its query.
 
         Args:
-            states: `[T, hidden]`.
+            states: `[T, hidden]`, the backbone's last ones.
             of_code: int64 `[T]`, 1 for code and 0 for the query.
-            packing: of whole sequences.
+            packing: the layout of whole sequences.
 
         Returns:
-            What to add to the fused features `[T, fused]`, and to the log-odds of relevance `[B, 1]`.
+            what to add to the fused features `[T, fused]`, and to the log-odds of relevance `[B, 1]`.
         """
-        states = states.nan_to_num()  # a refused sequence's; sums over all tokens would pass it on
+        states = states.nan_to_num()  # a refused sequence has NaN, which sums over all tokens would pass on
         number = torch.arange(packing.starts.shape[0], device=states.device)
         own = packing.sequence[None, :] == number[:, None]
-        # Double, because float32 sums would depend on what else is in the batch, and int8 makes much of little.
+        # These are doubles: float32 sums would depend on what else is in the batch, and int8 would amplify that.
         code = (own & (of_code > 0)[None, :]).double()
-        asked = (own & (of_code == 0)[None, :]).double()
-        query = F.normalize((asked @ states.double()).to(states.dtype), dim=1)
+        queried = (own & (of_code == 0)[None, :]).double()
+        query = F.normalize((queried @ states.double()).to(states.dtype), dim=1)
         mean = (code @ states.double() / code.sum(dim=1, keepdim=True).clamp(min=1)).to(states.dtype)
         size = mean.norm(dim=1).clamp(min=1e-6)
         cosine = (mean * query).sum(dim=1) / size
@@ -65,17 +65,17 @@ class Similarity(nn.Module):
         added = self.projection(_GAIN * torch.stack(features, dim=1))
         return added, (self.scale * (cosine - _MIDDLE))[:, None] + self.prior(mean)
 
-    def _means(self, along: Tensor, of_code: Tensor, packing: Packing) -> list[Tensor]:
-        """For every window, the mean over its code tokens `[T]`."""
+    def _means(self, along: Tensor, of_code: Tensor, packing: PackedLayout) -> list[Tensor]:
+        """For every window, the mean of `along` over its code tokens, `[T]` each."""
         sums, counts = running_sum(along * of_code), running_sum(of_code)
         place = torch.arange(along.shape[0], device=along.device)
         first = packing.starts.index_select(0, packing.sequence)
         end = packing.lasts.index_select(0, packing.sequence) + 1
-        found = []
+        means = []
         for width in self.windows:
             low, high = torch.maximum(place - width, first), torch.minimum(place + width + 1, end)
             total, count = (
                 values.index_select(0, high) - values.index_select(0, low) for values in (sums, counts)
             )
-            found.append((total / count.clamp(min=1)).to(along.dtype))
-        return found
+            means.append((total / count.clamp(min=1)).to(along.dtype))
+        return means

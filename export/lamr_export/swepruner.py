@@ -1,7 +1,7 @@
-"""SWE-Pruner's published folder layout, as the one-rubric case of ours.
+"""SWE-Pruner's published folder layout, read as a LaMR model with one rubric.
 
-Knows the names, prompt and conventions of that project's checkpoints (Qwen3-Reranker-0.6B backbone, three fused
-layers, one CRF head). It turns tensors and settings into ours; it builds no model.
+The module knows the names, prompt and conventions of that project's checkpoints (Qwen3-Reranker-0.6B backbone, three
+fused layers, one CRF head). It turns their tensors and settings into LaMR's. It builds no model.
 """
 
 from __future__ import annotations
@@ -30,11 +30,12 @@ PROMPT = PromptTemplate(
     between="\n<Document>: ",
     after="<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n",
 )
-# Its window; but chunks that fill it cost a CPU gigabytes in attention scores, so ours aim for a quarter.
+# The window is SWE-Pruner's. Chunks that fill it would take gigabytes of attention scores on a CPU, so they aim for a
+# quarter of it.
 CHUNKING = Chunking(window=8192, tokens=2048, overlap=50)
 THRESHOLD = 0.5
 
-# What a Qwen3-Reranker has beyond what its tensors' shapes tell.
+# The settings of a Qwen3-Reranker that its tensors' shapes don't tell.
 _QWEN3 = {
     "model_type": "qwen3",
     "rms_norm_eps": 1e-6,
@@ -61,13 +62,13 @@ _RENAMED = {
 
 
 def read_config(raw: Mapping[str, Any], tensors: Mapping[str, Tensor], tokenizer_file: Path) -> LamrConfig:
-    """Our configuration of a SWE-Pruner checkpoint.
+    """The LaMR configuration of a SWE-Pruner checkpoint.
 
-    Its `config.json` only names the backbone, so the backbone's sizes are read off the tensors.
+    Where its `config.json` only names the backbone, the backbone's sizes are read off the tensors.
 
     Raises:
-        CheckpointError: a head, fusion or number of objectives that isn't the published model's, or a backbone
-            that isn't a Qwen3.
+        CheckpointError: the head, the fusion or the number of objectives isn't the published model's, or the backbone
+            isn't a Qwen3.
     """
     expected = {"compression_head_type": "crf", "use_multi_layer_fusion": True, "num_objectives": 1}
     for name, value in expected.items():
@@ -102,26 +103,27 @@ def read_config(raw: Mapping[str, Any], tensors: Mapping[str, Tensor], tokenizer
 
 
 def rename_tensors(tensors: Mapping[str, Tensor], config: LamrConfig) -> dict[str, Tensor]:
-    """The tensors under our names. Its CRF is trained with transitions[to, from]; ours are [from, to].
+    """The tensors under LaMR's names.
 
-    The embedding matrix may be there twice (`model.embedding_layer.weight` is tied to the backbone's) and gives the
-    relevance direction E_yes - E_no. Names that aren't part of the layout are passed on, for the loader to report.
+    SWE-Pruner's CRF has transitions[to, from], LaMR's has [from, to]. The embedding matrix may be there twice
+    (`model.embedding_layer.weight` is tied to the backbone's); it gives the relevance direction E_yes - E_no. Names
+    that aren't part of the layout are passed on, so that the loader reports them.
     """
-    ours: dict[str, Tensor] = {}
+    renamed: dict[str, Tensor] = {}
     for name, value in tensors.items():
         if name == "model.embedding_layer.weight":
             continue
         new = _RENAMED.get(name) or name.removeprefix("model.")
-        ours[new] = value[None] if name.startswith(_CRF) else value
-    if "heads.rubric_crf.transitions" in ours:
-        ours["heads.rubric_crf.transitions"] = (
-            ours["heads.rubric_crf.transitions"].transpose(-1, -2).contiguous()
+        renamed[new] = value[None] if name.startswith(_CRF) else value
+    if "heads.rubric_crf.transitions" in renamed:
+        renamed["heads.rubric_crf.transitions"] = (
+            renamed["heads.rubric_crf.transitions"].transpose(-1, -2).contiguous()
         )
     embedding = tensors[f"{_BACKBONE}embed_tokens.weight"]
-    ours["relevance.direction.weight"] = (embedding[config.yes_token_id] - embedding[config.no_token_id])[
+    renamed["relevance.direction.weight"] = (embedding[config.yes_token_id] - embedding[config.no_token_id])[
         None
     ]
-    return ours
+    return renamed
 
 
 def _backbone_config(tensors: Mapping[str, Tensor]) -> dict[str, Any]:
@@ -132,9 +134,9 @@ def _backbone_config(tensors: Mapping[str, Tensor]) -> dict[str, Any]:
     vocab, hidden = _shape(tensors, "embed_tokens.weight")
     head_dim = rows(f"{layer}self_attn.q_norm.weight")
     numbers = {
-        int(found[1])
+        int(layer_name[1])
         for name in tensors
-        if (found := re.match(rf"{re.escape(_BACKBONE)}layers\.(\d+)\.", name))
+        if (layer_name := re.match(rf"{re.escape(_BACKBONE)}layers\.(\d+)\.", name))
     }
     return {
         **_QWEN3,

@@ -19,23 +19,23 @@ from lamr_export.errors import ExportError
 TEMPLATES = resources.files("lamr_export") / "templates"
 BACKENDS = resources.files("lamr_serving") / "backends"
 
-_TOKENS_PER_RUN = 8192  # attention scores grow with the square of a sequence's length and with the batch
+_TOKENS_PER_RUN = 8192  # attention scores grow with the batch and with the square of a sequence's length
 _MOST_REQUESTS = 8
-# A run this large is as fast a token as any on two cores (docs/lab/performance.md); smaller ones pad less.
+# A run of this size is as fast for each token as any on two cores (docs/lab/performance.md), and smaller runs pad less.
 _TOKENS_PER_CPU_RUN = 1024
-_LARGE = 100_000_000  # parameters; from here on a second copy of the weights is too much for most machines
-_LONGEST_WARM_UP = (
-    2048  # a window of 8,192 tokens would keep a server on two cores from being ready for a minute
-)
+# From this number of parameters on a second copy of the weights is too much for most machines.
+_LARGE = 100_000_000
+# With a window of 8,192 tokens a server on two cores would not be ready for a minute.
+_LONGEST_WARM_UP = 2048
 
 
 def default_batch_size(window: int) -> int:
-    """Requests in one execution: eight, and fewer for windows beyond 1,024 tokens."""
+    """The most requests in one execution: eight, and fewer for windows beyond 1,024 tokens."""
     return max(1, min(_MOST_REQUESTS, _TOKENS_PER_RUN // window))
 
 
 def default_instances(parameters: int) -> int:
-    """Copies of the encoder that run side by side: two, and one of those with 100 million parameters or more."""
+    """Copies of the encoder that run side by side: two, or one if it has 100 million parameters or more."""
     return 1 if parameters >= _LARGE else 2
 
 
@@ -46,11 +46,11 @@ def model_config(  # noqa: PLR0913, PLR0917 - one argument a setting
 
     Args:
         model: its name, one of `names.MODELS`.
-        spec: of the model that is served.
-        width: D, the features of a token.
-        max_batch_size: requests in one execution.
-        precision: of the encoder's products; chooses the provider that it asks for.
-        instances: copies of the encoder.
+        spec: the spec of the model that is served.
+        width: D, the number of a token's features.
+        max_batch_size: the most requests in one execution.
+        precision: the precision of the encoder's products, which decides the provider that is asked for.
+        instances: the number of the encoder's copies.
     """
     template = (TEMPLATES / f"{model}.pbtxt").read_text(encoding="utf-8")
     return Template(template).substitute(

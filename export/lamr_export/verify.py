@@ -1,7 +1,7 @@
-"""Checks that an exported encoder computes what the PyTorch model does, and what that means for decisions.
+"""Whether an exported encoder computes what the PyTorch model does, and what a difference means for decisions.
 
-Runs both on packed batches, random ones and real text, and decodes both through `lamr_decoding` as a server would.
-Knows how to compare; whether a difference is acceptable is the caller's decision, except for a wrong shape.
+Both run on packed batches of random ids and of real text, and both are decoded by `lamr_decoding` as on a server. The
+module knows how to compare. The caller decides whether a difference is acceptable, except for a wrong shape.
 """
 
 from __future__ import annotations
@@ -29,12 +29,11 @@ Array = NDArray[np.generic]
 SampleText = tuple[str, str]  # query, code
 Batch = Sequence[ChunkRequest]
 
-LONGEST = (
-    2048  # tokens; random sequences don't grow beyond, so that verifying an 8K window doesn't take minutes
-)
+# Most tokens of a random sequence, so that the check of a window of 8,192 tokens doesn't take minutes.
+LONGEST = 2048
 BATCH = 8
 CHUNKS_PER_TEXT = 8
-_QUESTIONS = {  # of standard-library modules, which are there wherever this runs
+_QUESTIONS = {  # about modules of the standard library, which every installation has
     "argparse": "How are errors in the arguments reported to the user?",
     "bdb": "Where is the condition of a breakpoint evaluated?",
     "csv": "How is the delimiter of a file guessed?",
@@ -48,7 +47,7 @@ _QUESTIONS = {  # of standard-library modules, which are there wherever this run
     "tempfile": "How is a name chosen that nobody else has?",
     "textwrap": "How is a paragraph split into lines of a given width?",
 }
-_CALIBRATION = {  # others than those that are verified on
+_CALIBRATION = {  # about other modules than those of the comparison
     "configparser": "Which errors are raised when a section or an option occurs twice?",
     "http.client": "How does a connection read the headers of a response?",
     "json.decoder": "Where are numbers and strings of a document parsed?",
@@ -60,22 +59,24 @@ _CALIBRATION = {  # others than those that are verified on
 
 @dataclass(frozen=True)
 class Verification:
-    """How an exported encoder differs from the PyTorch model; errors are largest absolute differences.
+    """How an exported encoder differs from the PyTorch model. Errors are largest absolute differences.
 
     Attributes:
-        batches, tokens: how much was compared.
-        fused_error: of the fused features.
-        fused_relative: root mean square of their difference, relative to theirs.
-        relevance_error: of the relevance, a probability.
-        packed_error: of the exported graph's features between a packed batch and its sequences alone (random batches).
-        heads_error: of the emissions between the PyTorch heads and `lamr_decoding`, on the same features.
-        decisions: code tokens of real text that were decoded.
-        kept_percent: of those, how many PyTorch keeps.
-        changed_percent: how many keep decisions differ.
-        moved_percent: how many are among the likelier quarter of all with one, but not with the other: what changes
-            for a caller who keeps a share of the code, or who shifts the threshold.
-        keep_prob_error: largest difference of their keep probability.
-        keep_prob_mean_error: mean difference of it.
+        batches, tokens: how many of them were compared.
+        fused_error: the error of the fused features.
+        fused_relative: the root mean square of their difference, relative to that of the features.
+        relevance_error: the error of the relevance, a probability.
+        packed_error: the difference of the exported graph's features between a packed batch and its sequences alone,
+            on random batches.
+        heads_error: the difference of the emissions between the PyTorch heads and `lamr_decoding`, on the same
+            features.
+        decisions: the number of code tokens of real text that were decoded.
+        kept_percent: the share of them that PyTorch keeps.
+        changed_percent: the share of them whose keep decision differs.
+        moved_percent: the share of them that are among the likelier quarter with one of the two, but not with the
+            other; this changes for a caller who keeps a share of the code, or who shifts the threshold.
+        keep_prob_error: the largest difference of their keep probability.
+        keep_prob_mean_error: the mean difference of their keep probability.
     """
 
     batches: int
@@ -99,10 +100,10 @@ def verify_encoder(
     """Compare an exported encoder with its model on batches of samples.
 
     Args:
-        model: in eval mode.
+        model: the PyTorch model, in eval mode.
         onnx_file: the exported graph.
         random: batches that probe lengths.
-        text: batches of real chunks; their code tokens are decoded as well.
+        text: batches of real chunks, whose code tokens are decoded as well.
 
     Raises:
         ExportError: the graph can't be loaded or run, or an output has a wrong shape or isn't finite.
@@ -155,10 +156,9 @@ def feed_of(batch: Batch) -> dict[str, Array]:
 
 
 def random_batches(model: LamrModel, seed: int = 0) -> list[list[ChunkRequest]]:
-    """Random ids in ragged batches of lengths 1 to the window (at most `LONGEST`).
+    """Random ids in ragged batches, with lengths from 1 to the window (at most `LONGEST`).
 
-    Ids repeat, and the separator ends a query where the model has one, so that lexical evidence has something to
-    find.
+    Ids repeat, and the separator ends a query where the model has one, so that there are lexical matches.
     """
     generator = np.random.default_rng(seed)
     longest = min(model.config.chunking.window, LONGEST)
@@ -182,7 +182,7 @@ def random_batches(model: LamrModel, seed: int = 0) -> list[list[ChunkRequest]]:
 
 
 def text_batches(encoder: PromptEncoder, texts: Iterable[SampleText]) -> list[list[ChunkRequest]]:
-    """Chunks of real files as batches, the first `CHUNKS_PER_TEXT` of each.
+    """Chunks of real files as batches, with the first `CHUNKS_PER_TEXT` of each file.
 
     Raises:
         InvalidInputError: a query doesn't fit the window, or a text isn't valid.
@@ -191,26 +191,26 @@ def text_batches(encoder: PromptEncoder, texts: Iterable[SampleText]) -> list[li
 
 
 def standard_texts() -> list[SampleText]:
-    """Questions about files of the standard library."""
+    """Questions about files of the standard library, for the comparison."""
     return _texts(_QUESTIONS)
 
 
 def calibration_texts() -> list[SampleText]:
-    """Questions about other files of it, for the scales of activations."""
+    """Questions about other files of the standard library, for the scales of activations."""
     return _texts(_CALIBRATION)
 
 
 def _texts(questions: dict[str, str]) -> list[SampleText]:
-    found = [(question, importlib.util.find_spec(name)) for name, question in questions.items()]
+    modules = [(question, importlib.util.find_spec(name)) for name, question in questions.items()]
     return [
         (question, Path(spec.origin).read_text(encoding="utf-8"))
-        for question, spec in found
+        for question, spec in modules
         if spec and spec.origin and spec.origin.endswith(".py")
     ]
 
 
 class _Session:
-    """The exported graph on onnxruntime's CPU provider; checks what comes out."""
+    """The exported graph on onnxruntime's CPU provider, with a check of its outputs."""
 
     def __init__(self, file: Path) -> None:
         try:
@@ -226,17 +226,19 @@ class _Session:
         except Exception as error:
             raise ExportError(f"the exported encoder fails on a batch: {error}") from error
         if expected is not None:
-            for name, got, wanted in zip(ENCODER_OUTPUTS, (fused, relevance), expected, strict=True):
-                # Triton's C++ backend doesn't check this: wrong rows would reach the wrong requests.
-                if got.shape != wanted.shape:
-                    raise ExportError(f"{name} has shape {list(got.shape)} instead of {list(wanted.shape)}")
-                if not np.isfinite(got).all():
+            for name, values, reference in zip(ENCODER_OUTPUTS, (fused, relevance), expected, strict=True):
+                # Triton's C++ backend doesn't check shapes: wrong rows would reach the wrong requests.
+                if values.shape != reference.shape:
+                    raise ExportError(
+                        f"{name} has shape {list(values.shape)} instead of {list(reference.shape)}"
+                    )
+                if not np.isfinite(values).all():
                     raise ExportError(f"{name} holds NaN or infinity")
         return fused, relevance
 
 
 def _decide(decoder: Decoder, batch: Batch, *features: Array) -> tuple[Array, Array]:
-    """Decisions `[2, n]` and probabilities `[2, n]` of a batch's code tokens, from each of two feature arrays."""
+    """The decisions `[2, n]` and probabilities `[2, n]` of a batch's code tokens, from two arrays of features."""
     lengths, spans = [len(chunk.input_ids) for chunk in batch], [chunk.document_span for chunk in batch]
     decoded = [decoder.decode(*code_states(values, lengths, spans)) for values in features]
     return np.stack([one.keep for one in decoded]), np.stack([one.keep_prob for one in decoded])

@@ -1,11 +1,12 @@
-"""Serving: the bundled Triton server on a model repository, and what a running server says of itself.
+"""Serving: the bundled Triton server on a model repository, and what a running server says about itself.
 
     from lamr_serving import ServerOptions, TritonServer
 
     with TritonServer(repository, ServerOptions(grpc_port=8001)) as server:
         print(server.addresses.grpc)
 
-Names are loaded when they're used: the processes that run the models import this package too, and need little of it.
+Each name is loaded when it is used, because the processes that run the models import this package too and need little
+of it.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lamr_serving.errors import ModelRepositoryError, ServerStartError
     from lamr_serving.launcher.addresses import Addresses
-    from lamr_serving.launcher.options import ServerOptions
     from lamr_serving.launcher.server import ServerInfo, TritonServer, serve
+    from lamr_serving.launcher.server_options import ServerOptions
     from lamr_serving.repository_check.check import check_repository
     from lamr_serving.status import LocalStatus, ModelStatus, ServerStatus, local_status, server_status
 
@@ -43,7 +44,7 @@ _HOMES = {
     "ModelRepositoryError": "errors",
     "ModelStatus": "status",
     "ServerInfo": "launcher.server",
-    "ServerOptions": "launcher.options",
+    "ServerOptions": "launcher.server_options",
     "ServerStartError": "errors",
     "ServerStatus": "status",
     "TritonServer": "launcher.server",

@@ -1,7 +1,7 @@
-"""Which execution provider and precision suit a machine: the one place where that is decided, reasons beside it.
+"""Which execution provider and precision suit a machine. This is the one place that decides it and gives the reasons.
 
-Knows processor features, the width of an encoder and a table; it opens no session. `lamr status` shows the choice for
-this machine, and `lamr export --precision` writes a row into a model's `config.pbtxt`, in Triton's own terms.
+The module knows processor features, the width of an encoder and a table. It opens no session. `lamr status` shows the
+choice for this machine, and `lamr export --precision` writes a row into a model's `config.pbtxt`, in Triton's terms.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ class Engine:
     """One way to run an encoder on a CPU.
 
     Attributes:
-        provider: onnxruntime's, as `execution_accelerators` names it; "cpu" for its own.
-        precision: of the products.
-        needs: processor features, as /proc/cpuinfo names them; any of these sets.
-        package: that brings the provider.
-        reason: why it is the best there, and where the figure comes from.
-        least_width: hidden size of the encoder from which this holds.
-        options: of the provider, as `execution_accelerators` passes them on.
+        provider: onnxruntime's execution provider as `execution_accelerators` names it; "cpu" for the default one.
+        precision: how exactly the products are computed.
+        needs: sets of processor features, as /proc/cpuinfo names them; one set is enough.
+        package: the package that brings the provider.
+        reason: why this engine is the best there, and where the figure comes from.
+        least_width: the encoder's hidden size from which this holds.
+        options: the provider's options, as `execution_accelerators` passes them on.
     """
 
     provider: str
@@ -47,7 +47,7 @@ class Engine:
 
     @property
     def accelerators(self) -> dict[str, dict[str, dict[str, str]]]:
-        """As `OnnxModelConfig.accelerators`: empty for onnxruntime's own provider, which has no name in Triton."""
+        """The engine as `OnnxModelConfig.accelerators`; empty for the default provider, which has no name in Triton."""
         return {} if self.provider == "cpu" else {"CPU": {self.provider: dict(self.options)}}
 
     def pbtxt(self) -> str:
@@ -76,7 +76,7 @@ def _any(*sets: Iterable[str]) -> tuple[frozenset[str], ...]:
 
 _OPENVINO_BF16 = (("load_config", json.dumps({"CPU": {"INFERENCE_PRECISION_HINT": "bf16"}})),)
 
-# Best first; the last one suits every machine and encoder.
+# The best engine comes first; the last one suits every machine and encoder.
 ENGINES = (
     Engine(
         "openvino",
@@ -86,7 +86,7 @@ ENGINES = (
         "bf16 tiles: a 0.6B backbone takes a quarter of fp32's time (docs/lab/performance.md)",
         options=_OPENVINO_BF16,
     ),
-    # bf16 without tiles: on narrow encoders OpenVINO took 1.2 to 1.5 times as long as int8.
+    # Without tiles bf16 suits wide encoders only: on narrow ones OpenVINO took 1.2 to 1.5 times as long as int8.
     Engine(
         "openvino",
         "bf16",
@@ -117,14 +117,14 @@ PRECISIONS = tuple(dict.fromkeys(engine.precision for engine in reversed(ENGINES
 
 def choose(features: Collection[str] | None = None, width: int = 0) -> Engine:
     """The best engine for these processor features (this machine's if None) and an encoder of this hidden size."""
-    found = cpu_features() if features is None else features
-    return next(engine for engine in ENGINES if engine.suits(found, width))
+    available = cpu_features() if features is None else features
+    return next(engine for engine in ENGINES if engine.suits(available, width))
 
 
 def engine_for(precision: str) -> Engine:
-    """The engine that a precision is served on.
+    """The engine that serves a precision.
 
     Raises:
-        KeyError: not one of `PRECISIONS`.
+        KeyError: the precision isn't one of `PRECISIONS`.
     """
     return {engine.precision: engine for engine in reversed(ENGINES)}[precision]

@@ -1,4 +1,4 @@
-"""What can go wrong before and while a server runs; the client's errors cover everything after that.
+"""What can go wrong before a server runs and while it runs. Everything after that has an error of the client.
 
 ModelRepositoryError (a ModelMismatchError)   a file of the repository is missing, broken or of another model
 ServerStartError (a ServerError)              the server did not come up, or this machine can't run it
@@ -10,8 +10,8 @@ from lamr_contract.errors import ModelMismatchError, ServerError
 
 
 class ModelRepositoryError(ModelMismatchError):
-    """A model repository can't be served; the message names the file and the remedy."""
+    """A model repository can't be served. The message names the file and the remedy."""
 
 
 class ServerStartError(ServerError):
-    """Triton did not start; the message carries the lines of its log that say why."""
+    """Triton did not start. The message carries the lines of its log that say why."""

@@ -1,6 +1,7 @@
-"""What a running server says of itself, and what is installed here: the facts behind `lamr status`.
+"""What a running server says about itself, and what is installed here: the facts behind `lamr status`.
 
-Knows Triton's gRPC health, metadata, configuration and statistics; sends no inference and starts no server.
+The module knows Triton's gRPC calls for health, metadata, configuration and statistics. It sends no inference and
+starts no server.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from lamr_contract.spec import bundled_repository, load_spec
 
 from lamr_serving.engines import WIDE, choose
 
-PROVIDERS = {"cuda": "CUDA", "tensorrt": "TensorRT", "openvino": "OpenVINO"}
+PROVIDER_TITLES = {"cuda": "CUDA", "tensorrt": "TensorRT", "openvino": "OpenVINO"}
 
 
 @dataclass(frozen=True)
@@ -33,11 +34,11 @@ class ModelStatus:
     """One model of a server.
 
     Attributes:
-        name, version: in the server's words.
-        state: READY, or UNAVAILABLE.
-        requests, executions, failures: since the model was loaded; an execution runs a batch of requests.
-        mean_batch: requests an execution; None before the first one.
-        queue_ms, compute_ms: means over successful requests; None before the first one.
+        name, version: the model's name and version in the server's words.
+        state: READY or UNAVAILABLE.
+        requests, executions, failures: counts since the model was loaded; an execution runs a batch of requests.
+        mean_batch: the mean number of requests in an execution; None before the first one.
+        queue_ms, compute_ms: means over successful requests, in milliseconds; None before the first one.
     """
 
     name: str
@@ -56,13 +57,14 @@ class ServerStatus:
     """A server's answer.
 
     Attributes:
-        address: that was asked.
-        live, ready: it answers; all of its models are ready.
-        server, server_version: in its own words.
-        model, model_version, fingerprint: of the `lamr` ensemble; None when it doesn't serve one.
-        provider: what the encoder's configuration asks onnxruntime to run on.
-        precision: of its products, as the configuration says.
-        models: everything it has loaded, with statistics.
+        address: `host:port` of the gRPC endpoint that was asked.
+        live: whether the server answers.
+        ready: whether all of its models are ready.
+        server, server_version: the server's name and version in its own words.
+        model, model_version, fingerprint: which model the `lamr` ensemble is; None when it doesn't serve one.
+        provider: the execution provider that the encoder's configuration asks onnxruntime for.
+        precision: the precision of the encoder's products, as the configuration says.
+        models: all models that the server has loaded, with statistics.
     """
 
     address: str
@@ -83,14 +85,15 @@ class LocalStatus:
     """What this installation can do without a server.
 
     Attributes:
-        lamr, python, numpy: versions.
-        onnxruntime, providers: its version and execution providers; None and empty when it isn't installed.
-        triton: version of the `nvidia-pytriton` wheel; None when it isn't installed.
-        model, model_version, fingerprint: of the bundled model; None when it is missing or broken.
-        problem: why the bundled model can't be used.
-        engine, engine_reason: provider and precision that suit this machine's CPUs and a small encoder best, and why.
-        wide_engine, wide_engine_reason: the same for an encoder as wide as Qwen3-0.6B's or wider.
-        threads: CPUs that this process may use, which thread pools are sized by.
+        lamr, python, numpy: their versions.
+        onnxruntime, providers: its version and its execution providers; None and empty when it isn't installed.
+        triton: the version of the `nvidia-pytriton` wheel; None when it isn't installed.
+        model, model_version, fingerprint: which model the bundled one is; None when it is missing or broken.
+        problem: why the bundled model can't be used; None when it can.
+        engine, engine_reason: the provider and precision that suit this machine's CPUs and a small encoder best, and
+            why.
+        wide_engine, wide_engine_reason: the same for an encoder that is at least as wide as Qwen3-0.6B's.
+        threads: the number of CPUs that this process may use, which sizes thread pools.
     """
 
     lamr: str | None
@@ -111,11 +114,15 @@ class LocalStatus:
 
 
 def server_status(address: str, timeout: float = 5.0) -> ServerStatus:
-    """Ask the server at `address` (`host:port` of its gRPC endpoint); `timeout` seconds a question.
+    """Ask a server what it is, what it serves and how it fares.
+
+    Args:
+        address: `host:port` of its gRPC endpoint.
+        timeout: seconds to wait for each of a few answers.
 
     Raises:
         ServerUnavailableError: nothing answers there.
-        DeadlineExceededError: no answer in time.
+        DeadlineExceededError: an answer did not come in time.
         ServerError: something answers, but not as Triton does.
     """
     from tritonclient import grpc  # noqa: PLC0415  # takes a while to import
@@ -129,7 +136,7 @@ def server_status(address: str, timeout: float = 5.0) -> ServerStatus:
 
 
 def local_status() -> LocalStatus:
-    """Look at this installation; imports onnxruntime when it is there."""
+    """What this installation can do. onnxruntime is imported when it is installed."""
     spec, problem = None, None
     try:
         spec = load_spec(bundled_repository())
@@ -171,11 +178,11 @@ def _ask(client: Any, address: str, timeout: float) -> ServerStatus:
         for entry in statistics
         if client.is_model_ready(entry.name, entry.version, client_timeout=timeout)
     }
-    told: dict[str, str] = {}
+    parameters: dict[str, str] = {}
     provider, precision = None, None
     if ENSEMBLE in loaded:
         config = client.get_model_config(ENSEMBLE, client_timeout=timeout).config
-        told = {key: value.string_value for key, value in config.parameters.items()}
+        parameters = {key: value.string_value for key, value in config.parameters.items()}
     if ENCODER in loaded:
         config = client.get_model_config(ENCODER, client_timeout=timeout).config
         provider = provider_of(config)
@@ -186,9 +193,9 @@ def _ask(client: Any, address: str, timeout: float) -> ServerStatus:
         ready=bool(ready),
         server=metadata.name,
         server_version=metadata.version,
-        model=told.get(NAME_PARAMETER),
-        model_version=told.get(VERSION_PARAMETER),
-        fingerprint=told.get(FINGERPRINT_PARAMETER),
+        model=parameters.get(NAME_PARAMETER),
+        model_version=parameters.get(VERSION_PARAMETER),
+        fingerprint=parameters.get(FINGERPRINT_PARAMETER),
         provider=provider,
         precision=precision,
         models=tuple(_model(entry, entry.name in loaded) for entry in statistics),
@@ -201,7 +208,7 @@ def provider_of(config: Any) -> str:
     on_gpu = any(group.kind == group.KIND_GPU for group in config.instance_group)
     named = accelerators.gpu_execution_accelerator if on_gpu else accelerators.cpu_execution_accelerator
     if named:
-        return PROVIDERS.get(named[0].name) or str(named[0].name)
+        return PROVIDER_TITLES.get(named[0].name) or str(named[0].name)
     return "CUDA" if on_gpu else "CPU"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from lamr_contract.cpus import CPU_MAX, usable_cpus
-from lamr_contract.encoder_session import open_session
+from lamr_contract.encoder_session import open_encoder
 from lamr_contract.names import ENCODER, ONNX_FILE, version_folder
 from lamr_contract.spec import bundled_repository
 
@@ -52,5 +52,5 @@ def test_pruning_in_process_keeps_to_the_quota(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(
         Path, "read_text", lambda path, **kwargs: "300000 100000" if path == CPU_MAX else read(path, **kwargs)
     )
-    session = open_session(version_folder(bundled_repository(), ENCODER) / ONNX_FILE)
+    session = open_encoder(version_folder(bundled_repository(), ENCODER) / ONNX_FILE)
     assert session.get_session_options().intra_op_num_threads == 3

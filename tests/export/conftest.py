@@ -7,8 +7,14 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from lamr_export import ExportReport, export_repository, load_checkpoint, save_checkpoint, verify
-from lamr_export import repository as repository_module
+from lamr_export import (
+    ExportReport,
+    export_repository,
+    load_checkpoint,
+    repository_writer,
+    save_checkpoint,
+    verify,
+)
 from lamr_export.model import LamrModel
 from lamr_export.onnx_encoder import encoder_to_onnx
 from onnx import ModelProto
@@ -60,7 +66,7 @@ def exported(tmp_path_factory):
             checkpoint = write_checkpoint(kind, folder / "checkpoint")
             lines: list[str] = []
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(repository_module.onnx_encoder, "encoder_to_onnx", partial(trace, kind))
+                patch.setattr(repository_writer.onnx_encoder, "encoder_to_onnx", partial(trace, kind))
                 patch.setattr(verify, "LONGEST", 256)
                 report = export_repository(
                     checkpoint, folder / "repository", precision, texts=TEXTS, progress=lines.append

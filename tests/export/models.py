@@ -51,7 +51,7 @@ def qwen3(layers: int = 4, **changes) -> LamrModel:
 
 
 def bert(layers: int = 2, **changes) -> LamrModel:
-    """Bidirectional layers with lexical evidence; `lexical=None` turns it off."""
+    """Bidirectional layers with lexical features; `lexical=None` turns it off."""
     torch.manual_seed(1)
     backbone = BertModel(
         BertConfig(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 from lamr_export import CheckpointError, LamrModel, Lexical
-from lamr_export.attention import Packing
+from lamr_export.attention import PackedLayout
 from torch import nn
 from transformers import BertConfig, BertModel
 
@@ -89,13 +89,13 @@ def test_causal_backbone_sees_no_future_but_fusion_does():
     assert not torch.allclose(fused[:10], other[:10], atol=1e-4)
 
 
-def test_lexical_evidence_by_hand():
+def test_lexical_features_by_hand():
     model = bert()
     lexical = model.lexical
     #                    query     sep  code            sep | a query without code words
     ids = torch.tensor([1, 50, 51, SEPARATOR, 51, 52, 50, 0, SEPARATOR, 1, 60, SEPARATOR, 50, SEPARATOR])
     bounds = torch.tensor([0, 9, 14], dtype=torch.int32)
-    packing = Packing.of(bounds, torch.zeros(9), len(ids))
+    packing = PackedLayout.of(bounds, torch.zeros(9), len(ids))
     in_query, token_types = lexical.segments(ids, packing)
     assert in_query.tolist() == [True] * 3 + [False] * 6 + [True] * 2 + [False] * 3
     assert token_types.tolist() == [0, 0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 1, 1]
@@ -109,7 +109,7 @@ def test_lexical_evidence_by_hand():
 def test_neighbourhoods_and_coverage_by_hand():
     lexical = bert().lexical
     ids = torch.tensor([1, 50, 51, SEPARATOR, 51, 52, 50, 50, SEPARATOR, 60, SEPARATOR, 60])
-    packing = Packing.of(torch.tensor([0, 9, 12], dtype=torch.int32), torch.zeros(9), len(ids))
+    packing = PackedLayout.of(torch.tensor([0, 9, 12], dtype=torch.int32), torch.zeros(9), len(ids))
     in_query, types = lexical.segments(ids, packing)
     weighted = torch.tensor([0, 9, 9, 0, 0.5, 0, 0.25, 0.25, 0, 9, 0, 1.0])
     near, wide = lexical.densities(weighted, types, packing)  # windows 2 and 9
@@ -127,16 +127,16 @@ def test_neighbourhoods_and_coverage_by_hand():
 
 
 @torch.no_grad()
-def test_untrained_lexical_evidence_changes_only_token_types():
+def test_untrained_lexical_features_change_only_token_types():
     model = bert()
     model.lexical.projection.weight.zero_()
     model.lexical.fused_projection.weight.zero_()
     types = model.backbone.embeddings.token_type_embeddings.weight
     types[1] = types[0]
     ids, bounds, max_len = packed([30])
-    with_evidence = model(ids, bounds, max_len)[0]
+    with_features = model(ids, bounds, max_len)[0]
     model.lexical = None
-    torch.testing.assert_close(with_evidence, model(ids, bounds, max_len)[0])
+    torch.testing.assert_close(with_features, model(ids, bounds, max_len)[0])
 
 
 def test_every_parameter_learns(model):
@@ -208,7 +208,7 @@ def test_sliding_windows_are_refused():
         model(*packed([9]))
 
 
-def test_lexical_evidence_needs_two_token_types():
+def test_lexical_features_need_two_token_types():
     backbone = BertModel(
         BertConfig(
             vocab_size=VOCAB,

@@ -6,7 +6,8 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from lamr_export.quantize import LONG_VECTOR, WEIGHT_LEVELS, quantize_encoder
+from lamr_export.integer_graph import LONG_VECTOR, WEIGHT_LEVELS
+from lamr_export.quantize import quantize_encoder
 from onnx import TensorProto, helper, numpy_helper
 
 RANDOM = np.random.default_rng(0)

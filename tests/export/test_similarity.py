@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from lamr_export.attention import Packing, _by_kernel, _written_out, packed_attention
+from lamr_export.attention import PackedLayout, _by_kernel, _written_out, packed_attention
 from lamr_export.buckets import Buckets
 from lamr_export.config import LamrConfig
 from lamr_export.errors import CheckpointError
-from lamr_export.lexical import LexicalEvidence
+from lamr_export.lexical_features import LexicalFeatures
 from lamr_export.similarity import Similarity
 from torch.nn import functional as F
 
@@ -21,7 +21,7 @@ PARTS = [2, 7, 7, 23, 1, 0, 16, 0]
 
 def packing_of(batch):
     ids, bounds, max_len = batch
-    return Packing.of(bounds, max_len, len(ids))
+    return PackedLayout.of(bounds, max_len, len(ids))
 
 
 @pytest.mark.parametrize("way", [_written_out, _by_kernel, packed_attention])
@@ -31,7 +31,7 @@ def test_parts_of_a_split_packing_attend_to_themselves(way) -> None:
     counts = torch.tensor([2, 7, 1, 16])  # the last two have no second part
     found = packing_of(batch).split(counts)
     bounds = torch.tensor([0, *PARTS]).cumsum(0).to(torch.int32)
-    expected = Packing.of(bounds, torch.zeros(30), sum(LENGTHS))
+    expected = PackedLayout.of(bounds, torch.zeros(30), sum(LENGTHS))
     assert torch.equal(found.position, expected.position)
     q, k, v = (torch.randn(sum(LENGTHS), heads, 8, requires_grad=True) for heads in (4, 2, 2))
     out = way(q, k, v, found, scale=0.3, causal=False)
@@ -91,7 +91,7 @@ def test_relevance_is_the_cosine_of_mean_states() -> None:
     torch.manual_seed(0)
     batch = packed(LENGTHS)
     packing, states = packing_of(batch), torch.randn(sum(LENGTHS), 12)
-    lexical = LexicalEvidence(bert().config.lexical, 120, 12)
+    lexical = LexicalFeatures(bert().config.lexical, 120, 12)
     types = lexical.segments(batch[0], packing)[1]
     similarity = Similarity((2,), 12, 5)
     added, relevance = similarity(states, types, packing)
@@ -105,7 +105,7 @@ def test_relevance_is_the_cosine_of_mean_states() -> None:
 
 def test_windows_average_over_code_alone() -> None:
     types = torch.tensor([0, 0, 1, 1, 1, 1, 0, 1, 1])
-    packing = Packing.of(torch.tensor([0, 6, 9], dtype=torch.int32), torch.zeros(6), 9)
+    packing = PackedLayout.of(torch.tensor([0, 6, 9], dtype=torch.int32), torch.zeros(6), 9)
     along = torch.arange(9.0)
     (found,) = Similarity((1,), 4, 4)._means(along, types, packing)
     np.testing.assert_allclose(found[2:6].detach(), [2.5, 3.0, 4.0, 4.5])
@@ -114,7 +114,7 @@ def test_windows_average_over_code_alone() -> None:
 
 def test_similarity_needs_to_know_the_query() -> None:
     config = bert().config
-    with pytest.raises(CheckpointError, match="needs lexical evidence"):
+    with pytest.raises(CheckpointError, match="needs lexical features"):
         bert(lexical=None, similarity=(3,))
     apart = bert(similarity=(3, 11)).config
     assert LamrConfig.from_json(apart.to_json()) == apart

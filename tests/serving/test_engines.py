@@ -2,6 +2,7 @@
 
 import pytest
 from google.protobuf import json_format, text_format
+from lamr_cli.export import Precision
 from lamr_contract.cpus import cpu_features
 from lamr_contract.names import PRECISION_PARAMETER
 from lamr_serving.engines import ENGINES, PRECISIONS, WIDE, choose, engine_for
@@ -65,3 +66,7 @@ def test_features_are_read_from_both_kinds_of_machine(tmp_path):
     file.write_text("nothing of the kind\n")
     assert cpu_features(file) == frozenset()
     assert cpu_features(tmp_path / "absent") == frozenset()
+
+
+def test_the_command_line_offers_every_precision():
+    assert tuple(sorted(precision.value for precision in Precision)) == tuple(sorted(PRECISIONS))

@@ -11,7 +11,7 @@ import socket
 from dataclasses import dataclass
 
 from lamr_serving.errors import ServerStartError
-from lamr_serving.launcher.options import ServerOptions
+from lamr_serving.launcher.server_options import ServerOptions
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,12 @@ class Addresses:
 
     @property
     def http(self) -> str:
-        """`host:port` of the HTTP endpoint (health, metadata, inference)."""
+        """`host:port` of the HTTP endpoint, which answers for health, metadata and inference."""
         return join(self.http_host, self.http_port)
 
     @property
     def metrics(self) -> str:
-        """`host:port`; Prometheus reads `/metrics` there."""
+        """`host:port` where Prometheus reads `/metrics`."""
         return join(self.host, self.metrics_port)
 
     @property
@@ -46,26 +46,26 @@ class Addresses:
 
 
 def choose_addresses(options: ServerOptions) -> Addresses:
-    """The given ports, checked, and free ones for the others.
+    """The ports that the options give, after a check, and free ports for the others.
 
     Raises:
         ServerStartError: a given port is taken or given twice.
     """
-    given = {"gRPC": options.grpc_port, "HTTP": options.http_port, "metrics": options.metrics_port}
-    taken = [port for port in given.values() if port is not None]
+    given_ports = {"gRPC": options.grpc_port, "HTTP": options.http_port, "metrics": options.metrics_port}
+    taken = [port for port in given_ports.values() if port is not None]
     if len(set(taken)) != len(taken):
         raise ServerStartError(f"gRPC, HTTP and metrics need three different ports, not {taken}")
     http_host = options.http_host or loopback(options.host)
-    for purpose, port in given.items():
+    for purpose, port in given_ports.items():
         if port is not None:
             check_free(http_host if purpose == "HTTP" else options.host, port, purpose)
     spare = iter([port for port in free_ports(options.host, 6) if port not in taken])
-    grpc, http, metrics = (next(spare) if port is None else port for port in given.values())
+    grpc, http, metrics = (next(spare) if port is None else port for port in given_ports.values())
     return Addresses(options.host, grpc, http, metrics, http_host)
 
 
 def ports_are_given(options: ServerOptions) -> bool:
-    """Whether no port was left for us to choose."""
+    """Whether the options give all three ports."""
     return None not in (options.grpc_port, options.http_port, options.metrics_port)
 
 
@@ -76,12 +76,12 @@ def resolve(host: str, port: int) -> tuple[socket.AddressFamily, tuple[str, int]
         ServerStartError: the name doesn't resolve.
     """
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        candidates = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError) as error:
         raise ServerStartError(
             f"host {host!r} does not resolve ({error}); give an address of this machine"
         ) from error
-    family, _, _, _, address = found[0]
+    family, _, _, _, address = candidates[0]
     return family, (str(address[0]), int(address[1]))
 
 
@@ -89,7 +89,7 @@ def check_free(host: str, port: int, purpose: str) -> None:
     """Refuse a port that something listens on, or that can't be bound.
 
     Raises:
-        ServerStartError: names the port and what it was for.
+        ServerStartError: the message names the port and its purpose.
     """
     family, address = resolve(host, port)
     with contextlib.closing(_listener(family)) as probe:
@@ -105,7 +105,7 @@ def check_free(host: str, port: int, purpose: str) -> None:
 def free_ports(host: str, count: int) -> list[int]:
     """`count` different ports that nothing listens on now.
 
-    Another process may take one before the server binds it: the caller starts again with new ones.
+    Another process may take one of them before the server binds it. The caller then starts again with new ones.
     """
     family, address = resolve(host, 0)
     with contextlib.ExitStack() as stack:
@@ -121,7 +121,7 @@ def join(host: str, port: int) -> str:
 
 
 def reachable(host: str) -> str:
-    """The address that reaches a server bound to `host` from this machine: wildcards become loopback."""
+    """The address at which this machine reaches a server bound to `host`. Wildcards become loopback."""
     return {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)
 
 
@@ -135,6 +135,6 @@ def loopback(host: str) -> str:
 
 def _listener(family: socket.AddressFamily) -> socket.socket:
     probe = socket.socket(family, socket.SOCK_STREAM)
-    # As servers do: a port in TIME_WAIT is free, one with a listener isn't.
+    # With this option, which servers set too, a port in TIME_WAIT is free and one with a listener isn't.
     probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     return probe

@@ -1,8 +1,8 @@
-"""Where the bundled Triton lies: the server binary, its Python backend and stub, and the libraries they need.
+"""Where the bundled Triton lies: the server binary, its Python backend and stub, and the libraries that they need.
 
-Everything comes out of the `nvidia-pytriton` wheel, which is found but never imported: importing it would start
-machinery of its own. Knows the wheel's layout and how an embedded Python finds its library; starts nothing but
-the stub's usage text.
+Everything comes from the `nvidia-pytriton` wheel. The wheel is never imported, because an import would start machinery
+of its own. The module knows the wheel's layout and how an embedded Python finds its library. It starts nothing but the
+stub, which prints its usage.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ class TritonBundle:
     """The parts of an installed wheel that serving uses.
 
     Attributes:
-        version: of the wheel, not of the server (that one is asked).
+        version: the wheel's version; the server says its own.
         binary: the `tritonserver` executable.
-        python_backend: the folder with `libtriton_python.so` and `triton_python_backend_utils.py`.
+        python_backend: the folder that holds `libtriton_python.so` and `triton_python_backend_utils.py`.
         stub: the process that hosts a Python model, for the running interpreter's version.
         libraries: the folder of shared libraries beside the wheel's package.
-        libpython: the interpreter's shared library when the loader wouldn't find the same one by itself.
+        libpython: the interpreter's shared library where the loader might find another one or none; else None.
     """
 
     version: str
@@ -51,10 +51,11 @@ def find_bundle() -> TritonBundle:
     Raises:
         ServerStartError: the wheel is absent, lacks a file, has no stub for this Python, or numpy is too new.
     """
-    found = importlib.util.find_spec("pytriton")
-    places = list(found.submodule_search_locations or []) if found else []
+    wheel = importlib.util.find_spec("pytriton")
+    places = list(wheel.submodule_search_locations or []) if wheel else []
     if not places:
         raise ServerStartError(f"the bundled Triton is not installed; {INSTALL}")
+    check_numpy(importlib.metadata.version("numpy"))
     package = Path(places[0])
     minor = f"{sys.version_info.major}.{sys.version_info.minor}"
     server = package / "tritonserver"
@@ -81,10 +82,10 @@ def find_bundle() -> TritonBundle:
 
 
 def check_numpy(version: str) -> None:
-    """Refuse a numpy whose arrays the stub misreads: it was built against numpy 1, and sends numpy 2's without data.
+    """Refuse a numpy that the stub can't read: built against numpy 1, it sends arrays of numpy 2 without their data.
 
     Raises:
-        ServerStartError: names the version to install.
+        ServerStartError: the message names the version to install.
     """
     if int(version.partition(".")[0]) >= 2:
         raise ServerStartError(
@@ -94,9 +95,9 @@ def check_numpy(version: str) -> None:
 
 
 def check_stub(bundle: TritonBundle, environment: dict[str, str]) -> None:
-    """Run the stub without arguments: it prints its usage and exits with 1 wherever it can run at all.
+    """Run the stub without arguments. Wherever it can run at all, it prints its usage and exits with 1.
 
-    Triton itself only reports an unhealthy stub after half a minute when a library is missing.
+    When a library is missing, Triton itself reports an unhealthy stub, and only after half a minute.
 
     Raises:
         ServerStartError: a library or bash is missing, or the file can't be executed.

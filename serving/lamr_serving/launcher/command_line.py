@@ -16,7 +16,7 @@ from lamr_serving.errors import ServerStartError
 from lamr_serving.launcher.addresses import Addresses
 from lamr_serving.launcher.bundle import TritonBundle
 from lamr_serving.launcher.http_api import KEY_HEADER
-from lamr_serving.launcher.options import MIB, ServerOptions
+from lamr_serving.launcher.server_options import MIB, ServerOptions
 from lamr_serving.launcher.workspace import Workspace
 from lamr_serving.onnx_backend.session import THREADS_VARIABLE
 
@@ -30,7 +30,7 @@ def command(
     """The server's command line.
 
     Args:
-        key: opens the model repository to us (see `http_api`).
+        key: the key that opens the model repository over HTTP and gRPC (see `http_api`).
     """
     python = {
         "shm-region-prefix-name": workspace.token,
@@ -61,11 +61,11 @@ def command(
 
 
 def restrictions(key: str) -> list[str]:
-    """The flags that close what a stranger could harm others by: whoever reaches a port may use what isn't closed.
+    """The flags that close what a stranger could do harm with; whoever reaches a port may use everything else.
 
-    Through shared memory one could read and write any segment of the server's user, through logging and tracing write
-    files and fill disks. Nobody needs these: their key holds a line break, which no header can carry. The model
-    repository is for us.
+    Through shared memory a stranger could read and write any segment of the server's user, and through logging and
+    tracing write files and fill disks. Nobody needs these, so their key holds a line break, which no header can carry.
+    The model repository opens with `key`.
     """
     closed = f"{secrets.token_hex(16)}\n"
     groups = ((NEVER_NEEDED, f"lamr-closed={closed}"), (("model-repository",), f"{KEY_HEADER}={key}"))
@@ -77,22 +77,22 @@ def restrictions(key: str) -> list[str]:
 
 
 def environment(bundle: TritonBundle, workspace: Workspace, options: ServerOptions) -> dict[str, str]:
-    """The server's environment: ours, the workspace's interpreter first on PATH, and the wheel's libraries."""
-    front = {
+    """The server's environment: this process's, with the workspace's interpreter and the wheel's libraries in front."""
+    in_front = {
         "PATH": [workspace.root / "bin"],
         "LD_LIBRARY_PATH": [workspace.root / "lib", bundle.libraries],
     }
-    ours = {"PATH": os.defpath, **os.environ}
+    inherited = {"PATH": os.defpath, **os.environ}
     searched = {
-        name: os.pathsep.join([*map(str, folders), *filter(None, [ours.get(name)])])
-        for name, folders in front.items()
+        name: os.pathsep.join([*map(str, folders), *filter(None, [inherited.get(name)])])
+        for name, folders in in_front.items()
     }
     return {
-        # The decoder's products are small: its threads would wait for each other, spinning, while the encoder needs the
-        # CPUs. On two cores one thread answers a loaded decoder's batch in 13 ms, two in 23.
+        # The decoder's products are small: its threads would spin while they wait for each other, and the encoder needs
+        # the CPUs. On two cores one thread answers a loaded decoder's batch in 13 ms, two threads in 23 ms.
         "OPENBLAS_NUM_THREADS": str(max(1, min(4, (options.threads or usable_cpus()) // 2))),
-        # The C library's own limits give a batch's arrays back to the system and fault them in anew with the next one:
-        # a tenth of a lone request's time in the decoder.
+        # With the C library's own limits a batch's arrays go back to the system and are faulted in again for the next
+        # batch, which takes a tenth of a lone request's time in the decoder.
         "MALLOC_MMAP_THRESHOLD_": str(32 * MIB),
         "MALLOC_TRIM_THRESHOLD_": str(64 * MIB),
         **os.environ,
@@ -103,15 +103,15 @@ def environment(bundle: TritonBundle, workspace: Workspace, options: ServerOptio
 
 
 def package_folders() -> list[str]:
-    """The folders that hold the packages which the models import, without importing those.
+    """The folders that hold the packages which the models import. The packages aren't imported here.
 
     Raises:
-        ServerStartError: one of them isn't installed.
+        ServerStartError: one of the packages isn't installed.
     """
     folders: dict[str, None] = {}
     for package in PACKAGES:
-        found = importlib.util.find_spec(package)
-        if found is None or found.origin is None:
+        module = importlib.util.find_spec(package)
+        if module is None or module.origin is None:
             raise ServerStartError(f"{package} is not installed; pip install 'lamr-server[serve]'")
-        folders[str(Path(found.origin).parent.parent)] = None
+        folders[str(Path(module.origin).parent.parent)] = None
     return list(folders)

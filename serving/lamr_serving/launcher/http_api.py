@@ -1,4 +1,7 @@
-"""What we ask of Triton's HTTP endpoint while it starts and stops. Knows KServe v2 paths; keeps no connection."""
+"""The few requests that a server gets at its HTTP endpoint while it starts and stops.
+
+The module knows KServe v2 paths. It keeps no connection.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ class ServedModel:
 
 @dataclass(frozen=True)
 class ServerMetadata:
-    """What a server says of itself, and what it has loaded."""
+    """What a server says about itself, and the models that it has loaded."""
 
     name: str
     version: str
@@ -36,7 +39,7 @@ class HttpApi:
 
     Attributes:
         host, port: where it listens.
-        key: opens the model repository, which is closed to everybody else; sent as the header `KEY_HEADER`.
+        key: the value of the header `KEY_HEADER`, without which the server refuses requests about its models.
     """
 
     host: str
@@ -51,10 +54,10 @@ class HttpApi:
             return False
 
     def read_metadata(self, timeout: float = 5.0) -> ServerMetadata:
-        """Name, version and models.
+        """Ask for the server's name, version and models.
 
         Raises:
-            OSError, http.client.HTTPException: it does not answer.
+            OSError, http.client.HTTPException: the server does not answer.
             ValueError: the answer isn't what a Triton server says.
         """
         server = _json(*self._ask("GET", "/v2", timeout))
@@ -64,7 +67,7 @@ class HttpApi:
             raise self._foreign(error) from error
 
     def read_models(self, timeout: float = 5.0) -> tuple[ServedModel, ...]:
-        """The repository's models and their states; errors as `read_metadata`."""
+        """Ask for the repository's models and their states. It raises what `read_metadata` raises."""
         index = _json(*self._ask("POST", "/v2/repository/index", timeout))
         try:
             return tuple(
@@ -75,9 +78,9 @@ class HttpApi:
             raise self._foreign(error) from error
 
     def unload(self, model: str, timeout: float = 5.0) -> None:
-        """Refuse new requests for `model`; its state is UNLOADING until those that were accepted are answered.
+        """Make the server refuse new requests for a model. Its state is UNLOADING until the accepted ones are answered.
 
-        Errors as `read_metadata`.
+        It raises what `read_metadata` raises.
         """
         status, body = self._ask("POST", f"/v2/repository/models/{model}/unload", timeout)
         if status != HTTPStatus.OK:

@@ -1,4 +1,4 @@
-"""The lines of a Triton log that tell why it failed. Knows the log's format, not its meaning."""
+"""The lines of Triton's log that tell why it failed. The module knows the log's format, not its meaning."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ MOST_LINES = 30
 TAIL_BYTES = 1 << 18
 _ENTRY = re.compile(r"^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ \d+ [^\]]+\] ?")
 _USAGE = re.compile(r"^.*tritonserver: .*option.*$", re.MULTILINE)
-# said on every machine without a GPU
+# Triton logs this on every machine without a GPU
 _NOISE = (
     "CudaDriverHelper has not been initialized",
     "CUDA driver version is insufficient",
@@ -18,11 +18,11 @@ _TABLE = re.compile(r"^[+|]")
 
 
 def excerpt(text: str, most: int = MOST_LINES) -> str:
-    """Errors with their continuation lines, each once, newest last; the last lines when there are no errors.
+    """The last errors of a log with their continuation lines, each once; the last lines where there are no errors.
 
-    Tables repeat the errors and are left out.
+    Tables are left out, because they repeat the errors.
     """
-    if refused := _USAGE.findall(text):  # a flag it doesn't know; hundreds of lines of help follow
+    if refused := _USAGE.findall(text):  # an unknown flag; hundreds of lines of help follow it
         return "\n".join(refused)
     chosen: dict[str, None] = {}
     others: list[str] = []

@@ -1,6 +1,7 @@
-"""Our end of one supervised server: launches the supervisor, listens to it, and keeps the log readable.
+"""This process's end of one supervised server: it launches the supervisor, listens to it and keeps the log readable.
 
-Knows the supervisor's protocol and the server's folder; doesn't know when a server is ready or what it serves.
+The module knows the supervisor's protocol and the server's folder. It doesn't know when a server is ready or what it
+serves.
 """
 
 from __future__ import annotations
@@ -25,19 +26,19 @@ from lamr_serving.launcher.addresses import Addresses
 from lamr_serving.launcher.bundle import TritonBundle, check_stub
 from lamr_serving.launcher.command_line import command, environment, package_folders
 from lamr_serving.launcher.http_api import HttpApi
-from lamr_serving.launcher.options import ServerOptions
+from lamr_serving.launcher.server_options import ServerOptions
 
 POLL_SECONDS = 0.05
-LOST = 70  # EX_SOFTWARE: the supervisor was killed, so nobody saw the server's own status
+LOST = 70  # EX_SOFTWARE; the supervisor was killed, so nobody saw the server's own status
 
 
 @dataclass(frozen=True)
 class Witness:
-    """Who is told, in another thread, what becomes of a server.
+    """Functions that are called, in another thread, when a server ends or dies.
 
     Attributes:
-        ended: nothing of it is left.
-        died: takes the status of a server that died and is started again.
+        ended: called when nothing of the server is left.
+        died: takes the exit status of a server that has died and is started again.
     """
 
     ended: Callable[[], None] = lambda: None
@@ -48,11 +49,11 @@ class ServerProcess:
     """A running `tritonserver`, its stubs and its folder, from launch until all of it is gone.
 
     Attributes:
-        addresses: where it was told to listen.
-        api: its HTTP endpoint, with the key that was made for it.
-        pid: of `tritonserver`, the latest one; 0 until the supervisor has said it.
-        status: exit status once it has ended; negative: the signal that ended it.
-        ended: set when nothing of it is left.
+        addresses: where the server listens.
+        api: its HTTP endpoint, with a key of its own.
+        pid: the process id of the latest `tritonserver`; 0 until the supervisor has reported it.
+        status: the exit status after the end, negative for the signal that ended the server; None before.
+        ended: an event that is set when nothing of the server is left.
     """
 
     def __init__(
@@ -86,7 +87,7 @@ class ServerProcess:
             workspace.remove(self._workspace.root)
             raise
         finally:
-            os.close(self._workspace.lock)  # from here on only the server's own processes hold it
+            os.close(self._workspace.lock)  # from now on only the server's own processes hold it
         self._listener = threading.Thread(target=self._listen, name="lamr-serving", daemon=True)
         self._listener.start()
 
@@ -95,20 +96,20 @@ class ServerProcess:
         self._order(b"ready\n")
 
     def stop(self) -> None:
-        """Ask for a graceful end; requests in flight get `stop_timeout` seconds."""
+        """Ask for a graceful end. Requests in flight get `stop_timeout` seconds."""
         self._order(b"stop\n")
 
     def kill(self) -> None:
-        """End it now."""
+        """End the server at once."""
         self._order(b"kill\n")
 
     def wait(self, timeout: float | None = None) -> int | None:
-        """The exit status, or None when it still runs after `timeout` seconds."""
+        """The exit status, or None when the server still runs after `timeout` seconds."""
         self.ended.wait(timeout)
         return self.status
 
     def log(self) -> str:
-        """The end of what the server wrote since its launch; stays readable after `close`."""
+        """The last lines that the server has written since its launch. They stay readable after `close`."""
         if self._last_log is not None:
             return self._last_log
         size = os.fstat(self._log).st_size
@@ -118,7 +119,7 @@ class ServerProcess:
         return ""
 
     def close(self) -> None:
-        """Free what is left on our side, after the end. May be called again."""
+        """Free this side's resources after the server's end. May be called again."""
         if self._last_log is not None:
             return
         self._listener.join()
@@ -149,13 +150,13 @@ class ServerProcess:
             stdout=subprocess.PIPE,
             stderr=self._log,
             bufsize=0,
-            start_new_session=True,  # a terminal's Ctrl-C reaches us alone, and we pass it on
+            start_new_session=True,  # a terminal's Ctrl-C reaches this process alone, which passes it on
             pass_fds=(self._workspace.lock,),
         )
 
     def _order(self, line: bytes) -> None:
         assert self._process.stdin is not None
-        with contextlib.suppress(OSError):  # it has ended already
+        with contextlib.suppress(OSError):  # the supervisor has ended already
             self._process.stdin.write(line)
 
     def _listen(self) -> None:
@@ -187,7 +188,7 @@ class ServerProcess:
                 return
 
     def _clean_up_ourselves(self) -> None:
-        """The supervisor was killed: the kernel has told the server to stop; see that it does, and tidy up."""
+        """See to the server's end, which the kernel has asked for because the supervisor was killed, and tidy up."""
         root = self._workspace.root
         deadline = time.monotonic() + self._options.stop_timeout
         while workspace.in_use(root) and time.monotonic() < deadline:

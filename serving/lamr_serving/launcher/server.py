@@ -1,9 +1,9 @@
 """Starting and stopping the bundled Triton server on a model repository.
 
-`TritonServer` is one running server as a context manager; `serve` is the blocking form behind `lamr serve`. This
-module waits for readiness, turns failures into errors that say why, and passes signals on. Files are checked in
-`repository`, flags and folder come from `options` and `workspace`, processes belong to `process` and `supervisor`.
-What died and is to be started again, `supervisor` starts.
+`TritonServer` is one running server as a context manager, and `serve` is the blocking form behind `lamr serve`. The
+module waits for readiness, turns failures into errors that say why, drains a server before it stops, and passes signals
+on. Files are checked in `repository_check`, flags come from `command_line`, and processes belong to `process` and
+`supervisor`, which also starts a server again when it has died.
 """
 
 from __future__ import annotations
@@ -28,18 +28,25 @@ from lamr_serving.errors import ServerStartError
 from lamr_serving.launcher import http_api, log
 from lamr_serving.launcher.addresses import Addresses, choose_addresses, ports_are_given
 from lamr_serving.launcher.bundle import find_bundle
-from lamr_serving.launcher.options import ServerOptions
 from lamr_serving.launcher.process import ServerProcess, Witness
+from lamr_serving.launcher.server_options import ServerOptions
 from lamr_serving.repository_check.check import check_repository
 
-PORT_ATTEMPTS = 3  # a free port that we chose may be taken before Triton binds it
+PORT_ATTEMPTS = 3  # a free port may be taken before Triton binds it
 POLL_SECONDS = 0.02
 KILL_SECONDS = 10.0  # from SIGKILL until the kernel must have taken everything down
 
 
 @dataclass(frozen=True)
 class ServerInfo:
-    """What runs: `name`, `version` and `models` in the server's own words, the model's spec, the addresses."""
+    """A server that runs.
+
+    Attributes:
+        name, version, models: what the server says about itself.
+        spec: the spec of the model that it serves.
+        repository: the model's repository.
+        addresses: where the server listens.
+    """
 
     name: str
     version: str
@@ -67,8 +74,8 @@ class TritonServer:
             client = Pruner(server=server.addresses.grpc)
 
     Args:
-        repository: folder written by `lamr export`.
-        options: ports, limits, log.
+        repository: a model repository written by `lamr export`.
+        options: its ports, limits and log; the defaults if None.
 
     Raises (from `start` and `with`):
         ModelRepositoryError: a file of the repository is missing, broken or doesn't belong there.
@@ -86,11 +93,11 @@ class TritonServer:
         cancelled: Callable[[], bool] = lambda: False,
         witness: Witness | None = None,
     ) -> ServerInfo:
-        """Start, and wait until every model is ready.
+        """Start the server, and wait until every model is ready.
 
         Args:
-            cancelled: asked while waiting; when true the server is killed and `ServerStartError` raised.
-            witness: told what becomes of the server.
+            cancelled: says whether to give up; then the server is killed and `ServerStartError` is raised.
+            witness: hears of the server's death and end.
         """
         if self._process is not None:
             raise ServerStartError("this server has been started already; make a new TritonServer")
@@ -121,9 +128,9 @@ class TritonServer:
         raise AssertionError("unreachable: the last attempt returns or raises")
 
     def stop(self) -> int:
-        """Stop gracefully, then by force; returns the exit status. May be called again.
+        """Stop the server, gracefully and then by force, and return its exit status. May be called again.
 
-        Requests that were accepted are answered first, and new ones refused as from a server that isn't there.
+        Accepted requests are answered first. New ones are refused as if the server weren't there.
         """
         process = self._running()
         if process.status is None:
@@ -141,11 +148,11 @@ class TritonServer:
         self._running().kill()
 
     def poll(self) -> int | None:
-        """The exit status when the server has ended; None while it runs."""
+        """The exit status of a server that has ended; None while it runs."""
         return self._running().status
 
     def wait(self, timeout: float | None = None) -> int | None:
-        """Wait for the server to end by itself; its exit status, or None after `timeout` seconds."""
+        """Wait until the server ends by itself; the exit status, or None after `timeout` seconds."""
         return self._running().wait(timeout)
 
     def log(self) -> str:
@@ -154,19 +161,19 @@ class TritonServer:
 
     @property
     def addresses(self) -> Addresses:
-        """Where it listens."""
+        """Where the server listens."""
         return self._running().addresses
 
     @property
     def info(self) -> ServerInfo:
-        """What it said when it was ready."""
+        """What the server said about itself when it was ready."""
         self._running()
         assert self._info is not None
         return self._info
 
     @property
     def pid(self) -> int:
-        """Process id of `tritonserver`; its children are the models' processes."""
+        """The process id of `tritonserver`. Its children are the models' processes."""
         return self._running().pid
 
     def __enter__(self) -> TritonServer:
@@ -201,12 +208,12 @@ class TritonServer:
         )
 
     def _drain(self, process: ServerProcess) -> None:
-        """Unload the ensemble, and wait until what it had accepted is answered, or `stop_timeout` is over.
+        """Unload the ensemble, and wait until the requests that it has accepted are answered or `stop_timeout` is over.
 
-        On SIGTERM alone Triton would unload the models under the requests that run through them.
+        On SIGTERM alone Triton would unload the models while requests still run through them.
         """
         deadline = time.monotonic() + self.options.stop_timeout
-        with contextlib.suppress(OSError, http.client.HTTPException, ValueError):  # it can't: SIGTERM, then
+        with contextlib.suppress(OSError, http.client.HTTPException, ValueError):  # SIGTERM follows anyway
             process.api.unload(ENSEMBLE)
             while time.monotonic() < deadline and not process.ended.wait(POLL_SECONDS):
                 if ("UNLOADING", ENSEMBLE) not in (
@@ -221,22 +228,22 @@ def serve(
     report: TextIO | None = None,
     on_ready: Callable[[ServerInfo], None] | None = None,
 ) -> int:
-    """Serve until SIGINT or SIGTERM, then stop gracefully; a second signal kills. Call it from the main thread.
+    """Serve until SIGINT or SIGTERM, then stop gracefully. A second signal kills. Call this from the main thread.
 
     Args:
-        repository: folder written by `lamr export`.
-        options: ports, limits, log.
-        report: takes what is served and why it ended; standard error by default.
+        repository: a model repository written by `lamr export`.
+        options: its ports, limits and log; the defaults if None.
+        report: the stream that takes messages, of what is served and why it ended; standard error if None.
         on_ready: called once, when the models are ready.
 
     Returns:
-        0 after a stop that was asked for; the server's exit status (128 + signal) when it died by itself.
+        0 after a signal; the server's exit status (128 + signal) when it died by itself.
 
     Raises:
         ModelRepositoryError, ServerStartError: as `TritonServer`.
     """
     out = sys.stderr if report is None else report
-    events: queue.SimpleQueue[int] = queue.SimpleQueue()  # its put() may interrupt its get()
+    events: queue.SimpleQueue[int] = queue.SimpleQueue()  # a signal handler may call put() while get() waits
     signals: list[int] = []
 
     def remember(number: int, _: object) -> None:

@@ -1,7 +1,7 @@
 """Triton's Python interface around an onnxruntime session: requests in, responses out, errors by request.
 
-The python-based backend `onnxruntime` (`backends/onnxruntime/model.py`) is this class with a session in it. Knows
-Triton's request and response objects (`pb_utils`, passed in); the arithmetic of batches is in `onnx_batch`.
+The python-based backend `onnxruntime` (`backends/onnxruntime/model.py`) is `OnnxBackend` with a session in it. The
+module knows Triton's request and response objects, which come from `pb_utils`. The arithmetic of batches is in `batch`.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ Run = Callable[[list[str], Mapping[str, Array]], Sequence[Array]]
 
 
 class OnnxBackend:
-    """Executes batches of Triton requests on one session.
+    """A model that executes batches of Triton requests on one session.
 
     Args:
         config: the model's configuration.
-        run: (output names, inputs by name) → outputs in that order.
-        pb_utils: Triton's `triton_python_backend_utils`, with what its stub adds.
+        run: runs the model; takes the names of outputs and the inputs by name, and gives those outputs in order.
+        pb_utils: Triton's module `triton_python_backend_utils`, with what its stub adds to it.
     """
 
     def __init__(self, config: OnnxModelConfig, run: Run, pb_utils: Any) -> None:
@@ -38,7 +38,7 @@ class OnnxBackend:
         self._pb = pb_utils
 
     def execute(self, requests: Sequence[Any]) -> list[Any]:
-        """One response a request, in order.
+        """Answer each request, in order.
 
         A request that can't be run gets an error, and the others run without it. When a run over several requests
         fails (an id outside the vocabulary, say), each is run alone, so that one caller can't fail another.
@@ -66,11 +66,13 @@ class OnnxBackend:
     def _execute(
         self, requests: Sequence[Any], runnable: dict[int, dict[str, Array]], group: list[int]
     ) -> list[Any]:
-        """Responses of the requests in `group`, run together, or alone when that fails."""
+        """The responses to the requests in `group`, which run together, or alone when that fails."""
         if not group:
             return []
-        asked = [frozenset(requests[index].requested_output_names()) for index in group]
-        names = [tensor.name for tensor in self._config.outputs if any(tensor.name in name for name in asked)]
+        requested = [frozenset(requests[index].requested_output_names()) for index in group]
+        names = [
+            tensor.name for tensor in self._config.outputs if any(tensor.name in each for each in requested)
+        ]
         batch = [runnable[index] for index in group]
         try:
             outputs = dict(zip(names, self._run(names, assemble(self._config, batch)), strict=True))
@@ -85,10 +87,10 @@ class OnnxBackend:
             return [
                 self._error(f"{self._config.name}: the model failed: {error}", self._pb.TritonError.INTERNAL)
             ]
-        return [self._response(share, wanted) for share, wanted in zip(shares, asked, strict=True)]
+        return [self._response(share, names) for share, names in zip(shares, requested, strict=True)]
 
-    def _response(self, share: dict[str, Array], wanted: frozenset[str]) -> Any:
-        tensors = [self._pb.Tensor(name, array) for name, array in share.items() if name in wanted]
+    def _response(self, outputs: dict[str, Array], requested: frozenset[str]) -> Any:
+        tensors = [self._pb.Tensor(name, array) for name, array in outputs.items() if name in requested]
         return self._pb.InferenceResponse(output_tensors=tensors)
 
     def _error(self, message: str, code: int) -> Any:

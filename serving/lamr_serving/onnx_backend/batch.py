@@ -1,8 +1,8 @@
-"""Requests into one run of the model, and its outputs back to the requests.
+"""Requests become one run of the model, and its outputs go back to the requests.
 
-What Triton's C++ backends do in their input collector and output responder: ragged inputs end to end, regular ones
-along the first dimension, `batch_input` tensors from the requests' shapes, outputs scattered or split. Pure numpy:
-knows nothing of sessions or of Triton's Python interface.
+Triton's C++ backends do this in their input collector and output responder: they join ragged inputs end to end and
+regular ones along the first dimension, make `batch_input` tensors from the requests' shapes, and scatter or split the
+outputs. The module is plain numpy. It knows nothing of sessions or of Triton's Python interface.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ Request = Mapping[str, Array]
 
 
 class RequestError(ValueError):
-    """One request can't be run; the others of its batch can."""
+    """One request can't be run, but the others of its batch can."""
 
 
 class OutputError(RuntimeError):
-    """The model's output can't be dealt out: it has not the size that the inputs call for."""
+    """An output can't be dealt out, because it doesn't have the size that the inputs call for."""
 
 
 def check_request(config: OnnxModelConfig, request: Request) -> None:
-    """Refuse a request that would spoil the batch it is put in.
+    """Refuse a request that would spoil its batch.
 
-    Triton's C++ backend counts elements by request: a second row in a ragged request would be read as one longer
-    sequence, and an empty one shifts what the requests after it get.
+    Triton's C++ backend counts elements by request. It would read a second row in a ragged request as one longer
+    sequence, and an empty request would shift what the requests after it get.
 
     Raises:
-        RequestError: missing, empty or of the wrong type, rank or number of rows.
+        RequestError: an input is missing, empty, too long, or has a wrong type, rank or number of rows.
     """
     for tensor in config.inputs:
         if tensor.name not in request:
@@ -77,8 +77,8 @@ def assemble(config: OnnxModelConfig, requests: Sequence[Request]) -> dict[str, 
     """The model's inputs for one run over all of `requests`, which have passed `check_request`.
 
     Returns:
-        by name: ragged inputs [total elements]; regular ones [total rows, ...]; batch inputs [B], [B + 1] or
-        [longest] as their kinds say.
+        the inputs by name: ragged ones `[total elements]`, regular ones `[total rows, ...]`, and batch inputs `[B]`,
+        `[B + 1]` or `[longest]`, as their kinds say.
     """
     feed = {
         tensor.name: _join(tensor, [request[tensor.name] for request in requests]) for tensor in config.inputs
@@ -89,21 +89,21 @@ def assemble(config: OnnxModelConfig, requests: Sequence[Request]) -> dict[str, 
 
 
 def batch_input(item: BatchInput, shapes: Sequence[tuple[int, ...]]) -> Array:
-    """One `batch_input` tensor from the shapes of its source in each request, batch dimension included."""
+    """One `batch_input` tensor, from the shapes (batch dimension included) that its source has in each request."""
     counts = np.array([np.prod(shape, dtype=np.int64) for shape in shapes])
     if item.kind == "BATCH_ELEMENT_COUNT":
-        made = counts
+        values = counts
     elif item.kind == "BATCH_ACCUMULATED_ELEMENT_COUNT":
-        made = np.cumsum(counts)
+        values = np.cumsum(counts)
     elif item.kind == "BATCH_ACCUMULATED_ELEMENT_COUNT_WITH_ZERO":
-        made = np.concatenate([[0], np.cumsum(counts)])
+        values = np.concatenate([[0], np.cumsum(counts)])
     elif item.kind == "BATCH_MAX_ELEMENT_COUNT_AS_SHAPE":
-        made = np.zeros(int(counts.max()))  # only its shape means something
-    else:  # BATCH_ITEM_SHAPE and _FLATTEN: each row's shape, once for each of the request's rows
-        made = np.repeat([shape[1:] for shape in shapes], [shape[0] for shape in shapes], axis=0)
+        values = np.zeros(int(counts.max()))  # only the shape means something
+    else:  # BATCH_ITEM_SHAPE and _FLATTEN take the shape of a row, once for each of the request's rows
+        values = np.repeat([shape[1:] for shape in shapes], [shape[0] for shape in shapes], axis=0)
         if item.kind == "BATCH_ITEM_SHAPE_FLATTEN":
-            made = made.reshape(-1)
-    return made.astype(item.dtype)
+            values = values.reshape(-1)
+    return values.astype(item.dtype)
 
 
 def split(
@@ -112,8 +112,8 @@ def split(
     """Deal the model's outputs out to the requests, in their order.
 
     Raises:
-        OutputError: an output hasn't the size that the requests call for. (Triton's C++ backend doesn't look, and
-            returns shifted data.)
+        OutputError: an output doesn't have the size that the requests call for. (Triton's C++ backend doesn't check
+            that and returns shifted data.)
     """
     shares: list[dict[str, Array]] = [{} for _ in requests]
     for tensor in config.outputs:
@@ -138,7 +138,7 @@ def _join(tensor: TensorConfig, arrays: list[Array]) -> Array:
 
 
 def _scatter(tensor: TensorConfig, array: Array, sources: list[tuple[int, ...]]) -> list[Array]:
-    """Cut a flat output by the shapes of the input it follows; an open dimension takes the input's size."""
+    """Cut a flat output by the shapes of the input that it follows. An open dimension takes the input's size."""
     dims = (-1, *tensor.dims)
     shapes = [
         tuple(source[index] if size < 0 else size for index, size in enumerate(dims)) for source in sources

@@ -1,7 +1,8 @@
-"""The part of Triton's model configuration that an onnxruntime backend acts on, out of `args["model_config"]`.
+"""The part of Triton's model configuration that an onnxruntime backend acts on, from `args["model_config"]`.
 
-Knows the JSON form of `config.pbtxt` and what of it we support; whatever would change results and isn't supported
-is refused at load. Knows nothing of requests or sessions.
+The module knows the JSON form of `config.pbtxt` and which part of it is supported. A model whose configuration would
+change results in a way that isn't supported is refused when it is loaded. The module knows nothing of requests or
+sessions.
 """
 
 from __future__ import annotations
@@ -40,12 +41,12 @@ SCATTER = "BATCH_SCATTER_WITH_INPUT_SHAPE"
 
 
 class ModelConfigError(ValueError):
-    """The configuration asks for something that this backend can't do; the model isn't loaded."""
+    """The configuration asks for something that this backend can't do, so the model isn't loaded."""
 
 
 @dataclass(frozen=True)
 class TensorConfig:
-    """One input or output: `dims` is without the batch dimension, -1 where a size varies."""
+    """One input or output. `dims` leaves out the batch dimension and holds -1 where a size varies."""
 
     name: str
     dtype: np.dtype[Any]
@@ -68,13 +69,14 @@ class OnnxModelConfig:
     """A model as its `config.pbtxt` describes it.
 
     Attributes:
-        name, file: of the model, and its ONNX file in the version folder.
-        max_batch_size: most requests in one run; 0: tensors have no batch dimension.
-        inputs, outputs, batch_inputs: see their classes.
-        scatter: output name → the input whose shapes say how it is dealt out to the requests.
+        name: the model's name.
+        file: the name of its ONNX file in the version folder.
+        max_batch_size: the most requests in one run; 0 means that tensors have no batch dimension.
+        inputs, outputs, batch_inputs: its tensors.
+        scatter: for an output's name, the input whose shapes say how the output is dealt out to the requests.
         parameters: Triton's string parameters for this backend.
         graph_level: `optimization.graph.level`; 0 when not given.
-        accelerators: execution provider name → its options, for the CPU and the GPU.
+        accelerators: for "CPU" and "GPU", each execution provider's options by its name.
     """
 
     name: str
@@ -90,12 +92,12 @@ class OnnxModelConfig:
 
     @property
     def max_batch_tokens(self) -> int:
-        """Most elements of one run, counted as sequences x longest; 0: no limit."""
+        """The most elements of one run, counted as sequences times the longest of them; 0 means no limit."""
         return self._count(MAX_BATCH_TOKENS_PARAMETER)
 
     @property
     def max_sequence_tokens(self) -> int:
-        """Longest sequence that the model takes; 0: no limit."""
+        """The longest sequence that the model takes; 0 means no limit."""
         return self._count(MAX_SEQUENCE_TOKENS_PARAMETER)
 
     def _count(self, key: str) -> int:
@@ -114,7 +116,7 @@ def read_config(text: str) -> OnnxModelConfig:
     """Read what Triton passes to `TritonPythonModel.initialize` as `model_config`.
 
     Raises:
-        ModelConfigError: a kind, type or option that this backend doesn't support.
+        ModelConfigError: the configuration has a kind, type or option that this backend doesn't support.
     """
     data: dict[str, Any] = json.loads(text)
     max_batch_size = int(data.get("max_batch_size", 0))

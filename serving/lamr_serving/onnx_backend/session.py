@@ -1,6 +1,6 @@
 """An onnxruntime session as Triton's model configuration describes it, in the terms of Triton's C++ backend.
 
-Knows parameter names, providers and memory settings; knows nothing of requests.
+The module knows the names of parameters, providers and memory settings. It knows nothing of requests.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ def open_session(config: OnnxModelConfig, file: Path, kind: str, device: int = 0
         config: the model's configuration.
         file: the ONNX file.
         kind: Triton's instance kind, "CPU" or "GPU".
-        device: GPU number.
+        device: the GPU's number.
 
     Raises:
         ModelConfigError: the provider isn't installed, an option is unknown, the file can't be loaded, or its
-            inputs and outputs aren't those of the configuration. Names the file.
+            inputs and outputs aren't those of the configuration. The message names the file.
     """
     import onnxruntime  # noqa: PLC0415  # heavy, and only a model process needs it
 
@@ -67,11 +67,12 @@ def open_session(config: OnnxModelConfig, file: Path, kind: str, device: int = 0
 def session_options(config: OnnxModelConfig, onnxruntime: Any) -> Any:
     """`onnxruntime.SessionOptions` from the configuration's parameters.
 
-    Three defaults differ from onnxruntime's: no memory pattern (every batch has other shapes, so patterns are never
-    reused and their memory stays); threads by the CPUs we may use instead of those that the machine has; and threads
-    that spin for 20 µs at most and not beyond a run, since other processes need the CPUs: the decoder, and the
-    encoder's other instances. (Without spinning a lone short run takes a third longer; with onnxruntime's milliseconds
-    two instances answer a tenth fewer requests. Versions that don't know the entry pass over it.)
+    Three defaults differ from onnxruntime's. There is no memory pattern, because every batch has other shapes, so
+    patterns would never be reused and their memory would stay. There are as many threads as CPUs that this process may
+    use, not as the machine has. And threads spin for 20 µs at most and not beyond a run, because the decoder and the
+    encoder's other instances need the CPUs. (Without spinning a lone short run takes a third longer. With
+    onnxruntime's milliseconds two instances answer a tenth fewer requests. Versions that don't know the entry pass
+    over it.)
     """
     parameters = config.parameters
     levels = onnxruntime.GraphOptimizationLevel
@@ -98,9 +99,9 @@ def session_options(config: OnnxModelConfig, onnxruntime: Any) -> Any:
 
 
 def thread_count(parameters: dict[str, str]) -> int:
-    """Threads of a run: the configuration's, else the command line's, else as many as CPUs that we may use."""
-    wanted = _number(parameters, "intra_op_thread_count", 0) or _number(dict(os.environ), THREADS_VARIABLE, 0)
-    return wanted or usable_cpus()
+    """Threads of a run: the configuration's number, else the command line's, else one for each usable CPU."""
+    configured = _number(parameters, "intra_op_thread_count", 0)
+    return configured or _number(dict(os.environ), THREADS_VARIABLE, 0) or usable_cpus()
 
 
 def run_options(config: OnnxModelConfig, onnxruntime: Any) -> Any:
@@ -114,10 +115,10 @@ def run_options(config: OnnxModelConfig, onnxruntime: Any) -> Any:
 
 
 def choose_providers(config: OnnxModelConfig, kind: str, device: int, available: list[str]) -> list[Any]:
-    """Execution providers in order of preference, each (name, options); the CPU is always last.
+    """Execution providers in order of preference, each as (name, options). The CPU is always the last one.
 
     Raises:
-        ModelConfigError: one that the configuration names isn't part of the installed onnxruntime.
+        ModelConfigError: a provider that the configuration names isn't part of the installed onnxruntime.
     """
     chosen: list[Any] = []
     for name, options in config.accelerators.get(kind, {}).items():
@@ -125,9 +126,8 @@ def choose_providers(config: OnnxModelConfig, kind: str, device: int, available:
             raise ModelConfigError(
                 f"execution accelerator {name!r} is not supported; known: {', '.join(PROVIDERS)}"
             )
-        if (
-            name == "openvino"
-        ):  # it has threads of its own, as many as the machine has cores unless told otherwise
+        # OpenVINO has threads of its own, by default as many as the machine has cores.
+        if name == "openvino":
             options = {"num_of_threads": str(thread_count(config.parameters)), **options}  # noqa: PLW2901
         chosen.append((PROVIDERS[name], options))
     if kind == "GPU":
@@ -141,17 +141,20 @@ def choose_providers(config: OnnxModelConfig, kind: str, device: int, available:
 
 
 def _check_signature(config: OnnxModelConfig, session: Any, file: Path) -> None:
-    given = {tensor.name: tensor.dtype.name for tensor in config.inputs}
-    given.update({item.target: item.dtype.name for item in config.batch_inputs})
-    wanted = {node.name: node.type for node in session.get_inputs()}
-    if given.keys() != wanted.keys():
-        raise ModelConfigError(f"{file} takes {sorted(wanted)}, but {CONFIG_FILE} gives {sorted(given)}")
-    made = {node.name: node.type for node in session.get_outputs()}
+    configured = {tensor.name: tensor.dtype.name for tensor in config.inputs}
+    configured.update({item.target: item.dtype.name for item in config.batch_inputs})
+    inputs = {node.name: node.type for node in session.get_inputs()}
+    if configured.keys() != inputs.keys():
+        raise ModelConfigError(f"{file} takes {sorted(inputs)}, but {CONFIG_FILE} gives {sorted(configured)}")
+    outputs = {node.name: node.type for node in session.get_outputs()}
     for tensor in config.outputs:
-        if tensor.name not in made:
-            raise ModelConfigError(f"{file} has no output {tensor.name}; it has {sorted(made)}")
-    types = {**wanted, **made}
-    for name, dtype in {**given, **{tensor.name: tensor.dtype.name for tensor in config.outputs}}.items():
+        if tensor.name not in outputs:
+            raise ModelConfigError(f"{file} has no output {tensor.name}; it has {sorted(outputs)}")
+    types = {**inputs, **outputs}
+    for name, dtype in {
+        **configured,
+        **{tensor.name: tensor.dtype.name for tensor in config.outputs},
+    }.items():
         if types[name] != ONNX_TYPES[dtype]:
             raise ModelConfigError(f"{file}: {name} is {types[name]}, but {CONFIG_FILE} says {dtype}")
 

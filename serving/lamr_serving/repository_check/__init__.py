@@ -1,1 +1,1 @@
-"""Checking a model repository before anything serves it."""
+"""The check of a model repository before anything serves it."""

@@ -1,8 +1,8 @@
-"""Checking a model repository before Triton sees it: complete, readable, and of one model.
+"""The check of a model repository before Triton sees it: it must be complete, readable and of one model.
 
-Triton would find most of these faults too, some after half a minute, some only at the first request, and a
-decoder or tokenizer of another model never. Knows which files `lamr export` writes and how they belong together;
-knows nothing of processes.
+Triton would find most of these faults too, some after half a minute and some at the first request, but never a decoder
+or tokenizer of another model. The module knows which files `lamr export` writes and how they belong together. It knows
+nothing of processes.
 """
 
 from __future__ import annotations
@@ -38,10 +38,13 @@ BACKENDS = {ENCODER: "onnxruntime", DECODER: "python"}
 
 
 def check_repository(repository: Path) -> ModelSpec:
-    """Check every file of a model repository; returns the spec of the model in it.
+    """Check every file of a model repository.
+
+    Returns:
+        the spec of the model in it.
 
     Raises:
-        ModelRepositoryError: names the file that is missing, unreadable, truncated or of another model.
+        ModelRepositoryError: a file is missing, unreadable, truncated or of another model; the message names it.
     """
     if not repository.is_dir():
         raise ModelRepositoryError(
@@ -72,19 +75,19 @@ def check_repository(repository: Path) -> ModelSpec:
 
 
 def _config(path: Path) -> Any:
-    """A `config.pbtxt` as Triton's ModelConfig message."""
-    # Imported here: the messages come with a gRPC client that takes a while to import.
+    """Read a `config.pbtxt` as Triton's ModelConfig message."""
+    # The messages come with a gRPC client that takes a while to import.
     from google.protobuf import text_format  # type: ignore[import-untyped]  # noqa: PLC0415
     from tritonclient.grpc import model_config_pb2  # noqa: PLC0415
 
     _readable(path)
     try:
         text = path.read_text(encoding="utf-8")
-        if text.rpartition("\n")[2].lstrip().startswith("#"):  # what comes before it may well parse
+        if text.rpartition("\n")[2].lstrip().startswith("#"):  # the lines before it may well parse
             raise ModelRepositoryError(
                 f"{path} ends within a comment: it has been cut; export the model again"
             )
-        # Newer servers know fields that this client's messages don't; whether they're right is Triton's business.
+        # Newer servers know fields that this client's messages don't have. Triton checks those.
         return text_format.Parse(text, model_config_pb2.ModelConfig(), allow_unknown_field=True)
     except (text_format.ParseError, UnicodeDecodeError) as error:
         raise ModelRepositoryError(f"{path} is not a model configuration: {error}") from error
@@ -134,7 +137,7 @@ def _check_tokenizer(path: Path, spec: ModelSpec) -> None:
 
 
 def _check_program(path: Path) -> None:
-    """Python that compiles and has the class that Triton looks for; it isn't run here."""
+    """Check, without running it, that the program compiles and has the class that Triton looks for."""
     try:
         tree = ast.parse(path.read_bytes(), str(path))
     except (SyntaxError, ValueError) as error:

@@ -1,7 +1,7 @@
-"""Whether an ONNX file is all there, without loading it: its protobuf structure, and the sizes of external data.
+"""Whether an ONNX file is complete, without loading it: its protobuf structure, and the sizes of external data.
 
-Walks field headers only, so a file of gigabytes takes milliseconds and no memory. Knows the protobuf wire format
-and the few field numbers of onnx.proto that matter here; knows nothing of operators.
+The check reads field headers only, so a file of gigabytes takes milliseconds and no memory. The module knows the
+protobuf wire format and the few field numbers of onnx.proto that matter here. It knows nothing of operators.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 
 
 class BrokenOnnxError(ValueError):
-    """The file isn't a complete ONNX model; the message says in what way."""
+    """The file isn't a complete ONNX model. The message says what is wrong."""
 
 
 @dataclass(frozen=True)
 class _Field:
-    """One protobuf field: its number, and where its content lies in the file."""
+    """One protobuf field: its number, and the place of its content in the file."""
 
     number: int
     start: int
@@ -37,8 +37,8 @@ def check_onnx(path: Path) -> None:
     """Check that `path` is a complete ONNX model and that its external data files are long enough.
 
     Raises:
-        BrokenOnnxError: truncated, not ONNX, or an external data file is missing or short.
-        OSError: it can't be read.
+        BrokenOnnxError: the file is truncated or not ONNX, or an external data file is missing or short.
+        OSError: the file can't be read.
     """
     if path.stat().st_size == 0:
         raise BrokenOnnxError("the file is empty")
@@ -85,7 +85,7 @@ def _check_external(data: mmap.mmap, tensor: _Field, folder: Path) -> None:
 
 
 def _fields(data: mmap.mmap, start: int, end: int) -> Iterator[_Field]:
-    """The fields of the message in data[start:end], each wholly inside it."""
+    """The fields of the message in `data[start:end]`. Each one must lie wholly inside it."""
     at = start
     while at < end:
         key, at = _varint(data, at, end)

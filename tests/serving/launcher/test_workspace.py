@@ -1,5 +1,6 @@
 """A server's temporary folder: made whole, recognized when left behind, removed with its shared memory."""
 
+import importlib.metadata
 import os
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from lamr_serving.errors import ServerStartError
 from lamr_serving.launcher import workspace
 from lamr_serving.launcher.bundle import check_numpy, check_stub, find_bundle
 from lamr_serving.launcher.command_line import environment, package_folders
-from lamr_serving.launcher.options import ServerOptions
+from lamr_serving.launcher.server_options import ServerOptions
 
 
 @pytest.fixture
@@ -60,6 +61,15 @@ def test_a_numpy_that_the_stub_misreads_is_refused():
     check_numpy("1.26.4")
     with pytest.raises(ServerStartError, match=r"numpy 2\.0\.1 is installed.*numpy<2"):
         check_numpy("2.0.1")
+
+
+def test_a_server_is_not_started_with_such_a_numpy(monkeypatch):
+    version = importlib.metadata.version
+    monkeypatch.setattr(
+        importlib.metadata, "version", lambda name: "2.1.0" if name == "numpy" else version(name)
+    )
+    with pytest.raises(ServerStartError, match=r"numpy 2\.1\.0 is installed"):
+        find_bundle()
 
 
 def test_without_the_wheel_the_error_says_what_to_install(monkeypatch):

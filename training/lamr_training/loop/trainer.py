@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from lamr_export.attention import Packing
+from lamr_export.attention import PackedLayout
 from lamr_export.heads import HeadOutput
 from lamr_export.model import LamrModel
 from torch import Tensor, nn
@@ -218,7 +218,7 @@ class _Run:
 def forward(model: LamrModel, batch: Batch, bf16: bool = False) -> tuple[HeadOutput, Tensor]:
     """Head outputs of the batch's code tokens, and relevance `[B]` as log-odds. With `bf16` the encoder's matrix
     products are in bfloat16; heads, chains and losses stay in float32."""
-    packing = Packing.of(batch.cu_seqlens, batch.max_len, batch.input_ids.shape[0])
+    packing = PackedLayout.of(batch.cu_seqlens, batch.max_len, batch.input_ids.shape[0])
     with torch.autocast(batch.input_ids.device.type, torch.bfloat16, enabled=bf16):
         fused, relevance = model.features(batch.input_ids, packing)
     return model.heads(fused[batch.code].float()), relevance[:, 0].float()

@@ -23,7 +23,7 @@ from lamr_contract.local_model import LocalModel
 from lamr_evaluation.records import Record, read_records
 from lamr_export.checkpoint import WEIGHTS_FILE, save_checkpoint
 from lamr_export.model import LamrModel
-from lamr_export.repository import export_repository
+from lamr_export.repository_writer import export_repository
 from lamr_export.verify import standard_texts
 from lamr_postprocess import split_lines
 from tokenizers import Tokenizer

@@ -1,4 +1,4 @@
-"""The Triton model `lamr_decoder`: requests in, `lamr_decoding.Decoder` once a batch, responses out.
+"""The Triton model `lamr_decoder`, which decodes each batch of requests at once with `lamr_decoding.Decoder`.
 
     in   fused FP32 [1, n, D], document_span INT32 [1, 2] (first and one-past-last code token)
     out  keep UINT8 [1, m], keep_prob FP32 [1, m]; rubric_prob and gate FP32 [1, m, K] when asked for
@@ -39,9 +39,10 @@ Array = npt.NDArray[Any]
 
 
 class TritonPythonModel:
-    """One instance: one set of decoder weights."""
+    """One instance of the model, with one set of decoder weights."""
 
     def initialize(self, args: dict[str, str]) -> None:
+        """Load the weights that lie beside this file."""
         path = Path(args["model_repository"], args["model_version"], WEIGHTS_FILE)
         try:
             self._decoder = Decoder(DecoderWeights.load(path))
@@ -49,6 +50,7 @@ class TritonPythonModel:
             raise pb_utils.TritonModelException(str(error)) from error
 
     def execute(self, requests: list[Any]) -> list[Any]:
+        """Answer each request, in order. A request that can't be decoded gets an error of its own."""
         responses: list[Any] = [None] * len(requests)
         states: dict[int, Array] = {}
         for index, request in enumerate(requests):
@@ -59,13 +61,13 @@ class TritonPythonModel:
                 states[index] = code_states(fused, span)
             except ValueError as error:
                 responses[index] = failure(error)
-        asked = {index: frozenset(requests[index].requested_output_names()) for index in states}
-        for index, response in self._decode(states, asked).items():
+        requested = {index: frozenset(requests[index].requested_output_names()) for index in states}
+        for index, response in self._decode(states, requested).items():
             responses[index] = response
         return responses
 
-    def _decode(self, states: dict[int, Array], asked: dict[int, frozenset[str]]) -> dict[int, Any]:
-        """Responses by index: all requests in one batch, or each alone when the batch as a whole fails."""
+    def _decode(self, states: dict[int, Array], requested: dict[int, frozenset[str]]) -> dict[int, Any]:
+        """The responses by index. All requests are decoded in one batch, or each alone when that fails."""
         if not states:
             return {}
         cu_seqlens = np.cumsum([0, *(len(part) for part in states.values())])
@@ -74,12 +76,12 @@ class TritonPythonModel:
             decoded = self._decoder.decode(
                 parts[0] if len(parts) == 1 else np.concatenate(parts),
                 cu_seqlens,
-                want_rubrics=any(names.intersection(RUBRIC_OUTPUTS) for names in asked.values()),
+                want_rubrics=any(names.intersection(RUBRIC_OUTPUTS) for names in requested.values()),
             )
         except ValueError as error:
             if len(states) == 1:
                 return dict.fromkeys(states, failure(error))
-            alone = [self._decode({index: part}, {index: asked[index]}) for index, part in states.items()]
+            alone = [self._decode({index: part}, {index: requested[index]}) for index, part in states.items()]
             return {index: response for result in alone for index, response in result.items()}
         outputs = {
             KEEP: decoded.keep,
@@ -93,7 +95,7 @@ class TritonPythonModel:
                 output_tensors=[
                     pb_utils.Tensor(name, values[None, start:end])
                     for name, values in outputs.items()
-                    if name in asked[index]
+                    if name in requested[index]
                 ]
             )
             for index, (start, end) in zip(states, bounds, strict=True)
@@ -104,7 +106,7 @@ def code_states(fused: Array, span: Array) -> Array:
     """The fused states of the code tokens, [m, D], of a request's `fused` [1, n, D] and `document_span` [1, 2].
 
     Raises:
-        ValueError: several rows, or a span that isn't within the sequence or is empty.
+        ValueError: the request has several rows, or its span is empty or not within the sequence.
     """
     if fused.ndim != 3 or fused.shape[0] != 1:
         raise ValueError(
@@ -121,6 +123,6 @@ def code_states(fused: Array, span: Array) -> Array:
 
 
 def failure(error: ValueError) -> Any:
-    """An error response for one request."""
+    """The error response to one request."""
     message = f"{DECODER}: {error}"
     return pb_utils.InferenceResponse(error=pb_utils.TritonError(message, pb_utils.TritonError.INVALID_ARG))

@@ -1,7 +1,7 @@
-"""The `onnxruntime` backend of the bundled Triton, which has no C++ one: loaded by Triton's Python backend.
+"""The `onnxruntime` backend of the bundled Triton, which has no such backend in C++; Triton's Python backend loads it.
 
-The same `config.pbtxt` runs on Triton's own onnxruntime backend in NVIDIA's containers, which Triton prefers
-where it exists. This file only opens the session; the work is in `lamr_serving`.
+The same `config.pbtxt` runs in NVIDIA's containers on Triton's own onnxruntime backend, which Triton prefers where it
+exists. This file only opens the session. The work is in `lamr_serving.onnx_backend`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from lamr_serving.onnx_backend.session import open_session, run_options
 
 
 class TritonPythonModel:
-    """One instance: one session."""
+    """One instance of a model, with one session."""
 
     def initialize(self, args: dict[str, str]) -> None:
+        """Open the session that the model's configuration describes."""
         try:
             config = read_config(args["model_config"])
             file = Path(args["model_repository"], args["model_version"], config.file)
@@ -35,4 +36,5 @@ class TritonPythonModel:
         )
 
     def execute(self, requests: list[Any]) -> list[Any]:
+        """Answer each request, in order."""
         return self._backend.execute(requests)

@@ -1,7 +1,7 @@
-"""Lexical evidence inside the graph: which tokens occur in the query, and how rare they are.
+"""Lexical features inside the graph: which tokens occur in the query, and how rare they are.
 
-Computed from ids and sequence bounds alone, so the encoder's inputs stay the same with and without it. This
-module knows one separator id and a weight per vocabulary entry; it doesn't know where the weights come from.
+They are computed from ids and sequence bounds alone, so the encoder's inputs are the same with and without them. The
+module knows one separator id and a weight for each vocabulary entry. It doesn't know where the weights come from.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from lamr_export.attention import Packing
+from lamr_export.attention import PackedLayout
 from lamr_export.config import Lexical
 
 
-class LexicalEvidence(nn.Module):
+class LexicalFeatures(nn.Module):
     """A learned embedding of (m, m·r): m = "occurs in this sequence's query", r = the token's rarity.
 
-    With windows, two kinds of features more: how dense m·r is around the token, d/(1 + d) for every window, and the
-    rarity-weighted share of the query that occurs in the code of the sequence (what a BM25 over chunks would see);
-    a second projection takes all of them to the fused features. The projections start at zero, so untrained ones
-    leave the model as it is.
+    With windows there are two more kinds of features: how dense m·r is around the token, d/(1 + d) for every window,
+    and the rarity-weighted share of the query that occurs in the code of the sequence (what a BM25 over chunks would
+    see). A second projection then takes all of them to the fused features. The projections start at zero, so
+    untrained ones leave the model as it is.
     """
 
     rarity: Tensor
@@ -40,12 +40,12 @@ class LexicalEvidence(nn.Module):
         self.register_buffer("rarity", rarity)
 
     def set_rarity(self, rarity: Tensor) -> None:
-        """Set the weight of every vocabulary entry: float `[V]` in [0, 1]; 0 takes an entry out (stop list)."""
+        """Set the weight of every vocabulary entry: float `[V]` in [0, 1]. Weight 0 takes an entry out (stop list)."""
         if rarity.shape != self.rarity.shape:
             raise ValueError(f"rarity must have shape {tuple(self.rarity.shape)}, not {tuple(rarity.shape)}")
         self.rarity.copy_(rarity)
 
-    def segments(self, input_ids: Tensor, packing: Packing) -> tuple[Tensor, Tensor]:
+    def segments(self, input_ids: Tensor, packing: PackedLayout) -> tuple[Tensor, Tensor]:
         """Which tokens are the query, and each token's segment.
 
         Returns:
@@ -56,12 +56,12 @@ class LexicalEvidence(nn.Module):
         earlier_here = earlier - earlier.index_select(0, packing.starts.index_select(0, packing.sequence))
         return (earlier_here + separator) == 0, (earlier_here > 0).to(torch.int64)
 
-    def occurs(self, input_ids: Tensor, among: Tensor, packing: Packing) -> Tensor:
-        """float `[T]`: 1 where the token's id occurs among the tokens of its sequence that `among` (bool `[T]`) marks.
+    def occurs(self, input_ids: Tensor, among: Tensor, packing: PackedLayout) -> Tensor:
+        """Float `[T]`, 1 where a token's id occurs among those tokens of its sequence that `among` (bool `[T]`) marks.
 
-        A table with one entry per (sequence, id) is written at the marked tokens and read at all tokens; the
-        writes of other tokens go to a last entry that nothing reads. That is T + B * V work; comparing all pairs
-        would be T * L.
+        A table with one entry for each (sequence, id) is written at the marked tokens and read at all tokens. Other
+        tokens write to a last entry that nothing reads. That is T + B * V work; a comparison of all pairs would be
+        T * L.
         """
         entry = packing.sequence * self.rarity.shape[0] + input_ids
         unread = packing.starts.shape[0] * self.rarity.shape[0]
@@ -69,13 +69,13 @@ class LexicalEvidence(nn.Module):
         one = torch.ones_like(entry, dtype=self.rarity.dtype)
         return table.scatter(0, torch.where(among, entry, unread), one).index_select(0, entry)
 
-    def matches(self, input_ids: Tensor, in_query: Tensor, packing: Packing) -> Tensor:
-        """float `[T]`: 1 where the token's id occurs in the query of its sequence and has a weight."""
-        found = self.occurs(input_ids, in_query, packing)
-        return found * (self.rarity.index_select(0, input_ids) > 0).to(found.dtype)
+    def matches(self, input_ids: Tensor, in_query: Tensor, packing: PackedLayout) -> Tensor:
+        """Float `[T]`, 1 where a token's id occurs in the query of its sequence and has a weight."""
+        occurring = self.occurs(input_ids, in_query, packing)
+        return occurring * (self.rarity.index_select(0, input_ids) > 0).to(occurring.dtype)
 
-    def densities(self, weighted: Tensor, token_types: Tensor, packing: Packing) -> list[Tensor]:
-        """For every window, d/(1 + d) with d the sum of `weighted` (float `[T]`) over the code tokens within it."""
+    def densities(self, weighted: Tensor, token_types: Tensor, packing: PackedLayout) -> list[Tensor]:
+        """For every window d/(1 + d), where d is the sum of `weighted` (float `[T]`) over the code tokens within it."""
         total = running_sum(weighted * token_types)
         place = torch.arange(weighted.shape[0], device=weighted.device)
         first = packing.starts.index_select(0, packing.sequence)
@@ -89,19 +89,25 @@ class LexicalEvidence(nn.Module):
         ]
         return [d / (1.0 + d) for d in sums]
 
-    def coverage(self, input_ids: Tensor, in_query: Tensor, packing: Packing) -> Tensor:
-        """float `[T]`, one value a sequence: share of its query's rarity whose tokens occur in its code."""
-        asked = self.rarity.index_select(0, input_ids) * in_query.to(self.rarity.dtype)
-        found = asked * self.occurs(input_ids, ~in_query, packing)
+    def coverage(self, input_ids: Tensor, in_query: Tensor, packing: PackedLayout) -> Tensor:
+        """Float `[T]`, one value for each sequence: the share of its query's rarity whose tokens occur in its code."""
+        queried = self.rarity.index_select(0, input_ids) * in_query.to(self.rarity.dtype)
+        covered = queried * self.occurs(input_ids, ~in_query, packing)
         share = [
-            (total.index_select(0, packing.lasts + 1) - total.index_select(0, packing.starts)).to(asked.dtype)
-            for total in (running_sum(found), running_sum(asked))
+            (total.index_select(0, packing.lasts + 1) - total.index_select(0, packing.starts)).to(
+                queried.dtype
+            )
+            for total in (running_sum(covered), running_sum(queried))
         ]
         return (share[0] / (share[1] + 1e-3)).index_select(0, packing.sequence)
 
-    def forward(self, input_ids: Tensor, packing: Packing) -> tuple[Tensor, Tensor, Tensor | None]:
-        """What to add to the input embeddings `[T, hidden]`, the token types int64 `[T]`, and what to add to the
-        concatenated layers `[T, fused]` (None without windows)."""
+    def forward(self, input_ids: Tensor, packing: PackedLayout) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Compute the features and project them.
+
+        Returns:
+            what to add to the input embeddings, `[T, hidden]`; the token types, int64 `[T]`; and what to add to the
+            concatenated layers, `[T, fused]` (None without windows).
+        """
         with torch.no_grad():
             in_query, token_types = self.segments(input_ids, packing)
             match = self.matches(input_ids, in_query, packing)
@@ -110,12 +116,14 @@ class LexicalEvidence(nn.Module):
             if self.windows:
                 features += self.densities(weighted, token_types, packing)
                 features.append(self.coverage(input_ids, in_query, packing))
-            found = torch.stack(features, dim=1)
-        fused = None if self.fused_projection is None else self.fused_projection(found)
-        return self.projection(found), token_types, fused
+            stacked = torch.stack(features, dim=1)
+        fused = None if self.fused_projection is None else self.fused_projection(stacked)
+        return self.projection(stacked), token_types, fused
 
 
 def running_sum(values: Tensor) -> Tensor:
-    """float64 `[T + 1]`, sums before each token. Double, because differences of float32 sums would depend on what
-    else is in the batch."""
+    """The sums before each token, float64 `[T + 1]`.
+
+    They are doubles, because differences of float32 sums would depend on what else is in the batch.
+    """
     return F.pad(values.double().cumsum(dim=0), (1, 0))

@@ -1,7 +1,7 @@
-"""Turns a checkpoint into a complete, verified Triton model repository.
+"""Writes a checkpoint as a complete, verified Triton model repository.
 
-Knows which file goes where (docs/architecture.md, "Model repository") and that a target is replaced whole or not at
-all. Graphs, configurations and comparisons are made by the modules it calls.
+The module knows which file goes where (docs/architecture.md, "Model repository"), and it replaces a target as a whole
+or not at all. The modules that it calls make graphs, configurations and comparisons.
 """
 
 from __future__ import annotations
@@ -71,18 +71,22 @@ def export_repository(  # noqa: PLR0913 - each is one choice of the command line
 
     Args:
         checkpoint: a folder that `load_checkpoint` reads.
-        output: the repository's folder; a repository that is there is replaced, other folders are refused.
+        output: the repository's folder; a repository in it is replaced, another folder is refused.
         precision: `fp32`; `int8` for quantized weights and products; or `bf16`, whose file is that of fp32 (and is
             verified as such) with a configuration that asks OpenVINO for bf16 products.
-        texts: (query, code) pairs to count changed decisions on; questions about the standard library if None.
-        max_batch_size: requests in one execution; by the window if None.
-        seed: of the random batches.
-        progress: called with a line before each step.
+        texts: pairs of a query and code on which changed decisions are counted; questions about the standard library
+            if None.
+        max_batch_size: the most requests in one execution; if None, it follows from the window.
+        seed: the seed of the random batches.
+        progress: takes a line before each step.
+
+    Returns:
+        what was written and how it differs from the checkpoint.
 
     Raises:
         CheckpointError: the checkpoint can't be read.
-        ExportError: the target can't be replaced or written, the model can't be traced, or what was written
-            doesn't compute what the checkpoint does.
+        ExportError: the target can't be replaced or written, the model can't be traced, or the written encoder doesn't
+            compute what the checkpoint does.
     """
     if precision not in PRECISIONS:
         raise ExportError(f"precision must be one of {', '.join(PRECISIONS)}, not {precision!r}")
@@ -141,7 +145,7 @@ def _quantized(
     graph: ModelProto, model: LamrModel, spec: ModelSpec, tokenizer: Path, seed: int
 ) -> ModelProto:
     samples = [feed_of(batch) for batch in _text_batches(spec, tokenizer, calibration_texts())]
-    # Random ids widen what real text shows: a stranger's file may hold any token.
+    # Random ids widen the bounds that real text shows, because an unknown file may hold any token.
     return quantize_encoder(graph, samples, [feed_of(batch) for batch in random_batches(model, seed + 1)])
 
 
@@ -219,17 +223,17 @@ def _check_target(target: Path) -> None:
         path.name for path in entries if path.is_dir() and path.name not in (*MODELS, "__pycache__")
     )
     if entries and (strange or not (client_files(target) / SPEC_FILE).is_file()):
-        found = f" (it holds {', '.join(strange[:3])})" if strange else ""
+        content = f" (it holds {', '.join(strange[:3])})" if strange else ""
         raise ExportError(
-            f"{target} isn't a model repository of ours{found}; name another folder or empty it"
+            f"{target} isn't a model repository of ours{content}; name another folder or empty it"
         )
 
 
 @contextmanager
 def _replacing(target: Path) -> Iterator[Path]:
-    """A folder beside the target that takes its place when the block ends well, and vanishes when it doesn't.
+    """A folder beside the target, which takes the target's place if the block succeeds and is removed if it fails.
 
-    Files at the top of the old repository (a README, a licence) move along.
+    Files at the top of the old repository (a README, a licence) are kept.
     """
     fresh, old = (target.parent / f".{target.name}.{os.getpid()}.{kind}" for kind in ("new", "old"))
     try:

@@ -11,8 +11,7 @@ import onnx
 import pytest
 from google.protobuf import text_format
 from lamr_contract.spec import Chunking, load_spec
-from lamr_export import CheckpointError, ExportError, export_repository, save_checkpoint
-from lamr_export import repository as repository_module
+from lamr_export import CheckpointError, ExportError, export_repository, repository_writer, save_checkpoint
 from lamr_export.triton import default_batch_size, default_instances, model_config
 from lamr_serving import check_repository
 from tritonclient.grpc import model_config_pb2
@@ -68,7 +67,7 @@ def traced(exported, monkeypatch):
             return export_repository(self.checkpoint, output, precision, texts=TEXTS[:1], **options)
 
     found = Traced()
-    monkeypatch.setattr(repository_module.onnx_encoder, "encoder_to_onnx", lambda _: found.graph)
+    monkeypatch.setattr(repository_writer.onnx_encoder, "encoder_to_onnx", lambda _: found.graph)
     return found
 
 

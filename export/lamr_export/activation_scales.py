@@ -1,8 +1,8 @@
-"""Constant scales for activations, found by running the encoder on sample batches.
+"""Constant scales for activations, from runs of the encoder on sample batches.
 
 A constant scale costs nothing when the graph runs and can't make one request depend on another. Each channel gets its
-own, since a few channels of a transformer are ten times louder than the rest, always the same ones. Knows ONNX graphs
-and how to look inside one; what a scale is used for is `quantize`'s business.
+own scale, because a few channels of a transformer, always the same ones, are ten times louder than the rest. The module
+knows ONNX graphs and how to look inside one. What a scale is used for is `quantize`'s business.
 """
 
 from __future__ import annotations
@@ -18,30 +18,34 @@ import onnxruntime
 from numpy.typing import NDArray
 from onnx import ModelProto, TensorProto, helper
 
+from lamr_export.onnx_graph import copy_of
+
 Feed = Mapping[str, NDArray[np.generic]]
 Floats = NDArray[np.float32]
 
-SAMPLE_ROWS = 64  # of a batch, that errors are measured on
-MARGIN = 1.1  # files that nobody showed us reach a little further than those that calibrate
-# How far a channel's loudness goes into its scale: at 1 every channel uses all levels, but the loud ones' weights
-# drown the others'; at 0 there is one scale. The best is searched for each product.
+SAMPLE_ROWS = 64  # rows of a batch that errors are measured on
+MARGIN = 1.1  # unseen files reach a little further than those that calibrate
+# How far a channel's loudness goes into its scale. At 1 every channel uses all levels, but the weights of loud channels
+# drown the others; at 0 all channels have one scale. The best value is searched for each product.
 BALANCES = (0.35, 0.5, 0.65, 0.8)
 _LEVELS = 255
-# A channel is loud if it reaches this much further than all but a fiftieth of the channels do.
+# A channel is loud if it reaches this much further than all but a fiftieth of the channels.
 LOUD = 1.5
 MOST_LOUD = 8
 _ORDINARY = 0.98
-_QUIET = 1e-3  # of the loudest channel; a channel that samples hardly moved may move later
+_QUIET = (
+    1e-3  # least share of the loudest channel, because a channel that samples hardly moved may move later
+)
 
 
 @dataclass(frozen=True)
 class Observed:
-    """What was seen of one activation.
+    """The values that one activation took on sample batches.
 
     Attributes:
-        low, high: float32 `[C]`, bounds of every channel.
-        rows: float32 `[n, C]`, samples.
-        gram: float32 `[C, C]`, the sum of x^T x over all rows x that aren't probes'.
+        low, high: float32 `[C]`, the bounds of every channel.
+        rows: float32 `[n, C]`, some of the rows.
+        gram: float32 `[C, C]`, the sum of x^T x over all rows x that aren't from probes.
     """
 
     low: Floats
@@ -55,7 +59,7 @@ class Observed:
         return np.maximum(np.abs(self.low), np.abs(self.high))
 
     def silenced(self, channels: NDArray[np.int64]) -> Observed:
-        """The same with some channels at zero."""
+        """The same activation with some channels at zero."""
         if not channels.size:
             return self
         low, high, rows, gram = (part.copy() for part in (self.low, self.high, self.rows, self.gram))
@@ -66,7 +70,7 @@ class Observed:
 
 @dataclass(frozen=True)
 class Scale:
-    """Levels of an activation: a value x of channel c is stored as round(x / scale[c]) + zero, in [0, 255]."""
+    """The levels of an activation. A value x of channel c is stored as round(x / scale[c]) + zero, in [0, 255]."""
 
     scale: Floats
     zero: int
@@ -80,24 +84,26 @@ class Scale:
 def observe(
     model: ModelProto, names: Sequence[str], feeds: Iterable[Feed], probes: Iterable[Feed] = ()
 ) -> dict[str, Observed]:
-    """Run a graph on sample batches and keep bounds, some rows and second moments of values inside it.
+    """Run a graph on sample batches, and keep bounds, some rows and second moments of values inside it.
 
     Args:
         model: a graph whose inputs the feeds give.
-        names: values inside it, float `[..., C]`.
-        feeds: inputs by name, one dictionary a batch.
+        names: the names of values inside it, float `[..., C]`.
+        feeds: the inputs of each batch by name.
         probes: batches that only widen the bounds.
 
+    Returns:
+        what was observed, by the names of the values.
+
     Raises:
-        ValueError: there is no batch of `feeds`.
+        ValueError: there is no batch in `feeds`.
     """
-    watched = ModelProto()
-    watched.CopyFrom(model)
+    watched = copy_of(model)
     outside = {value.name for value in (*watched.graph.output, *watched.graph.input)}
     watched.graph.output.extend(
         helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in names if name not in outside
     )
-    seen: dict[str, Observed] = {}
+    observed: dict[str, Observed] = {}
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "watched.onnx")
         onnx.save_model(watched, file, save_as_external_data=True, location="watched.data")
@@ -106,21 +112,22 @@ def observe(
 
         def values(feed: Feed) -> Iterator[tuple[str, Floats]]:
             """Name and rows `[n, C]` of each value."""
-            made = session.run(inside, dict(feed)) if inside else []  # no name would mean every output
-            found = {**feed, **dict(zip(inside, made, strict=True))}
+            outputs = session.run(inside, dict(feed)) if inside else []  # no name would mean every output
+            by_name = {**feed, **dict(zip(inside, outputs, strict=True))}
             for name in names:
-                table = np.asarray(found[name], np.float32)
+                table = np.asarray(by_name[name], np.float32)
                 yield name, table.reshape(-1, table.shape[-1])
 
         for feed in feeds:
             for name, table in values(feed):
-                seen[name] = _joined(seen[name], _observed(table)) if name in seen else _observed(table)
-        if len(seen) < len(names):
+                new = _observed(table)
+                observed[name] = _joined(observed[name], new) if name in observed else new
+        if len(observed) < len(names):
             raise ValueError("there is no batch to observe activations on")
         for feed in probes:
             for name, table in values(feed):
-                seen[name] = _widened(seen[name], table)
-    return seen
+                observed[name] = _widened(observed[name], table)
+    return observed
 
 
 def loud_channels(observed: Observed) -> NDArray[np.int64]:
@@ -128,12 +135,12 @@ def loud_channels(observed: Observed) -> NDArray[np.int64]:
 
     In transformers a few channels of a wide layer are several times as loud as any other, often for the first token
     alone (Sun et al. 2024, "Massive activations"). Whatever scale they get, either their own small values or all other
-    weights lose their digits.
+    weights lose digits.
     """
     reach = observed.reach
     loudest = np.argsort(-reach, kind="stable")[:MOST_LOUD]
-    found: NDArray[np.int64] = np.sort(loudest[reach[loudest] > LOUD * np.quantile(reach, _ORDINARY)])
-    return found
+    loud: NDArray[np.int64] = np.sort(loudest[reach[loudest] > LOUD * np.quantile(reach, _ORDINARY)])
+    return loud
 
 
 def fit_scale(
@@ -143,21 +150,21 @@ def fit_scale(
 
     Args:
         observed: the activation.
-        weight: `[C, out]`, of all products that read it.
-        round_weight: a weight as it would be stored.
+        weight: `[C, out]`, the weights of all products that read it, side by side.
+        round_weight: gives a weight as it would be stored.
     """
     exact = observed.rows @ weight
-    found = []
+    candidates = []
     for balance in BALANCES:
         scale = _scale(observed, balance)
         stored = round_weight(weight * scale.scale[:, None])
         product = (scale.rounded(observed.rows) / scale.scale) @ stored
-        found.append((scale, relative_error(product, exact)))
-    return min(found, key=lambda pair: pair[1])
+        candidates.append((scale, relative_error(product, exact)))
+    return min(candidates, key=lambda pair: pair[1])
 
 
 def relative_error(product: Floats, exact: Floats) -> float:
-    """Mean over rows of the error's norm relative to the row's: a loud row doesn't outvote the quiet ones."""
+    """The mean over rows of the error's norm relative to the row's, so that loud rows don't outvote quiet ones."""
     size = np.maximum(np.linalg.norm(exact, axis=1), 1e-12)
     return float((np.linalg.norm(product - exact, axis=1) / size).mean())
 

@@ -15,23 +15,26 @@ MIB = 1 << 20
 
 @dataclass(frozen=True)
 class ServerOptions:
-    """How to run a server. Ports of None are chosen free.
+    """How to run a server.
 
     Attributes:
-        host: address to bind the gRPC and metrics ports to; loopback unless you mean otherwise, since nothing is
+        host: the address that the gRPC and metrics ports are bound to; the default is loopback, because nothing is
             authenticated.
-        http_host: address to bind the HTTP port to; None: loopback, whatever `host` is.
-        grpc_port, http_port, metrics_port: TCP ports.
-        threads: CPU threads of the encoder where its `config.pbtxt` leaves the number open; 0: all usable CPUs.
-        log_file: where Triton's log goes; None: a temporary file that failures are quoted from.
+        http_host: the address that the HTTP port is bound to; for None it is loopback, whatever `host` is.
+        grpc_port, http_port, metrics_port: TCP ports; for None a free one is taken.
+        threads: CPU threads of the encoder where its `config.pbtxt` leaves the number open; 0 means all usable CPUs.
+        log_file: the file that takes Triton's log; for None, a temporary file that failures are quoted from.
         verbosity: Triton's `--log-verbose`; 0 is quiet.
         startup_timeout: seconds until the models must be ready.
-        stop_timeout: seconds that requests in flight get to finish when the server stops; then it's killed.
-        restart: whether a server that dies by itself is started again, at the same ports.
-        log_bytes: size at which the log is moved to a file of the same name with ".1" behind it.
-        shared_memory_bytes, shared_memory_growth_bytes: first size and growth step of each model process's
+        stop_timeout: seconds that requests in flight get to finish when the server stops; then it is killed.
+        restart: whether a server that dies by itself is started again at the same ports.
+        log_bytes: the size at which the log is moved to a file of the same name with ".1" behind it.
+        shared_memory_bytes, shared_memory_growth_bytes: the first size and the growth step of each model process's
             shared memory, through which tensors pass.
-        extra_arguments: passed to `tritonserver` as they are.
+        extra_arguments: further arguments of `tritonserver`, passed on as they are.
+
+    Raises:
+        ServerStartError: a number makes no sense.
     """
 
     host: str = "127.0.0.1"

@@ -1,0 +1,264 @@
+"""An encoder's graph with integer products: the nodes that replace each product, look-up and constant.
+
+Weights are int8 with one scale for each output channel, rounded so that errors cancel on sample batches (`rounding`).
+A product takes one of two forms:
+
+- with a *constant* scale for each channel of its activation. The scale goes into the weights that read the channel, so
+  the product is `MatMulIntegerToFloat`, bias and all, an operator of onnxruntime's own that every build of it has for
+  the CPU.
+- *by row*: each token's row is divided by its largest magnitude, quantized with the constant scale 1/127, and
+  multiplied back after the product. These are standard operators (QuantizeLinear and DequantizeLinear around MatMul),
+  which onnxruntime fuses into an integer product.
+
+The module knows ONNX graphs and no model. Which form a product takes is `quantize`'s decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from onnx import GraphProto, NodeProto, TensorProto, helper, numpy_helper
+
+from lamr_export.activation_scales import Floats, Scale
+from lamr_export.onnx_graph import MICROSOFT, GraphIndex
+from lamr_export.rounding import cancelling_levels
+
+# Seven bits for weights: with eight, processors without VNNI saturate the sums of two products (255 * 127 * 2 is
+# beyond int16), which costs more accuracy than the bit. Seven are the same everywhere.
+WEIGHT_LEVELS = 63
+TABLE_LEVELS = 127
+SMALLEST_SIDE = 16  # narrower matrices gain nothing
+LONG_VECTOR = 4096
+_HALF_NORMAL = 6.2e-5  # smallest scale that float16 holds without losing digits
+
+_SCALE, _ZERO, _TINY, _LAST_AXIS, _ONE = "q_scale", "q_zero", "q_tiny", "q_last_axis", "q_one"
+
+
+@dataclass(frozen=True)
+class FittedActivation:
+    """How an activation becomes integers, as sample batches say.
+
+    Attributes:
+        scale: its constant scale; None for scales by row.
+        gram: `Observed.gram`.
+        loud: the channels that are multiplied in float32; scale and gram leave them out.
+    """
+
+    scale: Scale | None
+    gram: Floats
+    loud: NDArray[np.int64]
+
+
+def silenced_weight(weight: Floats, loud: NDArray[np.int64]) -> Floats:
+    """A weight `[C, out]` without what it reads from loud channels."""
+    quiet = weight.copy()
+    quiet[loud] = 0
+    return quiet
+
+
+def weight_scale(weight: Floats) -> Floats:
+    """The value of one level for each output channel, float32 `[out]`."""
+    return np.maximum(np.abs(weight).max(axis=0), 1e-12) / np.float32(WEIGHT_LEVELS)
+
+
+def constant_matrix(node: NodeProto, tensors: dict[str, TensorProto]) -> Floats | None:
+    """The constant matrix that a node multiplies by (`[in, out]`) or looks up in (`[rows, width]`), if there is one."""
+    place = {"MatMul": 1, "Gemm": 1, "Gather": 0}.get(node.op_type)
+    tensor = None if place is None else tensors.get(node.input[place])
+    if tensor is None or tensor.data_type != TensorProto.FLOAT or len(tensor.dims) != 2:
+        return None
+    if min(tensor.dims) < SMALLEST_SIDE:
+        return None
+    values: Floats = numpy_helper.to_array(tensor)
+    return values.T if _attribute(node, "transB") else values
+
+
+class IntegerGraph:
+    """One graph while it is rewritten. Nodes stay in order, and weights that nothing reads any more are dropped."""
+
+    def __init__(self, graph: GraphProto, fitted: dict[str, FittedActivation]) -> None:
+        self.graph = graph
+        self.fitted = fitted
+        self.weights = {tensor.name: tensor for tensor in graph.initializer}
+        self.nodes: list[NodeProto] = []
+        self.constants: dict[str, TensorProto] = {}
+        self.rows: dict[str, tuple[str, str]] = {}
+        self.levels: dict[str, str] = {}
+        self.readers = GraphIndex(graph).readers
+        self.merged: set[str] = set()  # outputs of sums that a product has taken in
+        self._constant(_SCALE, np.float32(1 / TABLE_LEVELS))
+        self._constant(_ZERO, np.uint8(128))
+        self._constant(_TINY, np.float32(1e-12))
+        self._constant(_ONE, np.float32(1))
+        self._constant(_LAST_AXIS, np.array([-1], np.int64))
+
+    def rewrite(self) -> None:
+        """Give the graph integer products, and look-ups in integer tables."""
+        for node in self.graph.node:
+            weight = constant_matrix(node, self.weights)
+            if node.output[0] in self.merged:
+                continue
+            if self._reads_long_vector(node):
+                self._halved(node)
+            elif weight is None:
+                self.nodes.append(node if not self._before_norm(node) else self._unfused_sum(node))
+            elif node.op_type == "Gather":
+                self._embedding(node, weight)
+            elif node.input[0] in self.fitted and self.fitted[node.input[0]].scale is not None:
+                self._constant_product(node, weight, self.fitted[node.input[0]])
+            else:
+                self._product(node, weight)
+        del self.graph.node[:]
+        self.graph.node.extend(self.nodes)
+        used = {name for node in self.graph.node for name in node.input}
+        kept = [
+            tensor for tensor in (*self.weights.values(), *self.constants.values()) if tensor.name in used
+        ]
+        del self.graph.initializer[:]
+        self.graph.initializer.extend(kept)
+
+    def _before_norm(self, node: NodeProto) -> bool:
+        readers = self.readers.get(node.output[0], [])
+        return node.op_type == "Add" and any(reader.op_type == "LayerNormalization" for reader in readers)
+
+    @staticmethod
+    def _unfused_sum(node: NodeProto) -> NodeProto:
+        """The same sum as an operator that onnxruntime doesn't fuse with the norm.
+
+        The fused operator takes six times as long on CPUs as the two do (benchmarks/encoder.py).
+        """
+        return helper.make_node("Sum", list(node.input), list(node.output))
+
+    def _constant_product(self, node: NodeProto, weight: Floats, fitted: FittedActivation) -> None:
+        """A product whose activation has a constant scale."""
+        levels, loud = fitted.scale, fitted.loud
+        assert levels is not None
+        name, (bias, out) = node.input[1], self._bias(node)
+        quiet = silenced_weight(weight, loud)
+        self._weight(name, quiet * levels.scale[:, None], fitted.gram / np.outer(levels.scale, levels.scale))
+        inputs = [
+            self._levels(node.input[0], levels),
+            f"{name}/q",
+            _ONE,
+            f"{name}/scale",
+            f"q_zero_{levels.zero}",
+            f"{name}/zero",
+            *bias,
+        ]
+        product = f"{out}/quiet" if loud.size else out
+        self.nodes.append(helper.make_node("MatMulIntegerToFloat", inputs, [product], domain=MICROSOFT))
+        if loud.size:
+            self._constant(f"{name}/loud", weight[loud])
+            self._add("MatMul", [self._loud(node.input[0], loud), f"{name}/loud"], f"{out}/loud")
+            self._add("Add", [product, f"{out}/loud"], out)
+
+    def _loud(self, x: str, channels: NDArray[np.int64]) -> str:
+        """The name of a tensor's loud channels."""
+        if f"{x}/loud" not in self.constants:
+            self._constant(f"{x}/loud", channels)
+            self._add("Gather", [x, f"{x}/loud"], f"{x}/loud_values", axis=-1)
+        return f"{x}/loud_values"
+
+    def _weight(self, name: str, weight: Floats, gram: Floats | None) -> None:
+        """Make constants of a weight's levels, scale and zero. Without a `gram` each weight is rounded by itself."""
+        scale = weight_scale(weight)
+        levels = (
+            np.rint(weight / scale).astype(np.int8)
+            if gram is None
+            else cancelling_levels(weight, scale, gram, WEIGHT_LEVELS)
+        )
+        self._constant(f"{name}/q", levels)
+        self._constant(f"{name}/scale", scale)
+        self._constant(f"{name}/zero", np.zeros(scale.shape, np.int8))
+
+    def _levels(self, x: str, levels: Scale) -> str:
+        """The name of a tensor's quantized values."""
+        if x not in self.levels:
+            self.levels[x] = f"{x}/q"
+            self._constant(f"{x}/inverse", (1 / levels.scale).astype(np.float32))
+            self._constant(f"q_zero_{levels.zero}", np.uint8(levels.zero))
+            self._add("Mul", [x, f"{x}/inverse"], f"{x}/scaled")
+            self._add("QuantizeLinear", [f"{x}/scaled", _ONE, f"q_zero_{levels.zero}"], f"{x}/q")
+        return self.levels[x]
+
+    def _bias(self, node: NodeProto) -> tuple[list[str], str]:
+        """The bias that a product can add itself, if there is one, and the name of its result."""
+        if node.op_type == "Gemm":
+            return list(node.input[2:]), node.output[0]
+        readers = self.readers.get(node.output[0], [])
+        if len(readers) == 1 and readers[0].op_type == "Add":
+            for name in readers[0].input:
+                if name in self.weights and len(self.weights[name].dims) == 1:
+                    self.merged.add(readers[0].output[0])
+                    return [name], readers[0].output[0]
+        return [], node.output[0]
+
+    def _reads_long_vector(self, node: NodeProto) -> bool:
+        tensor = self.weights.get(node.input[0]) if node.op_type == "Gather" else None
+        return (
+            tensor is not None
+            and tensor.data_type == TensorProto.FLOAT
+            and len(tensor.dims) == 1
+            and tensor.dims[0] >= LONG_VECTOR
+        )
+
+    def _halved(self, node: NodeProto) -> None:
+        """A look-up in a vector with a weight for each vocabulary entry, stored in half precision."""
+        name, out = node.input[0], node.output[0]
+        self._constant(f"{name}/half", numpy_helper.to_array(self.weights[name]).astype(np.float16))
+        self._add("Gather", [f"{name}/half", node.input[1]], f"{out}/half")
+        self._add("Cast", [f"{out}/half"], out, to=TensorProto.FLOAT)
+
+    def _product(self, node: NodeProto, weight: Floats) -> None:
+        """A product whose activation is quantized by row."""
+        rows, largest = self._quantized_rows(node.input[0])
+        name, out = node.input[1], node.output[0]
+        fitted = self.fitted.get(node.input[0])
+        self._weight(name, weight, None if fitted is None else fitted.gram)
+        self._add("DequantizeLinear", [f"{name}/q", f"{name}/scale", f"{name}/zero"], f"{out}/w", axis=1)
+        self._add("MatMul", [rows, f"{out}/w"], f"{out}/unit")
+        biased = node.op_type == "Gemm" and len(node.input) > 2
+        self._add("Mul", [f"{out}/unit", largest], f"{out}/product" if biased else out)
+        if biased:
+            self._add("Add", [f"{out}/product", node.input[2]], out)
+
+    def _quantized_rows(self, x: str) -> tuple[str, str]:
+        """The names of a tensor's quantized rows, each divided by its largest magnitude, and of those magnitudes."""
+        if x not in self.rows:
+            rows, largest = f"{x}/rows", f"{x}/largest"
+            self._add("Abs", [x], f"{x}/abs")
+            self._add("ReduceMax", [f"{x}/abs", _LAST_AXIS], f"{x}/max", keepdims=1)
+            self._add("Max", [f"{x}/max", _TINY], largest)
+            self._add("Div", [x, largest], f"{x}/unit")
+            self._add("QuantizeLinear", [f"{x}/unit", _SCALE, _ZERO], f"{x}/q")
+            self._add("DequantizeLinear", [f"{x}/q", _SCALE, _ZERO], rows)
+            self.rows[x] = rows, largest
+        return self.rows[x]
+
+    def _embedding(self, node: NodeProto, table: Floats) -> None:
+        """A look-up in a table with a scale for each row, in half precision. Rows are rounded with the stored scale."""
+        name, out = node.input[0], node.output[0]
+        largest = np.abs(table).max(axis=1, keepdims=True)
+        scale = np.maximum(largest / TABLE_LEVELS, _HALF_NORMAL).astype(np.float16)
+        levels = np.clip(np.rint(table / scale.astype(np.float32)), -TABLE_LEVELS, TABLE_LEVELS)
+        self._constant(f"{name}/q", levels.astype(np.int8))
+        self._constant(f"{name}/scale", scale)
+        for part in ("q", "scale"):
+            self._add("Gather", [f"{name}/{part}", node.input[1]], f"{out}/{part}")
+            self._add("Cast", [f"{out}/{part}"], f"{out}/{part}_float", to=TensorProto.FLOAT)
+        self._add("Mul", [f"{out}/q_float", f"{out}/scale_float"], out)
+
+    def _add(self, kind: str, inputs: list[str], output: str, **attributes: int) -> None:
+        self.nodes.append(helper.make_node(kind, inputs, [output], **attributes))
+
+    def _constant(self, name: str, values: NDArray[np.generic] | np.generic) -> None:
+        if name not in self.constants:
+            self.constants[name] = numpy_helper.from_array(np.asarray(values), name)
+
+
+def _attribute(node: NodeProto, name: str) -> int:
+    values: Iterator[int] = (attribute.i for attribute in node.attribute if attribute.name == name)
+    return next(values, 0)
