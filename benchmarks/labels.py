@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 from lamr_contract.cpus import usable_cpus
-from lamr_training.labels.files import label_file
+from lamr_training.labels.labelling import label_file
 from lamr_training.labels.rubrics import label_lines
 
 from benchmarks.report import Figure, option_parser, run

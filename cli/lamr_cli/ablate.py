@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from lamr_training.ablation.settings import AblationSettings
 
 from lamr_cli.extras import needs_extra
 from lamr_cli.progress import bar
+
+_BUDGET = AblationSettings()
 
 
 def ablate(
@@ -17,15 +20,17 @@ def ablate(
         typer.Option("--data", "-d", help="Folder with train.jsonl and validation.jsonl (`lamr corpus`)."),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for runs and outcomes.")],
-    seeds: Annotated[int, typer.Option(help="Runs of each variant.", min=1)] = 3,
-    steps: Annotated[int, typer.Option(help="Optimizer steps of a run.", min=1)] = 300,
-    tokens: Annotated[int, typer.Option(help="Tokens of a step.", min=256)] = 2048,
-    layers: Annotated[int, typer.Option(help="Layers of the backbone (MiniLM has 6).", min=1, max=6)] = 6,
+    seeds: Annotated[int, typer.Option(help="Runs of each variant.", min=1)] = _BUDGET.seeds,
+    steps: Annotated[int, typer.Option(help="Optimizer steps of a run.", min=1)] = _BUDGET.steps,
+    tokens: Annotated[int, typer.Option(help="Tokens of a step.", min=256)] = _BUDGET.tokens,
+    layers: Annotated[
+        int, typer.Option(help="Layers of the backbone (MiniLM has 6).", min=1, max=6)
+    ] = _BUDGET.layers,
     trained_layers: Annotated[
         int, typer.Option(help="How many of them learn, from the top; 0: only what is new.", min=0, max=6)
-    ] = 0,
-    records: Annotated[int, typer.Option(help="Training records.", min=1)] = 2000,
-    checked: Annotated[int, typer.Option(help="Validation records.", min=1)] = 150,
+    ] = _BUDGET.trained_layers,
+    records: Annotated[int, typer.Option(help="Training records.", min=1)] = _BUDGET.records,
+    checked: Annotated[int, typer.Option(help="Validation records.", min=1)] = _BUDGET.checked,
     workers: Annotated[int, typer.Option(help="Runs at a time, one thread each.", min=1)] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print every run's figures as JSON.")] = False,
 ) -> None:
@@ -37,10 +42,10 @@ def ablate(
     lamr ablate --data records --out runs/ablation --seeds 3 --steps 300
     """
     with needs_extra("train"):
-        from lamr_training.ablation import study as ablation
+        from lamr_training.ablation import study
         from lamr_training.ablation.table import ablation_json, ablation_table
 
-    settings = ablation.AblationSettings(
+    settings = AblationSettings(
         layers=layers,
         trained_layers=trained_layers,
         records=records,
@@ -50,5 +55,5 @@ def ablate(
         seeds=seeds,
     )
     with bar() as progress:
-        outcomes = ablation.ablate(data, out, settings, workers=workers, progress=progress)
+        outcomes = study.ablate(data, out, settings, workers=workers, progress=progress)
     typer.echo(ablation_json(outcomes) if as_json else ablation_table(outcomes))

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from lamr_training.labels.settings import EdgeWeights, LabelSettings
 
 from lamr_cli.progress import bar
 
 if TYPE_CHECKING:
-    from lamr_training.labels.files import LabelSummary
+    from lamr_training.labels.labelling import LabelSummary
+
+
+_LABELS, _EDGES = LabelSettings(), EdgeWeights()
 
 
 def _weight(text: str) -> typer.models.OptionInfo:
@@ -38,20 +41,28 @@ def label(
         bool, typer.Option("--weights", help="Add each line's weight before the threshold.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
-    hops: Annotated[int, _count("How far relevance flows along dependencies.")] = 2,
-    decay: Annotated[float, _weight("What is left of it at each hop after the first.")] = 0.5,
+    hops: Annotated[int, _count("How far relevance flows along dependencies.")] = _LABELS.hops,
+    decay: Annotated[float, _weight("What is left of it at each hop after the first.")] = _LABELS.decay,
     threshold: Annotated[
         float, _weight("Least weight of a kept line, as a share of the record's score.")
-    ] = 0.5,
-    score_floor: Annotated[float, _weight("Records with a lower score keep nothing.")] = 0.1,
-    header: Annotated[float, _weight("Weight of headers around a line.")] = 1.0,
-    sibling: Annotated[float, _weight("Weight of the other branches of statements around it.")] = 1.0,
-    imported: Annotated[float, _weight("Weight of the imports of names it uses.")] = 1.0,
-    defined: Annotated[float, _weight("Weight of the definitions of names it uses.")] = 0.8,
-    caller: Annotated[float, _weight("Weight of the calls of a definition.")] = 0.4,
-    definition_lines: Annotated[int, _count("Most lines of an assignment that explain its name.")] = 5,
-    context_lines: Annotated[int, _count("Lines before and after evidence that are its context.")] = 3,
-    context_decay: Annotated[float, _weight("What is left of relevance at each line's distance.")] = 0.8,
+    ] = _LABELS.threshold,
+    score_floor: Annotated[float, _weight("Records with a lower score keep nothing.")] = _LABELS.score_floor,
+    header: Annotated[float, _weight("Weight of headers around a line.")] = _EDGES.header,
+    sibling: Annotated[
+        float, _weight("Weight of the other branches of statements around it.")
+    ] = _EDGES.sibling,
+    imported: Annotated[float, _weight("Weight of the imports of names it uses.")] = _EDGES.imported,
+    defined: Annotated[float, _weight("Weight of the definitions of names it uses.")] = _EDGES.defined,
+    caller: Annotated[float, _weight("Weight of the calls of a definition.")] = _EDGES.caller,
+    definition_lines: Annotated[
+        int, _count("Most lines of an assignment that explain its name.")
+    ] = _LABELS.definition_lines,
+    context_lines: Annotated[
+        int, _count("Lines before and after gold lines that are their context.")
+    ] = _LABELS.context_lines,
+    context_decay: Annotated[
+        float, _weight("What is left of relevance at each line's distance.")
+    ] = _LABELS.context_decay,
 ) -> None:
     """Say for every line why it is worth keeping, without a model.
 
@@ -63,13 +74,18 @@ def label(
 
     lamr label train.jsonl labelled.jsonl
     """
-    from lamr_training.labels.files import label_file
-    from lamr_training.labels.graph import EdgeWeights
-    from lamr_training.labels.rubrics import LabelSettings
+    from lamr_contract.cpus import usable_cpus
+    from lamr_training.labels.labelling import label_file
 
-    edges = EdgeWeights(header, sibling, imported, defined, caller)
     settings = LabelSettings(
-        hops, decay, threshold, score_floor, edges, definition_lines, context_lines, context_decay
+        hops=hops,
+        decay=decay,
+        threshold=threshold,
+        score_floor=score_floor,
+        edges=EdgeWeights(header=header, sibling=sibling, imported=imported, defined=defined, caller=caller),
+        definition_lines=definition_lines,
+        context_lines=context_lines,
+        context_decay=context_decay,
     )
     with bar() as progress:
         try:
@@ -77,7 +93,7 @@ def label(
                 source,
                 target,
                 settings,
-                workers=workers or len(os.sched_getaffinity(0)),
+                workers=workers or usable_cpus(),
                 weights=weights,
                 progress=progress,
                 report=lambda problem: typer.echo(f"{source}:{problem.line}: {problem.reason}", err=True),
@@ -85,10 +101,10 @@ def label(
         except KeyboardInterrupt:
             typer.echo("stopped; the same command goes on from here", err=True)
             raise
-    typer.echo(summary.to_json() if as_json else _told(summary, target))
+    typer.echo(summary.to_json() if as_json else _summary_text(summary, target))
 
 
-def _told(summary: LabelSummary, target: Path) -> str:
+def _summary_text(summary: LabelSummary, target: Path) -> str:
     parts = [f"{summary.labelled:,} records labelled into {target}"]
     if summary.resumed:
         parts.append(f"went on after line {summary.resumed:,}")

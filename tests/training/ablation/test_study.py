@@ -8,25 +8,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from lamr_training.ablation import study as ablation
-from lamr_training.ablation.study import (
-    AblationSettings,
-    Outcome,
-    ablate,
-    best_threshold,
-    judge,
-    rubric_columns,
-)
+from lamr_training.ablation.judgement import Outcome, best_threshold, judge
+from lamr_training.ablation.settings import AblationSettings
+from lamr_training.ablation.study import ablate, rubric_columns, training_settings
 from lamr_training.ablation.study import variant_examples as examples_of
 from lamr_training.ablation.study import variant_model as model_of
 from lamr_training.ablation.table import ablation_table, order_told
+from lamr_training.ablation.textual_labels import textual_dependency
 from lamr_training.ablation.variants import VARIANTS
 from lamr_training.corpus.build import make_records
 from lamr_training.corpus.settings import CorpusSettings
 from lamr_training.errors import RunError
-from lamr_training.labels.rubrics import LabelSettings, label_lines
-from lamr_training.labels.textual import textual_dependency
-from lamr_training.loop.examples import ExampleSet, make_examples
+from lamr_training.labels.rubrics import label_lines
+from lamr_training.labels.settings import LabelSettings
+from lamr_training.loop.example_set import ExampleSet
+from lamr_training.loop.examples import make_examples
 from lamr_training.loop.losses import LossWeights
 from lamr_training.loop.optimization import make_optimizer
 from lamr_training.loop.trainer import train
@@ -182,7 +178,7 @@ def test_the_table_has_spreads_and_tells_the_order() -> None:
 def test_a_frozen_backbone_takes_no_backward_pass(words: Vocabulary) -> None:
     model = tiny_model(words)
     layers = model.backbone.config.num_hidden_layers
-    settings = ablation._training(AblationSettings(layers=layers), BY_NAME["semantic"], 0)
+    settings = training_settings(AblationSettings(layers=layers), BY_NAME["semantic"], 0)
     make_optimizer(model, settings)
     learning = [name for name, value in model.named_parameters() if value.requires_grad]
     assert learning

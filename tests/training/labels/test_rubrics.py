@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lamr_training.labels.graph_pass import dependency_graph
-from lamr_training.labels.rubrics import LabelSettings, label_lines
+from lamr_training.labels.rubrics import label_lines
+from lamr_training.labels.settings import LabelSettings
+from lamr_training.labels.tree_walk import dependency_graph
 
 from tests.training.samples import CACHE
 

@@ -19,9 +19,10 @@ from lamr_postprocess.lines import line_spans
 from lamr_training.corpus.build import make_records
 from lamr_training.corpus.settings import CorpusSettings
 from lamr_training.errors import RunError
-from lamr_training.labels.rubrics import LabelSettings
+from lamr_training.labels.settings import LabelSettings
 from lamr_training.loop.batches import batch_plan, epochs, make_batch
-from lamr_training.loop.examples import ExampleSet, encode_record, make_examples, token_lines
+from lamr_training.loop.example_set import ExampleSet
+from lamr_training.loop.examples import encode_record, make_examples, token_lines
 from lamr_training.loop.losses import SEGMENT, LossWeights, lamr_loss, listwise_loss, ranking_loss
 from lamr_training.loop.optimization import rate_factor
 from lamr_training.loop.settings import TrainingSettings

@@ -7,7 +7,8 @@ import pytest
 import torch
 from lamr_training.corpus.build import make_records
 from lamr_training.corpus.settings import CorpusSettings
-from lamr_training.loop.examples import ExampleSet, make_examples
+from lamr_training.loop.example_set import ExampleSet
+from lamr_training.loop.examples import make_examples
 from lamr_training.model.chains import rubric_chains
 
 from tests.training.samples import encoder, files, tiny_model, vocabulary

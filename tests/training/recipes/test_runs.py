@@ -21,7 +21,8 @@ from lamr_training.corpus.build import make_records
 from lamr_training.corpus.settings import CorpusSettings
 from lamr_training.errors import RunError
 from lamr_training.loop import trainer
-from lamr_training.loop.examples import ExampleSet, make_examples
+from lamr_training.loop.example_set import ExampleSet
+from lamr_training.loop.examples import make_examples
 from lamr_training.loop.run_folder import BEST, BOARD, LOG, STATE, RunLog, read_checkpoint
 from lamr_training.loop.trainer import train
 from lamr_training.loop.validation import ChunkMetrics
@@ -46,7 +47,7 @@ torch.set_num_threads(1)
 from tests.training.recipes.test_runs import SETTINGS
 from lamr_export.checkpoint import load_checkpoint
 from lamr_training.errors import RunError
-from lamr_training.loop.examples import ExampleSet
+from lamr_training.loop.example_set import ExampleSet
 from lamr_training.loop.trainer import train
 folder, changes, most = Path(sys.argv[1]), json.loads(sys.argv[2]), int(sys.argv[3])
 if most:

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from lamr_training.ablation.study import Outcome
+from lamr_training.ablation.judgement import Outcome
 from lamr_training.ablation.variants import VARIANTS
 
 _FIGURES = {"C-loss": "loss", "Acc.": "accuracy", "Prec.": "precision", "Rec.": "recall", "F1": "f1"}

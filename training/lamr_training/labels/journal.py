@@ -1,7 +1,8 @@
-"""The half-done output of `label_file`, and what of it may be trusted after an interruption.
+"""The unfinished output of a labelling run, and how much of it may be trusted after an interruption.
 
-A line of the journal is written after the block it tells of; whatever the part file holds beyond the last whole line
-is cut off when a run goes on. Knows the two files; knows no labels.
+The part file has the labelled rows, and each line of the journal vouches for one portion of them; it is written after
+these rows. When a run goes on, rows that no whole line vouches for are cut off. This module knows the two files; it
+knows no labels.
 """
 
 from __future__ import annotations
@@ -15,25 +16,32 @@ from typing import Any, BinaryIO
 
 from lamr_evaluation.records import Problem
 
-from lamr_training.labels.block import LabelledBlock
+from lamr_training.labels.portions import LabelledPortion
 
 
 class Journal:
     """An output file in the making.
 
     Attributes:
-        line, read, written: input lines done, input bytes done, output bytes that belong to them.
-        past: what earlier runs did, without the rows.
+        line, read: how many lines and bytes of the input are done.
+        written: how many bytes of output belong to them.
+        past: the portions that earlier runs have labelled, without their rows.
     """
 
     def __init__(self, target: Path, part: BinaryIO, log: BinaryIO) -> None:
         self._target, self._part, self._log = target, part, log
         self.line = self.read = self.written = 0
-        self.past: list[LabelledBlock] = []
+        self.past: list[LabelledPortion] = []
 
     @classmethod
     def open(cls, source: Path, target: Path, settings: Mapping[str, Any]) -> Journal:
-        """Go on with the journal of an interrupted run if it was of the same file and settings, else begin."""
+        """Go on with the journal of an interrupted run if that had the same input and settings; otherwise begin one.
+
+        Args:
+            source: the input file.
+            target: the output file; part file and journal lie beside it.
+            settings: everything else that the output depends on.
+        """
         stat = source.stat()
         head = json.dumps(
             {"size": stat.st_size, "changed": stat.st_mtime_ns, "settings": settings}, sort_keys=True
@@ -42,25 +50,25 @@ class Journal:
         target.parent.mkdir(parents=True, exist_ok=True)
         known = _read_log(log)
         if part.exists() and known[:1] == [head.encode() + b"\n"]:
-            made = cls(target, part.open("r+b"), log.open("r+b"))
-            made._go_on(known)
-            return made
-        made = cls(target, part.open("wb"), log.open("wb"))
-        made._log.write(head.encode() + b"\n")
-        made._log.flush()
-        return made
+            journal = cls(target, part.open("r+b"), log.open("r+b"))
+            journal._go_on(known)
+            return journal
+        journal = cls(target, part.open("wb"), log.open("wb"))
+        journal._log.write(head.encode() + b"\n")
+        journal._log.flush()
+        return journal
 
-    def write(self, done: LabelledBlock) -> None:
-        """Append a block's rows, then the line that vouches for them."""
-        self._part.write(b"".join(done.rows))
+    def write(self, portion: LabelledPortion) -> None:
+        """Append a portion's rows, then the line that vouches for them."""
+        self._part.write(b"".join(portion.rows))
         self._part.flush()
-        self._advance(done, self._part.tell())
-        row = {**asdict(done), "rows": self.written}
+        self._advance(portion, self._part.tell())
+        row = {**asdict(portion), "rows": self.written}
         self._log.write(json.dumps(row).encode() + b"\n")
         self._log.flush()
 
     def finish(self) -> None:
-        """Put the finished output in its place."""
+        """Put the finished output in its place, and remove the journal."""
         os.fsync(self._part.fileno())
         part, log = _beside(self._target)
         part.replace(self._target)
@@ -81,25 +89,26 @@ class Journal:
             if row["rows"] > size:  # after a power cut the later file may have reached the disk first
                 break
             problems = {name: [Problem(**each) for each in row[name]] for name in ("bad", "unparsed")}
-            done = LabelledBlock(row["line"], row["end"], row["numbers"], row["ids"], [], **problems)
-            self.past.append(done)
-            self._advance(done, row["rows"])
+            portion = LabelledPortion(row["line"], row["end"], row["numbers"], row["ids"], [], **problems)
+            self.past.append(portion)
+            self._advance(portion, row["rows"])
             trusted += len(text)
         self._part.truncate(self.written)
         self._part.seek(self.written)
         self._log.truncate(trusted)
         self._log.seek(trusted)
 
-    def _advance(self, done: LabelledBlock, written: int) -> None:
-        self.line, self.read, self.written = done.line, done.end, written
+    def _advance(self, portion: LabelledPortion, written: int) -> None:
+        self.line, self.read, self.written = portion.line, portion.end, written
 
 
 def _beside(target: Path) -> tuple[Path, Path]:
+    """The part file and the journal of a target."""
     return target.with_name(target.name + ".part"), target.with_name(target.name + ".journal")
 
 
 def _read_log(path: Path) -> list[bytes]:
-    """Its whole lines."""
+    """The whole lines of a journal; none if it doesn't exist."""
     if not path.exists():
         return []
     return [line for line in path.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from lamr_training.loop.examples import ExampleSet
+from lamr_training.loop.example_set import ExampleSet
 
 
 @dataclass(frozen=True, eq=False)

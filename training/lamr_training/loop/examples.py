@@ -1,15 +1,14 @@
 """Turns records into training examples: chunks as the client makes them, with a label for every code token.
 
 A file gives its chunks that hold gold lines and a few that don't, hard ones first (those that share rare words with
-the query), so that compute goes where something can be learned. Knows records, labels and the client's encoder; knows
-no model and no batches.
+the query), so that compute goes where something can be learned. This module knows records, labels and the prompt
+encoder; it knows no model and no batches.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from lamr_contract.document_scorer import QueriedDocument
@@ -18,30 +17,14 @@ from lamr_contract.errors import InvalidInputError
 from lamr_evaluation.records import Record
 from numpy.typing import NDArray
 
-from lamr_training.labels.rubrics import LabelSettings, label_lines
+from lamr_training.labels.rubrics import label_lines
+from lamr_training.labels.settings import LabelSettings
+from lamr_training.loop.example_set import Example
 
 IntArray = NDArray[np.int64]
 
-
-@dataclass(frozen=True, eq=False)
-class Example:
-    """One chunk with its labels.
-
-    Attributes:
-        input_ids: int32 `[t]`.
-        span: first and one-past-last code token.
-        rubrics: uint8 `[m, K]`, label of each code token by each rubric: semantic, dependency.
-        relevance: what the relevance head should say: the document's score if the chunk holds evidence, else 0.
-        evidence: float32 `[m]`, lexical evidence of each code token, which a pruner adds to what the model says.
-        group: chunks of one group compete with each other: they are of one file and asked for the same.
-    """
-
-    input_ids: NDArray[np.int32]
-    span: tuple[int, int]
-    rubrics: NDArray[np.uint8]
-    relevance: float
-    evidence: NDArray[np.float32]
-    group: int = 0
+LineLabels = Callable[[Record, LabelSettings], NDArray[np.uint8]]
+"""Gives the labels of a record's lines, uint8 `[L, K]`; the first column is semantic."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +32,11 @@ class ChunkChoice:
     """How many chunks of a file are used.
 
     Attributes:
-        positives: most chunks with gold lines.
-        hard: chances of a hard negative, one after another (1.5 is one for sure and a second half the time).
-        easy: the same for negatives drawn evenly.
-        hardest: hard negatives are drawn from so many of the most similar chunks.
-        least_gold: fewest gold code tokens that make a chunk positive.
+        positives: how many chunks with gold lines are used at most.
+        hard: how many hard negatives are drawn; 1.5 is one for sure and a second one half the time.
+        easy: how many negatives are drawn evenly from all, counted in the same way.
+        hardest: how many of the most similar chunks hard negatives are drawn from.
+        least_gold: the fewest semantic code tokens that make a chunk positive.
     """
 
     positives: int = 2
@@ -65,7 +48,15 @@ class ChunkChoice:
 
 @dataclass(frozen=True, eq=False)
 class EncodedRecord:
-    """A record's chunks and, for each token of its document, id, labels and lexical evidence."""
+    """A record's chunks, and what is known of each of the n tokens of its document.
+
+    Attributes:
+        chunks: the chunks that the client would send.
+        query_ids: int64 `[q]`, the query's tokens.
+        ids: int64 `[n]`, the document's tokens.
+        rubrics: uint8 `[n, K]`, their labels.
+        evidence: float32 `[n]`, their lexical evidence.
+    """
 
     chunks: list[Chunk]
     query_ids: IntArray
@@ -74,12 +65,13 @@ class EncodedRecord:
     evidence: NDArray[np.float32]
 
 
-LineLabels = Callable[[Record, LabelSettings], NDArray[np.uint8]]
-"""Labels of a record's lines `[L, K]`, the first column evidence."""
+def distinct_files(records: Iterable[Record]) -> list[str]:
+    """The text of each file that records ask about, once each, in their order."""
+    return list({(record.project, record.path): record.code for record in records}.values())
 
 
 def two_rubrics(record: Record, settings: LabelSettings) -> NDArray[np.uint8]:
-    """Semantic and dependency labels, `[L, 2]`."""
+    """The semantic and dependency labels of a record's lines, uint8 `[L, 2]`."""
     labels = label_lines(record.code, record.kept_frags, record.score, settings)
     return np.stack([labels.semantic, labels.dependency], axis=1).astype(np.uint8)
 
@@ -123,7 +115,17 @@ def make_examples(  # noqa: PLR0913 - keywords with defaults
     label: LineLabels = two_rubrics,
     seed: int = 0,
 ) -> Iterator[Example]:
-    """Examples of all records, in their order; records whose query doesn't fit are passed over."""
+    """Yield the examples of all records, in their order; records whose query doesn't fit are passed over.
+
+    Args:
+        records: the records; each is a group of its own.
+        encoder: the prompt encoder of the model that is to be trained.
+        rarity: float32 `[V]`, the rarity of each token, by which chunks are compared with the query.
+        choice: how many chunks of a file are used.
+        settings: the constants of the labels.
+        label: gives the labels of a record's lines.
+        seed: the seed of the choice of chunks.
+    """
     choice, settings = choice or ChunkChoice(), settings or LabelSettings()
     rng = np.random.default_rng(seed)
     for group, record in enumerate(records):
@@ -134,22 +136,23 @@ def make_examples(  # noqa: PLR0913 - keywords with defaults
             chunk = encoded.chunks[number]
             first, last = chunk.tokens
             labels = encoded.rubrics[first:last]
-            relevant = record.score if labels[:, 0].sum() >= choice.least_gold else 0.0
+            relevance = record.score if labels[:, 0].sum() >= choice.least_gold else 0.0
             ids, evidence = chunk.input_ids.astype(np.int32), encoded.evidence[first:last]
-            yield Example(ids, chunk.document_span, labels, relevant, evidence, group)
+            yield Example(ids, chunk.document_span, labels, relevance, evidence, group)
 
 
 def _chosen(
     encoded: EncodedRecord, rarity: NDArray[np.float32], choice: ChunkChoice, rng: np.random.Generator
 ) -> list[int]:
+    """The numbers of the chunks that are used, without repeats."""
     gold = np.array([encoded.rubrics[a:b, 0].sum() for a, b in (c.tokens for c in encoded.chunks)])
     positive = np.flatnonzero(gold >= choice.least_gold)
     negative = np.flatnonzero(gold == 0)
     chosen = rng.permutation(positive)[: choice.positives].tolist()
     if len(negative):
-        asked = np.unique(encoded.query_ids)
+        query = np.unique(encoded.query_ids)
         likeness = [
-            rarity[np.intersect1d(asked, encoded.ids[c.tokens[0] : c.tokens[1]])].sum()
+            rarity[np.intersect1d(query, encoded.ids[c.tokens[0] : c.tokens[1]])].sum()
             for c in encoded.chunks
         ]
         hardest = negative[np.argsort(-np.array(likeness)[negative], kind="stable")][: choice.hardest]
@@ -157,71 +160,3 @@ def _chosen(
             count = int(expected) + int(rng.random() < expected % 1)
             chosen += rng.permutation(pool)[:count].tolist()
     return list(dict.fromkeys(chosen))
-
-
-_SAVED = ("ids", "rubrics", "starts", "spans", "relevance", "groups", "evidence")
-
-
-class ExampleSet:
-    """Examples in flat arrays, so that a set is one `.npz` and an epoch copies nothing."""
-
-    def __init__(  # noqa: PLR0913, PLR0917 - one argument an array
-        self,
-        ids: NDArray[np.int32],
-        rubrics: NDArray[np.uint8],
-        starts: IntArray,
-        spans: IntArray,
-        relevance: NDArray[np.float32],
-        groups: IntArray,
-        evidence: NDArray[np.float16],
-        aggregate: NDArray[np.uint8] | None = None,
-    ) -> None:
-        """Args:
-        ids: `[T]`, all sequences end to end.
-        rubrics: `[T, K]`, 0 outside the code.
-        starts: `[N + 1]`.
-        spans: `[N, 2]`, of the code within each sequence.
-        relevance: `[N]`.
-        groups: `[N]`, ascending.
-        evidence: `[T]`, 0 outside the code.
-        aggregate: `[T]`, label of the fused decision; by default the union of the rubrics. Isn't saved.
-        """
-        self.ids, self.rubrics, self.starts, self.spans = ids, rubrics, starts, spans
-        self.relevance, self.groups = relevance, groups
-        self.evidence, self.aggregate = evidence, aggregate
-
-    def __len__(self) -> int:
-        return len(self.relevance)
-
-    @property
-    def lengths(self) -> IntArray:
-        """Tokens of each sequence, `[N]`."""
-        return np.diff(self.starts)
-
-    @classmethod
-    def of(cls, examples: Sequence[Example]) -> ExampleSet:
-        """Lay examples end to end."""
-        starts = np.concatenate([[0], np.cumsum([len(e.input_ids) for e in examples])]).astype(np.int64)
-        rubrics = np.zeros((starts[-1], examples[0].rubrics.shape[1] if examples else 2), np.uint8)
-        evidence = np.zeros(starts[-1], np.float16)
-        for start, example in zip(starts, examples, strict=False):
-            code = slice(start + example.span[0], start + example.span[1])
-            rubrics[code], evidence[code] = example.rubrics, example.evidence
-        ids = np.concatenate([e.input_ids for e in examples]) if examples else np.zeros(0, np.int32)
-        spans = np.array([e.span for e in examples], np.int64).reshape(-1, 2)
-        relevance = np.array([e.relevance for e in examples], np.float32)
-        groups = np.array([e.group for e in examples], np.int64)
-        return cls(ids, rubrics, starts, spans, relevance, groups, evidence)
-
-    def save(self, path: Path) -> None:
-        """Write one `.npz`, which appears when it is whole."""
-        part = path.with_name(path.name + ".part")
-        with part.open("wb") as stream:
-            np.savez(stream, **{name: getattr(self, name) for name in _SAVED})
-        part.replace(path)
-
-    @classmethod
-    def load(cls, path: Path) -> ExampleSet:
-        """Read what `save` wrote."""
-        with np.load(path) as data:
-            return cls(*(data[name] for name in _SAVED))

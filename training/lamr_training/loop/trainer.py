@@ -25,7 +25,7 @@ from tqdm import tqdm
 from lamr_training.errors import RunError
 from lamr_training.loop.batches import Batch, epochs, make_batch
 from lamr_training.loop.devices import average_gradients, find_place
-from lamr_training.loop.examples import ExampleSet
+from lamr_training.loop.example_set import ExampleSet
 from lamr_training.loop.interrupts import stop_requests
 from lamr_training.loop.losses import LossTerms, lamr_loss
 from lamr_training.loop.optimization import make_optimizer, rate_factor, set_dropout

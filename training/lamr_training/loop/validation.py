@@ -14,7 +14,7 @@ from lamr_export.model import LamrModel
 from numpy.typing import NDArray
 
 from lamr_training.loop.batches import batch_plan, make_batch
-from lamr_training.loop.examples import ExampleSet
+from lamr_training.loop.example_set import ExampleSet
 
 
 @dataclass(frozen=True)

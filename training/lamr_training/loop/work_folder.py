@@ -16,7 +16,7 @@ from lamr_export.model import LamrModel
 from tokenizers import Tokenizer
 
 from lamr_training.errors import RunError
-from lamr_training.loop.examples import ExampleSet
+from lamr_training.loop.example_set import ExampleSet
 from lamr_training.loop.run_folder import STATE, final_weights, read_checkpoint
 from lamr_training.loop.settings import TrainingSettings
 from lamr_training.loop.trainer import train

@@ -13,7 +13,7 @@ import torch
 from lamr_export.model import LamrModel
 
 from lamr_training.loop.batches import batch_plan, make_batch
-from lamr_training.loop.examples import ExampleSet
+from lamr_training.loop.example_set import ExampleSet
 from lamr_training.loop.trainer import forward
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import random
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import cycle, islice
 from pathlib import Path
@@ -31,7 +31,8 @@ from tokenizers import Tokenizer
 from lamr_training.corpus.written import WRITTEN
 from lamr_training.errors import RunError
 from lamr_training.loop.devices import find_place
-from lamr_training.loop.examples import ChunkChoice, ExampleSet, make_examples
+from lamr_training.loop.example_set import ExampleSet
+from lamr_training.loop.examples import ChunkChoice, distinct_files, make_examples
 from lamr_training.loop.run_folder import STATE, read_checkpoint
 from lamr_training.loop.settings import TrainingSettings
 from lamr_training.loop.work_folder import WorkFolder
@@ -212,11 +213,6 @@ class MiniRecipe(Recipe):
         model.config = replace(config, scoring=scoring)
         save_checkpoint(model, out, work.tokenizer_file)
         return compare(files, scoring, config.rubrics, config.threshold)
-
-
-def distinct_files(records: Iterable[Record]) -> list[str]:
-    """The text of each file that records ask about, once each, in their order."""
-    return list({(record.project, record.path): record.code for record in records}.values())
 
 
 def _windows(text: str, count: int) -> list[str]:

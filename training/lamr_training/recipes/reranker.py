@@ -20,7 +20,8 @@ from tokenizers import Tokenizer
 
 from lamr_training.errors import RunError
 from lamr_training.loop.devices import find_place
-from lamr_training.loop.examples import ExampleSet, make_examples
+from lamr_training.loop.example_set import ExampleSet
+from lamr_training.loop.examples import make_examples
 from lamr_training.loop.work_folder import WorkFolder
 from lamr_training.model.backbone import backbone_layers, rarity
 from lamr_training.recipes.recipe import Recipe

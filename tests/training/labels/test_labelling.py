@@ -16,8 +16,9 @@ import numpy as np
 import pytest
 from lamr_cli.label import label
 from lamr_training.errors import RecordError
-from lamr_training.labels.files import label_file
-from lamr_training.labels.rubrics import LabelSettings, label_lines
+from lamr_training.labels.labelling import label_file
+from lamr_training.labels.rubrics import label_lines
+from lamr_training.labels.settings import LabelSettings
 
 from tests.training.samples import CACHE
 

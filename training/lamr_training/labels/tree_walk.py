@@ -1,8 +1,8 @@
-"""One pass over a Python file's syntax tree that collects its dependency graph.
+"""Walks a Python file's syntax tree once and collects its dependency graph.
 
-Statements are walked first, for headers, branches, imports and definitions, then all expressions, for names. Both
-walks are loops over a stack: time grows with the tree and depth costs nothing. Knows `ast`; the graph's use is
-`dependencies`' matter.
+Statements are walked first, for headers, branches, imports and definitions; then all expressions are, for names. Both
+walks are loops over a stack, so that time grows with the tree and depth costs nothing. This module knows `ast`; it
+doesn't know what flows through the graph.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from lamr_training.labels.graph import CALLER, DEFINED, HEADER, IMPORTED, SIBLING, DependencyGraph
+from lamr_training.labels.dependency_graph import CALLER, DEFINED, HEADER, IMPORTED, SIBLING, DependencyGraph
 from lamr_training.syntax import FunctionNode
 
 
@@ -23,18 +23,18 @@ def dependency_graph(tree: ast.Module, lines: Sequence[str], definition_lines: i
     """The graph of a parsed file.
 
     Args:
-        tree: of the file.
-        lines: its lines, without line ends.
-        definition_lines: most lines of an assignment that explain its name; tables can be long.
+        tree: the file's syntax tree.
+        lines: the file's lines, without line ends.
+        definition_lines: see `LabelSettings`.
     """
-    found = _Found(lines, definition_lines)
-    found.statements(tree)
-    found.expressions()
-    return found.graph()
+    walk = _Walk(lines, definition_lines)
+    walk.statements(tree)
+    walk.expressions()
+    return walk.graph()
 
 
-# The blocks of compound statements; what else such a statement holds is in its header.
-_BLOCKS: dict[type, tuple[str, ...]] = {
+# The fields of compound statements that hold their branches; what else such a statement holds is in its header.
+_BRANCHES: dict[type, tuple[str, ...]] = {
     **dict.fromkeys((*FunctionNode, ast.ClassDef, ast.With, ast.AsyncWith, ast.ExceptHandler), ("body",)),
     **dict.fromkeys((ast.If, ast.For, ast.AsyncFor, ast.While), ("body", "orelse")),
     ast.Try: ("body", "handlers", "orelse", "finalbody"),
@@ -42,9 +42,9 @@ _BLOCKS: dict[type, tuple[str, ...]] = {
     ast.match_case: ("body",),
 }
 if hasattr(ast, "TryStar"):  # Python 3.11
-    _BLOCKS[ast.TryStar] = _BLOCKS[ast.Try]
+    _BRANCHES[ast.TryStar] = _BRANCHES[ast.Try]
 
-# Fields that hold text, numbers or nothing with names in it.
+# Fields that hold text, numbers or nothing that names can be in.
 _PLAIN_FIELDS = """
     id attr arg name names ctx op ops type_comment type_ignores kind module level conversion rest kwd_attrs
     """
@@ -53,10 +53,10 @@ _LEAVES = (ast.Name, ast.Constant, ast.MatchSingleton)
 
 
 def _inner_fields(kind: type[ast.AST]) -> tuple[str, ...]:
-    """Fields of a node that may hold nodes, blocks apart."""
+    """The fields of a node that may hold nodes, without its branches."""
     if kind in _LEAVES:
         return ()
-    return tuple(name for name in kind._fields if name not in _PLAIN and name not in _BLOCKS.get(kind, ()))
+    return tuple(name for name in kind._fields if name not in _PLAIN and name not in _BRANCHES.get(kind, ()))
 
 
 _FIELDS = {
@@ -71,14 +71,14 @@ _Places = Mapping[str, Collection[int]]
 
 
 @dataclass(eq=False)
-class _Found:
-    """What one pass over a tree collects; lines are 1-based until `graph`."""
+class _Walk:
+    """What the walks over one tree have collected; line numbers are 1-based until `graph`."""
 
     lines: Sequence[str]
     definition_lines: int
     heads: list[Any] = field(default_factory=list)
     ranges: list[tuple[int, int]] = field(default_factory=list)
-    explained: list[tuple[int, int, int]] = field(default_factory=list)  # reason, line, kind
+    edges: list[tuple[int, int, int]] = field(default_factory=list)  # reason, line that explains it, kind
     elifs: set[ast.AST] = field(default_factory=set)
     imports: dict[str, list[int]] = field(default_factory=dict)
     definitions: dict[str, list[int]] = field(default_factory=dict)
@@ -87,22 +87,22 @@ class _Found:
     calls: dict[str, set[int]] = field(default_factory=dict)
 
     def statements(self, tree: ast.Module) -> None:
-        """Headers, branches, imports and definitions; leaves what holds expressions in `heads`."""
+        """Collect headers, branches, imports and definitions, and in `heads` every node that holds expressions."""
         stack: list[tuple[Any, bool]] = [(node, True) for node in tree.body]
         while stack:
-            node, outside = stack.pop()  # outside: of every function
+            node, outside = stack.pop()  # whether the node is outside every function
             self.heads.append(node)
-            blocks = _BLOCKS.get(node.__class__)
-            if blocks is None:
+            branches = _BRANCHES.get(node.__class__)
+            if branches is None:
                 self._simple(node, outside)
                 continue
             if not isinstance(node, ast.match_case):
                 self._compound(node, outside)
             outside = outside and not isinstance(node, FunctionNode)
-            stack += [(child, outside) for name in blocks for child in getattr(node, name)]
+            stack += [(child, outside) for name in branches for child in getattr(node, name)]
 
     def expressions(self) -> None:
-        """The names in all statements."""
+        """Collect the names in all of `heads`."""
         todo, names, attributes, calls = self.heads, self.names, self.attributes, self.calls
         while todo:
             node = todo.pop()
@@ -110,7 +110,7 @@ class _Found:
             if kind is ast.Name:
                 names.setdefault(node.id, set()).add(node.lineno)
                 continue
-            if kind is ast.Attribute:  # the name stands where the node ends
+            if kind is ast.Attribute:  # its name is on the line that the node ends on
                 attributes.setdefault(node.attr, set()).add(node.end_lineno)
             elif kind is ast.Call:
                 called = node.func
@@ -129,14 +129,12 @@ class _Found:
         users: list[int] = []
         reasons: list[int] = []
         count = len(self.ranges)
-        for places, name, edges in self._named():
+        for places, name, tables in self._named():
             users += places
             reasons += [count] * len(places)
-            self.explained += [
-                (count, line, kind) for kind, by_name in edges for line in by_name.get(name, ())
-            ]
+            self.edges += [(count, line, kind) for kind, by_name in tables for line in by_name.get(name, ())]
             count += 1
-        edge = np.array(self.explained, np.int64).reshape(-1, 3)
+        edge = np.array(self.edges, np.int64).reshape(-1, 3)
         line, reason = np.array(users, np.int64) - 1, np.array(reasons, np.int64)
         inside = (line >= 0) & (line < len(self.lines))  # before 3.12, names in f-strings have odd places
         return DependencyGraph(
@@ -151,7 +149,10 @@ class _Found:
         )
 
     def _named(self) -> Iterator[tuple[Collection[int], str, tuple[tuple[int, _Places], ...]]]:
-        """Lines, name, and the tables that explain it. Only a bare name can be an import's."""
+        """The lines that share a name, the name, and the tables of lines that explain it.
+
+        Only a bare name can be an import's.
+        """
         bare = ((IMPORTED, self.imports), (DEFINED, self.definitions))
         for name in self.names.keys() & (self.imports.keys() | self.definitions.keys()):
             yield self.names[name], name, bare
@@ -172,7 +173,7 @@ class _Found:
                     self.definitions.setdefault(target.id, []).extend(self._shown(node))
 
     def _shown(self, node: ast.Assign | ast.AnnAssign) -> list[int]:
-        """The first lines of an assignment; blank ones don't count."""
+        """The first lines of an assignment that aren't blank."""
         lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
         return [n for n in lines if self.lines[n - 1].strip()][: self.definition_lines]
 
@@ -185,24 +186,24 @@ class _Found:
         if isinstance(node, (*FunctionNode, ast.ClassDef)) and outside:
             self.definitions.setdefault(node.name, []).extend(range(own, stop))
         chained = node in self.elifs
-        # A header explains its body, and itself if it has several lines. The rest of an `elif` chain is explained by
-        # the chain's branches.
+        # A header explains its body, and itself if it has several lines. The branches of an `elif` chain explain all
+        # of the chain.
         last = node.body[-1].end_lineno if chained else node.end_lineno
         self._reason(stop if stop == first + 1 else first, last, range(first, stop), HEADER)
         if isinstance(node, ast.Match):
             self._cases(node)
-        elif len(_BLOCKS[node.__class__]) > 1 and not chained:
+        elif len(_BRANCHES[node.__class__]) > 1 and not chained:
             self._reason(first, node.end_lineno, self._branches(node), SIBLING)
 
     def _reason(self, first: int, last: int, explaining: Iterable[int], kind: int) -> None:
-        """Lines `first` to `last` are explained by others."""
+        """Note that some lines explain the lines `first` to `last`."""
         targets = list(explaining)
         if first <= last and targets:
-            self.explained += [(len(self.ranges), line, kind) for line in targets]
+            self.edges += [(len(self.ranges), line, kind) for line in targets]
             self.ranges.append((first, last))
 
     def _header_stop(self, first: int, inner: Any) -> int:
-        """One past the header's last line: what follows it before the first inner statement is comment or blank."""
+        """One past the header's last line; comments and blank lines before the first inner statement aren't in it."""
         decorators = getattr(inner, "decorator_list", None)
         stop: int = decorators[0].lineno if decorators else inner.lineno
         while stop - 1 > first and _NO_CODE.match(self.lines[stop - 2]):
@@ -210,29 +211,29 @@ class _Found:
         return max(stop, first + 1)
 
     def _branches(self, node: Any) -> list[int]:
-        """Lines of the `elif`, `else`, `except` and `finally` headers that belong to a statement."""
-        found: list[int] = []
+        """The lines of the `elif`, `else`, `except` and `finally` headers that belong to a statement."""
+        headers: list[int] = []
         before = node.body[-1].end_lineno
         for handler in getattr(node, "handlers", ()):
-            found += range(handler.lineno, self._header_stop(handler.lineno, handler.body[0]))
+            headers += range(handler.lineno, self._header_stop(handler.lineno, handler.body[0]))
             before = handler.end_lineno
         branch: list[ast.stmt] = node.orelse
         while branch:
             head = branch[0]
             if not (isinstance(node, ast.If) and isinstance(head, ast.If) and self._is_elif(head)):
-                found += self._keyword(_ELSE, before, head.lineno)
+                headers += self._keyword(_ELSE, before, head.lineno)
                 before = branch[-1].end_lineno
                 break
             self.elifs.add(head)
-            found += range(head.lineno, self._header_stop(head.lineno, head.body[0]))
+            headers += range(head.lineno, self._header_stop(head.lineno, head.body[0]))
             before, branch = head.body[-1].end_lineno, head.orelse
         final: list[ast.stmt] = getattr(node, "finalbody", [])
         if final:
-            found += self._keyword(_FINALLY, before, final[0].lineno)
-        return found
+            headers += self._keyword(_FINALLY, before, final[0].lineno)
+        return headers
 
     def _cases(self, node: ast.Match) -> None:
-        """Every `case` header explains the lines of the statement, as branches do."""
+        """Note that every `case` header explains the lines of the statement, as branches do."""
         headers: list[int] = []
         before = node.subject.end_lineno or node.lineno
         for case in node.cases:
@@ -245,6 +246,6 @@ class _Found:
         return self.lines[node.lineno - 1].lstrip().startswith("elif")
 
     def _keyword(self, word: re.Pattern[str], before: int, head: int) -> list[int]:
-        """The line of a keyword after line `before` and not after line `head`: one, or none if it can't be told."""
+        """The line of a keyword after line `before` and up to line `head`; empty if it isn't at a line's start."""
         places = range(before + 1, head + 1)
         return next(([n] for n in places if word.match(self.lines[n - 1])), [])

@@ -1,8 +1,8 @@
-"""Labels a JSONL file of records: in parallel, in order, and so that an interrupted run can go on.
+"""Labels a JSONL file of records in parallel and in order, and goes on where an interrupted run stopped.
 
-While it runs, labelled records lie in `TARGET.part`, and a journal beside it says after each block how far input and
+While it runs, labelled records lie in `TARGET.part`, and a journal beside it says after each portion how far input and
 output belong together; the target itself appears whole at the end. A record that can't be used is reported and left
-out. This module knows files, processes and what a record's row looks like; what the labels are is `labels`' matter.
+out. This module knows files and processes; it doesn't know what the labels mean.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from typing import BinaryIO
 from lamr_evaluation.records import Problem
 
 from lamr_training.errors import RecordError, TrainingError
-from lamr_training.labels.block import Block, LabelledBlock, label_block, prepare_worker
 from lamr_training.labels.journal import Journal
-from lamr_training.labels.rubrics import LabelSettings
+from lamr_training.labels.portions import LabelledPortion, Portion, label_portion, prepare_labeller
+from lamr_training.labels.settings import LabelSettings
 
-BLOCK = 64
-"""Records that a process labels at a time."""
+PORTION = 64
+"""How many rows a process labels at a time."""
 
 Progress = Callable[[str, int, int], None]
 Report = Callable[[Problem], None]
@@ -39,10 +39,10 @@ class LabelSummary:
     """What became of a file.
 
     Attributes:
-        labelled: records written.
-        bad: records left out, each with its reason.
-        unparsed: records whose code isn't Python that parses; they have no dependency labels.
-        resumed: input lines that an earlier run had done.
+        labelled: how many records were written.
+        bad: the records that were left out, each with its reason.
+        unparsed: the records whose code isn't Python that parses; they have no dependency labels.
+        resumed: how many input lines an earlier run had done.
     """
 
     labelled: int = 0
@@ -51,7 +51,7 @@ class LabelSummary:
     resumed: int = 0
 
     def to_json(self) -> str:
-        """All of it as one JSON object."""
+        """The summary as one JSON object."""
         return json.dumps(asdict(self), ensure_ascii=False)
 
 
@@ -68,15 +68,15 @@ def label_file(  # noqa: PLR0913 - keywords with defaults
     """Add `labels` to every record of a file: for each rubric and the aggregate, the 1-based lines it keeps.
 
     Args:
-        source: JSONL of records; other fields are carried over.
-        target: JSONL to write.
-        settings: of the labels.
-        workers: processes; 1 labels in this one.
-        weights: add `weights` too: for each rubric the lines with a weight above 0, as pairs.
-        progress: called with what is done, lines done, and lines in all.
+        source: a JSONL file of records; their other fields are carried over.
+        target: the JSONL file to write.
+        settings: the constants of the labels.
+        workers: how many processes label; 1 labels in this one.
+        weights: whether to add `weights` too: for each rubric the lines with a weight above 0, as pairs.
+        progress: called with "records", the number of lines done, and the number of all lines.
         report: called with each record that is left out or doesn't parse.
 
-    An interrupted run of the same file with the same settings goes on where it stopped.
+    An interrupted run with the same file and settings goes on where it stopped.
 
     Raises:
         RecordError: the file can't be read, is empty, or holds no usable record.
@@ -95,13 +95,13 @@ def label_file(  # noqa: PLR0913 - keywords with defaults
             run = _Run(journal, report)
             if progress and run.summary.resumed:
                 progress("records", run.summary.resumed, total)
-            work = partial(label_block, settings=settings, weights=weights)
-            for done in _labelled(_blocks(stream, journal.line, journal.read), work, workers, source):
-                run.take(done)
+            label = partial(label_portion, settings=settings, weights=weights)
+            for portion in _labelled(_portions(stream, journal.line, journal.read), label, workers, source):
+                run.take(portion)
                 if progress:
                     progress("records", journal.line, total)
             if not run.summary.labelled:
-                raise RecordError(f"{source}: {_nothing(run.summary)}")
+                raise RecordError(f"{source}: {_why_nothing(run.summary)}")
             journal.finish()
     except OSError as error:
         raise RecordError(f"{error.filename or target}: {error.strerror or error}") from error
@@ -109,36 +109,37 @@ def label_file(  # noqa: PLR0913 - keywords with defaults
 
 
 class _Run:
-    """Takes labelled blocks in their order: refuses repeated ids, writes, counts and reports."""
+    """Takes labelled portions in their order, refuses repeated ids, and writes, counts and reports."""
 
     def __init__(self, journal: Journal, report: Report | None) -> None:
         self._journal, self._report = journal, report
         self._ids: dict[str, int] = {}
         self.summary = LabelSummary(resumed=journal.line)
-        for done in journal.past:
-            self._count(done)
+        for portion in journal.past:
+            self._count(portion)
 
-    def take(self, done: LabelledBlock) -> None:
-        named = [(number, name) for number, name in zip(done.numbers, done.ids, strict=True) if name]
+    def take(self, portion: LabelledPortion) -> None:
+        named = [(number, name) for number, name in zip(portion.numbers, portion.ids, strict=True) if name]
         for number, name in named:
             first = self._ids.setdefault(name, number)
             if first != number:
-                done.refuse(number, f"the id {name!r} is that of line {first} already")
-        done.bad.sort()
-        self._journal.write(done)
-        self._count(done)
+                portion.refuse(number, f"the id {name!r} is that of line {first} already")
+        portion.bad.sort()
+        self._journal.write(portion)
+        self._count(portion)
         if self._report:
-            for problem in sorted((*done.bad, *done.unparsed)):
+            for problem in sorted((*portion.bad, *portion.unparsed)):
                 self._report(problem)
 
-    def _count(self, done: LabelledBlock) -> None:
-        self._ids.update((name, number) for name, number in zip(done.ids, done.numbers, strict=True) if name)
-        self.summary.labelled += len(done.numbers)
-        self.summary.bad += done.bad
-        self.summary.unparsed += done.unparsed
+    def _count(self, portion: LabelledPortion) -> None:
+        pairs = zip(portion.ids, portion.numbers, strict=True)
+        self._ids.update((name, number) for name, number in pairs if name)
+        self.summary.labelled += len(portion.numbers)
+        self.summary.bad += portion.bad
+        self.summary.unparsed += portion.unparsed
 
 
-def _nothing(summary: LabelSummary) -> str:
+def _why_nothing(summary: LabelSummary) -> str:
     if not summary.bad:
         return "holds no records; expected one JSON object a line"
     return (
@@ -154,26 +155,27 @@ def _count_lines(path: Path) -> int:
     return count + (last != b"\n")
 
 
-def _blocks(stream: BinaryIO, line: int, offset: int) -> Iterator[Block]:
+def _portions(stream: BinaryIO, line: int, offset: int) -> Iterator[Portion]:
+    """The rows of a file from an offset on, where so many lines come before."""
     stream.seek(offset)
-    while lines := [row for row in (stream.readline() for _ in range(BLOCK)) if row]:
+    while lines := [row for row in (stream.readline() for _ in range(PORTION)) if row]:
         offset += sum(map(len, lines))
-        yield Block(line, lines, offset)
+        yield Portion(line, lines, offset)
         line += len(lines)
 
 
 def _labelled(
-    blocks: Iterator[Block], work: Callable[[Block], LabelledBlock], workers: int, source: Path
-) -> Iterator[LabelledBlock]:
-    """Label blocks in their order; a few of them wait for each process."""
+    portions: Iterator[Portion], label: Callable[[Portion], LabelledPortion], workers: int, source: Path
+) -> Iterator[LabelledPortion]:
+    """Label portions in their order; a few of them wait for each process."""
     if workers == 1:
-        yield from map(work, blocks)
+        yield from map(label, portions)
         return
-    waiting: deque[tuple[Block, Future[LabelledBlock]]] = deque()
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), prepare_worker, (os.getpid(),))
+    waiting: deque[tuple[Portion, Future[LabelledPortion]]] = deque()
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), prepare_labeller, (os.getpid(),))
     try:
-        for block in blocks:
-            waiting.append((block, pool.submit(work, block)))
+        for portion in portions:
+            waiting.append((portion, pool.submit(label, portion)))
             if len(waiting) > 3 * workers:
                 yield waiting.popleft()[1].result()
         while waiting:

@@ -1,0 +1,27 @@
+"""What a process must do that another one has started to work for it.
+
+This module knows processes; it knows no work.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+
+
+def prepare_worker(parent: int) -> None:
+    """Leave Ctrl-C to the parent process to answer, and end this process when the parent has died.
+
+    Args:
+        parent: the parent's process id.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_watch, args=(parent,), daemon=True).start()
+
+
+def _watch(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)
