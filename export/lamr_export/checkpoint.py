@@ -21,12 +21,11 @@ from torch import Tensor
 from transformers.initialization import no_init_weights
 
 from lamr_export import swepruner
-from lamr_export.config import MODEL_TYPE, LamrConfig
+from lamr_export.config import CHECKPOINT_CONFIG, MODEL_TYPE, LamrConfig
 from lamr_export.errors import CheckpointError
 from lamr_export.model import LamrModel
 
-CONFIG_FILE = "config.json"
-WEIGHTS_FILE = "model.safetensors"
+CHECKPOINT_WEIGHTS = "model.safetensors"
 _NAMED = 6  # how many tensors an error names before it counts the rest
 
 
@@ -42,12 +41,12 @@ def save_checkpoint(model: LamrModel, folder: str | Path, tokenizer_file: str | 
     if not source.is_file():
         raise CheckpointError(f"{source} is missing; a checkpoint needs the tokenizer it was trained with")
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / CONFIG_FILE).unlink(missing_ok=True)
+    (folder / CHECKPOINT_CONFIG).unlink(missing_ok=True)
     tensors = {name: value.detach().float().cpu().contiguous() for name, value in model.state_dict().items()}
-    save_file(tensors, folder / WEIGHTS_FILE, metadata={"format": "pt"})
+    save_file(tensors, folder / CHECKPOINT_WEIGHTS, metadata={"format": "pt"})
     if source.resolve() != (folder / TOKENIZER_FILE).resolve():
         shutil.copyfile(source, folder / TOKENIZER_FILE)
-    (folder / CONFIG_FILE).write_text(model.config.to_json(), encoding="utf-8")
+    (folder / CHECKPOINT_CONFIG).write_text(model.config.to_json(), encoding="utf-8")
 
 
 def load_checkpoint(folder: str | Path) -> LamrModel:
@@ -61,23 +60,23 @@ def load_checkpoint(folder: str | Path) -> LamrModel:
             of another shape, or not finite; the message names them.
     """
     folder = Path(folder)
-    raw = _read_config(folder / CONFIG_FILE)
+    raw = _read_config(folder / CHECKPOINT_CONFIG)
     kind = raw.get("model_type")
     if kind not in (MODEL_TYPE, swepruner.MODEL_TYPE):
         raise CheckpointError(
-            f"{folder / CONFIG_FILE}: model_type {kind!r} is unknown; known are {MODEL_TYPE!r} and "
+            f"{folder / CHECKPOINT_CONFIG}: model_type {kind!r} is unknown; known are {MODEL_TYPE!r} and "
             f"{swepruner.MODEL_TYPE!r} (a bare backbone is something to train from, not a checkpoint)"
         )
     tokenizer = tokenizer_path(folder)
-    tensors = _read_tensors(folder / WEIGHTS_FILE)
+    tensors = _read_tensors(folder / CHECKPOINT_WEIGHTS)
     if kind == MODEL_TYPE:
-        config = LamrConfig.from_json(json.dumps(raw), str(folder / CONFIG_FILE))
+        config = LamrConfig.from_json(json.dumps(raw), str(folder / CHECKPOINT_CONFIG))
     else:
         config = swepruner.read_config(raw, tensors, tokenizer)
         tensors = swepruner.rename_tensors(tensors, config)
     with no_init_weights():
         model = LamrModel(config)
-    _fill(model, tensors, folder / WEIGHTS_FILE)
+    _fill(model, tensors, folder / CHECKPOINT_WEIGHTS)
     return model.eval()
 
 

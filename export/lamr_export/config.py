@@ -18,6 +18,7 @@ from lamr_contract.spec import Chunking, ModelSpec, PromptTemplate
 from lamr_export.errors import CheckpointError
 
 MODEL_TYPE = "lamr"
+CHECKPOINT_CONFIG = "config.json"
 RELEVANCE_KINDS = ("yes_no", "linear")
 
 
@@ -143,7 +144,7 @@ class LamrConfig:
         )
 
     @classmethod
-    def from_json(cls, text: str, source: str = "config.json") -> LamrConfig:
+    def from_json(cls, text: str, source: str = CHECKPOINT_CONFIG) -> LamrConfig:
         """Read a config; `source` names the file in errors.
 
         Raises:

@@ -1,4 +1,4 @@
-"""Exported repositories of the tiny models, each made once: tracing one takes ten seconds."""
+"""Exported repositories of the tiny models. Each one is made once, because tracing takes ten seconds."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MODELS = ("swepruner", "bert", "bert-plain", "bert-narrow", "bert-apart")  # swe
 
 @dataclass(frozen=True)
 class Exported:
-    """A repository with what it was made of."""
+    """A repository with its checkpoint, its model and what the export said."""
 
     checkpoint: Path
     root: Path
@@ -51,7 +51,7 @@ def write_checkpoint(kind: str, folder: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def exported(tmp_path_factory):
-    """Function of (model, precision) to an `Exported`."""
+    """A function from a model's kind and a precision to an `Exported`."""
     made: dict[tuple[str, str], Exported] = {}
     graphs: dict[str, ModelProto] = {}
 

@@ -1,4 +1,4 @@
-"""Tiny random models of both kinds for the tests: a causal Qwen3 with grouped-query attention, and a BERT."""
+"""Tiny random models for the tests: a causal Qwen3 with grouped-query attention, and a BERT."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CHUNKING = Chunking(window=64, tokens=40, overlap=8)
 
 
 def qwen3(layers: int = 4, **changes) -> LamrModel:
-    """Causal layers, four heads sharing two key heads."""
+    """A model of causal layers, whose four heads share two key heads."""
     torch.manual_seed(0)
     backbone = Qwen3Model(
         Qwen3Config(
@@ -51,7 +51,7 @@ def qwen3(layers: int = 4, **changes) -> LamrModel:
 
 
 def bert(layers: int = 2, **changes) -> LamrModel:
-    """Bidirectional layers with lexical features; `lexical=None` turns it off."""
+    """A model of bidirectional layers with lexical features, unless `lexical=None`."""
     torch.manual_seed(1)
     backbone = BertModel(
         BertConfig(
@@ -85,7 +85,7 @@ BERTS = {
 
 
 def shaken(model: LamrModel) -> LamrModel:
-    """The model in eval mode, with every zero or one parameter moved, so that no term can go missing unseen."""
+    """The model in eval mode, with no parameter left at zero or one, so that no term can go missing unseen."""
     generator = torch.Generator().manual_seed(2)
     with torch.no_grad():
         for parameter in model.parameters():
@@ -96,7 +96,7 @@ def shaken(model: LamrModel) -> LamrModel:
 
 
 def packed(lengths: list[int], seed: int = 0) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Random ids (with separators) in the encoder's packed form."""
+    """Random ids (with separators) as a packed batch."""
     generator = torch.Generator().manual_seed(seed)
     ids = torch.randint(4, VOCAB, (sum(lengths),), generator=generator)
     bounds = torch.tensor([0, *lengths]).cumsum(0)

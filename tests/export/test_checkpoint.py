@@ -79,7 +79,7 @@ def test_swepruner_folder_is_the_one_rubric_case(tmp_path):
 
 
 def test_swepruner_backbone_computes_what_transformers_does(tmp_path):
-    """Sizes read off the tensors must give the published model's rotary base and norms."""
+    """Sizes that are read off the tensors give the published model's rotary base and norms."""
     from transformers import Qwen3Config, Qwen3Model
 
     source = write_swepruner(tmp_path)

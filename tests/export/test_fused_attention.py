@@ -1,4 +1,4 @@
-"""Fused attention: the same numbers as written out, from onnxruntime's own operator."""
+"""Fused attention gives the same numbers as the operations written out."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def samples(model):
 
 @pytest.mark.parametrize(("build", "fused"), [(bert, 3), (qwen3, 1)])
 def test_the_same_numbers(build, fused):
-    """Two layers and the fusion of a BERT; of a causal model, whose mask is of another kind, only the fusion."""
+    """A BERT's two layers and its fusion are fused. A causal model has another mask, so only its fusion is."""
     model = build()
     written = encoder_to_onnx(model)
     found = fuse_attention(written)

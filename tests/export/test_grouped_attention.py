@@ -1,4 +1,4 @@
-"""Attention in two groups: the same numbers as padded to the longest, from the fewest scores."""
+"""Attention in two groups gives the same numbers as one padded batch, from the fewest scores."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LENGTHS = st.lists(st.integers(1, CHUNKING.window), min_size=1, max_size=9)
 
 @pytest.fixture(scope="module")
 def sessions():
-    """The fused graph and the grouped one, which shows its groups, of a model with both kinds of mask."""
+    """The fused graph of a model with both kinds of mask, and the grouped one, which shows its groups."""
     fused = fuse_attention(encoder_to_onnx(bert(similarity=(3, 11))))
     grouped = group_attention(fused)
     onnx.checker.check_model(grouped)
@@ -72,7 +72,7 @@ def test_one_length_is_one_group(sessions, lengths):
 
 
 def test_refused_sequences_spoil_no_others(sessions):
-    """One beyond the window and one with an unknown id turn into NaN; the short and the long beside them don't."""
+    """A sequence beyond the window and one with an unknown id turn into NaN. The sequences beside them don't."""
     lengths = [9, CHUNKING.window + 30, 50, 12, 48]
     feed = batch(lengths)
     feed["input_ids"][-1] = VOCAB + 5
@@ -98,7 +98,7 @@ def single(feed, number):
 
 
 def test_what_has_another_form_is_left_alone():
-    """A causal model's own layers aren't fused, its fusion block is; shared key heads would be of another form."""
+    """A causal model's own layers aren't fused, but its fusion block is. Shared key heads would have another form."""
     fused = fuse_attention(encoder_to_onnx(qwen3()))
     assert kinds(fused).count("MultiHeadAttention") == 1
     assert kinds(group_attention(fused)).count("MultiHeadAttention") == 2

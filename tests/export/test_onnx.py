@@ -1,4 +1,4 @@
-"""The exported graphs: what they compute, fp32 and int8, and what is in the file."""
+"""The exported graphs, fp32 and int8: what they compute, and what is in the file."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_request_does_not_depend_on_its_batch(exported, kind, precision):
 @pytest.mark.parametrize("precision", ["fp32", "int8"])
 @pytest.mark.parametrize("wrong", ["too large", "negative", "too long"])
 def test_a_bad_request_fails_alone(exported, precision, wrong):
-    """Its features become NaN, which the decoder refuses; its neighbours get what they would have got without it."""
+    """Its features become NaN, which the decoder refuses. Its neighbours get what they would get without it."""
     encoder = session(exported("bert", precision).onnx)
     long = wrong == "too long"  # the window is 64 tokens, the backbone has 80 positions
     ids, bounds, max_len = packed([20, 100 if long else 30, 9], seed=5)
@@ -152,7 +152,7 @@ def test_what_the_file_says(exported, kind, precision):
 
 
 def test_graph_has_no_leftovers_of_tracing(exported):
-    """Attention is two products and a softmax a layer, with one mask for all layers."""
+    """Attention is two products and a softmax in each layer, with one mask for all layers."""
     for kind, layers in (("swepruner", 4), ("bert", 2)):
         kinds = [node.op_type for node in onnx.load(exported(kind).onnx).graph.node]
         assert kinds.count("Softmax") == layers + 1

@@ -68,7 +68,7 @@ def test_every_row_has_its_own_scale():
 
 
 def test_extreme_values_do_not_saturate():
-    """All inputs and weights at their limits: the largest sums of products that can occur."""
+    """With all inputs and weights at their limits, the sums of products are the largest that can occur."""
     model = graph(
         [helper.make_node("MatMul", ["x", "w"], ["y"])], {"w": np.full((64, 16), 2, np.float32)}, 64
     )

@@ -1,4 +1,4 @@
-"""Writing a model repository: complete, loadable, verified, and replaced whole or not at all."""
+"""A written model repository is complete, loadable and verified, and replaces another one wholly or not at all."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def config(root, model):
 
 @pytest.fixture
 def traced(exported, monkeypatch):
-    """Exports of the tiny BERT without tracing it again; `traced.graph` can be tampered with."""
+    """Exports the tiny BERT without tracing it again. A test may tamper with `traced.graph`."""
     made = exported("bert")
 
     class Traced:
@@ -66,9 +66,9 @@ def traced(exported, monkeypatch):
         def export(self, output, precision="fp32", **options):
             return export_repository(self.checkpoint, output, precision, texts=TEXTS[:1], **options)
 
-    found = Traced()
-    monkeypatch.setattr(repository_writer.onnx_encoder, "encoder_to_onnx", lambda _: found.graph)
-    return found
+    result = Traced()
+    monkeypatch.setattr(repository_writer.onnx_encoder, "encoder_to_onnx", lambda _: result.graph)
+    return result
 
 
 @pytest.mark.parametrize(("kind", "precision"), ALL)
@@ -271,7 +271,7 @@ def test_query_that_does_not_fit(traced, tmp_path):
 
 
 def tamper_numbers(graph):
-    """Shift one bias: everything still runs, with other results."""
+    """Shift one bias, so that everything still runs, but with other results."""
     bias = next(
         t for t in graph.initializer if list(t.dims) == [96] and t.data_type == onnx.TensorProto.FLOAT
     )

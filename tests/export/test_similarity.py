@@ -1,4 +1,4 @@
-"""Query and code encoded apart: what each may depend on, and that relevance is their cosine."""
+"""Query and code are encoded apart: neither depends on the other, and relevance is their cosine."""
 
 from __future__ import annotations
 

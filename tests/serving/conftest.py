@@ -108,7 +108,7 @@ instance_group [ {{ count: 1 kind: KIND_CPU }} ]
 
 
 def packed_encoder(table: np.ndarray) -> onnx.ModelProto:
-    """ids [T], cu_seqlens [B+1], max_len [L] → fused [T, D], relevance [B, 1].
+    """A graph from ids `[T]`, cu_seqlens `[B + 1]` and max_len `[L]` to fused `[T, D]` and relevance `[B, 1]`.
 
     fused_t = table[id_t] + position of t in its sequence / 100, and zero where the position is not below L;
     relevance = sigmoid(mean of the sequence's first features).
@@ -178,7 +178,7 @@ def packed_encoder(table: np.ndarray) -> onnx.ModelProto:
 
 
 def expected_encoder(table: np.ndarray, ids: np.ndarray) -> tuple[np.ndarray, float]:
-    """What the graph gives for one sequence: fused [n, D] and relevance."""
+    """The graph's output for one sequence: fused features `[n, D]` and relevance."""
     fused = table[ids] + np.arange(len(ids), dtype=np.float32)[:, None] / 100
     return fused.astype(np.float32), float(1 / (1 + np.exp(-table[ids, 0].mean())))
 
@@ -207,7 +207,7 @@ def decoder_arrays(rng: np.random.Generator, hidden: int = 8) -> dict[str, np.nd
 
 @dataclass(frozen=True)
 class TinyRepository:
-    """A model repository on disk, and what its encoder computes with."""
+    """A model repository on disk, and the table that its encoder computes with."""
 
     root: Path
     table: np.ndarray
@@ -264,19 +264,19 @@ def make_repository(tmp_path: Path) -> Callable[..., TinyRepository]:
 
 @pytest.fixture
 def tiny_copy(make_repository: Callable[..., TinyRepository]) -> TinyRepository:
-    """A repository of one's own, to break."""
+    """A repository that a test may break."""
     return make_repository()
 
 
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> TinyRepository:
-    """A repository to read only."""
+    """A repository that tests only read."""
     return write_repository(tmp_path_factory.mktemp("tiny") / "repository")
 
 
 @pytest.fixture(scope="session")
 def make_shared_repository(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., TinyRepository]:
-    """Writes repositories that outlive a test."""
+    """Writes repositories that outlive one test."""
 
     def make(**options: int) -> TinyRepository:
         return write_repository(tmp_path_factory.mktemp("shared") / "repository", **options)

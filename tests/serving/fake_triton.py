@@ -40,11 +40,11 @@ class TritonError:
 
 
 class TritonModelException(Exception):  # noqa: N818  # Triton's name
-    """What a model raises when it can't be loaded."""
+    """The exception that a model raises when it can't be loaded."""
 
 
 class InferenceResponse:
-    """Output tensors, or an error."""
+    """A response: output tensors, or an error."""
 
     def __init__(self, output_tensors=(), error=None):
         self.tensors = {tensor.name(): tensor.array for tensor in output_tensors}
@@ -60,7 +60,7 @@ class Logger:
 
 
 class Request:
-    """Inputs by name, and the outputs that are asked for."""
+    """A request: inputs by name, and the names of the outputs that it asks for."""
 
     def __init__(self, inputs, outputs):
         self._inputs = [Tensor(name, array) for name, array in inputs.items()]

@@ -1,4 +1,4 @@
-"""The thin Triton model around the decoder, with Triton's objects faked."""
+"""The thin Triton model around the decoder, with stand-ins for Triton's objects."""
 
 import importlib.util
 import sys
@@ -12,7 +12,7 @@ ALL = ("keep", "keep_prob", "rubric_prob", "gate")
 
 @pytest.fixture
 def served(fake_triton, tiny, monkeypatch):
-    """(model, its decoder, a function that makes requests)."""
+    """The model, its decoder, and a function that makes requests."""
     monkeypatch.setitem(sys.modules, "triton_python_backend_utils", fake_triton)
     path = tiny.root / "lamr_decoder" / "1" / "model.py"
     spec = importlib.util.spec_from_file_location("decoder_model", path)

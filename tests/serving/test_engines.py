@@ -1,4 +1,4 @@
-"""What the table picks for the processors that people have."""
+"""The engine that the table picks for the processors that people have."""
 
 import pytest
 from google.protobuf import json_format, text_format

@@ -1,4 +1,4 @@
-"""What the exporter writes is what the server serves: a random causal one-rubric model, there and back."""
+"""The server serves what the exporter writes, here a random causal model with one rubric."""
 
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,4 +1,4 @@
-"""Ports and addresses."""
+"""Ports are checked or chosen, and addresses are written as clients want them."""
 
 import contextlib
 import socket

@@ -1,4 +1,4 @@
-"""The lines of Triton's log that say why it failed."""
+"""The lines of Triton's log that say why it failed are the ones that are quoted."""
 
 from lamr_serving.launcher.log import excerpt, port_was_taken
 

@@ -38,7 +38,7 @@ MARK = f"lamr-test-{secrets.token_hex(4)}-"  # other servers may run on this mac
 
 @pytest.fixture(scope="module", autouse=True)
 def marked():
-    """What this module's servers make carries its own mark."""
+    """All traces of this module's servers carry a mark of their own."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(workspace, "PREFIX", MARK)
         yield
@@ -63,7 +63,7 @@ def client(running):
 
 @pytest.fixture(scope="module")
 def alone(repository, expected_encoder):
-    """What one chunk gives without a server: (decoded, relevance)."""
+    """A function that computes one chunk without a server, and gives what is decoded and the relevance."""
     decoder = Decoder(DecoderWeights.load(repository.root / "lamr_decoder" / "1" / "decoder.npz"))
 
     def compute(ids, span):
@@ -74,14 +74,14 @@ def alone(repository, expected_encoder):
 
 
 def inputs(ids, span):
-    made = []
+    tensors = []
     for name, array in (
         ("input_ids", np.array([ids], np.int64)),
         ("document_span", np.array([span], np.int32)),
     ):
-        made.append(triton.InferInput(name, list(array.shape), np_to_triton_dtype(array.dtype)))
-        made[-1].set_data_from_numpy(array)
-    return made
+        tensors.append(triton.InferInput(name, list(array.shape), np_to_triton_dtype(array.dtype)))
+        tensors[-1].set_data_from_numpy(array)
+    return tensors
 
 
 def outputs(*names):
@@ -94,7 +94,7 @@ def infer(client, ids, span=None, names=("keep", "keep_prob", "relevance")):
 
 
 def infer_together(client, requests):
-    """All requests in flight at once; results or exceptions in their order."""
+    """Send all requests at once; the results or exceptions, in their order."""
     results = [None] * len(requests)
     left = threading.Semaphore(0)
 
@@ -302,7 +302,7 @@ def test_a_log_file_that_cannot_be_written(tiny, tmp_path):
 
 
 class Serving:
-    """`serve` in a process of its own, with only the environment and packages that it is given."""
+    """`serve` in a process of its own, with only the given environment and packages."""
 
     def __init__(self, folder, repository, *arguments, site=None, env=None):
         self.report = folder / "report"
@@ -514,7 +514,7 @@ def test_a_killed_process_of_ours_takes_the_rest_along(tiny, tmp_path, victim):
 
 
 def test_from_copied_packages_in_an_empty_environment(tiny, tmp_path):
-    """As installed: away from the checkout, with no variable set that could help."""
+    """The server runs as installed: away from the checkout, with no variable set that could help."""
     site = tmp_path / "site"
     for package in (lamr_contract, lamr_decoding, lamr_serving):
         source = Path(package.__file__).parent

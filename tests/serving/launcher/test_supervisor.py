@@ -1,4 +1,4 @@
-"""The supervisor with a stand-in for Triton: however things end, nothing stays behind."""
+"""The supervisor with a stand-in for Triton: whatever way things end, nothing stays behind."""
 
 import dataclasses
 import json
@@ -101,7 +101,7 @@ def eventually(condition, seconds=10.0):
 
 @pytest.fixture
 def start(tmp_path):
-    """Starts `Running`; at the end of the test nothing of any of them may exist."""
+    """A function that starts a `Running`. At the end of the test nothing of any of them may exist."""
     started = []
 
     def begin(*args, **kwargs):

@@ -1,4 +1,4 @@
-"""A server's temporary folder: made whole, recognized when left behind, removed with its shared memory."""
+"""A server's temporary folder is complete, is recognized when left behind, and goes with its shared memory."""
 
 import importlib.metadata
 import os

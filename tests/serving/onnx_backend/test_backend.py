@@ -1,4 +1,4 @@
-"""Batches of Triton requests on one session: errors by request, and nobody's trouble but one's own."""
+"""Batches of Triton requests on one session: each request gets its own answer or its own error."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def config(max_batch_size=8, **parameters):
 
 
 class Session:
-    """Doubles ids; raises on ids of 100 and more, as a gather beyond the vocabulary does."""
+    """A session that doubles ids and raises on ids from 100 on, as a gather beyond the vocabulary does."""
 
     def __init__(self, rows=None):
         self.runs = []

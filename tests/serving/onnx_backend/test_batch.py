@@ -1,4 +1,4 @@
-"""Requests into one run and back: what Triton's C++ backends do with ragged and regular tensors."""
+"""Requests become one run and its outputs go back to them, as Triton's C++ backends do it."""
 
 import numpy as np
 import pytest
@@ -57,9 +57,9 @@ def ids(*values):
     ],
 )
 def test_batch_inputs(kind, expected, dtype):
-    made = batch_input(BatchInput(kind, "t", np.dtype(dtype), "ids"), [(1, 3), (1, 1), (1, 4)])
-    np.testing.assert_array_equal(made, expected)
-    assert made.dtype == dtype
+    tensor = batch_input(BatchInput(kind, "t", np.dtype(dtype), "ids"), [(1, 3), (1, 1), (1, 4)])
+    np.testing.assert_array_equal(tensor, expected)
+    assert tensor.dtype == dtype
 
 
 def test_the_longest_request_becomes_a_shape():

@@ -1,4 +1,4 @@
-"""Sessions as Triton's configuration describes them."""
+"""A session follows Triton's configuration, or says what it can't do."""
 
 import dataclasses
 

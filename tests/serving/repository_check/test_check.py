@@ -1,4 +1,4 @@
-"""A model repository is checked before Triton sees it, and the file at fault is named."""
+"""A model repository is checked before Triton sees it, and the error names the file at fault."""
 
 import json
 import re

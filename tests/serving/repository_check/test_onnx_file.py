@@ -1,4 +1,4 @@
-"""Telling a complete ONNX file from a damaged one without loading it."""
+"""A complete ONNX file is told from a damaged one without loading it."""
 
 import numpy as np
 import onnx

