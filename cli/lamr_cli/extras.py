@@ -1,4 +1,4 @@
-"""A command whose extra isn't installed says which to install, instead of a traceback."""
+"""The message of a command whose extra isn't installed: it says what to install, in place of a traceback."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MODULES = {
 
 @contextlib.contextmanager
 def needs_extra(extra: str) -> Iterator[None]:
-    """Turn the missing import of one of an extra's packages into a message; any other stays what it is."""
+    """Turn the missing import of one of an extra's packages into a message and exit code 2; other errors pass."""
     try:
         yield
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""A progress bar on stderr for long work; nothing where stderr isn't a terminal."""
+"""Progress bars on standard error for long work; there are none where it isn't a terminal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 @contextlib.contextmanager
 def bar() -> Iterator[Callable[[str, int, int], None]]:
-    """A callable of (what, done, total); each `what` gets its own bar."""
+    """Give a function that takes what is being done, how much of it is done and how much there is.
+
+    Each kind of work gets a bar of its own.
+    """
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     tasks: dict[str, TaskID] = {}

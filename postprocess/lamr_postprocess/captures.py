@@ -1,18 +1,20 @@
 """The names of a file, with the scope that each stands in.
 
-Runs a language's `names` query and puts what it captures in document order. This module knows captures and no
-language; which binding a use means is `names.py`'s business. The captures:
+`read_names` runs a language's `names` query and puts what it captures in document order. This module knows captures and
+no language; `names.py` decides which binding a use means. The captures are:
 
-- `@name`: every identifier. Unless one of the next says otherwise it is a use.
-- `@ignore`: neither use nor binding (the name behind a dot).
-- `@import`, `@definition`, `@variable`: binds in the scope around it; `@update`: binds and uses (`x += 1`).
-- `@variable.function`: binds in the nearest scope that isn't `@scope.expression` (`:=`).
-- `@scope`, `@scope.members` (a class), `@scope.expression` (lambda, comprehension): opens a scope.
+- `@name`: every identifier. It is a use unless one of the next captures says otherwise.
+- `@ignore`: an identifier that is neither use nor binding (the name behind a dot).
+- `@import`, `@definition`, `@variable`: a binding in the scope around it.
+- `@update`: a binding that is a use as well (`x += 1`).
+- `@variable.function`: a binding in the nearest scope that isn't `@scope.expression` (`:=`).
+- `@scope`, `@scope.members` (a class), `@scope.expression` (lambda, comprehension): a node that opens a scope.
 - `@outside`: a part of a scope that is resolved in the scope around it (defaults, annotations, a function's name).
-- `@declare.global`, `@declare.enclosing`: the name belongs to the outermost, or to an enclosing, scope.
+- `@declare.global`, `@declare.enclosing`: a declaration of a name that belongs to the outermost or an enclosing scope.
 - `@import.path`: a quoted path whose last parts are what it binds (Go).
 - `@import.all`: an import that may bind anything; names that nothing else binds need it.
-- `@implicit`: uses `Language.implicit_name`. `@quoted`: text whose words are uses (annotations in quotes).
+- `@implicit`: a node that uses `Language.implicit_name` without spelling it.
+- `@quoted`: text whose words are uses (annotations in quotes).
 """
 
 from __future__ import annotations
@@ -31,37 +33,31 @@ NO_SCOPE = -1
 FUNCTION, MEMBERS, EXPRESSION = 0, 1, 2  # kinds of scopes
 
 _LONG_ROW = 20_000  # bytes
-# A query's cost a node is the number of matches it has begun and not ended, which grows with the depth of the tree:
-# unbounded, 5,000 calls within one another (15 kB) take seconds, 20,000 a minute. Written code is 20 to 60 levels
-# deep (long sums: 250), and 256 open matches suffice it.
-_DEEPEST = 1_000  # levels of the tree; no name below is read
+# A query costs at each node as much as it has begun matches that haven't ended, and their number grows with the depth
+# of the tree: without a bound, 5,000 calls within one another (15 kB) take seconds and 20,000 take a minute. Code that
+# people write is 20 to 60 levels deep (250 for long sums), for which 256 open matches are enough.
+_DEEPEST = 1_000  # levels of the tree; names below are not read
 _OPEN_MATCHES = 256
 _WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
 _OPEN, _OUTSIDE, _ROLE, _QUOTED = 0, 1, 2, 3
 _SCOPES = {"scope": FUNCTION, "scope.members": MEMBERS, "scope.expression": EXPRESSION}
+_BINDERS = ("update", "variable", "variable.function", "definition", "import")
+_DECLARATIONS = ("declare.global", "declare.enclosing")
+_USES = ("name", "update", *_DECLARATIONS)
 # Later roles overrule earlier ones where one identifier is captured twice.
-_ROLES = (
-    "name",
-    "ignore",
-    "update",
-    "variable",
-    "variable.function",
-    "definition",
-    "import",
-    "declare.global",
-    "declare.enclosing",
-)
-_BINDERS = frozenset({"update", "variable", "variable.function", "definition", "import"})
-_DECLARATIONS = frozenset({"declare.global", "declare.enclosing"})
-_USES = frozenset({"name", "update"}) | _DECLARATIONS
+_ROLES = ("name", "ignore", *_BINDERS, *_DECLARATIONS)
 
 
 @dataclass(eq=False, slots=True)
 class Scope:
-    """A region with names of its own: the scope around it, its kind, the names it declares to be another's.
+    """A region with names of its own.
 
-    `declared` maps a name to the declaration (`declare.global` or `declare.enclosing`) and its row; `bound` is filled
-    when bindings are resolved.
+    Attributes:
+        parent: the scope around this one, `NO_SCOPE` for the file.
+        kind: FUNCTION, MEMBERS or EXPRESSION.
+        bound: the bindings of each name; filled when bindings are resolved.
+        declared: names that belong to another scope, with the declaration (`declare.global` or `declare.enclosing`)
+            and its row.
     """
 
     parent: int
@@ -72,8 +68,13 @@ class Scope:
 
 @dataclass(eq=False, slots=True)
 class Binding:
-    """The bindings of one name in one scope, in document order: row, whether by import, whether the scope's own code
-    makes it (not a function that declares the name global)."""
+    """The bindings of one name in one scope, in document order.
+
+    Attributes:
+        rows: the row of each binding.
+        imported: whether an import makes it.
+        native: whether the scope's own code makes it, and not a function that declares the name global.
+    """
 
     rows: list[int] = field(default_factory=list)
     imported: list[bool] = field(default_factory=list)
@@ -82,11 +83,12 @@ class Binding:
 
 @dataclass(eq=False)
 class Names:
-    """What a file names. Rows are 0-based, scopes are indices into `scopes`; scope 0 is the file.
+    """The names of a file. Rows are 0-based, scopes are indices into `scopes`, and scope 0 is the file.
 
     Attributes:
-        uses: (name, row, scope).
-        bindings: (name, row, scope, role).
+        scopes: all scopes, outer ones first.
+        uses: name, row and scope of each use.
+        bindings: name, row, scope and role of each binding.
         wildcards: rows of imports that may bind anything.
     """
 
@@ -97,7 +99,7 @@ class Names:
 
 
 def read_names(source: Source, language: Language) -> Names:
-    """Every name of a parsed file. A language without a query has none."""
+    """Collect every name of a parsed file. A language without a query has none."""
     names = Names([Scope(NO_SCOPE, FUNCTION)], [], [], [])
     if source.grammar.query is None:
         return names
@@ -127,36 +129,36 @@ def read_names(source: Source, language: Language) -> Names:
 
 
 def _captures(source: Source, query: tree_sitter.Query) -> dict[str, list[tree_sitter.Node]]:
-    """The query's captures, but for what lies in very long rows alone: nobody reads names there, and there are many."""
+    """The query's captures outside very long rows, whose names nobody reads and of which there are many."""
     long = np.flatnonzero(source.rows[:, 1] - source.rows[:, 0] > _LONG_ROW)
     if long.shape[0] == 0:
         return _bounded_captures(source.tree.root_node, query, None)
     edges = np.concatenate(([0], source.rows[long].ravel(), [len(source.data)])).reshape(-1, 2)
-    found: dict[str, dict[tuple[int, int], tree_sitter.Node]] = {}
+    captures: dict[str, dict[tuple[int, int], tree_sitter.Node]] = {}
     for start, end in edges[edges[:, 1] > edges[:, 0]].tolist():
         for name, nodes in _bounded_captures(source.tree.root_node, query, (start, end)).items():
-            found.setdefault(name, {}).update({(node.start_byte, node.end_byte): node for node in nodes})
-    return {name: list(nodes.values()) for name, nodes in found.items()}
+            captures.setdefault(name, {}).update({(node.start_byte, node.end_byte): node for node in nodes})
+    return {name: list(nodes.values()) for name, nodes in captures.items()}
 
 
 def _bounded_captures(
     root: tree_sitter.Node, query: tree_sitter.Query, between: tuple[int, int] | None
 ) -> dict[str, list[tree_sitter.Node]]:
-    """Captures between two bytes, in time linear in the nodes; no order is promised.
+    """The captures between two bytes, in time linear in the nodes and in no particular order.
 
-    `captures` is quick, but to keep document order it holds ended matches back until all earlier ones end, and these
-    count against the limit; `matches` takes 3.7 times as long and holds none back. What the limit makes that one drop
-    are the outermost open matches: within hundreds of calls, the outer ones' quoted annotations.
+    tree-sitter's `captures` is quick, but to keep document order it holds ended matches back until all earlier ones
+    end, and those count against the limit. Its `matches` takes 3.7 times as long and holds none back; the limit makes
+    it drop the outermost open matches, such as the quoted annotations of the outer ones of hundreds of nested calls.
     """
     cursor = _bounded_cursor(query, between)
-    captured = cursor.captures(root)
+    captures = cursor.captures(root)
     if not cursor.did_exceed_match_limit:
-        return captured
-    found: dict[str, list[tree_sitter.Node]] = {}
+        return captures
+    captures = {}
     for _, captured in _bounded_cursor(query, between).matches(root):
         for name, nodes in captured.items():
-            found.setdefault(name, []).extend(nodes)
-    return found
+            captures.setdefault(name, []).extend(nodes)
+    return captures
 
 
 def _bounded_cursor(query: tree_sitter.Query, between: tuple[int, int] | None) -> tree_sitter.QueryCursor:
@@ -168,6 +170,7 @@ def _bounded_cursor(query: tree_sitter.Query, between: tuple[int, int] | None) -
 
 
 def _enter(names: Names, name: bytes, row: int, scope: int, role: str) -> None:
+    """Record one identifier as what its role makes it."""
     if role in _BINDERS:
         names.bindings.append((name, row, scope, role))
     elif role in _DECLARATIONS:
@@ -176,10 +179,9 @@ def _enter(names: Names, name: bytes, row: int, scope: int, role: str) -> None:
         names.uses.append((name, row, scope))
 
 
-def _events(
-    captures: dict[str, list[tree_sitter.Node]], source: Source
-) -> list[tuple[int, int, int, int, int]]:
-    """(start, end, row, what, detail), sorted: a scope opens before its parts, a part before its names."""
+def _events(captures: dict[str, list[tree_sitter.Node]], source: Source) -> list[list[int]]:
+    """Start, end, row, what and detail of each capture, sorted: a scope opens before its parts, a part before its
+    names."""
     columns: list[IntArray] = []
     roles = _role_table(captures)
     if roles.shape[0]:
@@ -190,27 +192,20 @@ def _events(
     columns.append(_spans(captures.get("quoted", []), _QUOTED, 0))
     table = np.concatenate(columns)
     table = table[np.lexsort((-table[:, 1], table[:, 2], table[:, 0]))]
-    rows = _rows(source, table[:, 0])
-    return list(
-        zip(
-            table[:, 0].tolist(),
-            table[:, 1].tolist(),
-            rows.tolist(),
-            table[:, 2].tolist(),
-            table[:, 3].tolist(),
-            strict=True,
-        )
-    )
+    events: list[list[int]] = np.column_stack(
+        [table[:, :2], _rows(source, table[:, 0]), table[:, 2:]]
+    ).tolist()
+    return events
 
 
 def _rows(source: Source, starts: IntArray) -> IntArray:
-    """Rows of bytes [n]. What a grammar makes up at the very end of a text belongs to its last row."""
-    found = np.searchsorted(source.rows[:, 1], starts, side="right")
-    rows: IntArray = np.minimum(found, len(source.rows) - 1)
-    return rows
+    """The rows int [n] of byte offsets. A node that a grammar makes up at the end of a text belongs to the last row."""
+    rows: IntArray = np.searchsorted(source.rows[:, 1], starts, side="right")
+    return np.minimum(rows, len(source.rows) - 1)
 
 
 def _spans(nodes: list[tree_sitter.Node], what: int, detail: int) -> IntArray:
+    """Start, end, `what` and `detail` of each node, int [n, 4]."""
     flat = [edge for node in nodes for edge in (node.start_byte, node.end_byte)]
     spans = np.array(flat, dtype=np.int64).reshape(-1, 2)
     table: IntArray = np.column_stack([spans, np.full((len(spans), 2), (what, detail), dtype=np.int64)])
@@ -218,7 +213,7 @@ def _spans(nodes: list[tree_sitter.Node], what: int, detail: int) -> IntArray:
 
 
 def _role_table(captures: dict[str, list[tree_sitter.Node]]) -> IntArray:
-    """Identifiers [n, 3]: start, end, role; one row an identifier, with its strongest role."""
+    """Start, end and strongest role of each identifier, int [n, 3]."""
     parts = []
     for number, role in enumerate(_ROLES):
         spans = _spans(captures.get(role, []), number, 0)
@@ -236,12 +231,12 @@ def _role_table(captures: dict[str, list[tree_sitter.Node]]) -> IntArray:
 def _read_extras(
     captures: dict[str, list[tree_sitter.Node]], source: Source, language: Language, names: Names
 ) -> None:
-    """Imports by path, wildcard imports and implicit uses; all resolved from the outermost scope."""
+    """Add imports by path, wildcard imports and implicit uses, all of which stand in the outermost scope."""
 
-    def rows(name: str) -> list[int]:
-        starts = np.array([node.start_byte for node in captures.get(name, [])], dtype=np.int64)
-        found: list[int] = _rows(source, starts).tolist()
-        return found
+    def rows(capture: str) -> list[int]:
+        starts = np.array([node.start_byte for node in captures.get(capture, [])], dtype=np.int64)
+        capture_rows: list[int] = _rows(source, starts).tolist()
+        return capture_rows
 
     for node, row in zip(captures.get("import.path", []), rows("import.path"), strict=True):
         parts = source.data[node.start_byte : node.end_byte].split(b"/")[-2:]

@@ -25,12 +25,13 @@ _MARKER_LENGTH = len("... 1 line pruned (123)")
 
 @dataclass(frozen=True, eq=False)
 class Fillers:
-    """The lists that must not be empty.
+    """The n lists of a file that must not be empty.
 
     Attributes:
-        text: filler of each list.
-        first_row: int [n], where the filler goes if the list is emptied: the row of its first item.
-        items, bounds: rows of all items, list after list; list i has `items[bounds[i]:bounds[i + 1]]`.
+        text: each list's filler.
+        first_row: int [n], the row of each list's first item, where the filler goes if the list is emptied.
+        items: int, the rows of all items, list after list.
+        bounds: int [n + 1]; list i has `items[bounds[i]:bounds[i + 1]]`.
         owner_row: int [n], a row of the frame that needs the list.
     """
 
@@ -41,7 +42,7 @@ class Fillers:
     owner_row: IntArray
 
     def needed(self, kept: BoolArray) -> dict[int, str]:
-        """Row -> filler for every list whose frame is kept and whose items are all cut."""
+        """The row and filler of every list whose frame is kept and whose items are all cut, for `kept` bool [L]."""
         if not self.text:
             return {}
         alive = np.logical_or.reduceat(kept[self.items], self.bounds[:-1])
@@ -51,18 +52,24 @@ class Fillers:
 
 @dataclass(frozen=True, eq=False)
 class Document:
-    """A text of L lines, analysed.
+    """A text of L lines, ready for any number of selections.
 
     Attributes:
-        text, language: as given and detected.
+        text: the text as it was given.
+        language: its language.
         spans: int [L, 2], character offsets of the lines.
-        body, body_spans: the same of the code without line prefixes (see `listing`); of the text where it has none.
-        numbers: int [L], the numbers that people know the lines by. margin: what stands before a marker.
-        blank: bool [L]. indents: int [L], characters of leading white space. starts: bool [L], rows where a unit
-            begins (all rows at line level).
-        markup: int [L], index into `comments` of the syntax that a marker takes where the cut begins; -1 for the
+        body: the code without line prefixes (see `listing`), which is the text where it has none.
+        body_spans: int [L, 2], character offsets of the body's lines.
+        numbers: int [L], the numbers that people know the lines by.
+        margin: the white space that stands before a marker.
+        blank: bool [L], lines of white space alone.
+        indents: int [L], characters of leading white space.
+        starts: bool [L], rows where a unit begins; all rows with ink where the text is pruned line by line.
+        markup: int [L], the index into `comments` of the syntax that a marker takes where the cut begins; -1 for the
             language's own.
-        rules, fillers: what repair and rendering need.
+        comments: the comment syntaxes that parts of the text bring.
+        rules: what repair needs.
+        fillers: what rendering needs.
         note: what was not done as usual, in words; None when all was.
     """
 
@@ -83,13 +90,13 @@ class Document:
     note: str | None
 
     def repair(self, selected: BoolArray) -> Codes:
-        """Close a selection bool [L] under the rules; see `repair.REASONS` for the codes int8 [L]."""
+        """Close a selection bool [L] under the rules; returns codes int8 [L], indices into `repair.REASONS`."""
         if not selected.any():
             return np.zeros(selected.shape[0], dtype=np.int8)
         return close(self.rules, selected)
 
     def comment(self, first_cut: int) -> Comment:
-        """The comment syntax of a marker whose cut begins at this row."""
+        """The comment syntax of a marker whose cut begins in this row."""
         at = int(self.markup[first_cut]) if first_cut else NOBODY
         return self.language.comment if at < 0 else self.comments[at]
 
@@ -102,10 +109,13 @@ class Document:
 def analyse(
     text: str, language: Language, *, listing: Listing | None = None, repair: bool = True
 ) -> Document:
-    """Find lines and repair rules of a text. Never fails on content: what can't be parsed is pruned line by line.
+    """Find the lines and the repair rules of a text. A text that can't be parsed is pruned line by line, never refused.
 
-    A `listing` (see `read_listing`) says what the text is without its prefixes. Without `repair` the rules are empty:
-    a selection is its own closure.
+    Args:
+        text: the text, with its line prefixes if it has any.
+        language: its language.
+        listing: what `read_listing` gives for the text.
+        repair: whether there are rules; without them every selection is its own closure.
     """
     body = text if listing is None else listing.body
     points = code_points(body)
@@ -139,7 +149,7 @@ def analyse(
 def _structure(
     text: str, language: Language, short: BoolArray, blank: BoolArray, listing: Listing | None
 ) -> tuple[Outline | None, Rules, str | None]:
-    """Outline, rules and note of a text; without an outline where it is pruned line by line."""
+    """Outline, rules and note of a text. There is no outline where the text is pruned line by line."""
     by_line = rules_without_tree(short, blank, headings_of(text, language))
     if listing is not None and listing.files > 1:
         return None, by_line, f"lines of {listing.files} files: pruned line by line"
@@ -164,7 +174,7 @@ def _structure(
 
 
 def _indents(points: NDArray[Any], spans: IntArray) -> IntArray:
-    """Leading spaces and tabs of each line, in characters."""
+    """The number of leading spaces and tabs of each line, int [L]."""
     if spans.shape[0] == 0:
         return np.zeros(0, dtype=np.int64)
     inked = np.flatnonzero((points != 32) & (points != 9))
@@ -181,6 +191,7 @@ def _no_fillers() -> Fillers:
 
 
 def _fillers(outline: Outline) -> Fillers:
+    """The lists with a filler whose frame owns a row."""
     row_of_group = np.full(outline.groups, NOBODY, dtype=np.int64)
     owned = np.flatnonzero(outline.owner != NOBODY)[::-1]
     row_of_group[outline.owner[owned]] = owned

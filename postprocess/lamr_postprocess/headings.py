@@ -1,6 +1,7 @@
 """Which heading each line of a text without a grammar stands under.
 
-Reads the `headings` expressions of a language's table: sections of Markdown, tables of TOML, files and hunks of a diff.
+The `headings` expressions of a language's table say what a heading is: a section of Markdown, a table of TOML, a file
+or a hunk of a diff. This module knows these expressions and no language.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from lamr_postprocess.lines import IntArray, line_spans, split_lines
 
 
 def headings_of(text: str, language: Language) -> IntArray:
-    """For each line int [L] the row of the heading right above it in rank, -1 for none.
+    """The row of the heading that each line stands under, int [L]; -1 for none.
 
-    A line belongs to the last heading before it; a heading to the last one of a higher rank.
+    A line stands under the last heading before it, and a heading under the last one of a higher rank.
     """
     if not language.headings:
         return np.full(len(line_spans(text)), -1, dtype=np.int64)

@@ -1,10 +1,10 @@
-"""Where lines begin and end, and what each is worth.
+"""Where lines begin and end, and which score each has.
 
-This module knows text, tokens' character offsets and scores. It knows no language and decides nothing.
+This module knows text, scores, and the character offsets of tokens. It knows no language and decides nothing.
 
 A line ends at LF, CRLF or CR and at nothing else: form feeds, vertical tabs, `\\x1c`-`\\x1e`, `\\x85` and U+2028 are
-ordinary characters (unlike `str.splitlines`). Text that ends without a newline still has a last line; empty text
-has none. All functions are linear and hold a few arrays of the text's length.
+ordinary characters (unlike in `str.splitlines`). Text that ends without a newline still has a last line; empty text has
+none. All functions take linear time and hold a few arrays of the text's length.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ BoolArray = NDArray[np.bool_]
 FloatArray = NDArray[np.float32]
 
 _LF, _CR = 10, 13
-_TAB, _SPACE = 9, 32  # \t \n \v \f \r are five in a row
+_TAB, _SPACE = 9, 32  # \t \n \v \f \r are five numbers in a row
 
 
 def code_points(text: str) -> NDArray[Any]:
@@ -30,7 +30,7 @@ def code_points(text: str) -> NDArray[Any]:
 
 
 def spans_of(points: NDArray[Any]) -> IntArray:
-    """`line_spans` on `code_points` (or on UTF-8 bytes, giving byte offsets)."""
+    """`line_spans` of `code_points`, or of UTF-8 bytes, whose offsets are then bytes."""
     ends = points == _LF
     lone = points == _CR
     lone[:-1] &= ~ends[1:]
@@ -63,18 +63,21 @@ def blank_lines(points: NDArray[Any], spans: IntArray) -> BoolArray:
 
 
 class TokenLines:
-    """Which lines the tokens of a text lie in: what of the mean over lines doesn't depend on the scores.
+    """Which lines the tokens of a text lie in, to average any number of token scores over lines.
 
-    A token that spans lines counts in each with its characters there. Lines of white space alone, and lines that
-    no token covers, take the smaller score of their two scored neighbours (the only one at an end of the text),
-    so a blank line is selected exactly when both its neighbours are. Without any scored line all are 0.
+    A token that spans lines counts in each of them with its characters there. Lines of white space alone, and lines
+    that no token covers, take the smaller score of their two scored neighbours (at an end of the text, the score of the
+    only one), so a blank line is selected exactly when both its neighbours are. Without any scored line all scores are
+    0.
 
     Attributes:
         first: int64 [n], the line that each token begins in.
     """
 
     def __init__(self, offsets: ArrayLike, points: NDArray[Any], spans: IntArray) -> None:
-        """Args:
+        """Find the lines of the tokens.
+
+        Args:
             offsets: int [n, 2], the characters of each token; empty spans are ignored.
             points: `code_points` of the text.
             spans: int64 [L, 2], its lines.
@@ -86,7 +89,7 @@ class TokenLines:
         length, lines = points.shape[0], spans.shape[0]
         if begin.size and (min(begin.min(), end.min()) < 0 or max(begin.max(), end.max()) > length):
             raise ValueError(f"token offsets must be characters of the text, 0 to {length}; were they bytes?")
-        stops = np.append(spans[:, 1], length)  # a line more, where an empty token at the end lies
+        stops = np.append(spans[:, 1], length)  # one more line, for an empty token at the end of the text
         self._lines = lines
         self.first: IntArray = np.searchsorted(stops[:-1], begin, side="right")
         stop = stops[self.first]
@@ -103,13 +106,13 @@ class TokenLines:
         self.first = np.minimum(self.first, max(lines - 1, 0))
 
     def means(self, scores: ArrayLike) -> FloatArray:
-        """Mean score float32 [L] of each line over those of its characters that tokens cover (paper section 3.4).
+        """The mean score of each line, float32 [L], over the characters that tokens cover (paper section 3.4).
 
         Args:
-            scores: float [n], of the tokens.
+            scores: float [n], one score a token.
 
         Raises:
-            ValueError: another number of scores, or one isn't finite.
+            ValueError: there is another number of scores, or one of them isn't finite.
         """
         values = np.asarray(scores, dtype=np.float64).reshape(-1)
         if values.shape[0] != self.first.shape[0]:
@@ -129,10 +132,10 @@ class TokenLines:
         return rounded
 
     def _sums(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Weight x characters of each line [L].
+        """The sum of weight times characters in each line, float64 [L].
 
-        Memory is O(tokens + lines) whatever the tokens span: the first and last line of a token are added one by one,
-        the whole lines between them through a difference array.
+        Memory is O(tokens + lines) however many lines the tokens span: the first and last line of a token are added one
+        by one, and the whole lines between them through a difference array.
         """
         sums = np.asarray(np.bincount(self.first, weights * self._head, self._lines), np.float64)
         sums = sums[: self._lines]
@@ -146,14 +149,14 @@ class TokenLines:
 
 
 def line_scores_from_tokens(token_scores: ArrayLike, token_offsets: ArrayLike, text: str) -> FloatArray:
-    """Mean token score of each line over those of its characters that tokens cover (paper section 3.4).
+    """The mean token score of each line over the characters that tokens cover (paper section 3.4).
 
-    `TokenLines` says more of it, and serves several scores of the same tokens.
+    `TokenLines` has the details, and averages several scores of the same tokens.
 
     Args:
-        token_scores: float [n].
+        token_scores: float [n], one score a token.
         token_offsets: int [n, 2], character offsets start and end (exclusive) in `text`; empty spans are ignored.
-        text: of c characters and L lines.
+        text: the text, of L lines.
 
     Returns:
         float32 [L].

@@ -1,7 +1,7 @@
 """Code that comes with a prefix on every line: numbered listings and grep output.
 
-Tools print files as `cat -n` does and matches as `path:line:text`. The code is what stands after the prefixes; it is
-analysed without them, and kept lines come back with them. This module knows prefixes and no language.
+Tools print files as `cat -n` does, and matches as `path:line:text`. The code after the prefixes is analysed without
+them, and kept lines come back with them. This module knows prefixes and no language.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from lamr_postprocess.lines import IntArray, split_lines
 # `cat -n` and `nl` (tab), arrows and bars as agents' file viewers print them.
 _NUMBERED = re.compile(r"[ \t]*(\d+)(?:\t|→|[ ]?[|│] ?|: )")
 _MATCH = re.compile(r"(?P<path>[^\s:][^:\r\n]*?)(?P<mark>[:-])(?P<number>\d+)(?P=mark)")
-_FEWEST = 2  # lines that make a listing
-_PROBED = 20  # lines that are tried before all are
+_FEWEST = 2  # lines; a single one is no listing
+_PROBED = 20  # lines that the first look covers, in lines of 200 characters
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,10 +25,10 @@ class Listing:
     """A text of L lines with prefixes.
 
     Attributes:
-        body: the text without them, with as many lines.
-        numbers: int [L], the numbers that the lines carry; None when they are of several places.
+        body: the text without the prefixes, of L lines too.
+        numbers: int [L], the numbers that the lines carry; None for grep output, whose numbers have gaps.
         margin: white space as wide as a prefix, for markers.
-        path: of the file, where the prefixes name exactly one.
+        path: the file's path, where the prefixes name exactly one file.
         files: how many files the prefixes name; 0 when they name none.
     """
 
@@ -40,10 +40,10 @@ class Listing:
 
 
 def read_listing(text: str) -> Listing | None:
-    """Take prefixes off a text; None unless (nearly) every line has one of the same kind.
+    """Take the prefixes off a text; None where it is no listing.
 
-    In a numbered listing every line is numbered, one more than the line before. In grep output every line but the
-    `--` between groups has a path and a number.
+    In a numbered listing every line has a number, which is one more than that of the line before. In grep output every
+    line has a path and a number, except for the `--` between groups.
     """
     head = text[: 200 * _PROBED]
     if not (_NUMBERED.match(head) or _MATCH.match(head)):
@@ -55,19 +55,20 @@ def read_listing(text: str) -> Listing | None:
 
 
 def _numbered(lines: list[str]) -> Listing | None:
-    found: list[re.Match[str]] = []
+    """A numbered listing, or None."""
+    prefixes: list[re.Match[str]] = []
     for line in lines:
         match = _NUMBERED.match(line) or re.match(r"[ \t]*(\d+)(?=[\r\n]*$)", line)
-        if match is None or (found and int(match[1]) != int(found[-1][1]) + 1):
+        if match is None or (prefixes and int(match[1]) != int(prefixes[-1][1]) + 1):
             return None
-        found.append(match)
-    body = "".join(line[match.end() :] for line, match in zip(lines, found, strict=True))
-    prefix = found[0][0]
-    margin = "".join(char if char == "\t" else " " for char in prefix)
-    return Listing(body, np.array([int(match[1]) for match in found], dtype=np.int64), margin, None, 0)
+        prefixes.append(match)
+    body = "".join(line[match.end() :] for line, match in zip(lines, prefixes, strict=True))
+    margin = re.sub(r"[^\t]", " ", prefixes[0][0])
+    return Listing(body, np.array([int(match[1]) for match in prefixes], dtype=np.int64), margin, None, 0)
 
 
 def _matches(lines: list[str]) -> Listing | None:
+    """Grep output, or None."""
     paths: dict[str, None] = {}
     parts: list[str] = []
     for line in lines:

@@ -1,7 +1,7 @@
 """Which rows bind the names that other rows use.
 
-Resolves every use to bindings in the same file, scope by scope. Knows scopes and rows; doesn't know types, members
-behind a dot, or other files.
+`requirements_of` resolves every use to bindings in the same file, scope by scope. This module knows scopes and rows. It
+knows no types, no members behind a dot, and no other files.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from lamr_postprocess.languages import Language
 from lamr_postprocess.outline import Outline
 from lamr_postprocess.syntax import Source
 
-_MOST_BINDINGS = 4  # of one name that a use asks for; the rest say nothing new
-_MOST_LOOKED_AT = 16  # bindings that a search backwards passes; bounds the cost of one very long line
+_MOST_BINDINGS = 4  # that one use needs; further ones of the same name say nothing new
+_MOST_LOOKED_AT = 16  # bindings that a search backwards passes, which bounds the cost of one very long line
 
 
 class Requirement(NamedTuple):
-    """Row `user` names something that row `binder` binds, by an import or otherwise. Rows are 0-based."""
+    """Row `user` names something that row `binder` binds, by an import where `imported`. Rows are 0-based."""
 
     user: int
     binder: int
@@ -36,10 +36,11 @@ class Requirement(NamedTuple):
 
 
 def requirements_of(source: Source, outline: Outline, language: Language) -> list[Requirement]:
-    """Every (use, binding) pair of rows in different groups, once each, in document order of the uses.
+    """Every pair of a use and a binding in different groups, once each, in document order of the uses.
 
-    A name used in the scope that binds it asks for the nearest binding before it, and for earlier ones as long as
-    those found are conditional; used from an inner scope, for the bindings that the outer scope makes itself.
+    A name that is used in the scope that binds it needs the nearest binding before it, and earlier ones as long as the
+    bindings so far are conditional. A name that is used from an inner scope needs the bindings that the outer scope
+    makes itself.
     """
     names = read_names(source, language)
     _bind(names)
@@ -48,14 +49,14 @@ def requirements_of(source: Source, outline: Outline, language: Language) -> lis
         resolver.resolve(name, row, scope)
     for name, row, scope, _ in names.bindings:
         resolver.require_declaration(name, row, scope)
-    return resolver.found
+    return resolver.requirements
 
 
 def _bind(names: Names) -> None:
     """Enter each binding into the scope that it belongs to."""
     scopes = names.scopes
-    for name, row, found, role in names.bindings:
-        scope = found
+    for name, row, scope_of_node, role in names.bindings:
+        scope = scope_of_node
         while role == "variable.function" and scopes[scope].kind == EXPRESSION:
             scope = scopes[scope].parent
         declared = scopes[scope].declared.get(name)
@@ -69,7 +70,7 @@ def _bind(names: Names) -> None:
 
 
 def _enclosing(scopes: list[Scope], scope: int, name: bytes) -> int:
-    """The function scope around `scope` whose variable a `nonlocal` means: the nearest that doesn't pass it on."""
+    """The nearest function scope around `scope` that doesn't pass the name on: a `nonlocal` means its variable."""
     at = scopes[scope].parent
     while scopes[at].parent != NO_SCOPE and (scopes[at].kind != FUNCTION or name in scopes[at].declared):
         at = scopes[at].parent
@@ -91,10 +92,10 @@ class _Resolver:
         self.stride = len(self.owner) + 1
         self.seen: set[int] = set()
         self.known: dict[tuple[bytes, int], tuple[Binding | None, bool]] = {}
-        self.found: list[Requirement] = []
+        self.requirements: list[Requirement] = []
 
     def resolve(self, name: bytes, row: int, scope: int) -> None:
-        """Ask for what a use of the name needs."""
+        """Add what a use of the name needs."""
         if scope in self.declaring:
             self.require_declaration(name, row, scope)
         if name not in self.anywhere:
@@ -102,10 +103,9 @@ class _Resolver:
                 self.require_wildcards(row)
             return
         key = (name, scope)
-        found = self.known.get(key)
-        if found is None:
-            found = self.known[key] = self.lookup(name, scope)
-        binding, local = found
+        if key not in self.known:
+            self.known[key] = self.lookup(name, scope)
+        binding, local = self.known[key]
         if binding is None:  # bound somewhere, but in no scope that this use sees
             self.require_wildcards(row)
         elif local:
@@ -120,28 +120,31 @@ class _Resolver:
             self.require(row, binding, _outer(binding))
 
     def require(self, row: int, binding: Binding, picks: list[int]) -> None:
+        """The row needs the picked bindings."""
         for pick in picks:
             self.add(row, binding.rows[pick], binding.imported[pick])
 
     def require_wildcards(self, row: int) -> None:
+        """The row needs every import that may bind its name."""
         for wildcard in self.wildcards:
             self.add(row, wildcard, True)
 
     def require_declaration(self, name: bytes, row: int, scope: int) -> None:
-        """A name that its scope declares to be another's needs the declaration, or it would mean a local."""
+        """A name that its scope declares to be another scope's needs the declaration: without it, it would be local."""
         declared = self.scopes[scope].declared.get(name)
         if declared is not None:
             self.add(row, declared[1], False)
 
     def add(self, user: int, binder: int, imported: bool) -> None:
+        """Record a requirement once, if its rows belong to different groups."""
         first, second = self.owner[user], self.owner[binder]
         pair = first * self.stride + second
         if first != second and min(first, second) >= 0 and pair not in self.seen:
             self.seen.add(pair)
-            self.found.append(Requirement(user, binder, imported))
+            self.requirements.append(Requirement(user, binder, imported))
 
     def lookup(self, name: bytes, scope: int) -> tuple[Binding | None, bool]:
-        """The bindings that a use in `scope` sees, and whether they are of the code that runs with it."""
+        """The bindings that a use in `scope` sees, and whether the code that makes them runs together with the use."""
         at, local = scope, True
         while at != NO_SCOPE:
             here = self.scopes[at]
@@ -157,9 +160,9 @@ class _Resolver:
         return None, False
 
     def reaching(self, binding: Binding, row: int) -> list[int]:
-        """Bindings before the row, nearest first, up to one that no condition can skip; else the first one after it.
+        """The bindings before the row, nearest first, up to one that no condition can skip; else the first after it.
 
-        A statement's own binding (`x = x + 1`) neither serves its use nor is asked for.
+        A statement's own binding (`x = x + 1`) doesn't serve its use and isn't needed.
         """
         picks: list[int] = []
         after = bisect.bisect_right(binding.rows, row)
@@ -177,6 +180,6 @@ class _Resolver:
 
 
 def _outer(binding: Binding) -> list[int]:
-    """The first bindings that the scope makes itself, or the first one at all."""
+    """The first bindings that the scope makes itself, or else its first binding."""
     picks = [at for at, native in enumerate(binding.native[: 4 * _MOST_BINDINGS]) if native]
     return picks[:_MOST_BINDINGS] or [0]

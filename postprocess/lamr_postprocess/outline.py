@@ -1,12 +1,12 @@
-"""What of a file can be cut without the rest: units, lists of units, and the rows that each unit owns.
+"""The parts of a file that can be cut one by one: units, lists of units, and the rows that each unit owns.
 
 A *unit* is one child of a *list* (a statement of a block, a member of a class, an element of a literal, a comment).
-It owns the rows of its own tokens, its *frame*: of an `if` statement the header, the `else:` line and whatever
-brackets span lines, but not the rows of the statements inside. A frame is kept or cut whole. Units that touch the
-same row can't be parted and form one *group*. A cut of whole groups leaves text that parses, if every list that
+A unit owns the rows of its own tokens, its *frame*. The frame of an `if` statement is its header, the `else:` line and
+the brackets that span lines, but not the rows of the statements inside. A frame is kept or cut whole. Units that touch
+the same row can't be parted and form one *group*. A cut of whole groups leaves text that parses, if every list that
 must not be empty keeps an item or gets its filler; everything in `repair` rests on that.
 
-This module turns what `walk.py` finds into arrays by row. It knows nothing of names, scores or markers.
+This module turns what `walk.py` finds into arrays by row. It knows no names, no scores and no markers.
 """
 
 from __future__ import annotations
@@ -31,13 +31,15 @@ class Outline:
         owner: int [R], the group that owns the row; `NOBODY` for blank rows between units.
         companion: bool [R], the row belongs to a clause that accompanies another (`else:`).
         starts: bool [R], a unit begins on the row.
-        groups: number of groups.
-        unit_group, unit_parent, unit_row: int [units]; the parent is a unit or `NOBODY`, the row is where it begins.
+        groups: the number of groups.
+        unit_group: int [units], the group of each unit.
+        unit_parent: int [units], the unit around each unit, or `NOBODY`.
+        unit_row: int [units], the row in which each unit begins.
         lists: the lists that have items.
-        followers: pairs of units; the first can't stand without the second, which is the item before it.
-        list_end: int [R], last row of the innermost list around the unit that owns the row.
-        statement: int [R], a number for the statement around the row: that of an element of a literal is the literal's.
-        markup: for each row the comment syntax inside its list, as an index into `comments`; -1 for the language's.
+        followers: pairs of units of which the first can't stand without the second, the item before it.
+        list_end: int [R], the last row of the innermost list around the unit that owns the row.
+        statement: int [R], a number for the statement around the row; elements of a literal have the literal's.
+        markup: int [R], the comment syntax inside the row's list, as an index into `comments`; -1 for the language's.
         comments: the comment syntaxes that lists bring.
     """
 
@@ -57,7 +59,7 @@ class Outline:
 
 
 def outline_of(source: Source, language: Language) -> Outline:
-    """Find the units of a parsed file (see the module's text)."""
+    """Find the units of a parsed file."""
     rows = source.rows.shape[0]
     walk = Walk(source, strict=language.parses is not None, joiners=language.joiners)
     walk.run(rows)
@@ -66,7 +68,7 @@ def outline_of(source: Source, language: Language) -> Outline:
 
 
 def _continued(source: Source, language: Language) -> IntArray:
-    """Rows that end in the language's continuation character and so can't be parted from the next."""
+    """Rows that end in the language's continuation character, which can't be parted from the next row."""
     if not language.continuation or language.continuation.encode() not in source.data:
         return np.zeros(0, dtype=np.int64)
     points = np.frombuffer(source.data, dtype=np.uint8)

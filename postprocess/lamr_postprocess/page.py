@@ -1,7 +1,8 @@
 """One HTML page that shows what a threshold keeps, and why: shaded by score, coloured by reason, with a slider.
 
-The page is self-contained: no network, no fonts, no libraries, and a content security policy that allows none. The
-slider is exact: what repair adds is computed here for each of its steps. This module knows selections and HTML.
+The page is self-contained: it uses no network, no fonts and no libraries, and its content security policy allows none.
+The slider is exact, because what repair adds is computed here for each of its steps. This module knows selections and
+HTML; it measures nothing.
 """
 
 from __future__ import annotations
@@ -38,15 +39,16 @@ def render_html(  # noqa: PLR0913  # one keyword an option is what callers of a 
     """A page for a file of L lines.
 
     Args:
-        line_scores: float [L].
-        path: names the language, and the page.
-        language: instead of the path.
+        code: the file's text.
+        line_scores: float [L], one score a line.
+        path: the file's path, which tells the language and is the page's title.
+        language: the language's name, instead of the path.
         threshold: where the slider stands at first.
-        query: shown above the code.
+        query: the query, which stands above the code.
         dependency: bool [L], lines whose own reason is `dependency`.
 
     Raises:
-        ValueError: unknown language, or scores of another length.
+        ValueError: the language is unknown, or there is another number of scores.
     """
     listing = read_listing(code)
     body = code if listing is None else listing.body
@@ -77,7 +79,7 @@ def render_html(  # noqa: PLR0913  # one keyword an option is what callers of a 
 
 
 def _steps(scores: NDArray[np.float64], threshold: float) -> NDArray[np.float64]:
-    """Thresholds that the slider offers: each keeps about as many more lines than the next, and the given one."""
+    """The thresholds that the slider offers: the given one, and others between which about equally many lines lie."""
     if not scores.size:
         return np.array([threshold])
     evenly = np.quantile(scores, np.linspace(0, 1, _STEPS), method="lower")
@@ -89,7 +91,7 @@ def _steps(scores: NDArray[np.float64], threshold: float) -> NDArray[np.float64]
 def _fates(
     document: Document, scores: NDArray[np.float64], steps: NDArray[np.float64], dependency: ArrayLike | None
 ) -> list[str]:
-    """For each line a letter a step: why it is kept there, `a` when it isn't."""
+    """A string for each line, with a letter for each step: why the line is kept there, `a` where it is cut."""
     table = np.full((steps.shape[0], scores.shape[0]), CUT, dtype=np.int8)
     for row, step in enumerate(steps):
         table[row] = document.repair(scores >= step)
@@ -100,6 +102,7 @@ def _fates(
 
 
 def _rows(code: str, scores: NDArray[np.float64], document: Document) -> str:
+    """The lines as items of an HTML list, shaded by score."""
     low, high = (float(scores.min()), float(scores.max())) if scores.size else (0.0, 1.0)
     heat = (scores - low) / max(high - low, 1e-9)
     return "\n".join(

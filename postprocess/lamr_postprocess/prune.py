@@ -1,4 +1,8 @@
-"""`prune_lines`: line scores in, code that stands up out. The package's main entry."""
+"""`prune_lines` turns line scores into code that stands up. It is the package's main entry.
+
+This module knows the order of the steps: listing, language, selection, repair, rendering. Each step is a module of its
+own.
+"""
 
 from __future__ import annotations
 
@@ -43,28 +47,30 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
     markers: str = "comment",
     line_numbers: bool = False,
 ) -> PrunedCode:
-    """Keep the lines that score, repair the result, mark what was cut (paper section 3.4).
+    """Keep the lines that score high, repair the result, and mark what was cut (paper section 3.4).
 
     Args:
         code: the text, of L lines (see `line_spans`).
-        line_scores: float [L]; higher is worth more. Need not be probabilities.
-        path, language: either names the language; without both it is guessed from the content.
-        threshold: a line is selected when its score is at least this. Not used with `ratio` or `max_tokens`, which
-            take lines in falling order of score.
+        line_scores: float [L]; higher scores are kept first. They need not be probabilities.
+        path: the file's path, which tells the language.
+        language: the language's name, instead of the path. Without both the language is guessed from the content.
+        threshold: the least score of a selected line. It isn't used with `ratio` or `max_tokens`, which take lines in
+            falling order of score.
         ratio: keep one part in `ratio` of the tokens (4 is a quarter), or the smallest valid output if that is more.
-        max_tokens: most tokens of the finished text, repair and markers included. A text without more is kept whole.
+        max_tokens: the most tokens of the finished text, repair and markers included. A text that has no more is kept
+            whole.
         keep: lines to keep whatever they score: numbers, (first, last) ranges, regular expressions.
-        count_tokens: tokens of a text; `approximate_tokens` if not given.
+        count_tokens: a function from a text to its number of tokens; by default `approximate_tokens`.
         min_tokens: a text with fewer tokens passes untouched, and `note` says so.
         dependency: bool [L], selected lines whose reason is `dependency` rather than `semantic`.
-        repair: whether to add the lines that the selection needs; without it nothing is promised about parsing.
+        repair: whether to add the lines that the selection needs; without it the result may not parse.
         markers: `comment` or `swe-pruner`.
-        line_numbers: write original line numbers before the lines.
+        line_numbers: whether original line numbers stand before the lines.
 
     Raises:
         BudgetError: the smallest valid output has more than `max_tokens` (a ValueError, with both numbers).
-        ValueError: unknown language or marker style, scores of another length or not finite, a bad range, expression,
-            ratio or token number.
+        ValueError: the language or the marker style is unknown, there is another number of scores or one isn't finite,
+            or a range, an expression, the ratio or a number of tokens can't be used.
     """
     style = Style(markers, line_numbers)
     count = count_tokens or approximate_tokens
@@ -95,7 +101,11 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
 
 
 def _overrun(used: int, limit: int, max_tokens: int | None) -> str | None:
-    """What to say of a smallest output that is above the limit: an error if `max_tokens` is, a note if a ratio is."""
+    """The note for a smallest output that is above the ratio's limit.
+
+    Raises:
+        BudgetError: the output is above `max_tokens`.
+    """
     if max_tokens is not None and used > max_tokens:
         raise BudgetError(used, max_tokens)
     return (
@@ -107,14 +117,19 @@ def _overrun(used: int, limit: int, max_tokens: int | None) -> str | None:
 
 @dataclass(frozen=True, eq=False)
 class _Marks:
-    """What the caller said about lines: wanted bool [L], and dependency bool [L] or None."""
+    """What the caller said about lines.
+
+    Attributes:
+        wanted: bool [L], lines that were asked for with `keep`.
+        dependency: bool [L] or None, lines whose reason is `dependency` where they are selected.
+    """
 
     wanted: BoolArray
     dependency: BoolArray | None
 
 
 def _limit(code: str, ratio: float | None, max_tokens: int | None, count: CountTokens) -> int | None:
-    """The tokens that the text may have, or None without a budget."""
+    """The number of tokens that the result may have, or None without a budget."""
     if ratio is not None and not ratio >= 1:
         raise ValueError(f"ratio must be at least 1 (4 keeps a quarter of the tokens), not {ratio}")
     if max_tokens is not None and max_tokens < 0:
@@ -129,6 +144,7 @@ def _language(code: str, path: str | None, language: str | None) -> Language:
 
 
 def _per_line(name: str, values: ArrayLike, lines: int, dtype: type[np.generic]) -> NDArray[Any]:
+    """The values as an array [L], or a ValueError that names the argument."""
     array = np.asarray(values, dtype=dtype)
     if array.shape != (lines,):
         raise ValueError(

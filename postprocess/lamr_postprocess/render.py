@@ -1,10 +1,10 @@
 """Kept lines and markers to text.
 
-A cut, that is a maximal run of lines that are not kept, becomes one marker line: in `comment` style a comment of the
-language, `# ... 12 lines pruned (34-45)`, at the smallest indentation of the statements that it stands for, after
-the filler statement where the cut empties a body; in `swe-pruner` style the bare `(filtered 12 lines)`, which is
-no comment and so promises nothing about parsing. A marker ends as the last line of its cut does. This module knows
-documents and masks; it chooses nothing.
+A cut is a maximal run of lines that are not kept. It becomes one marker line. In `comment` style the marker is a
+comment of the language, `# ... 12 lines pruned (34-45)`, at the smallest indentation of the statements that it stands
+for; where the cut empties a body, the filler statement comes before it. In `swe-pruner` style the marker is the bare
+`(filtered 12 lines)`, which is no comment, so that the result may not parse. A marker ends as the last line of its cut
+does. This module knows documents and masks; it chooses nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ class Style:
 
     Attributes:
         markers: one of STYLES.
-        line_numbers: put the original number and a tab before each kept line, a tab before each marker.
+        line_numbers: whether the original number and a tab stand before each kept line, and a tab before each marker.
+
+    Raises:
+        ValueError: the marker style is unknown.
     """
 
     markers: str = "comment"
@@ -39,18 +42,18 @@ class Style:
 
 
 def cuts_of(kept: BoolArray) -> IntArray:
-    """Runs of rows that are not kept, int [n, 2]: first and last row, 0-based."""
+    """First and last row, 0-based, of each run of rows that are not kept, int [n, 2]."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], ~kept, [False])).astype(np.int8)))
     runs: IntArray = edges.reshape(-1, 2) - np.array([0, 1])
     return runs
 
 
 def render(document: Document, kept: BoolArray, style: Style) -> tuple[str, tuple[Cut, ...]]:
-    """Write a closed selection bool [L]: the text, and its cuts."""
+    """The text of a closed selection bool [L], and its cuts."""
     cuts = cuts_of(kept)
     fillers = document.fillers.needed(kept)
     filled = np.array(sorted(fillers), dtype=np.int64)
-    # A cut empties one body at most: the header above a body is kept and so ends the cut before it.
+    # A cut empties at most one body, because the header above a body is kept and ends the cut before it.
     slots = np.searchsorted(filled, cuts[:, 0]).tolist()
     shallowest = _shallowest(document, cuts)
     parts: list[str] = []
@@ -67,6 +70,7 @@ def render(document: Document, kept: BoolArray, style: Style) -> tuple[str, tupl
 
 
 def _lines(document: Document, first: int, stop: int, style: Style) -> str:
+    """The lines of the rows from `first` to before `stop`."""
     if first >= stop:
         return ""
     if not style.line_numbers:
@@ -90,19 +94,22 @@ def _marker(document: Document, cut: Cut, lead: str, style: Style) -> str:
 
 
 def _indent(document: Document, row: int) -> str:
+    """The white space that the row begins with."""
     start = int(document.body_spans[row, 0])
     return document.body[start : start + int(document.indents[row])]
 
 
 def _shallowest(document: Document, cuts: IntArray) -> list[int]:
-    """The rows of the cuts whose indentation their markers take: where a unit begins, if one does; else any with ink;
-    else the first. Of these the least indented, and of equals the first."""
+    """For each cut the row whose indentation its marker takes: the least indented one, and the first of equals.
+
+    Rows in which a unit begins go before other rows with ink, and those before blank rows.
+    """
     rows = document.blank.shape[0]
     if not cuts.shape[0]:
         return []
     rank = np.where(document.blank, 2, ~document.starts)
     depth = np.where(document.blank, 0, document.indents)
     keys = (rank * (int(depth.max()) + 1) + depth) * rows + np.arange(rows)
-    bounds = (cuts + np.array([0, 1])).reshape(-1)  # of each cut, and so of what is kept after it
+    bounds = (cuts + np.array([0, 1])).reshape(-1)  # a cut, the kept rows after it, the next cut, ...
     least: list[int] = (np.minimum.reduceat(np.append(keys, 0), bounds)[::2] % rows).tolist()
     return least

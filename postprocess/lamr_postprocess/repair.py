@@ -4,12 +4,12 @@ Repair is the closure of a selection under rules of the form "if these lines are
 
 - scope: a unit needs the frame of the unit around it; a frame is kept whole (closure, companions);
 - import, definition: a line that uses a name needs the line that binds it;
-- return: a statement of a function's body brings the `return` that ends the body, when all that this one needs is kept;
-- gap: a short line between two kept ones is kept when all it needs is kept, since a marker would cost more.
+- return: a statement of a function's body brings the `return` that ends the body, if all that this one needs is kept;
+- gap: a short line between two kept ones is kept if all that it needs is kept, since a marker would cost more.
 
 Rules never say "unless", so repair is monotone (selecting more never loses a line) and idempotent (the closure of a
-closure is itself). It is computed by propagation in time linear in rules and lines. This module knows groups of rows
-and rules between them; it knows nothing of trees, scores or text.
+closure is itself). It is computed by propagation, in time linear in rules and lines. This module knows groups of rows
+and rules between them; it knows no trees, no scores and no text.
 """
 
 from __future__ import annotations
@@ -29,34 +29,24 @@ from lamr_postprocess.syntax import Source
 Codes = NDArray[np.int8]
 
 _NO_ROWS = np.zeros((3, 0), dtype=np.int64)
-_MOST_RESULT_ROWS = 3  # of a `return` that comes along; a longer one is worth a selection of its own
+_MOST_RESULT_ROWS = 3  # of a `return` that comes along; a longer one has to be selected for itself
 
 # Why a row is kept; the numbers index REASONS.
 CUT, SELECTED, SCOPE, COMPANION, IMPORTED, DEFINED, CLOSURE, RETURN, GAP, DEPENDENCY, KEEP = range(11)
-REASONS = (
-    "",
-    "semantic",
-    "repair:scope",
-    "repair:companion",
-    "repair:import",
-    "repair:definition",
-    "repair:closure",
-    "repair:return",
-    "repair:gap",
-    "dependency",
-    "keep",
-)
+_KINDS = ("scope", "companion", "import", "definition", "closure", "return", "gap")
+REASONS = ("", "semantic", *(f"repair:{kind}" for kind in _KINDS), "dependency", "keep")
 
 
 @dataclass(frozen=True, eq=False)
 class Extras:
-    """Groups that are kept when that costs nothing more: when all they need is kept anyway.
+    """Groups that are kept when that costs nothing more, because all that they need is kept anyway.
 
     Attributes:
-        group, reason: of each extra.
-        needs: how many groups an extra waits for, all of which must be kept.
-        waiting: group -> the extras that need it.
-        offered: group -> the extras of which it, or another one, must be kept; an extra that nothing offers needs none.
+        group: the group of each extra.
+        reason: the reason of each extra.
+        needs: how many conditions each extra waits for: each group that it needs, and one for the groups that offer it.
+        waiting: for a group, the extras that need it.
+        offered: for a group, the extras that it offers; of the groups that offer an extra, one must be kept.
     """
 
     group: list[int]
@@ -66,7 +56,7 @@ class Extras:
     offered: dict[int, list[int]]
 
     def add(self, group: int, reason: int, needs: set[int], offered_by: set[int]) -> None:
-        """One more extra."""
+        """Add one extra: all of `needs` must be kept, and one of `offered_by` if there are any."""
         number = len(self.group)
         self.group.append(group)
         self.reason.append(reason)
@@ -82,14 +72,14 @@ class Rules:
     """The rules of one file of R rows and G groups.
 
     Attributes:
-        owner: int [R], group of each row, `NOBODY` where a row stands for itself.
-        companion: bool [R].
-        targets: for each group, the (group, reason) pairs that it needs.
-        extras: groups that are kept only if all they need is.
-        gaps: int [3, n], short rows that need nothing, where no row needs another, and the rows before and after each:
-            such a row is kept when both of these are. Elsewhere gaps are extras.
-        blanks: int [3, n], rows that nobody owns, and the nearest owned rows before and after each: a blank row is
-            kept when both of these are.
+        owner: int [R], the group of each row, `NOBODY` where a row stands for itself.
+        companion: bool [R], the row belongs to a clause that accompanies another.
+        targets: for each group, the groups that it needs, with the reasons.
+        extras: groups that are kept only if all that they need is kept.
+        gaps: int [3, n], where no row of the file needs another: short rows, and the rows before and after each. Such a
+            row is kept when both its neighbours are. In other files gaps are extras.
+        blanks: int [3, n], rows that nobody owns, and the nearest owned rows before and after each. A blank row is kept
+            when both these rows are.
     """
 
     owner: IntArray
@@ -101,7 +91,13 @@ class Rules:
 
 
 def rules_without_tree(short: BoolArray, blank: BoolArray, headings: IntArray) -> Rules:
-    """The rules for a text that is pruned line by line: gaps, and the headings int [R] that rows stand under."""
+    """The rules for a text that is pruned line by line: gaps, and the headings that rows stand under.
+
+    Args:
+        short: bool [R], rows that cost less than a marker would.
+        blank: bool [R], rows of white space alone.
+        headings: int [R], the row of the heading that each row stands under, negative for none.
+    """
     rows = short.shape[0]
     owner = np.where(blank, NOBODY, np.arange(rows))
     extras, companion = _no_extras(), np.zeros(rows, dtype=np.bool_)
@@ -120,7 +116,7 @@ def no_rules(rows: int) -> Rules:
 
 
 def rules_of(source: Source, outline: Outline, language: Language, short: BoolArray) -> Rules:
-    """The rules of a parsed file. `short` bool [R]: rows that cost less than a marker would."""
+    """The rules of a parsed file; `short` bool [R] are the rows that cost less than a marker would."""
     targets: list[list[tuple[int, int]]] = [[] for _ in range(outline.groups)]
     group, parent = outline.unit_group, outline.unit_parent
     inner = np.flatnonzero(parent != NOBODY)
@@ -141,7 +137,7 @@ def rules_of(source: Source, outline: Outline, language: Language, short: BoolAr
 
 
 def _add_list_rules(targets: list[list[tuple[int, int]]], outline: Outline) -> None:
-    """Items that stay with the one before, or with their list (its first)."""
+    """Add the items that stay with the item before them, and the first items that stay with their list."""
     group = outline.unit_group.tolist()
     for item, before in outline.followers:
         if group[item] != group[before]:
@@ -158,7 +154,7 @@ def _no_extras() -> Extras:
 def _add_results(
     extras: Extras, targets: list[list[tuple[int, int]]], outline: Outline, sizes: IntArray
 ) -> None:
-    """The `return` that ends a body, when a statement of the body is kept and all that the `return` needs."""
+    """Add the `return` that ends a body, for when a statement of the body and all that the `return` needs are kept."""
     group = outline.unit_group.tolist()
     for each in outline.lists:
         last = group[each.items[-1]]
@@ -171,7 +167,7 @@ def _add_results(
 def _add_gaps(
     extras: Extras, targets: list[list[tuple[int, int]]], owner: IntArray, short: BoolArray
 ) -> None:
-    """Short rows between two rows that are kept, when all that they need is."""
+    """Add short rows, for when the rows before and after them and all that they need are kept."""
     rows = _gap_rows(owner, short)
     columns = (owner[rows].tolist(), owner[rows - 1].tolist(), owner[rows + 1].tolist())
     for group, before, after in zip(*columns, strict=True):
@@ -179,13 +175,13 @@ def _add_gaps(
 
 
 def _gap_rows(owner: IntArray, short: BoolArray) -> IntArray:
-    """Short rows between two that are owned."""
+    """The short rows between two rows that groups own."""
     inner = short[1:-1] & (owner[:-2] != NOBODY) & (owner[2:] != NOBODY)
     return np.flatnonzero(inner) + 1
 
 
 def _blanks(owner: IntArray) -> IntArray:
-    """The rows without owner that lie between owned ones, with their neighbours (see `Rules.blanks`)."""
+    """The rows without an owner that lie between owned ones, with their neighbours (see `Rules.blanks`)."""
     owned = np.flatnonzero(owner != NOBODY)
     blank = np.flatnonzero(owner == NOBODY)
     slot = np.searchsorted(owned, blank)
@@ -195,25 +191,24 @@ def _blanks(owner: IntArray) -> IntArray:
 
 
 def close(rules: Rules, selected: BoolArray) -> Codes:
-    """The closure of a selection bool [R]: for each row why it is kept, or CUT. Linear in rules and rows."""
+    """The closure of a selection bool [R]: why each row is kept, or CUT, int8 [R]. Linear in rules and rows."""
     codes = np.where(selected, SELECTED, CUT).astype(np.int8)
     if rules.targets:
         reached = np.array(_reach(rules, np.unique(rules.owner[selected & (rules.owner != NOBODY)]).tolist()))
         why = np.where(rules.owner == NOBODY, CUT, reached[rules.owner])
         new = ~selected & (why != CUT)
         codes[new] = np.where(rules.companion[new], COMPANION, why[new])
-    for row, before, after in (
-        rules.gaps,
-        rules.blanks,
-    ):  # gaps all at once: two side by side wait for each other
+    # All gaps are filled at once, so that of two side by side neither is kept for the other's sake.
+    for row, before, after in (rules.gaps, rules.blanks):
         codes[row[(codes[before] != CUT) & (codes[after] != CUT) & (codes[row] == CUT)]] = GAP
     return codes
 
 
 def _reach(rules: Rules, waiting: list[int]) -> list[int]:
-    """Follow the rules from the waiting groups: for each group the reason that came first, or CUT.
+    """Follow the rules from the waiting groups; returns for each group the reason that came first, or CUT.
 
-    Extras are taken up when nothing else is left to follow, so that a row's reason is what needs it, if anything does.
+    Extras are taken up when nothing else is left to follow, so that a row has the reason of what needs it, if anything
+    needs it.
     """
     extras, targets = rules.extras, rules.targets
     marks = [CUT] * len(targets)
@@ -222,7 +217,7 @@ def _reach(rules: Rules, waiting: list[int]) -> list[int]:
     missing = extras.needs.copy()
     offers = [True] * len(missing)
     free: list[int] = []
-    queue = deque(waiting)  # in order, so that the shortest way to a group names its reason
+    queue = deque(waiting)  # first in, first out, so that the shortest way to a group gives its reason
     while queue:
         group = queue.popleft()
         for needed, reason in targets[group]:

@@ -1,4 +1,7 @@
-"""What pruning gives back, and the way from there to the original."""
+"""What pruning gives back, and the way from there to the original.
+
+This module knows lines and cuts. It knows no language and no document.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from lamr_postprocess.lines import split_lines
 
 @dataclass(frozen=True)
 class Cut:
-    """A run of removed lines, 1-based and inclusive. In the text, one marker stands for it."""
+    """A run of removed lines, from `start` to `end`, 1-based and inclusive. One marker stands for it in the text."""
 
     start: int
     end: int
@@ -23,16 +26,16 @@ class Cut:
 
 @dataclass(frozen=True)
 class PrunedCode:
-    """Pruned text and its account.
+    """Pruned text, and what became of each line.
 
     Attributes:
-        text: kept lines byte for byte, in order, with one marker line for each cut.
-        kept_lines: 1-based numbers in the original.
-        reasons: kept line -> `semantic`, `dependency`, `keep`, or `repair:<kind>` with kind scope, companion,
-            import, definition, closure, return or gap.
+        text: the kept lines byte for byte, in order, with one marker line for each cut.
+        kept_lines: the 1-based numbers of the kept lines in the original.
+        reasons: for each kept line `semantic`, `dependency`, `keep`, or `repair:<kind>`, where the kind is scope,
+            companion, import, definition, closure, return or gap.
         cuts: what was removed, in order.
-        language: normalized name.
-        note: what was not done as usual (for instance line level because the file doesn't parse), or None.
+        language: the language's normalized name.
+        note: what was not done as usual (a file that doesn't parse is pruned line by line, say), or None.
     """
 
     text: str
@@ -50,14 +53,14 @@ def cut_texts(code: str, pruned: PrunedCode) -> tuple[str, ...]:
 
 
 def restore(pruned: PrunedCode, original_cuts: Sequence[str]) -> str:
-    """Put the removed text back in place of the markers; gives the original byte for byte.
+    """Put the removed text back in place of the markers, which gives the original byte for byte.
 
     Args:
         pruned: a result whose text has not been edited.
         original_cuts: the removed text of each of `pruned.cuts`, in order (see `cut_texts`).
 
     Raises:
-        ValueError: the number of cuts, or of lines in the text, isn't that of the result.
+        ValueError: there is another number of cut texts than cuts, or the text was edited.
     """
     if len(original_cuts) != len(pruned.cuts):
         raise ValueError(f"{len(original_cuts)} texts for {len(pruned.cuts)} cuts; give one a cut, in order")

@@ -1,7 +1,7 @@
-"""Which lines to keep: by threshold, by share of the tokens, or as many as a token budget takes.
+"""Which lines to keep: those that the caller asks for, and as many more as a token budget allows.
 
-A budget is searched with repair and rendering in the loop: what counts is the finished text. This module knows
-scores, documents and a way to count tokens; it writes nothing.
+A budget is searched with repair and rendering in the loop, because the tokens of the finished text count. This module
+knows scores, documents and a way to count tokens; it writes nothing.
 """
 
 from __future__ import annotations
@@ -19,12 +19,17 @@ from lamr_postprocess.repair import Codes
 Keep = int | tuple[int, int] | str | re.Pattern[str]
 CountTokens = Callable[[str], int]
 
-_ENOUGH = 0.98  # of a budget; a search that got there stops
-_MOST_TRIALS = 80  # repairs and renderings that one search makes
+_ENOUGH = 0.98  # the share of a budget at which a search stops
+_MOST_TRIALS = 80  # repairs and renderings of one search
 
 
 class BudgetError(ValueError):
-    """The smallest valid output doesn't fit: `needed` and `max_tokens` tell both numbers."""
+    """The smallest valid output has more tokens than the budget.
+
+    Attributes:
+        needed: the tokens of the smallest valid output.
+        max_tokens: the budget.
+    """
 
     def __init__(self, needed: int, max_tokens: int) -> None:
         super().__init__(
@@ -36,17 +41,24 @@ class BudgetError(ValueError):
 
 
 def approximate_tokens(text: str) -> int:
-    """A rough token count without a tokenizer: a token for 3.5 bytes of UTF-8, which BPE vocabularies of code models
-    come to on source code. Pass a real tokenizer's count where a bound must hold for that tokenizer."""
+    """A rough token count without a tokenizer: one token for 3.5 bytes of UTF-8.
+
+    The vocabularies of code models come to about that on source code. Where a bound must hold for a tokenizer, pass
+    that tokenizer's count instead.
+    """
     return -(-2 * len(text.encode("utf-8", "surrogatepass")) // 7)
 
 
 def kept_by_request(document: Document, keep: Iterable[Keep]) -> BoolArray:
-    """Lines bool [L] that the caller wants: by number, by range (1-based, inclusive, clipped to the file), or by a
-    regular expression that is searched in each line without its newline.
+    """The lines that the caller asks for, bool [L].
+
+    Args:
+        document: the text, of L lines.
+        keep: line numbers, ranges (1-based, inclusive, clipped to the file), and regular expressions, which are
+            searched in each line without its newline.
 
     Raises:
-        ValueError: a range that starts before 1 or ends before it starts, or an invalid expression.
+        ValueError: a range starts before 1 or ends before it starts, or an expression is invalid.
     """
     mask = np.zeros(document.spans.shape[0], dtype=np.bool_)
     for each in keep:
@@ -63,6 +75,7 @@ def kept_by_request(document: Document, keep: Iterable[Keep]) -> BoolArray:
 
 
 def _matching(document: Document, pattern: str | re.Pattern[str]) -> BoolArray:
+    """The lines in which the pattern is found, bool [L]."""
     try:
         search = re.compile(pattern).search
     except re.error as error:
@@ -78,10 +91,11 @@ class BudgetSearch:
     """The search for the selection that fills a budget.
 
     Attributes:
-        document: what is pruned.
-        scores: float [L]; lines are taken in falling order, equal ones in the order of the file.
+        document: the text to prune.
+        scores: float [L]; lines are taken in falling order of score, equal ones in the order of the file.
         forced: bool [L], lines that are kept whatever they cost.
-        measure: tokens of the finished text for a closed selection.
+        measure: a function from a closed selection to the tokens of the finished text.
+        trials: how many selections were repaired and measured so far.
     """
 
     document: Document
@@ -95,10 +109,10 @@ class BudgetSearch:
         return self._try(self.forced)
 
     def fill(self, limit: int) -> tuple[Codes, int]:
-        """The best selection found whose text has at most `limit` tokens; `smallest` if that is already too much.
+        """The codes and tokens of the best selection of at most `limit` tokens; `smallest` if that has more already.
 
-        Takes the longest affordable run of the ranking, steps over the line that would not fit with all it needs,
-        and goes on below it, until nearly all of the budget is used.
+        The search takes the longest run of the ranking that fits, steps over the line that doesn't fit with all that it
+        needs, and goes on below it until nearly all of the budget is used.
         """
         best, used = self.smallest()
         chosen = self.forced.copy()
@@ -107,9 +121,9 @@ class BudgetSearch:
             ranking = ranking[best[ranking] == 0]
             if not ranking.shape[0]:
                 break
-            taken, found = self._longest(chosen, ranking, limit)
-            if found is not None:
-                best, used = found
+            taken, outcome = self._longest(chosen, ranking, limit)
+            if outcome is not None:
+                best, used = outcome
                 chosen[ranking[:taken]] = True
             ranking = ranking[taken + 1 :]
         return best, used
@@ -117,8 +131,8 @@ class BudgetSearch:
     def _longest(
         self, chosen: BoolArray, ranking: IntArray, limit: int
     ) -> tuple[int, tuple[Codes, int] | None]:
-        """The longest prefix of the ranking that fits together with the chosen lines, by bisection."""
-        low, high, found = 0, ranking.shape[0] + 1, None
+        """The length of the longest prefix of the ranking that fits together with the chosen lines, and its outcome."""
+        low, high, outcome = 0, ranking.shape[0] + 1, None
         step = 1 if chosen.any() else 0
         while high - low > 1 and self.trials < _MOST_TRIALS:
             middle = min(low + step, high - 1) if step else (low + high) // 2
@@ -126,12 +140,13 @@ class BudgetSearch:
             selected[ranking[:middle]] = True
             codes, tokens = self._try(selected)
             if tokens <= limit:
-                low, found, step = middle, (codes, tokens), step * 2
+                low, outcome, step = middle, (codes, tokens), step * 2
             else:
                 high, step = middle, 0
-        return low, found
+        return low, outcome
 
     def _try(self, selected: BoolArray) -> tuple[Codes, int]:
+        """Repair a selection; returns its codes and the tokens of its text."""
         self.trials += 1
         codes = self.document.repair(selected)
         return codes, self.measure(codes != 0)

@@ -1,9 +1,9 @@
 """Source text to syntax tree: the grammar of a language, and text in the form that its parser needs.
 
-This module knows tree-sitter and the tables' grammar names. It looks at no node.
+This module knows tree-sitter and the grammar names in the tables. It looks at no node.
 
-Rows of the tree are the lines of `lines.py`: tree-sitter ends a row at LF only, so a lone CR is handed to it as LF
-(one byte each, offsets stay). A NUL would end its input and is handed over as a space.
+Rows of the tree are the lines of `lines.py`. tree-sitter ends a row at LF only, so it gets an LF for each lone CR; both
+are one byte, and offsets stay. A NUL would end its input, so it gets a space instead.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from lamr_postprocess.lines import IntArray, spans_of
 
 _ERROR = 65_535  # tree-sitter's kind id of an ERROR node; it is outside the grammar's own range
 
-# Looking for the likeliest repair of broken code can take a parser time that grows with the cube of the text: 20 kB
-# of `a=>{` as Java, 11 s. It reports progress every hundred operations (about 25 us). Written code takes 1 to 10
-# reports a kilobyte, and so does code read by another language's grammar.
+# A parser that looks for the likeliest repair of broken code can take time that grows with the cube of the text: 11 s
+# for 20 kB of `a=>{` as Java. It reports progress every hundred operations (about 25 us). Code that people write takes
+# 1 to 10 reports a kilobyte, even when another language's grammar reads it.
 _REPORTS = 10_000
 _REPORTS_PER_KILOBYTE = 40
 _PIECE = 1 << 16  # bytes handed to the parser at a time
-# A scanner that looks ahead to the end of the text at every token reads the last piece again each time: 200 us.
+# A scanner that looks ahead to the end of the text at every token reads the last piece again each time (200 us).
 _REPORTS_PER_PIECE = 8
 
 
 class CostlySyntaxError(ValueError):
-    """A text that would take its parser far longer than a text of that size may."""
+    """A text takes its parser far more operations than texts of its size take."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +39,10 @@ class Grammar:
     """A language's table in terms of its grammar's numbers.
 
     Attributes:
-        lists: kind id -> specification by parent kind id; key -1 for any parent.
-        comments, companions, prefixes, padded, opaque: kind ids.
-        names: kind id -> name.
+        parser: the grammar itself.
+        lists: for each kind id, the specification by the parent's kind id; the key -1 stands for any parent.
+        comments, companions, prefixes, padded, opaque: the kind ids in the table's columns of these names.
+        names: the name of each kind id.
         query: the compiled `names` query, None where the table has none.
     """
 
@@ -58,7 +59,14 @@ class Grammar:
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A parsed text: its tree, the bytes that were parsed, and the byte offsets [L, 2] of its rows."""
+    """A parsed text.
+
+    Attributes:
+        tree: its syntax tree.
+        data: the bytes that were parsed.
+        rows: int [L, 2], byte offsets of the rows.
+        grammar: the grammar that parsed it.
+    """
 
     tree: tree_sitter.Tree
     data: bytes
@@ -79,7 +87,7 @@ def grammar_of(language: Language) -> Grammar:
     names[_ERROR] = "ERROR"
     ids: dict[str, set[int]] = {}
     for number, name in names.items():
-        if number == _ERROR or parser.node_kind_is_named(number):  # the token `begin` is not the node `begin`
+        if number == _ERROR or parser.node_kind_is_named(number):  # the token `begin` isn't the node `begin`
             ids.setdefault(name, set()).add(number)
 
     def kinds(wanted: frozenset[str]) -> frozenset[int]:
@@ -108,11 +116,11 @@ def grammar_of(language: Language) -> Grammar:
 
 
 def parse(text: str, language: Language) -> Source:
-    """Parse a text of a language that has a grammar; what can't be parsed becomes ERROR nodes.
+    """Parse a text of a language that has a grammar; parts that can't be parsed become ERROR nodes.
 
     Raises:
-        CostlySyntaxError: it takes the parser too many operations. They are counted, not timed: a text is parsed, or
-            not, on any machine alike.
+        CostlySyntaxError: the text takes the parser too many operations. They are counted rather than timed, so that
+            every machine parses the same texts.
     """
     grammar = grammar_of(language)
     data = text.encode("utf-8", "surrogatepass")
@@ -127,6 +135,7 @@ def parse(text: str, language: Language) -> Source:
 
 
 def _tree(data: bytes, grammar: Grammar) -> tree_sitter.Tree:
+    """The tree of a text, or CostlySyntaxError when the text's operations are used up."""
     left = _REPORTS + _REPORTS_PER_KILOBYTE * len(data) // 1_000
 
     def exhausted(_offset: int, _error: bool) -> bool:

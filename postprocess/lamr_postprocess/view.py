@@ -1,7 +1,8 @@
 """Ways to show a result: SWE-Pruner's markers, spans as JSON, a heat map for terminals.
 
-The last two show the original with what happened to each line; the pruned text itself is `PrunedCode.text`. Code may
-hold escape sequences; on a terminal they are shown, never sent. This module formats results and decides nothing.
+The last two show the original with what became of each line; the pruned text itself is `PrunedCode.text`. Code may
+hold escape sequences, which a terminal shows as pictures and never receives. This module formats results and decides
+nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from lamr_postprocess.render import Style, render
 from lamr_postprocess.result import PrunedCode
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-_HEAT = (235, 236, 58, 94, 130, 166, 202)  # xterm colours from grey to orange
+_HEAT = (235, 236, 58, 94, 130, 166, 202)  # xterm's colours from grey to orange
 _MARKS = {"semantic": "●", "dependency": "◆", "keep": "■", "repair": "+", "": " "}
 
 
@@ -65,11 +66,11 @@ def render_filtered(code: str, pruned: PrunedCode, *, line_numbers: bool = False
 
     Args:
         code: the original.
-        pruned: of this code.
+        pruned: the result of pruning it.
         line_numbers: as for `prune_lines`.
 
     Raises:
-        ValueError: the result is of other code.
+        ValueError: the result belongs to other code.
     """
     listing = read_listing(code)
     document = analyse(code, language_named(pruned.language), listing=listing, repair=False)
@@ -81,9 +82,13 @@ def render_filtered(code: str, pruned: PrunedCode, *, line_numbers: bool = False
 
 
 def render_heat(code: str, pruned: PrunedCode, line_scores: ArrayLike, *, color: bool = True) -> str:
-    """Every line of the original with its number, why it was kept, its score, and a background that grows with it.
+    """Every line of the original with its number, a sign for its reason, its score, and a background by the score.
 
-    Without `color` the score stands alone and no escape sequence is written.
+    Args:
+        code: the original.
+        pruned: the result of pruning it.
+        line_scores: float [L], one score a line.
+        color: whether escape sequences may be written; without them there is no background.
     """
     scores = np.asarray(line_scores, dtype=np.float64)
     low, high = (float(scores.min()), float(scores.max())) if scores.size else (0.0, 0.0)

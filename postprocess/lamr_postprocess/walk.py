@@ -1,7 +1,8 @@
 """The walk over a syntax tree that finds units, their frames and the lists that they stand in.
 
-What these are, `outline.py` says. The walk goes once through the tree with a cursor, without recursion, so depth has
-no limit, and goes inside only what spans rows. It knows nodes and the tables' lists; it knows no rows but as numbers.
+`outline.py` defines these words. The walk goes through the tree once, with a cursor and without recursion, so that
+depth has no limit, and enters only nodes that span rows. It knows nodes and the lists of the tables. To it, rows are
+numbers.
 """
 
 from __future__ import annotations
@@ -19,7 +20,14 @@ _ANY = ListKind()
 
 @dataclass(eq=False, slots=True)
 class ItemList:
-    """A list node: the unit that owns it, its specification, and its units in order, comments apart."""
+    """A list node.
+
+    Attributes:
+        owner: the unit that the list stands in.
+        kind: the list's specification.
+        items: the list's units in order, without comments.
+        last_kind: the name of the last item's kind.
+    """
 
     owner: int
     kind: ListKind
@@ -29,7 +37,17 @@ class ItemList:
 
 @dataclass(eq=False, slots=True)
 class _Place:
-    """Where the walk is: inside which unit, which list if the node around is one, and the kind of that node."""
+    """Where the walk is.
+
+    Attributes:
+        unit: the unit around.
+        items: the list around, if the node around is one.
+        companion: whether the node around belongs to a clause that accompanies another.
+        last_item: the last item of that list so far, or `NOBODY`.
+        list_end: the last row of the innermost list around.
+        kind: the kind of the node around.
+        prefix: whether the last item belongs to the next one.
+    """
 
     unit: int
     items: ItemList | None
@@ -37,7 +55,7 @@ class _Place:
     last_item: int
     list_end: int
     kind: int
-    prefix: bool = False  # the last item belongs to the next one
+    prefix: bool = False
 
 
 class Walk:
@@ -48,7 +66,7 @@ class Walk:
         self.cursor = source.tree.walk()
         self.careful = source.tree.root_node.has_error and strict
         self.data, self.joiners = source.data, frozenset(joiners.encode())
-        self.followers: list[tuple[int, int]] = []  # (item, the item before it that it can't stand without)
+        self.followers: list[tuple[int, int]] = []  # (item, the item before it, which it needs)
         self.broken: set[int] = set()
         self.parents: list[int] = []
         self.unit_rows: list[int] = []
@@ -63,8 +81,10 @@ class Walk:
         self.last_unit = NOBODY
 
     def run(self, rows: int) -> None:
-        """Visit nodes in document order, entering what spans rows."""
-        top = self.new_unit(NOBODY, 0, rows - 1, _ANY)  # owns what lies outside all lists: nothing, as a rule
+        """Visit nodes in document order and enter those that span rows."""
+        top = self.new_unit(
+            NOBODY, 0, rows - 1, _ANY
+        )  # owns what lies outside all lists, which is usually nothing
         place = _Place(top, None, False, NOBODY, rows - 1, -1)
         stack: list[_Place] = []
         cursor = self.cursor
@@ -85,7 +105,7 @@ class Walk:
                 place = stack.pop()
 
     def visit(self, node: tree_sitter.Node, place: _Place) -> _Place | None:
-        """Emit the node's rows, or return the place of its children when the walk must go inside."""
+        """Emit the node's rows, or return the place of its children if the walk must enter the node."""
         grammar, kind = self.grammar, node.kind_id
         row, (last, column) = node.start_point[0], node.end_point
         if column == 0 and last > row:
@@ -147,7 +167,7 @@ class Walk:
         return wanted and not any(mark in list_kind.fixed for mark in marks)
 
     def list_kind(self, node: tree_sitter.Node, parent_kind: int) -> ListKind | None:
-        """The specification of a node that is a list."""
+        """The specification of a node that is a list, or None."""
         specs = self.grammar.lists.get(node.kind_id)
         spec = (specs.get(parent_kind) or specs.get(-1)) if specs else None
         if spec is None or node.end_point[0] - node.start_point[0] + 1 < spec.least_rows:
@@ -157,7 +177,7 @@ class Walk:
         return spec
 
     def new_unit(self, parent: int, row: int, list_end: int, kind: ListKind) -> int:
-        """A unit in a list of that kind. Elements are parts of the statement that their literal stands in."""
+        """Make a unit in a list of that kind; an element belongs to the statement that its literal stands in."""
         number = len(self.joined)
         self.joined.append(number)
         self.parents.append(parent)
@@ -171,7 +191,7 @@ class Walk:
         return number
 
     def emit(self, unit: int, row: int, last: int, companion: bool) -> None:
-        """The unit has tokens on rows `row`..`last`; a row that the previous segment touched joins both units."""
+        """Give the rows `row` to `last` to the unit; a row that the previous segment touched joins both units."""
         if row <= self.last_row:
             self.join(unit, self.last_unit)
             row = self.last_row + 1
@@ -181,7 +201,7 @@ class Walk:
         self.last_unit = unit
 
     def emit_rows(self, unit: int, row: int, last: int, kind: ListKind) -> None:
-        """A text whose inner rows are units by themselves: a docstring between its quotes."""
+        """Emit a text whose inner rows are units by themselves, such as a docstring between its quotes."""
         edge = 1 if kind.delimited else 0
         if edge:
             self.emit(unit, row, row, False)
@@ -191,17 +211,19 @@ class Walk:
             self.emit(unit, last, last, False)
 
     def find(self, unit: int) -> int:
+        """The unit that stands for all those that this one is joined with."""
         while self.joined[unit] != unit:
             self.joined[unit] = self.joined[self.joined[unit]]
             unit = self.joined[unit]
         return unit
 
     def join(self, one: int, other: int) -> None:
+        """Make two units one group."""
         a, b = self.find(one), self.find(other)
         self.joined[max(a, b)] = min(a, b)
 
     def close_broken(self) -> None:
-        """Tie each unit with an error in its frame to all that is inside it: there, nothing is sure."""
+        """Join each unit that has an error in its frame with all units inside it, where nothing can be relied on."""
         if self.broken:
             self.broken.discard(NOBODY)
             for unit, parent in enumerate(self.parents):
@@ -211,7 +233,10 @@ class Walk:
 
 
 def _inked_rows(node: tree_sitter.Node, row: int) -> tuple[int, int]:
-    """First and last row of a node without the white space around its text; crossed when there is only that."""
+    """The first and last row of a node's text without the white space around it.
+
+    A node of white space alone has a first row that is greater than its last.
+    """
     text = node.text or b""
     inner = text.lstrip()
     first = row + text[: len(text) - len(inner)].count(b"\n")

@@ -1,4 +1,4 @@
-"""Languages as tables: what they look like, what there are, and which one a text is in."""
+"""Languages as tables: their columns, their rows, and the detection of a text's language."""
 
 from lamr_postprocess.languages.detection import detect_language
 from lamr_postprocess.languages.registry import LANGUAGES, language_named

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from lamr_postprocess.languages.table import BLOCK_COMMENT, Comment, Language, ListKind
+from lamr_postprocess.languages.table import BLOCK_COMMENT, Comment, Language, ListKind, name_set
 
 _ELEMENTS = ListKind(separators=frozenset({","}))
 _BRANCH = ListKind(fixed=frozenset({"name", "condition", "alternative"}))
@@ -64,8 +64,8 @@ C = Language(
         "preproc_else": ListKind(),
     },
     comments=frozenset({"comment"}),
-    companions=frozenset({"else_clause", "preproc_elif", "preproc_elifdef", "preproc_else"}),
-    opaque=frozenset({"string_literal", "preproc_def", "preproc_function_def", "preproc_call"}),
+    companions=name_set("else_clause preproc_elif preproc_elifdef preproc_else"),
+    opaque=name_set("string_literal preproc_def preproc_function_def preproc_call"),
     names=_NAMES,
     continuation="\\",
 )
@@ -74,10 +74,8 @@ CPP = dataclasses.replace(
     C,
     name="cpp",
     extends="c",
-    aliases=frozenset({"c++", "cc", "cxx", "hpp"}),
-    suffixes=frozenset(
-        {".cpp", ".cc", ".cxx", ".c++", ".hpp", ".hh", ".hxx", ".ipp", ".tpp", ".inl", ".cu", ".cuh"}
-    ),
+    aliases=name_set("c++ cc cxx hpp"),
+    suffixes=name_set(".cpp .cc .cxx .c++ .hpp .hh .hxx .ipp .tpp .inl .cu .cuh"),
     hints=(
         r"^#[ \t]*include <(iostream|vector|string|memory|map|algorithm|utility)>",
         r"^[ \t]*(namespace [\w:]+ ?{|using namespace \w+;|template ?<)",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lamr_postprocess.languages.table import BLOCK_COMMENT, Comment, Language, ListKind
+from lamr_postprocess.languages.table import BLOCK_COMMENT, Comment, Language, ListKind, name_set
 
 _ELEMENTS = ListKind(separators=frozenset({","}))
 _BODY = ListKind(results=frozenset({"return_statement"}))
@@ -83,9 +83,9 @@ CSHARP = Language(
         "preproc_else": ListKind(),
     },
     comments=frozenset({"comment"}),
-    companions=frozenset({"catch_clause", "finally_clause", "preproc_elif", "preproc_else"}),
-    opaque=frozenset(
-        {"string_literal", "verbatim_string_literal", "raw_string_literal", "interpolated_string_expression"}
+    companions=name_set("catch_clause finally_clause preproc_elif preproc_else"),
+    opaque=name_set(
+        "string_literal verbatim_string_literal raw_string_literal interpolated_string_expression"
     ),
     names=_NAMES,
 )

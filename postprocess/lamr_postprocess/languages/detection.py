@@ -1,6 +1,6 @@
-"""Which language a text is in: by its path, else its shebang, else its content.
+"""Which language a text is in: its path tells, else its shebang, else its content.
 
-This module reads names and the first 64K characters; it parses nothing.
+This module reads names and the first 65,536 characters of a text; it parses nothing.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from lamr_postprocess.languages.table import Language
 
 _SAMPLE = 65_536
 _SHEBANG = re.compile(r"\ufeff?#![ \t]*(\S+)(?:[ \t]+-S)?(?:[ \t]+(\S+))?")
-_ENOUGH = 2  # matches that make a guess from content
+_ENOUGH = 2  # hints that must match for a guess from the content
 
 
 def detect_language(text: str, path: str | None = None) -> Language:
-    """The language of a text; `text` when nothing tells.
+    """The language of a text; the one named `text` where nothing tells.
 
     Args:
         text: the file's content.
-        path: its path or name, if known; need not exist.
+        path: its path or name, if known; no such file need exist.
     """
     return (
         (path and _by_path(path))
@@ -38,24 +38,24 @@ def _by_path(path: str) -> Language | None:
     lower = name.lower()
     # The longest ending wins, so that `.d.ts` can differ from `.ts`.
     endings = (lower[place:] for place, char in enumerate(lower) if char == ".")
-    found = (suffixes[ending] for ending in endings if ending in suffixes)
-    return filenames.get(name) or next(found, None)
+    by_suffix = (suffixes[ending] for ending in endings if ending in suffixes)
+    return filenames.get(name) or next(by_suffix, None)
 
 
 @lru_cache(maxsize=1)
 def _names() -> tuple[dict[str, Language], dict[str, Language]]:
-    """File names, and suffixes in lower case; of several languages with the same one, the first."""
-    earlier = LANGUAGES[::-1]
-    filenames = {name: language for language in earlier for name in language.filenames}
-    suffixes = {suffix.lower(): language for language in earlier for suffix in language.suffixes}
+    """The languages by file name, and by suffix in lower case; the first of several languages with the same one."""
+    last_to_first = LANGUAGES[::-1]
+    filenames = {name: language for language in last_to_first for name in language.filenames}
+    suffixes = {suffix.lower(): language for language in last_to_first for suffix in language.suffixes}
     return filenames, suffixes
 
 
 def _by_shebang(head: str) -> Language | None:
-    found = _SHEBANG.match(head)
-    if not found:
+    shebang = _SHEBANG.match(head)
+    if not shebang:
         return None
-    program, argument = found.groups()
+    program, argument = shebang.groups()
     word = argument if program.endswith("env") and argument else program
     name = re.sub(r"[\d.]+$", "", word.rsplit("/", 1)[-1])
     return next((language for language in LANGUAGES if name in language.shebangs), None)
@@ -73,7 +73,7 @@ def _by_content(sample: str) -> Language | None:
     best = max(votes, key=lambda language: votes[language], default=None)
     if best is None or votes[best] < _ENOUGH:
         return None
-    for language, count in votes.items():  # in the order of the registry: a base before what extends it
+    for language, count in votes.items():  # in the order of the registry, a base before what extends it
         if language.extends == best.name and count >= _ENOUGH:
             best = language
     return best

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 
-from lamr_postprocess.languages.table import BLOCK_COMMENT, Comment, Language, ListKind
+from lamr_postprocess.languages.table import BLOCK_COMMENT, Comment, Language, ListKind, name_set
 
 _MEMBERS = ListKind(separators=frozenset({";"}))
 _ELEMENTS = ListKind(separators=frozenset({","}))
 _CASE = ListKind(items=frozenset({"body"}))
 _BODY = ListKind(results=frozenset({"return_statement"}))
-_FUNCTIONS = (
-    "function_declaration",
-    "function_expression",
-    "generator_function_declaration",
-    "generator_function",
-    "arrow_function",
-    "method_definition",
+_FUNCTIONS = name_set(
+    "function_declaration function_expression generator_function_declaration generator_function "
+    "arrow_function method_definition"
 )
 
 _NAMES = """
@@ -80,7 +76,7 @@ _LISTS = {
     "program": ListKind(),
     "comment": BLOCK_COMMENT,
     "statement_block": ListKind(),
-    **{f"{function}>statement_block": _BODY for function in _FUNCTIONS},
+    **{f"{function}>statement_block": _BODY for function in sorted(_FUNCTIONS)},
     "class_body": _MEMBERS,
     "switch_body": ListKind(),
     "switch_case": _CASE,
@@ -104,14 +100,14 @@ _HINTS = (
 JAVASCRIPT = Language(
     name="javascript",
     comment=Comment("//"),
-    aliases=frozenset({"js", "jsx", "node", "ecmascript"}),
-    suffixes=frozenset({".js", ".jsx", ".mjs", ".cjs"}),
+    aliases=name_set("js jsx node ecmascript"),
+    suffixes=name_set(".js .jsx .mjs .cjs"),
     shebangs=frozenset({"node", "nodejs"}),
     hints=_HINTS,
     grammar="tree_sitter_javascript:language",
     lists=_LISTS,
     comments=frozenset({"comment", "html_comment"}),
-    companions=frozenset({"else_clause", "catch_clause", "finally_clause", "decorator"}),
+    companions=name_set("else_clause catch_clause finally_clause decorator"),
     padded=frozenset({"jsx_text"}),
     opaque=frozenset({"template_string", "string", "regex"}),
     names=_JAVASCRIPT_NAMES,
@@ -125,7 +121,7 @@ TYPESCRIPT = dataclasses.replace(
     extends="javascript",
     aliases=frozenset({"ts", "mts", "cts"}),
     suffixes=frozenset({".ts", ".mts", ".cts"}),
-    shebangs=frozenset({"ts-node", "deno", "bun", "tsx"}),
+    shebangs=name_set("ts-node deno bun tsx"),
     hints=(
         r"^[ \t]*(export )?(declare )?(interface|type|enum|namespace) \w+.*[{=]$",
         r"\w+\??: (string|number|boolean|void|unknown|any|Promise<)",

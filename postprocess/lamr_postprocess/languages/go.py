@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from lamr_postprocess.languages.table import BLOCK_COMMENT, Comment, Language, ListKind
+from lamr_postprocess.languages.table import BLOCK_COMMENT, Comment, Language, ListKind, name_set
 
-_CASES = ListKind(items=frozenset({"expression_case", "type_case", "communication_case", "default_case"}))
+_CASES = ListKind(items=name_set("expression_case type_case communication_case default_case"))
 _ELEMENTS = ListKind(separators=frozenset({","}))
 _SPECS = frozenset({";", "\n"})
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lamr_postprocess.languages.table import BLOCK_COMMENT, Comment, Language, ListKind
+from lamr_postprocess.languages.table import BLOCK_COMMENT, Comment, Language, ListKind, name_set
 
 _MEMBERS = ListKind(separators=frozenset({";"}))
 _ELEMENTS = ListKind(separators=frozenset({","}))
@@ -84,7 +84,5 @@ JAVA = Language(
     companions=frozenset({"catch_clause", "finally_clause"}),
     opaque=frozenset({"string_literal"}),
     names=_NAMES,
-    builtins=frozenset(
-        {"String", "Object", "Integer", "Long", "Double", "Boolean", "System", "Math", "Override"}
-    ),
+    builtins=name_set("String Object Integer Long Double Boolean System Math Override"),
 )

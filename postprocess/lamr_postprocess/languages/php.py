@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lamr_postprocess.languages.table import BLOCK_COMMENT, Comment, Language, ListKind
+from lamr_postprocess.languages.table import BLOCK_COMMENT, Comment, Language, ListKind, name_set
 
 _ELEMENTS = ListKind(separators=frozenset({","}))
 _BODY = ListKind(results=frozenset({"return_statement"}))
@@ -55,7 +55,7 @@ _NAMES = """
 PHP = Language(
     name="php",
     comment=Comment("//"),
-    suffixes=frozenset({".php", ".phtml", ".php5", ".php7", ".inc"}),
+    suffixes=name_set(".php .phtml .php5 .php7 .inc"),
     shebangs=frozenset({"php"}),
     hints=(r"^<\?php\b|<\?=", r"\$\w+->\w+|\$this\b", r"^use [\w\\]+;", r"^[ \t]*\$\w+ = "),
     grammar="tree_sitter_php:language_php",
@@ -78,8 +78,8 @@ PHP = Language(
         "text": _HTML,
     },
     comments=frozenset({"comment"}),
-    companions=frozenset({"else_clause", "else_if_clause", "catch_clause", "finally_clause"}),
-    opaque=frozenset({"string", "encapsed_string", "heredoc", "nowdoc"}),
+    companions=name_set("else_clause else_if_clause catch_clause finally_clause"),
+    opaque=name_set("string encapsed_string heredoc nowdoc"),
     names=_NAMES,
-    builtins=frozenset({"true", "false", "null", "TRUE", "FALSE", "NULL", "self", "parent", "static"}),
+    builtins=name_set("true false null TRUE FALSE NULL self parent static"),
 )

@@ -1,8 +1,8 @@
-"""Languages and formats that are pruned line by line: their names, how to recognize them, their comments."""
+"""Languages and formats that are pruned line by line: their names, file endings, comments and headings."""
 
 from __future__ import annotations
 
-from lamr_postprocess.languages.table import Comment, Language
+from lamr_postprocess.languages.table import Comment, Language, name_set
 
 _HASH = Comment("#")
 _DASHES = Comment("--")
@@ -25,13 +25,14 @@ def _plain(  # noqa: PLR0913  # the columns of the table below
     headings: tuple[str, ...] = (),
     hints: tuple[str, ...] = (),
 ) -> Language:
+    """A row of the table below; names are separated by spaces."""
     return Language(
         name=name,
         comment=comment,
-        suffixes=frozenset(suffixes.split()),
-        aliases=frozenset(aliases.split()),
-        filenames=frozenset(filenames.split()),
-        shebangs=frozenset(shebangs.split()),
+        suffixes=name_set(suffixes),
+        aliases=name_set(aliases),
+        filenames=name_set(filenames),
+        shebangs=name_set(shebangs),
         headings=headings,
         hints=hints,
     )

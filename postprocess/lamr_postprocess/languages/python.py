@@ -7,12 +7,12 @@ import builtins
 import dataclasses
 import warnings
 
-from lamr_postprocess.languages.table import Comment, Language, ListKind
+from lamr_postprocess.languages.table import Comment, Language, ListKind, name_set
 
 _BLOCK = ListKind(filler="pass")
 _TEXT = ListKind(by_row=True, unless=frozenset({"interpolation"}), comment=Comment(""))
 _ELEMENTS = ListKind(separators=frozenset({","}))
-# A call or a signature of few rows is read as a whole. Of longer ones only what has a name or a default can go: without
+# A call or a signature of few rows is read as a whole. Of a longer one, parts with a name or a default can go; without
 # a positional argument those after it would mean something else.
 _ARGUMENTS = ListKind(separators=frozenset({","}), items=frozenset({"keyword_argument"}), least_rows=5)
 _PARAMETERS = dataclasses.replace(
@@ -21,7 +21,7 @@ _PARAMETERS = dataclasses.replace(
     unless=frozenset({"keyword_separator", "positional_separator"}),
 )
 
-# A function's own scope excludes its name, defaults and annotations: these are evaluated around it.
+# A function's own scope excludes its name, defaults and annotations, which are evaluated in the scope around it.
 _NAMES = """
 (identifier) @name
 (function_definition) @scope
@@ -108,8 +108,9 @@ _NAMES = """
 
 
 def _parses(text: str) -> bool:
+    """Whether Python's own parser takes a text."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the file's invalid escapes are not the caller's business
+        warnings.simplefilter("ignore")  # a file's invalid escapes don't concern the caller
         try:
             ast.parse(text)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -120,8 +121,8 @@ def _parses(text: str) -> bool:
 PYTHON = Language(
     name="python",
     comment=Comment("#"),
-    aliases=frozenset({"py", "python3", "python2", "cython"}),
-    suffixes=frozenset({".py", ".pyi", ".pyw", ".pyx", ".pxd"}),
+    aliases=name_set("py python3 python2 cython"),
+    suffixes=name_set(".py .pyi .pyw .pyx .pxd"),
     filenames=frozenset({"SConstruct", "SConscript", "wscript"}),
     shebangs=frozenset({"python", "pypy", "ipython"}),
     hints=(
@@ -139,7 +140,7 @@ PYTHON = Language(
         "function_definition>block": ListKind(filler="pass", results=frozenset({"return_statement"})),
         "match_statement>block": ListKind(keep_first=True),
         "expression_statement>string": _TEXT,
-        # Cutting inside a string changes a value, so only embedded documents are: a short text is kept whole.
+        # A cut inside a string changes a value, so only long texts (embedded documents) can be cut.
         "string": dataclasses.replace(_TEXT, least_rows=20),
         "list": _ELEMENTS,
         "dictionary": _ELEMENTS,
@@ -147,14 +148,14 @@ PYTHON = Language(
         "tuple": _ELEMENTS,
         "argument_list": _ARGUMENTS,
         "parameters": _PARAMETERS,
-        # Strings side by side are one expression; there is at least one, and brackets around if they span lines.
+        # Strings side by side are one expression, of which one must stay; across lines they stand in brackets.
         "concatenated_string": ListKind(keep_first=True, separators=frozenset({","})),
         "import_from_statement": ListKind(
             keep_first=True, separators=frozenset({","}), items=frozenset({"name"})
         ),
     },
     comments=frozenset({"comment"}),
-    companions=frozenset({"elif_clause", "else_clause", "except_clause", "finally_clause"}),
+    companions=name_set("elif_clause else_clause except_clause finally_clause"),
     opaque=frozenset({"string"}),
     names=_NAMES,
     builtins=frozenset(dir(builtins))

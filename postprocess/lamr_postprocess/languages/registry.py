@@ -1,6 +1,6 @@
-"""Every language this package knows, found by name.
+"""Every language that this package knows, and how to find one by its name.
 
-Adding a language means adding its table to `LANGUAGES`; nothing else in the package changes.
+To add a language, add its table to `LANGUAGES`; nothing else in the package changes.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ def language_named(name: str) -> Language:
     """The table of a language by its name or an alias, in any case.
 
     Raises:
-        ValueError: no such language; the message lists the known names.
+        ValueError: there is no such language; the message lists the known names.
     """
-    found = _BY_NAME.get(name.strip().lower())
-    if found is None:
-        known = ", ".join(sorted(language.name for language in LANGUAGES))
+    language = _BY_NAME.get(name.strip().lower())
+    if language is None:
+        known = ", ".join(sorted(each.name for each in LANGUAGES))
         raise ValueError(f"unknown language {name!r}; known: {known}")
-    return found
+    return language

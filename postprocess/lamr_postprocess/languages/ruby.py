@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from lamr_postprocess.languages.table import Comment, Language, ListKind
+from lamr_postprocess.languages.table import Comment, Language, ListKind, name_set
 
 _CLAUSES = frozenset({"rescue", "ensure", "else"})
 _ELEMENTS = ListKind(separators=frozenset({","}))
-_RESULTS = frozenset(
-    {"identifier", "return", "instance_variable", "call", "array", "hash", "string", "binary"}
-)
+_RESULTS = name_set("identifier return instance_variable call array hash string binary")
 
 _NAMES = """
 [(identifier) (constant)] @name
@@ -47,8 +45,8 @@ RUBY = Language(
     name="ruby",
     comment=Comment("#"),
     aliases=frozenset({"rb"}),
-    suffixes=frozenset({".rb", ".rake", ".gemspec", ".ru", ".rbi"}),
-    filenames=frozenset({"Gemfile", "Rakefile", "Vagrantfile", "Guardfile", "Podfile", "Fastfile"}),
+    suffixes=name_set(".rb .rake .gemspec .ru .rbi"),
+    filenames=name_set("Gemfile Rakefile Vagrantfile Guardfile Podfile Fastfile"),
     shebangs=frozenset({"ruby", "rake", "jruby"}),
     hints=(
         r"^[ \t]*def (self\.)?\w+[?!=]?(\(.*\))?[ \t]*$",
@@ -75,8 +73,8 @@ RUBY = Language(
         "hash": _ELEMENTS,
     },
     comments=frozenset({"comment"}),
-    companions=frozenset({"else", "elsif", "rescue", "ensure"}),
-    opaque=frozenset({"string", "heredoc_body", "regex", "string_array", "symbol_array", "subshell"}),
+    companions=name_set("else elsif rescue ensure"),
+    opaque=name_set("string heredoc_body regex string_array symbol_array subshell"),
     names=_NAMES,
     continuation="\\",
 )

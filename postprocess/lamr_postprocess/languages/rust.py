@@ -2,59 +2,19 @@
 
 from __future__ import annotations
 
-from lamr_postprocess.languages.table import BLOCK_COMMENT, Comment, Language, ListKind
+from lamr_postprocess.languages.table import BLOCK_COMMENT, Comment, Language, ListKind, name_set
 
 _ELEMENTS = ListKind(separators=frozenset({","}))
 # The last expression of a body, without a semicolon, is what it returns.
-_RESULTS = frozenset(
-    {
-        "identifier",
-        "call_expression",
-        "field_expression",
-        "reference_expression",
-        "macro_invocation",
-        "struct_expression",
-        "binary_expression",
-        "self",
-        "try_expression",
-        "tuple_expression",
-        "unit_expression",
-        "boolean_literal",
-        "scoped_identifier",
-    }
+_RESULTS = name_set(
+    "identifier call_expression field_expression reference_expression macro_invocation "
+    "struct_expression binary_expression self try_expression tuple_expression "
+    "unit_expression boolean_literal scoped_identifier"
 )
 
-_PRELUDE = frozenset(
-    {
-        "Some",
-        "None",
-        "Ok",
-        "Err",
-        "Vec",
-        "String",
-        "Option",
-        "Result",
-        "Box",
-        "Default",
-        "Clone",
-        "Copy",
-        "Debug",
-    }
-    | {
-        "Iterator",
-        "Into",
-        "From",
-        "Drop",
-        "Fn",
-        "FnMut",
-        "FnOnce",
-        "Send",
-        "Sync",
-        "Sized",
-        "Self",
-        "println",
-    }
-    | {"format", "vec", "assert", "assert_eq", "panic", "write", "writeln", "std", "self", "super", "crate"}
+_PRELUDE = name_set(
+    "Some None Ok Err Vec String Option Result Box Default Clone Copy Debug Iterator Into From Drop Fn FnMut FnOnce "
+    "Send Sync Sized Self println format vec assert assert_eq panic write writeln std self super crate"
 )
 
 _NAMES = """

@@ -1,8 +1,8 @@
-"""What a language is to this package: a table.
+"""What a language is to this package: a row of a table.
 
 One `Language` names node kinds of a tree-sitter grammar and the syntax of comments; the engine (`outline`, `names`,
 `repair`, `render`) reads it and contains no language of its own. A language without a grammar has only names and
-comments, and is pruned line by line. This module knows the table's columns, not its rows.
+comments, and is pruned line by line. This module knows the table's columns and none of its rows.
 """
 
 from __future__ import annotations
@@ -11,9 +11,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 
+def name_set(text: str) -> frozenset[str]:
+    """The names in a text, separated by spaces, as a set: a compact form for columns of many names."""
+    return frozenset(text.split())
+
+
 @dataclass(frozen=True)
 class Comment:
-    """How a marker is wrapped so that it stands on a line of its own: `opening` + text + `closing`."""
+    """How a marker becomes a comment on a line of its own: `opening`, the text, `closing`."""
 
     opening: str
     closing: str = ""
@@ -28,17 +33,17 @@ class ListKind:
     """A node whose children can be cut one by one: a block, a class body, a collection literal.
 
     Attributes:
-        filler: statement that stands for an emptied list where the grammar wants one (Python's `pass`).
-        keep_first: the first child is kept with the node instead, where no filler can stand (`case` in `match`).
+        filler: the statement that stands for an emptied list, where the grammar wants one (Python's `pass`).
+        keep_first: whether the first child is kept with the node, where no filler can stand (`case` in `match`).
         separators: anonymous tokens that belong to the child before them.
-        items: only children of these kinds or in these fields can be cut; empty means every named child.
-        fixed: children of these kinds or in these fields belong to the node and can't be cut.
-        comment: comment syntax inside this list, where it differs from the language's.
-        by_row: the node is one text whose rows can be cut like children (a docstring).
-        delimited: the first and last row of such a text hold its quotes and belong to the node.
-        least_rows: a node of fewer rows is no such list.
-        unless: kinds of children that make the node no such list (an interpolation in a text).
-        results: kinds that, standing last in a function's body, are kept with any statement of that body.
+        items: the kinds or fields of the children that can be cut; empty means every named child.
+        fixed: the kinds or fields of the children that belong to the node and can't be cut.
+        comment: the comment syntax inside this list, where it differs from the language's.
+        by_row: whether the node is one text whose rows can be cut like children (a docstring).
+        delimited: whether the first and last row of such a text hold its quotes and belong to the node.
+        least_rows: the fewest rows of such a list.
+        unless: kinds of children with which the node is no such list (an interpolation in a text).
+        results: kinds that are kept with any statement of a function's body if they end it.
     """
 
     filler: str = ""
@@ -55,7 +60,7 @@ class ListKind:
 
     @property
     def is_literal(self) -> bool:
-        """The children are parts of one expression, not statements."""
+        """Whether the children are parts of one expression rather than statements."""
         return self.by_row or "," in self.separators
 
 
@@ -64,31 +69,32 @@ class Language:
     """One row of the registry. Kinds are named as in the grammar's `node-types.json`.
 
     Attributes:
-        name: normalized name, as `prune_lines(language=...)` takes and gives it.
-        comment: of the markers.
+        name: the normalized name, as `prune_lines(language=...)` takes and gives it.
+        comment: the comment syntax of markers.
         aliases: other names that callers use.
-        suffixes: file name endings, with their dot; filenames: whole file names.
-        shebangs: interpreter names, without version.
+        suffixes: endings of file names, with their dot.
+        filenames: whole file names.
+        shebangs: names of interpreters, without version.
         hints: regular expressions (multi-line mode) that each speak for this language in a text without a name.
-        headings: of a format without a grammar, regular expressions of lines that say what the lines after them belong
-            to, outermost first; a kept line keeps its headings.
-        extends: the language that this one adds to; where both are recognized by their hints, this one is meant.
-        grammar: `module:function` of the grammar wheel; empty means line level.
-        lists: kind, or `parent>kind`, of every node whose children can be cut one by one.
+        headings: for a format without a grammar, regular expressions of the lines that say what the lines after them
+            belong to, outermost first; a kept line keeps its headings.
+        extends: the language that this one adds to; where the hints of both match, this one is meant.
+        grammar: `module:function` of the grammar wheel; empty where the language is pruned line by line.
+        lists: the kind, or `parent>kind`, of every node whose children can be cut one by one.
         comments: kinds of comment nodes.
         companions: kinds of clauses that stay with their statement (`else`, `except`, decorators).
         prefixes: kinds that belong to the child of the list that follows them (attributes before an item).
-        padded: kinds whose leading and trailing white space is not theirs (text between tags).
+        padded: kinds whose leading and trailing white space doesn't belong to them (text between tags).
         opaque: kinds that are never cut inside though the grammar gives them children (strings).
-        names: tree-sitter query for scopes, bindings and uses; the captures are listed in `names.py`.
+        names: a tree-sitter query for scopes, bindings and uses; `captures.py` lists the captures.
         builtins: names that are bound without the file's help.
         implicit_name: the name that a node captured as `@implicit` uses without spelling it.
-        members_visible: functions in a class see its members by their bare names.
-        parses: whether the language's own parser takes a text, where Python has one; it settles what the grammar
-            marks as an error.
-        joiners: characters that, at the start of an item, would make it go on with the item before where no semicolon
-            parts them; such an item keeps its predecessor.
-        continuation: a line that ends with this goes on in the next line.
+        members_visible: whether functions in a class see its members by their bare names.
+        parses: whether the language's own parser takes a text, for languages whose parser comes with Python; its answer
+            decides about what the grammar marks as an error.
+        joiners: characters that make an item that begins with them go on with the item before it, where no semicolon
+            parts the two; such an item keeps its predecessor.
+        continuation: the end of a line that goes on in the next line.
     """
 
     name: str
