@@ -14,13 +14,19 @@ _NOISE = (
     "CUDA driver version is insufficient",
     "pinned system memory",
 )
+_CRASH = "Signal ("  # Triton's own handler; the stack follows
 _TABLE = re.compile(r"^[+|]")
 
 
-def excerpt(text: str, most: int = MOST_LINES) -> str:
+def excerpt(text: str, most: int = MOST_LINES, *, errors_only: bool = False) -> str:
     """The last errors of a log with their continuation lines, each once; the last lines where there are no errors.
 
     Tables are left out, because they repeat the errors.
+
+    Args:
+        text: of the log.
+        most: lines of the excerpt.
+        errors_only: give nothing where there are no errors, as after a death that the log doesn't explain.
     """
     if refused := _USAGE.findall(text):  # an unknown flag; hundreds of lines of help follow it
         return "\n".join(refused)
@@ -31,13 +37,13 @@ def excerpt(text: str, most: int = MOST_LINES) -> str:
         if _TABLE.match(line) or not line.strip() or any(noise in line for noise in _NOISE):
             continue
         entry = _ENTRY.match(line)
-        in_error = line[0] in "EF" if entry else in_error or not others
+        in_error = line[0] in "EF" if entry else in_error or not others or line.startswith(_CRASH)
         content = _ENTRY.sub("", line)
         if in_error:
             chosen[content] = None
         else:
             others.append(content)
-    lines = list(chosen) or others
+    lines = list(chosen) or ([] if errors_only else others)
     return "\n".join(lines[-most:])
 
 

@@ -290,7 +290,8 @@ def _until_the_end(server: TritonServer, events: queue.SimpleQueue[int], out: Te
 
 
 def _death(status: int, server: TritonServer) -> str:
-    return f"the server died ({describe(status)}):\n{log.excerpt(server.log())}"
+    why = log.excerpt(server.log(), errors_only=True)
+    return f"the server died ({describe(status)})" + (f":\n{why}" if why else "; its log doesn't say why")
 
 
 def describe(status: int | None) -> str:

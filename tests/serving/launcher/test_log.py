@@ -16,6 +16,23 @@ error: creating server: Internal - failed to load all models
 """
 
 
+def test_a_death_that_the_log_does_not_explain_is_not_explained_by_what_is_always_there():
+    loading = (
+        'W1122 13:03:34.735617 14116 pinned_memory_manager.cc:273] "Unable to allocate pinned system memory, pinned '
+        'memory pool will not be available: CUDA driver version is insufficient for CUDA runtime version"\n'
+        'E1122 13:03:34.735758 14116 server.cc:241] "CudaDriverHelper has not been initialized."\n'
+        'E1122 13:03:35.575827 14116 ensemble_scheduler.cc:1468] "unable to create stream for lamr: CUDA driver '
+        'version is insufficient for CUDA runtime version"\n'
+        'I1122 13:03:36.000000 14116 server.cc:674] "ready"\n'
+    )
+    assert excerpt(loading, errors_only=True) == ""
+    crashed = loading + "Signal (11) received.\n 0# 0x0000556EFB9CD13D in tritonserver\n"
+    assert excerpt(crashed, errors_only=True).splitlines() == [
+        "Signal (11) received.",
+        " 0# 0x0000556EFB9CD13D in tritonserver",
+    ]
+
+
 def test_errors_with_their_continuation_once():
     assert excerpt(LOG).splitlines() == [
         "\"failed to load 'lamr_encoder' version 1: Internal: broken",
