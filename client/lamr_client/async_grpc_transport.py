@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from lamr_contract.errors import ServerUnavailableError
+from lamr_contract.errors import ModelMismatchError, ServerUnavailableError
 from lamr_contract.model_io import ChunkRequest, ChunkResult
 from lamr_contract.names import ENSEMBLE
 from lamr_contract.spec import ModelSpec
@@ -43,6 +43,7 @@ class AsyncGrpcTransport(AsyncTransport):
                 wire.inputs_of(request, endpoint),
                 outputs=wire.outputs_of(request),
                 timeout=wire.queue_timeout(deadline.remaining()),
+                parameters=endpoint.parameters,
             )
         )
         self._calls.add(call)
@@ -107,8 +108,8 @@ class AsyncGrpcTransport(AsyncTransport):
             if isinstance(error, asyncio.CancelledError):
                 raise
             failure = wire.error_of(error, self.address, self._model)
-            if isinstance(failure, ServerUnavailableError):
-                self._endpoint = None  # another model may come up at the address
+            if isinstance(failure, (ServerUnavailableError, ModelMismatchError)):
+                self._endpoint = None  # another model may be at the address, or come up there
             raise failure from error
 
 

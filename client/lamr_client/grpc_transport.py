@@ -13,7 +13,7 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from lamr_contract.errors import LamrError, ServerUnavailableError
+from lamr_contract.errors import LamrError, ModelMismatchError, ServerUnavailableError
 from lamr_contract.model_io import ChunkRequest, ChunkResult
 from lamr_contract.names import ENSEMBLE
 from lamr_contract.spec import ModelSpec
@@ -29,8 +29,8 @@ Answer = tuple[int, Any, Exception | None]  # index of the request, result or er
 class GrpcTransport(Transport):
     """One channel to one server.
 
-    The served model's fingerprint is compared with the client's once, and again after the connection was lost,
-    before any code is sent.
+    The served model's fingerprint is compared with the client's before any code is sent, and again after a failure; it
+    travels with each request, too, and a server of another model refuses it.
     """
 
     def __init__(self, address: str, spec: ModelSpec | None = None, *, model: str = ENSEMBLE) -> None:
@@ -93,7 +93,12 @@ class GrpcTransport(Transport):
         try:
             # Neither a client_timeout nor a cancellation: see `triton_wire`.
             self._client.async_infer(
-                endpoint.model, inputs, put, outputs=outputs, timeout=wire.queue_timeout(left)
+                endpoint.model,
+                inputs,
+                put,
+                outputs=outputs,
+                timeout=wire.queue_timeout(left),
+                parameters=endpoint.parameters,
             )
         except BaseException:
             self._leave()
@@ -151,6 +156,6 @@ class GrpcTransport(Transport):
             if self._closed:
                 raise wire.closed(self.address) from error
             failure = wire.error_of(error, self.address, self._model)
-            if isinstance(failure, ServerUnavailableError):
-                self._endpoint = None  # another model may come up at the address
+            if isinstance(failure, (ServerUnavailableError, ModelMismatchError)):
+                self._endpoint = None  # another model may be at the address, or come up there
             raise failure from error

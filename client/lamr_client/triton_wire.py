@@ -68,11 +68,19 @@ class Endpoint:
         address: for messages.
         model: the ensemble's name.
         batched: its configuration has a batch dimension, so that tensors carry a leading 1.
+        fingerprint: of the model that requests are for, which travels with each: gRPC finds a restarted server by
+            itself, and it may serve another one. None when the client compares nothing.
     """
 
     address: str
     model: str
     batched: bool
+    fingerprint: str | None
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """What every request carries beside its tensors."""
+        return {FINGERPRINT_PARAMETER: self.fingerprint} if self.fingerprint else {}
 
 
 def check_config(config: Any, address: str, model: str, spec: ModelSpec | None) -> Endpoint:
@@ -93,7 +101,7 @@ def check_config(config: Any, address: str, model: str, spec: ModelSpec | None) 
             f"of {spec.name} {spec.version}, fingerprint {spec.fingerprint}; give the client the served "
             "repository (`model`)"
         )
-    return Endpoint(address, model, config.max_batch_size > 0)
+    return Endpoint(address, model, config.max_batch_size > 0, spec.fingerprint if spec else None)
 
 
 def inputs_of(request: ChunkRequest, endpoint: Endpoint) -> list[Any]:

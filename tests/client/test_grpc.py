@@ -228,6 +228,22 @@ async def test_restarted_server_is_found_again_and_checked_again(transport_class
     await transport.close()
 
 
+async def test_a_server_that_is_replaced_while_nobody_asks_is_seen(transport_class, spec):
+    with FakeTriton(spec) as triton:
+        transport = transport_class(triton.address, spec)
+        await transport.infer(request_of(9), 5)
+    other = type(spec)(**{**vars(spec), "version": "2"})
+    with FakeTriton(other, port=triton.port) as replaced:
+        errors = []
+        for _ in range(3):  # the first may meet the old connection
+            with pytest.raises(LamrError) as caught:
+                await transport.infer(request_of(9), 5)
+            errors.append(type(caught.value))
+        assert errors[-1] is ModelMismatchError
+        assert not replaced.asked
+    await transport.close()
+
+
 async def eventually(transport, expected) -> bool:
     """Whether inference ends with this error (None: well) within five seconds."""
     end = time.monotonic() + 5

@@ -76,6 +76,11 @@ class FakeTriton(service_pb2_grpc.GRPCInferenceServiceServicer):
         self.queue_timeouts.append(request.parameters["timeout"].int64_param if limited else None)
         self.waiting.release()
         self.hold.wait(20)
+        wanted = request.parameters["lamr_fingerprint"].string_param if request.parameters else ""
+        if self.spec is not None and wanted not in ("", self.spec.fingerprint):
+            context.abort(
+                grpc.StatusCode.INVALID_ARGUMENT, f"this model's fingerprint is {self.spec.fingerprint}"
+            )
         if self.faults:
             context.abort(*self.faults.pop(0))
         tensors = dict(

@@ -104,6 +104,7 @@ output [
   {{ name: "gate" data_type: TYPE_FP32 dims: [ -1, {rubrics} ] }}
 ]
 instance_group [ {{ count: 1 kind: KIND_CPU }} ]
+parameters {{ key: "lamr_fingerprint" value: {{ string_value: "{fingerprint}" }} }}
 """
 
 

@@ -62,12 +62,16 @@ class Logger:
 class Request:
     """A request: inputs by name, and the names of the outputs that it asks for."""
 
-    def __init__(self, inputs, outputs):
+    def __init__(self, inputs, outputs, parameters=""):
         self._inputs = [Tensor(name, array) for name, array in inputs.items()]
         self._outputs = list(outputs)
+        self._parameters = parameters
 
     def inputs(self):
         return self._inputs
+
+    def parameters(self):
+        return self._parameters
 
     def requested_output_names(self):
         return self._outputs

@@ -1,6 +1,7 @@
 """The thin Triton model around the decoder, with stand-ins for Triton's objects."""
 
 import importlib.util
+import json
 import sys
 
 import numpy as np
@@ -19,12 +20,19 @@ def served(fake_triton, tiny, monkeypatch):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     model = module.TritonPythonModel()
-    model.initialize({"model_repository": str(tiny.root / "lamr_decoder"), "model_version": "1"})
+    config = {"parameters": {"lamr_fingerprint": {"string_value": "abcd"}}}
+    model.initialize(
+        {
+            "model_repository": str(tiny.root / "lamr_decoder"),
+            "model_version": "1",
+            "model_config": json.dumps(config),
+        }
+    )
     weights = DecoderWeights.load(tiny.root / "lamr_decoder" / "1" / "decoder.npz")
 
-    def request(fused, span, outputs=("keep", "keep_prob")):
+    def request(fused, span, outputs=("keep", "keep_prob"), parameters=""):
         inputs = {"fused": fused[None], "document_span": np.array([span], np.int32)}
-        return fake_triton.Request(inputs, outputs)
+        return fake_triton.Request(inputs, outputs, parameters)
 
     return model, Decoder(weights), request
 
@@ -44,6 +52,14 @@ def test_each_request_gets_what_it_would_get_alone(served):
         np.testing.assert_allclose(response.tensors["rubric_prob"], alone.rubric_prob[None], atol=1e-5)
         np.testing.assert_allclose(response.tensors["gate"], alone.gate[None], atol=1e-5)
         assert response.tensors["keep"].dtype == np.uint8
+
+
+def test_a_request_for_another_model_is_refused_alone(served):
+    model, _, request = served
+    parameters = ('{"lamr_fingerprint":"abcd"}', '{"lamr_fingerprint":"dcba"}', '{"other":1}', "")
+    responses = model.execute([request(states(5), (0, 5), parameters=each) for each in parameters])
+    assert [response.error is not None for response in responses] == [False, True, False, False]
+    assert "fingerprint is abcd, but the request is for dcba" in responses[1].error.message()
 
 
 def test_a_batch_is_decoded_once(served, monkeypatch):
