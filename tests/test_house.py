@@ -12,6 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 FLOORS = {
+    "lamr_errors": 0,
     "lamr_decoding": 1,
     "lamr_postprocess": 2,
     "lamr_contract": 3,
@@ -23,7 +24,7 @@ FLOORS = {
     "lamr_cli": 9,
 }
 FOLDERS = {name: ROOT / name.removeprefix("lamr_") / name for name in FLOORS}
-LIGHT = ["lamr_decoding", "lamr_postprocess", "lamr_contract", "lamr_client", "lamr_serving"]
+LIGHT = ["lamr_errors", "lamr_decoding", "lamr_postprocess", "lamr_contract", "lamr_client", "lamr_serving"]
 HEAVY = ["torch", "transformers", "onnxruntime", "onnx"]
 
 

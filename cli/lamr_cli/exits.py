@@ -1,38 +1,29 @@
-"""Which error ends the command with which exit code, as one table, and how it is told.
+"""How an error ends the command: the exit code and the message.
 
-A class is named by its module and name rather than imported, so that the table costs no heavy import.
+lamr's own errors carry their exit code (`lamr_errors`), so this module knows no other package and costs no import.
 """
 
 from __future__ import annotations
 
 import sys
 
-BAD_INPUT = 2
-SERVER_TROUBLE = 3
+from lamr_errors import BAD_INPUT, SERVER_TROUBLE, LamrError
+
+__all__ = ["BAD_INPUT", "INCOMPLETE", "SERVER_TROUBLE", "exit_code", "explain"]
+
 INCOMPLETE = 4
 """The work was done, but a part of the input was left out."""
 
-_EXIT_CODES = {
-    "lamr_contract.errors.InvalidInputError": BAD_INPUT,
-    "lamr_contract.errors.ModelMismatchError": SERVER_TROUBLE,
-    "lamr_contract.errors.ServerError": SERVER_TROUBLE,
-    "lamr_contract.errors.LamrError": BAD_INPUT,
-    "lamr_training.errors.TrainingError": BAD_INPUT,
-    "builtins.OSError": BAD_INPUT,  # a file that can't be read or written
-}
-
 
 def exit_code(error: BaseException) -> int | None:
-    """The exit code of an expected error, by its nearest class in the table; None if it is a defect."""
-    for kind in type(error).__mro__:
-        code = _EXIT_CODES.get(f"{kind.__module__}.{kind.__qualname__}")
-        if code is not None:
-            return code
-    return None
+    """Return the exit code of an expected error; None if the error is a defect."""
+    if isinstance(error, LamrError):
+        return error.exit_code
+    return BAD_INPUT if isinstance(error, OSError) else None  # a file that can't be read or written
 
 
 def explain(error: BaseException) -> None:
-    """One message on stderr, red only on a terminal."""
+    """Print one message on stderr, red only on a terminal."""
     red, reset = ("\x1b[31m", "\x1b[0m") if sys.stderr.isatty() else ("", "")
     text = (
         f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from lamr_contract.encoding import Chunk, PromptEncoder
 from lamr_contract.errors import (
+    ClosedError,
     DeadlineExceededError,
     InvalidInputError,
     LamrError,
+    MissingPackageError,
     ModelMismatchError,
     OverloadedError,
     ServerError,
@@ -39,11 +41,13 @@ __all__ = [
     "ChunkRequest",
     "ChunkResult",
     "Chunking",
+    "ClosedError",
     "DeadlineExceededError",
     "GrpcTransport",
     "InProcessTransport",
     "InvalidInputError",
     "LamrError",
+    "MissingPackageError",
     "ModelMismatchError",
     "ModelSpec",
     "OverloadedError",

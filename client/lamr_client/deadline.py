@@ -45,7 +45,8 @@ class Deadline:
     def exceeded(self) -> DeadlineExceededError:
         """The error that says how long the caller would wait."""
         return DeadlineExceededError(
-            f"no complete answer within {self.timeout:g} s; give more time (`timeout`) or ask about less code"
+            f"no complete answer within {self.timeout:g} s; give more time (`timeout`) or ask about less code",
+            timeout=self.timeout,
         )
 
 

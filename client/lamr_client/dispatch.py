@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from lamr_contract.encoding import Chunk
-from lamr_contract.errors import DeadlineExceededError, LamrError, ServerError
+from lamr_contract.errors import ClosedError, DeadlineExceededError, ServerError
 from lamr_contract.model_io import ChunkRequest, ChunkResult
 
 from lamr_client.deadline import Deadline, Retry
@@ -114,9 +114,9 @@ class Dispatcher:
             return self._pool
 
 
-def closed() -> LamrError:
+def closed() -> ClosedError:
     """The error of a call after `close`."""
-    return LamrError("this pruner is closed; make a new one")
+    return ClosedError("this pruner is closed; make a new one")
 
 
 def grouped(chunks: Iterable[Chunk], size: int) -> Iterator[list[Chunk]]:

@@ -18,12 +18,14 @@ def decode_code(code: str | bytes | bytearray | memoryview) -> str:
         _refuse_surrogates(code, "code")
         return code
     if not isinstance(code, (bytes, bytearray, memoryview)):
-        raise InvalidInputError(f"the code must be str or bytes, not {type(code).__name__}")
+        raise InvalidInputError(f"the code must be str or bytes, not {type(code).__name__}", argument="code")
     try:
         return bytes(code).decode("utf-8")
     except UnicodeDecodeError as error:
         raise InvalidInputError(
-            f"the code isn't UTF-8: {error.reason} at byte {error.start} (counted from 0); decode it and pass text"
+            f"the code isn't UTF-8: {error.reason} at byte {error.start} (counted from 0); decode it and pass text",
+            argument="code",
+            offset=error.start,
         ) from error
 
 
@@ -43,9 +45,9 @@ def check_query(query: str) -> None:
         InvalidInputError: not text, empty or blank, a NUL character, or lone surrogates.
     """
     if not isinstance(query, str):
-        raise InvalidInputError(f"the query must be str, not {type(query).__name__}")
+        raise InvalidInputError(f"the query must be str, not {type(query).__name__}", argument="query")
     if not query.strip():
-        raise InvalidInputError("the query is empty; say what you are looking for")
+        raise InvalidInputError("the query is empty; say what you are looking for", argument="query")
     _refuse_surrogates(query, "query")
     _refuse_nul(query, "query", "remove it")
 
@@ -56,11 +58,17 @@ def _refuse_surrogates(text: str, what: str) -> None:
     except UnicodeEncodeError as error:
         raise InvalidInputError(
             f"the {what} has a lone surrogate at character {error.start} (counted from 0); decode it without "
-            "'surrogateescape'"
+            "'surrogateescape'",
+            argument=what,
+            offset=error.start,
         ) from error
 
 
 def _refuse_nul(text: str, what: str, remedy: str) -> None:
     place = text.find("\0")
     if place >= 0:
-        raise InvalidInputError(f"the {what} has a NUL at character {place} (counted from 0); {remedy}")
+        raise InvalidInputError(
+            f"the {what} has a NUL at character {place} (counted from 0); {remedy}",
+            argument=what,
+            offset=place,
+        )

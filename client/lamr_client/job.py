@@ -19,7 +19,7 @@ from lamr_contract.document_scorer import DocumentScorer, LineScores, QueriedDoc
 from lamr_contract.encoding import Chunk, PromptEncoder
 from lamr_contract.errors import InvalidInputError, LamrError
 from lamr_contract.model_io import ChunkResult
-from lamr_postprocess import PrunedCode, line_spans, prune_lines
+from lamr_postprocess import BudgetError, PrunedCode, line_spans, prune_lines
 
 from lamr_client.inputs import check_code, check_query
 from lamr_client.options import PruneOptions
@@ -49,7 +49,8 @@ class PruneJob:
         query_ids = encoder.encode_query(query)
         if not len(query_ids):
             raise InvalidInputError(
-                "the query has no word that the model's tokenizer knows; say it differently"
+                "the query has no word that the model's tokenizer knows; say it differently",
+                argument="query",
             )
         encoder.code_room(len(query_ids))  # before time goes into the code
         ids, offsets = encoder.encode_document(text)
@@ -78,6 +79,7 @@ class PruneJob:
 
         Raises:
             InvalidInputError: the text shows that an option can't be used.
+            BudgetError: the smallest valid output exceeds `max_tokens`.
             ModelMismatchError: an answer holds NaN or infinity.
         """
         answered = time.perf_counter()
@@ -114,6 +116,8 @@ class PruneJob:
                 dependency=scores.dependency,
                 line_numbers=options.line_numbers,
             )
+        except BudgetError:
+            raise
         except ValueError as error:
             raise InvalidInputError(str(error)) from error
 

@@ -43,7 +43,7 @@ class PruneOptions:
             try:
                 language_named(self.language)
             except ValueError as error:
-                raise InvalidInputError(str(error)) from error
+                raise InvalidInputError(str(error), argument="language") from error
 
 
 def check_on_error(value: str) -> None:
@@ -53,7 +53,9 @@ def check_on_error(value: str) -> None:
         InvalidInputError: neither `raise` nor `passthrough`.
     """
     if value not in ("raise", "passthrough"):
-        raise InvalidInputError(f"on_error must be 'raise' or 'passthrough', not {value!r}")
+        raise InvalidInputError(
+            f"on_error must be 'raise' or 'passthrough', not {value!r}", argument="on_error"
+        )
 
 
 def check_timeout(value: float | None) -> None:
@@ -63,13 +65,15 @@ def check_timeout(value: float | None) -> None:
         InvalidInputError: not more than 0.
     """
     if value is not None and not value > 0:
-        raise InvalidInputError(f"timeout must be more than 0 seconds, or math.inf for no end, not {value!r}")
+        raise InvalidInputError(
+            f"timeout must be more than 0 seconds, or math.inf for no end, not {value!r}", argument="timeout"
+        )
 
 
 def _check_range(name: str, value: float | None, lowest: float, highest: float) -> None:
     if value is not None and not lowest <= value <= highest:
         bounds = f"at least {lowest}" if highest == math.inf else f"between {lowest} and {highest}"
-        raise InvalidInputError(f"{name} must be {bounds}, not {value!r}")
+        raise InvalidInputError(f"{name} must be {bounds}, not {value!r}", argument=name)
 
 
 def _check_keep(each: Keep) -> None:
@@ -79,8 +83,12 @@ def _check_keep(each: Keep) -> None:
         try:
             re.compile(each)
         except re.error as error:
-            raise InvalidInputError(f"keep: {each!r} is not a regular expression ({error})") from error
+            raise InvalidInputError(
+                f"keep: {each!r} is not a regular expression ({error})", argument="keep"
+            ) from error
         return
     first, last = (each, each) if isinstance(each, int) else each
     if not 1 <= first <= last:
-        raise InvalidInputError(f"keep: lines {first}-{last}; lines count from 1 and a range goes upwards")
+        raise InvalidInputError(
+            f"keep: lines {first}-{last}; lines count from 1 and a range goes upwards", argument="keep"
+        )

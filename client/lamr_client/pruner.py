@@ -166,9 +166,9 @@ def check_setup(  # noqa: PLR0913, PLR0917
         InvalidInputError: names the option.
     """
     if server is not None and transport is not None:
-        raise InvalidInputError("give either a server or a transport, not both")
+        raise InvalidInputError("give either a server or a transport, not both", argument="transport")
     if server is not None and not server.rpartition(":")[2].isdigit():
-        raise InvalidInputError(f"server must be host:port of a gRPC port, not {server!r}")
+        raise InvalidInputError(f"server must be host:port of a gRPC port, not {server!r}", argument="server")
     if max_concurrency < 1 or retries < 0:
         raise InvalidInputError("max_concurrency must be at least 1 and retries at least 0")
     check_timeout(timeout)

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from lamr_contract.errors import (
+    ClosedError,
     DeadlineExceededError,
     LamrError,
     ModelMismatchError,
@@ -99,7 +100,8 @@ def check_config(config: Any, address: str, model: str, spec: ModelSpec | None) 
         raise ModelMismatchError(
             f"{address} serves a model with fingerprint {served or 'none'}, but the client files are those "
             f"of {spec.name} {spec.version}, fingerprint {spec.fingerprint}; give the client the served "
-            "repository (`model`)"
+            "repository (`model`)",
+            server=address,
         )
     return Endpoint(address, model, config.max_batch_size > 0, spec.fingerprint if spec else None)
 
@@ -141,14 +143,16 @@ def result_of(answer: Any, request: ChunkRequest, endpoint: Endpoint) -> ChunkRe
         array: NDArray[Any] | None = answer.as_numpy(name)
         if array is None:
             raise ModelMismatchError(
-                f"{endpoint.model} at {endpoint.address} gives no {name}; serve a model of this lamr"
+                f"{endpoint.model} at {endpoint.address} gives no {name}; serve a model of this lamr",
+                server=endpoint.address,
             )
         return array
 
     relevance = read(RELEVANCE)
     if relevance.size != 1:
         raise ModelMismatchError(
-            f"{endpoint.model} at {endpoint.address} gives {relevance.size} relevances for one chunk"
+            f"{endpoint.model} at {endpoint.address} gives {relevance.size} relevances for one chunk",
+            server=endpoint.address,
         )
     return ChunkResult(
         keep=read(KEEP).reshape(-1),
@@ -164,27 +168,33 @@ def error_of(error: Exception, address: str, model: str) -> LamrError:
     status = str(getattr(error, "status", lambda: "")() or "").removeprefix("StatusCode.")
     message = str(getattr(error, "message", lambda: error)())
     if status == "DEADLINE_EXCEEDED" or message == "Deadline Exceeded":
-        return DeadlineExceededError(f"{address} gave no answer in time")
+        return DeadlineExceededError(f"{address} gave no answer in time", server=address)
     if "unknown model" in message.lower() and "no available versions" not in message:
-        return ModelMismatchError(f"{address} serves no model {model!r} ({message}); is it a lamr server?")
+        return ModelMismatchError(
+            f"{address} serves no model {model!r} ({message}); is it a lamr server?", server=address
+        )
     if status == "RESOURCE_EXHAUSTED" or (status == "UNAVAILABLE" and _OVERLOAD.search(message)):
         return OverloadedError(
-            f"{address} is overloaded ({message}); ask again later, or with fewer requests at once"
+            f"{address} is overloaded ({message}); ask again later, or with fewer requests at once",
+            server=address,
         )
     restarting = _RESTARTING.search(message)  # inference changes nothing, so asking again is safe
     if restarting or status in ("UNAVAILABLE", "CANCELLED"):
         remedy = "a model's process is being restarted" if restarting else "is the server running there?"
-        return ServerUnavailableError(f"{address} can't be reached ({message}); {remedy}")
+        return ServerUnavailableError(f"{address} can't be reached ({message}); {remedy}", server=address)
     if status in ("NOT_FOUND", "INVALID_ARGUMENT", "UNIMPLEMENTED"):
         return ModelMismatchError(
-            f"{address} doesn't serve what this client asks for ({message}); is it a lamr server?"
+            f"{address} doesn't serve what this client asks for ({message}); is it a lamr server?",
+            server=address,
         )
-    return ServerError(f"{address} failed ({status or type(error).__name__}: {message}); its log says more")
+    return ServerError(
+        f"{address} failed ({status or type(error).__name__}: {message}); its log says more", server=address
+    )
 
 
-def closed(address: str) -> LamrError:
+def closed(address: str) -> ClosedError:
     """The error of a call on a transport that its owner has closed."""
-    return LamrError(f"the transport to {address} is closed; make a new one")
+    return ClosedError(f"the transport to {address} is closed; make a new one")
 
 
 def _input(name: str, values: NDArray[Any], dtype: str, batched: bool) -> Any:

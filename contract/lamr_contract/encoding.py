@@ -73,7 +73,8 @@ class PromptEncoder:
             self._tokenizer = Tokenizer.from_str(text)
         except Exception as error:  # the library raises bare Exception
             raise ModelMismatchError(
-                f"{tokenizer}: not a tokenizer ({error}); export the model again"
+                f"{tokenizer}: not a tokenizer ({error}); export the model again",
+                path=None if isinstance(tokenizer, Tokenizer) else tokenizer,
             ) from error
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
@@ -136,7 +137,8 @@ class PromptEncoder:
         if left < least:
             raise InvalidInputError(
                 f"the query has {query_tokens} tokens, but the window of {chunking.window} has room for "
-                f"{chunking.window - self.prompt_tokens - least} beside the prompt and the code; shorten the query"
+                f"{chunking.window - self.prompt_tokens - least} beside the prompt and the code; shorten the query",
+                argument="query",
             )
         return min(chunking.tokens, left)
 
@@ -233,13 +235,14 @@ def _read_checked(path: Path, spec: ModelSpec) -> str:
         data = path.read_bytes()
     except OSError as error:
         raise ModelMismatchError(
-            f"{path} can't be read ({error.strerror}); export the model again"
+            f"{path} can't be read ({error.strerror}); export the model again", path=path
         ) from error
     digest = hashlib.sha256(data).hexdigest()
     if digest != spec.tokenizer_sha256:
         raise ModelMismatchError(
             f"{path} isn't the tokenizer of {spec.name} {spec.version}: sha256 {digest[:16]}…, expected "
-            f"{spec.tokenizer_sha256[:16]}…; export the model again"
+            f"{spec.tokenizer_sha256[:16]}…; export the model again",
+            path=path,
         )
     return data.decode("utf-8", "replace")
 

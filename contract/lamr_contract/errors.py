@@ -3,6 +3,8 @@
     LamrError
     ├── InvalidInputError (also ValueError)   the query, the code or an option; retrying can't help
     ├── ModelMismatchError                    client files and server, or a repository, don't fit together
+    ├── ClosedError                           the pruner or its transport was closed
+    ├── MissingPackageError                   a package or provider that the call needs isn't installed
     └── ServerError                           the server's side
         ├── ServerUnavailableError            nothing answers, or it went away
         ├── OverloadedError                   it answers that its queue is full; retry later
@@ -13,21 +15,49 @@ This module knows names and meanings; which gRPC status becomes which error is t
 
 from __future__ import annotations
 
+from lamr_errors import SERVER_TROUBLE, InvalidInputError, LamrError, ModelMismatchError
 
-class LamrError(Exception):
-    """Base of everything that lamr raises on purpose; the message names the cause and the remedy."""
+__all__ = [
+    "ClosedError",
+    "DeadlineExceededError",
+    "InvalidInputError",
+    "LamrError",
+    "MissingPackageError",
+    "ModelMismatchError",
+    "OverloadedError",
+    "ServerError",
+    "ServerUnavailableError",
+]
 
 
-class InvalidInputError(LamrError, ValueError):
-    """The query, the code or an option can't be used as it is."""
+class ClosedError(LamrError):
+    """The pruner, transport or model was closed by its owner; a new one has to be made."""
 
 
-class ModelMismatchError(LamrError):
-    """A model repository, its files and a server don't belong together, or a file of it is broken."""
+class MissingPackageError(LamrError):
+    """A package, or a part of one, isn't installed.
+
+    Attributes:
+        package: the name of the package or of its missing part.
+    """
+
+    def __init__(self, message: str, *, package: str | None = None) -> None:
+        super().__init__(message)
+        self.package = package
 
 
 class ServerError(LamrError):
-    """The server, or the way to it, failed."""
+    """The server, or the way to it, failed.
+
+    Attributes:
+        server: its address; None for a model in this process.
+    """
+
+    exit_code = SERVER_TROUBLE
+
+    def __init__(self, message: str, *, server: str | None = None) -> None:
+        super().__init__(message)
+        self.server = server
 
 
 class ServerUnavailableError(ServerError):
@@ -39,4 +69,12 @@ class OverloadedError(ServerError):
 
 
 class DeadlineExceededError(ServerError):
-    """No answer came within the timeout."""
+    """No answer came within the timeout.
+
+    Attributes:
+        timeout: the seconds that the caller would wait; None if the server didn't say.
+    """
+
+    def __init__(self, message: str, *, server: str | None = None, timeout: float | None = None) -> None:
+        super().__init__(message, server=server)
+        self.timeout = timeout

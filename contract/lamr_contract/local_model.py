@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from lamr_decoding import Decoder, DecoderWeights, DecoderWeightsError
+from lamr_decoding import Decoder, DecoderWeights
 from numpy.typing import NDArray
 
 from lamr_contract.encoder_session import open_encoder
-from lamr_contract.errors import LamrError, ModelMismatchError, ServerError
+from lamr_contract.errors import ClosedError, ModelMismatchError, ServerError
 from lamr_contract.model_io import ChunkRequest, ChunkResult
 from lamr_contract.names import DECODER, ENCODER, ENCODER_OUTPUTS, ONNX_FILE, WEIGHTS_FILE, version_folder
 from lamr_contract.packed_batch import code_states, cut_by_tokens, encoder_feed
@@ -42,9 +42,9 @@ class LocalModel:
 
         Raises:
             ModelMismatchError: a file is missing or broken; names it.
-            LamrError: onnxruntime isn't installed.
+            MissingPackageError: onnxruntime isn't installed.
         """
-        self._decoder = _load_decoder(version_folder(repository, DECODER) / WEIGHTS_FILE)
+        self._decoder = Decoder(DecoderWeights.load(version_folder(repository, DECODER) / WEIGHTS_FILE))
         encoder = version_folder(repository, ENCODER) / ONNX_FILE
         self._session = open_encoder(encoder, threads=threads, providers=providers)
         self._max_batch_tokens = max_batch_tokens
@@ -74,10 +74,10 @@ class LocalModel:
         Raises:
             ServerError: onnxruntime failed.
             ModelMismatchError: the decoder isn't this encoder's.
-            LamrError: the model is closed.
+            ClosedError: the model is closed.
         """
         if self._session is None:
-            raise LamrError("this transport is closed; make a new one")
+            raise ClosedError("this transport is closed; make a new one")
         lengths = [len(request.input_ids) for request in requests]
         feed = encoder_feed([request.input_ids for request in requests])
         try:
@@ -109,14 +109,6 @@ class LocalModel:
             )
             for request, (a, b), score in zip(requests, itertools.pairwise(bounds), relevance, strict=True)
         ]
-
-
-def _load_decoder(path: Path) -> Decoder:
-    try:
-        return Decoder(DecoderWeights.load(path))
-    except (OSError, DecoderWeightsError) as error:
-        named = str(error) if str(path) in str(error) else f"{path}: {error}"
-        raise ModelMismatchError(named) from error
 
 
 def _rows(values: Any, first: int, last: int) -> Any:

@@ -35,7 +35,8 @@ class ChunkRequest:
         first, last = self.document_span
         if not 0 <= first < last <= len(self.input_ids):
             raise InvalidInputError(
-                f"document_span [{first}, {last}) must be a non-empty part of {len(self.input_ids)} tokens"
+                f"document_span [{first}, {last}) must be a non-empty part of {len(self.input_ids)} tokens",
+                argument="document_span",
             )
 
 

@@ -121,7 +121,8 @@ class ModelSpec:
             number = data.pop("format")
             if number != FORMAT:
                 raise ModelMismatchError(
-                    f"{source}: format {number}, but this lamr reads format {FORMAT}; export the model again"
+                    f"{source}: format {number}, but this lamr reads format {FORMAT}; export the model again",
+                    path=source,
                 )
             return cls(
                 prompt=PromptTemplate(**data.pop("prompt")),
@@ -132,7 +133,7 @@ class ModelSpec:
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ModelMismatchError(
-                f"{source}: not a model spec ({error}); export the model again"
+                f"{source}: not a model spec ({error}); export the model again", path=source
             ) from error
 
 
@@ -147,10 +148,12 @@ def load_spec(repository: Path) -> ModelSpec:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
         raise ModelMismatchError(
-            f"{path} is missing: {repository} isn't a model repository written by `lamr export`"
+            f"{path} is missing: {repository} isn't a model repository written by `lamr export`", path=path
         ) from error
     except (OSError, UnicodeDecodeError) as error:
-        raise ModelMismatchError(f"{path} can't be read ({error}); export the model again") from error
+        raise ModelMismatchError(
+            f"{path} can't be read ({error}); export the model again", path=path
+        ) from error
     return ModelSpec.from_json(text, str(path))
 
 

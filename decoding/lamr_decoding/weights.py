@@ -17,6 +17,7 @@ from pathlib import Path
 import array_api_compat
 import numpy as np
 import numpy.typing as npt
+from lamr_errors import ModelMismatchError
 
 from lamr_decoding.crf import LinearChainCrf
 from lamr_decoding.packing import Array
@@ -36,7 +37,7 @@ _UNREADABLE = (
 )
 
 
-class DecoderWeightsError(ValueError):
+class DecoderWeightsError(ModelMismatchError, ValueError):
     """A decoder's weights are missing, unreadable or don't fit together; the message names the array."""
 
 
@@ -129,15 +130,15 @@ class DecoderWeights:
         """
         arrays = _read(Path(path))
         if missing := sorted(_NAMES.values() - arrays.keys()):
-            raise DecoderWeightsError(f"{path}: {', '.join(missing)} missing; {_REMEDY}")
+            raise DecoderWeightsError(f"{path}: {', '.join(missing)} missing; {_REMEDY}", path=path)
         if unknown := sorted(arrays.keys() - _NAMES.values()):
             raise DecoderWeightsError(
-                f"{path}: unknown array {', '.join(unknown)}; {_REMEDY} of this version"
+                f"{path}: unknown array {', '.join(unknown)}; {_REMEDY} of this version", path=path
             )
         try:
             return cls(**{field: arrays[name] for field, name in _NAMES.items()})
         except DecoderWeightsError as error:
-            raise DecoderWeightsError(f"{path}: {error}") from error
+            raise DecoderWeightsError(f"{path}: {error}", path=path) from error
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write `decoder.npz`; an existing file is replaced whole or not at all.
@@ -202,6 +203,6 @@ def _read(path: Path) -> dict[str, npt.NDArray[np.float32]]:
                 raise ValueError("it holds one bare array")
             return {name: file[name] for name in file.files}
     except FileNotFoundError as error:
-        raise DecoderWeightsError(f"{path} is missing; {_REMEDY}") from error
+        raise DecoderWeightsError(f"{path} is missing; {_REMEDY}", path=path) from error
     except _UNREADABLE as error:
-        raise DecoderWeightsError(f"{path}: not a readable .npz ({error}); {_REMEDY}") from error
+        raise DecoderWeightsError(f"{path}: not a readable .npz ({error}); {_REMEDY}", path=path) from error

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
+from lamr_errors import InvalidInputError
 
 from lamr_postprocess.document import Document
 from lamr_postprocess.lines import BoolArray, FloatArray, IntArray
@@ -23,7 +24,7 @@ _ENOUGH = 0.98  # the share of a budget at which a search stops
 _MOST_TRIALS = 80  # repairs and renderings of one search
 
 
-class BudgetError(ValueError):
+class BudgetError(InvalidInputError):
     """The smallest valid output has more tokens than the budget.
 
     Attributes:
@@ -34,10 +35,14 @@ class BudgetError(ValueError):
     def __init__(self, needed: int, max_tokens: int) -> None:
         super().__init__(
             f"the smallest valid output has {needed} tokens but max_tokens is {max_tokens}; "
-            "raise max_tokens or keep fewer lines"
+            "raise max_tokens or keep fewer lines",
+            argument="max_tokens",
         )
         self.needed = needed
         self.max_tokens = max_tokens
+
+    def __reduce__(self) -> tuple[type[BudgetError], tuple[int, int]]:
+        return type(self), (self.needed, self.max_tokens)
 
 
 def approximate_tokens(text: str) -> int:

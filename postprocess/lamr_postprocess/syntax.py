@@ -14,6 +14,7 @@ from functools import cache
 
 import numpy as np
 import tree_sitter
+from lamr_errors import InvalidInputError
 
 from lamr_postprocess.languages import Language, ListKind
 from lamr_postprocess.lines import IntArray, spans_of
@@ -30,7 +31,7 @@ _PIECE = 1 << 16  # bytes handed to the parser at a time
 _REPORTS_PER_PIECE = 8
 
 
-class CostlySyntaxError(ValueError):
+class CostlySyntaxError(InvalidInputError):
     """A text takes its parser far more operations than texts of its size take."""
 
 

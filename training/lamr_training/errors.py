@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from lamr_contract.errors import LamrError
 from lamr_evaluation.errors import RecordError
 
 __all__ = ["CorpusError", "RecordError", "RunError", "TrainingError"]
 
 
-class TrainingError(Exception):
+class TrainingError(LamrError):
     """Base of the errors below."""
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from lamr_contract.errors import InvalidInputError, ModelMismatchError
 from lamr_contract.packed_batch import cut_by_tokens
 from numpy.typing import NDArray
 
@@ -20,11 +21,11 @@ Array = NDArray[Any]
 Request = Mapping[str, Array]
 
 
-class RequestError(ValueError):
+class RequestError(InvalidInputError):
     """One request can't be run, but the others of its batch can."""
 
 
-class OutputError(RuntimeError):
+class OutputError(ModelMismatchError):
     """An output can't be dealt out, because it doesn't have the size that the inputs call for."""
 
 

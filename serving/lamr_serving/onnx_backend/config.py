@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from lamr_contract.errors import ModelMismatchError
 from lamr_contract.names import MAX_BATCH_TOKENS_PARAMETER, MAX_SEQUENCE_TOKENS_PARAMETER, ONNX_FILE
 from numpy.typing import DTypeLike
 
@@ -40,7 +41,7 @@ BATCH_INPUT_KINDS = (
 SCATTER = "BATCH_SCATTER_WITH_INPUT_SHAPE"
 
 
-class ModelConfigError(ValueError):
+class ModelConfigError(ModelMismatchError):
     """The configuration asks for something that this backend can't do, so the model isn't loaded."""
 
 

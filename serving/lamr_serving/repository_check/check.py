@@ -48,7 +48,7 @@ def check_repository(repository: Path) -> ModelSpec:
     """
     if not repository.is_dir():
         raise ModelRepositoryError(
-            f"{repository} is not a folder; name a model repository written by `lamr export`"
+            f"{repository} is not a folder; name a model repository written by `lamr export`", path=repository
         )
     configs = {name: _config(config_file(repository, name)) for name in MODELS}
     onnx = version_folder(repository, ENCODER) / (configs[ENCODER].default_model_filename or ONNX_FILE)
@@ -60,14 +60,14 @@ def check_repository(repository: Path) -> ModelSpec:
     try:
         spec = load_spec(repository)
     except ModelMismatchError as error:
-        raise ModelRepositoryError(str(error)) from error
+        raise ModelRepositoryError(str(error), path=error.path) from error
     _check_tokenizer(tokenizer, spec)
     _check_configs(repository, configs, spec)
     try:
         check_onnx(onnx)
     except (BrokenOnnxError, OSError) as error:
         raise ModelRepositoryError(
-            f"{onnx} is not a complete ONNX model: {error}; export the model again"
+            f"{onnx} is not a complete ONNX model: {error}; export the model again", path=onnx
         ) from error
     _check_program(program)
     _check_weights(weights, spec, _width(configs[ENCODER]))
@@ -85,12 +85,12 @@ def _config(path: Path) -> Any:
         text = path.read_text(encoding="utf-8")
         if text.rpartition("\n")[2].lstrip().startswith("#"):  # the lines before it may well parse
             raise ModelRepositoryError(
-                f"{path} ends within a comment: it has been cut; export the model again"
+                f"{path} ends within a comment: it has been cut; export the model again", path=path
             )
         # Newer servers know fields that this client's messages don't have. Triton checks those.
         return text_format.Parse(text, model_config_pb2.ModelConfig(), allow_unknown_field=True)
     except (text_format.ParseError, UnicodeDecodeError) as error:
-        raise ModelRepositoryError(f"{path} is not a model configuration: {error}") from error
+        raise ModelRepositoryError(f"{path} is not a model configuration: {error}", path=path) from error
 
 
 def _readable(path: Path) -> None:
@@ -98,9 +98,9 @@ def _readable(path: Path) -> None:
         with path.open("rb"):
             pass
     except FileNotFoundError as error:
-        raise ModelRepositoryError(f"{path} is missing; export the model again") from error
+        raise ModelRepositoryError(f"{path} is missing; export the model again", path=path) from error
     except OSError as error:
-        raise ModelRepositoryError(f"{path} can't be read: {error.strerror}") from error
+        raise ModelRepositoryError(f"{path} can't be read: {error.strerror}", path=path) from error
 
 
 def _check_configs(repository: Path, configs: dict[str, Any], spec: ModelSpec) -> None:
@@ -109,17 +109,19 @@ def _check_configs(repository: Path, configs: dict[str, Any], spec: ModelSpec) -
     if stored != spec.fingerprint:
         raise ModelRepositoryError(
             f"{ensemble} carries the fingerprint {stored or '(none)'}, but {client_files(repository) / SPEC_FILE} "
-            f"makes {spec.fingerprint}: they are of different models; export the model again"
+            f"makes {spec.fingerprint}: they are of different models; export the model again",
+            path=ensemble,
         )
     steps = {step.model_name for step in configs[ENSEMBLE].ensemble_scheduling.step}
     if not {ENCODER, DECODER} <= steps:
         raise ModelRepositoryError(
-            f"{ensemble} must run {ENCODER} and {DECODER}, not {', '.join(steps) or 'nothing'}"
+            f"{ensemble} must run {ENCODER} and {DECODER}, not {', '.join(steps) or 'nothing'}", path=ensemble
         )
     for name, backend in BACKENDS.items():
         if configs[name].backend != backend:
             raise ModelRepositoryError(
-                f"{config_file(repository, name)} must say backend: {backend!r}, not {configs[name].backend!r}"
+                f"{config_file(repository, name)} must say backend: {backend!r}, not {configs[name].backend!r}",
+                path=config_file(repository, name),
             )
 
 
@@ -130,9 +132,12 @@ def _check_tokenizer(path: Path, spec: ModelSpec) -> None:
     try:
         json.loads(content)
     except ValueError as error:
-        raise ModelRepositoryError(f"{path} is damaged ({error}); export the model again") from error
+        raise ModelRepositoryError(
+            f"{path} is damaged ({error}); export the model again", path=path
+        ) from error
     raise ModelRepositoryError(
-        f"{path} is not the tokenizer that {path.with_name(SPEC_FILE)} was written for; export the model again"
+        f"{path} is not the tokenizer that {path.with_name(SPEC_FILE)} was written for; export the model again",
+        path=path,
     )
 
 
@@ -141,9 +146,13 @@ def _check_program(path: Path) -> None:
     try:
         tree = ast.parse(path.read_bytes(), str(path))
     except (SyntaxError, ValueError) as error:
-        raise ModelRepositoryError(f"{path} is damaged ({error}); export the model again") from error
+        raise ModelRepositoryError(
+            f"{path} is damaged ({error}); export the model again", path=path
+        ) from error
     if not any(isinstance(node, ast.ClassDef) and node.name == "TritonPythonModel" for node in tree.body):
-        raise ModelRepositoryError(f"{path} has no class TritonPythonModel; export the model again")
+        raise ModelRepositoryError(
+            f"{path} has no class TritonPythonModel; export the model again", path=path
+        )
 
 
 def _check_weights(path: Path, spec: ModelSpec, width: int) -> None:
@@ -153,16 +162,18 @@ def _check_weights(path: Path, spec: ModelSpec, width: int) -> None:
         weights = DecoderWeights.load(path)
     except Exception as error:  # a damaged archive fails in many ways: zip, zlib, npy header, shapes
         raise ModelRepositoryError(
-            f"{path} holds no decoder weights: {error}; export the model again"
+            f"{path} holds no decoder weights: {error}; export the model again", path=path
         ) from error
     rubrics, features = weights.rubrics, weights.fused_size
     if rubrics != len(spec.rubrics):
         raise ModelRepositoryError(
-            f"{path} decodes {rubrics} rubrics, but the model has {', '.join(spec.rubrics)}; export the model again"
+            f"{path} decodes {rubrics} rubrics, but the model has {', '.join(spec.rubrics)}; export the model again",
+            path=path,
         )
     if width > 0 and features != width:
         raise ModelRepositoryError(
-            f"{path} takes {features} features a token, but {ENCODER} makes {width}; export the model again"
+            f"{path} takes {features} features a token, but {ENCODER} makes {width}; export the model again",
+            path=path,
         )
 
 

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from lamr_serving.errors import ModelRepositoryError
+
 # onnx.proto: ModelProto, GraphProto, TensorProto, StringStringEntryProto
 MODEL_IR_VERSION, MODEL_GRAPH, MODEL_OPSETS = 1, 7, 8
 GRAPH_NODE, GRAPH_INITIALIZER = 1, 5
@@ -20,7 +22,7 @@ ENTRY_KEY, ENTRY_VALUE = 1, 2
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 
 
-class BrokenOnnxError(ValueError):
+class BrokenOnnxError(ModelRepositoryError):
     """The file isn't a complete ONNX model. The message says what is wrong."""
 
 
