@@ -11,7 +11,8 @@ from pathlib import Path
 
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.names import TOKENIZER_FILE
-from lamr_export.checkpoint import CONFIG_FILE, load_checkpoint, save_checkpoint
+from lamr_export.checkpoint import load_checkpoint, save_checkpoint
+from lamr_export.config import CHECKPOINT_CONFIG
 from lamr_export.model import LamrModel
 from tokenizers import Tokenizer
 
@@ -57,7 +58,7 @@ class WorkFolder:
 
     def has_start(self) -> bool:
         """Whether the start checkpoint is complete."""
-        return (self.start / CONFIG_FILE).exists()
+        return (self.start / CHECKPOINT_CONFIG).exists()
 
     def is_prepared(self, runs: int = 1) -> bool:
         """Whether nothing is missing that so many runs need before the first one begins."""

@@ -21,7 +21,7 @@ import torch.multiprocessing as processes
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.local_model import LocalModel
 from lamr_evaluation.records import Record, read_records
-from lamr_export.checkpoint import WEIGHTS_FILE, save_checkpoint
+from lamr_export.checkpoint import CHECKPOINT_WEIGHTS, save_checkpoint
 from lamr_export.model import LamrModel
 from lamr_export.repository_writer import export_repository
 from lamr_export.verify import standard_texts
@@ -246,7 +246,7 @@ def _exported(checkpoint: Path, work: WorkFolder) -> Path:
 
     Nobody reads the export's report, so a single text is enough for it.
     """
-    digest = hashlib.sha256((checkpoint / WEIGHTS_FILE).read_bytes()).hexdigest()
+    digest = hashlib.sha256((checkpoint / CHECKPOINT_WEIGHTS).read_bytes()).hexdigest()
     folder = work.path / f"exported-{digest[:12]}"
     if not folder.exists():
         export_repository(checkpoint, folder, "int8", texts=standard_texts()[:1])
