@@ -1,8 +1,8 @@
 """Records: a query, a file, and the lines of the file that answer the query.
 
 A file of records holds one JSON object a line, in SWE-Pruner's published form (`query`, `code`, `kept_frags`, optional
-`score`) with our optional `path`, `project`, `kind`, `language` and `id`. Evaluation and training read the same form.
-This module reads and writes records and checks each by itself; it knows neither where they come from nor what is
+`score`) with our optional `path`, `project`, `kind`, `language`, `id` and `frame`. Evaluation and training read the same
+form. This module reads and writes records and checks each by itself; it knows neither where they come from nor what is
 measured on them.
 """
 
@@ -23,6 +23,7 @@ from lamr_evaluation.errors import RecordError
 
 _REQUIRED = ("query", "code", "kept_frags")
 _OPTIONAL = ("path", "project", "kind", "language", "id")
+_NUMBERS = ("kept_frags", "frame")
 
 
 def bare_lines(code: str) -> list[str]:
@@ -46,6 +47,7 @@ class Record:
         language: what the file is written in, for grouping only; empty when unknown.
         id: a name that no other record of its file has, or empty.
         row: 1-based line of the file that the record was read from; 0 when it wasn't read from one.
+        frame: numbers of lines that say where the gold lines stand, such as headers around them; weaker than those.
     """
 
     query: str
@@ -58,6 +60,7 @@ class Record:
     id: str = ""
     row: int = field(default=0, compare=False)
     language: str = ""
+    frame: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         """Check and normalize.
@@ -70,11 +73,13 @@ class Record:
         if not 0.0 <= self.score <= 1.0:
             raise ValueError(f"score {self.score} is outside [0, 1]")
         count = len(line_spans(self.code))
-        outside = [number for number in self.kept_frags if not 1 <= number <= count]
-        if outside:
-            lines = f"lines 1 to {count}" if count else "no lines"
-            raise ValueError(f"kept_frags holds {', '.join(map(str, outside[:3]))}, but the code has {lines}")
-        object.__setattr__(self, "kept_frags", tuple(sorted(set(self.kept_frags))))
+        for name in _NUMBERS:
+            numbers = getattr(self, name)
+            outside = [number for number in numbers if not 1 <= number <= count]
+            if outside:
+                lines = f"lines 1 to {count}" if count else "no lines"
+                raise ValueError(f"{name} holds {', '.join(map(str, outside[:3]))}, but the code has {lines}")
+            object.__setattr__(self, name, tuple(sorted(set(numbers))))
 
     @cached_property
     def lines(self) -> tuple[str, ...]:
@@ -96,7 +101,7 @@ class Record:
     def to_json(self) -> str:
         """One line of JSON, without its line end, that `Record.from_row` reads back equal."""
         row: dict[str, Any] = {name: getattr(self, name) for name in (*_REQUIRED, "score")}
-        row |= {name: value for name in _OPTIONAL if (value := getattr(self, name))}
+        row |= {name: value for name in (*_OPTIONAL, "frame") if (value := getattr(self, name))}
         return json.dumps(row, ensure_ascii=False)
 
     @classmethod
@@ -116,9 +121,11 @@ class Record:
         if missing:
             plural = "s" if missing[1:] else ""
             raise ValueError(f"the field{plural} {', '.join(missing)} {'are' if plural else 'is'} missing")
-        numbers = fields["kept_frags"]
-        if not isinstance(numbers, list) or not all(type(number) is int for number in numbers):
-            raise ValueError("kept_frags must be a list of line numbers")
+        frame = fields.get("frame")
+        lines = {"kept_frags": fields["kept_frags"], "frame": [] if frame is None else frame}
+        for name, numbers in lines.items():
+            if not isinstance(numbers, list) or not all(type(number) is int for number in numbers):
+                raise ValueError(f"{name} must be a list of line numbers")
         score = 1.0 if fields.get("score") is None else fields["score"]
         if isinstance(score, bool) or not isinstance(score, (int, float)):
             raise ValueError(f"score must be a number, not {score!r}")
@@ -129,7 +136,8 @@ class Record:
         for name, value in texts.items():
             if not isinstance(value, str):
                 raise ValueError(f"{name} must be text, not {type(value).__name__}")
-        return cls(kept_frags=tuple(numbers), score=float(score), row=row, **texts)
+        gold, frame = (tuple(numbers) for numbers in lines.values())
+        return cls(kept_frags=gold, frame=frame, score=float(score), row=row, **texts)
 
 
 @dataclass(frozen=True, order=True)

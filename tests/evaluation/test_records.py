@@ -42,7 +42,7 @@ def test_a_record_may_have_no_gold_line():
 
 def test_write_then_read_gives_the_same_records(tmp_path):
     records = [
-        Record("é?", "a\r\nb\x0c\u2028", (1, 2), 0.5, "p/a.py", "p", "how", "first"),
+        Record("é?", "a\r\nb\x0c\u2028", (2,), 0.5, "p/a.py", "p", "how", "first", frame=(1,)),
         Record("q", "x\n", ()),
     ]
     assert write_records(records, tmp_path / "records.jsonl") == 2
@@ -79,6 +79,8 @@ def test_blank_lines_are_skipped_and_integer_scores_taken(tmp_path):
         ({**GOOD, "kept_frags": ["1"]}, "kept_frags must be a list of line numbers"),
         ({**GOOD, "kept_frags": [True]}, "kept_frags must be a list of line numbers"),
         ({**GOOD, "kept_frags": 3}, "kept_frags must be a list of line numbers"),
+        ({**GOOD, "frame": [9]}, "frame holds 9, but the code has lines 1 to 3"),
+        ({**GOOD, "frame": 1}, "frame must be a list of line numbers"),
         ({**GOOD, "score": 1.5}, "score 1.5 is outside [0, 1]"),
         ({**GOOD, "score": "high"}, "score must be a number, not 'high'"),
         ({**GOOD, "score": True}, "score must be a number, not True"),

@@ -32,5 +32,8 @@ def cut_window(record: Record, rng: random.Random) -> Record:
     last = min(n - 1 for n in (*starts, len(lines) + 1) if n > least)
     while last > max(first, anchor) and not lines[last - 1].strip():
         last -= 1
-    kept = tuple(n - first + 1 for n in record.kept_frags if first <= n <= last)
-    return replace(record, code="".join(lines[first - 1 : last]), kept_frags=kept)
+    kept, frame = (
+        tuple(n - first + 1 for n in numbers if first <= n <= last)
+        for numbers in (record.kept_frags, record.frame)
+    )
+    return replace(record, code="".join(lines[first - 1 : last]), kept_frags=kept, frame=frame)
