@@ -1,7 +1,8 @@
-"""`lamr corpus`: training records out of permissively licensed packages."""
+"""`lamr corpus`: training records out of permissively licensed packages or git histories."""
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
 from typing import Annotated
@@ -29,7 +30,26 @@ def corpus(
         typer.Option(help="A manifest.json of an earlier run: fetches the very same files."),
     ] = None,
     cache: Annotated[
-        Path | None, typer.Option(help="Folder for downloaded packages; default: the user's cache folder.")
+        Path | None,
+        typer.Option(help="Folder for downloaded packages and clones; default: the user's cache folder."),
+    ] = None,
+    histories: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MANIFEST",
+            help="Make records from git histories: a manifest of repositories, or `bundled` for those of lamr-mini.",
+        ),
+    ] = None,
+    mirror: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of bare repositories named owner+name, with --histories; default: clones them."
+        ),
+    ] = None,
+    edits: Annotated[int, typer.Option(help="Most edits of one repository's history.", min=1)] = 400,
+    apart: Annotated[
+        Path | None,
+        typer.Option(help="Evaluation items, with --histories: files much like one of theirs are left out."),
     ] = None,
     files: Annotated[int, typer.Option(help="Most files of a project.", min=1)] = DEFAULTS.files_per_project,
     queries: Annotated[int, typer.Option(help="Most records of a file.", min=1)] = DEFAULTS.queries_per_file,
@@ -50,6 +70,9 @@ def corpus(
     from the syntax tree. Records are split by project, and projects that evaluations use are refused. Without
     --packages or --manifest: the packages that lamr-mini was trained on.
 
+    With --histories queries come from commits' messages, and the lines that answer are those that the commit changed
+    in its parent's file. A repository that an earlier run finished is not read again.
+
     lamr corpus --out records --packages aiohttp,attrs --validation loguru
     """
     from lamr_evaluation.suites import default_cache
@@ -61,6 +84,15 @@ def corpus(
         raise typer.BadParameter("give --packages or --manifest, not both")
     if validation and not packages:
         raise typer.BadParameter("--validation goes with --packages")
+    if histories is None and (mirror or apart):
+        raise typer.BadParameter("--mirror and --apart go with --histories")
+    if histories is not None:
+        if packages or manifest:
+            raise typer.BadParameter("give --histories, or --packages or --manifest, not both")
+        clones = cache or default_cache() / "repositories"
+        counts = _from_histories(histories, out, mirror, clones, edits, apart, seed)
+        _report(counts, out, "the repositories are in", "histories.json", as_json)
+        return
     settings = CorpusSettings(
         files_per_project=files,
         queries_per_file=queries,
@@ -77,11 +109,29 @@ def corpus(
             splits = choose_splits(_names(packages), _names(validation or []))
             chosen = [p for split, names in splits.items() for p in fetch(names, store, split, progress)]
         counts = build_corpus(store, out, packages=chosen, settings=settings, progress=progress)
+    _report(counts, out, "the packages are in", "manifest.json", as_json)
+
+
+def _from_histories(
+    manifest: str, out: Path, mirror: Path | None, clones: Path, edits: int, apart: Path | None, seed: int
+) -> dict[str, int]:
+    from lamr_evaluation.mirrors import clone, locate
+    from lamr_training.histories.build import HistorySettings, build_histories
+    from lamr_training.histories.manifest import bundled_histories, read_histories
+
+    rows = bundled_histories() if manifest == "bundled" else read_histories(Path(manifest))
+    place = functools.partial(locate, folder=mirror) if mirror else functools.partial(clone, folder=clones)
+    settings = HistorySettings(per_repository=edits, apart=apart, seed=seed)
+    with bar() as progress:
+        return build_histories(rows, out, place, settings=settings, progress=progress)
+
+
+def _report(counts: dict[str, int], out: Path, where: str, file: str, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(counts))
     else:
         parts = [f"{count:,} {name}" for name, count in counts.items()]
-        typer.echo(f"{' · '.join(parts)} records in {out}; the packages are in {out / 'manifest.json'}")
+        typer.echo(f"{' · '.join(parts)} records in {out}; {where} {out / file}")
 
 
 def _names(texts: list[str]) -> list[str]:
