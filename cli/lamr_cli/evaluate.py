@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from lamr_evaluation import LineScorer, Problem, Record
 
-SUITE_NAMES = "questions, polyglot, edits"
+SUITE_NAMES = "questions, polyglot, edits, sessions"
 """For the help, which mustn't cost the import of `lamr_evaluation.suites`; a test compares them."""
 
 

@@ -1,25 +1,30 @@
 """The suites that a pruner is measured on, built by name from pinned sources.
 
-`questions` is the benchmark in Python. `polyglot` holds written questions about files in ten other languages, and
-`edits` messages of commits, for which the lines that the commit changed in its parent's file are gold. For each item
-of those two, a manifest under `data/` names repository, commit, path and hash of the file and the gold lines; nobody's
-code stands in it. No project of theirs is used for training. This module joins manifests with files; it measures
-nothing.
+`questions` is the benchmark in Python. `polyglot` holds written questions about files in ten other languages; `edits`
+messages of commits, for which the lines that the commit changed in its parent's file are gold; `sessions` big reads of
+recorded agents, for which the lines that the session later needed are. For each item of these, a manifest under `data/`
+names repository, commit, path and hash of the file and the gold lines; nobody's code stands in it. No project of theirs
+is used for training. This module joins manifests with files; it measures nothing.
 """
 
 from __future__ import annotations
 
 import importlib.resources
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 
 from lamr_evaluation.benchmark import build_items
 from lamr_evaluation.errors import DataError
 from lamr_evaluation.mirrors import Mirrors
 from lamr_evaluation.records import Record, iter_rows, parse_row
+from lamr_evaluation.sessions import FORMATS, BigRead, big_reads, read_events, recognize
 from lamr_evaluation.wheels import WHEELS
+
+MOST_CHARACTERS = 900
+"""Of a read's query: the assistant's words, and of the task what there is room for."""
 
 
 @dataclass(frozen=True)
@@ -45,24 +50,51 @@ class PinnedItem:
     kept_frags: tuple[int, ...]
 
 
-_FIELDS = frozenset(field.name for field in fields(PinnedItem))
+@dataclass(frozen=True)
+class PinnedRead:
+    """One row of a manifest: a big read in a recorded session.
+
+    Attributes:
+        repository, commit, licence: where the session's log lies, and what covers it; see `PinnedItem`.
+        language: of the file that was read.
+        path, blob: the log in the commit, and git's hash of it.
+        call: the tool's call that read the file.
+        kind: the host that wrote the log.
+        kept_frags: 1-based gold lines of what the call showed.
+    """
+
+    repository: str
+    commit: str
+    licence: str
+    language: str
+    path: str
+    blob: str
+    call: str
+    kind: str
+    kept_frags: tuple[int, ...]
 
 
-def read_manifest(path: Path) -> list[PinnedItem]:
-    """The rows of a suite's manifest.
+Pinned = PinnedItem | PinnedRead
+_FORMS = {frozenset(field.name for field in fields(form)): form for form in (PinnedItem, PinnedRead)}
+
+
+def read_manifest(path: Path) -> list[Pinned]:
+    """The rows of a suite's manifest, each of the form whose fields it has.
 
     Raises:
-        DataError: the file can't be read, or a row isn't of the form.
+        DataError: the file can't be read, or a row is of no form.
     """
-    items = []
+    items: list[Pinned] = []
     for number, line in iter_rows(path):
         try:
             row = parse_row(line)
         except ValueError as error:
             raise DataError(f"{path}:{number}: {error}") from error
-        if not isinstance(row, dict) or row.keys() != _FIELDS or not isinstance(row["kept_frags"], list):
-            raise DataError(f"{path}:{number}: expected exactly the fields {', '.join(sorted(_FIELDS))}")
-        items.append(PinnedItem(**{**row, "kept_frags": tuple(row["kept_frags"])}))
+        form = _FORMS.get(frozenset(row)) if isinstance(row, dict) else None
+        if form is None or not isinstance(row["kept_frags"], list):
+            forms = " or ".join(", ".join(sorted(names)) for names in _FORMS)
+            raise DataError(f"{path}:{number}: expected exactly the fields {forms}")
+        items.append(form(**{**row, "kept_frags": tuple(row["kept_frags"])}))
     return items
 
 
@@ -71,47 +103,79 @@ def manifest(suite: str) -> Path:
     return Path(str(importlib.resources.files("lamr_evaluation") / "data" / f"{suite}.jsonl"))
 
 
-def join(items: list[PinnedItem], mirrors: Mirrors) -> list[Record]:
+def join(items: Sequence[Pinned], mirrors: Mirrors) -> list[Record]:
     """The records of a manifest.
 
     Raises:
-        DataError: a file can't be had, or an item doesn't fit its file.
+        DataError: a file can't be had or isn't what the item says, or an item doesn't fit its file.
     """
+    logs: dict[str, dict[str, BigRead]] = {}
     records = []
     for item in items:
-        code = mirrors.read(item.repository, item.blob)
+        if isinstance(item, PinnedItem):
+            query, code, path = item.query, mirrors.read(item.repository, item.blob), item.path
+        else:
+            read = _find_read(item, mirrors, logs)
+            query, code, path = words_before(read), "\n".join(read.shown.lines) + "\n", read.read.path
         try:
             record = Record(
-                query=item.query,
+                query=query,
                 code=code,
                 kept_frags=item.kept_frags,
-                path=item.path,
+                path=path,
                 project=item.repository,
                 kind=item.kind,
                 language=item.language,
             )
         except ValueError as error:
-            raise DataError(f"{item.query!r} on {item.repository}/{item.path}: {error}") from error
+            raise DataError(f"{query!r} on {item.repository}/{path}: {error}") from error
         records.append(record)
     return records
 
 
-def _questions(cache: Path, mirror: Path | None) -> list[Record]:  # noqa: ARG001 - its files lie in wheels
+def words_before(read: BigRead, most: int = MOST_CHARACTERS) -> str:
+    """What an agent knows when it reads, without a word for the pruner: its own words, and the beginning of the task.
+
+    Args:
+        read: with the words before it.
+        most: characters. The assistant's words give way to the task down to half of them; their end is kept, since the
+            latest sentence speaks of the read.
+    """
+    own = "\n".join(filter(None, (read.intent, read.description, read.searched)))
+    room = max(most // 2, most - len(read.task) - 2)
+    own = own[-room:].strip()
+    task = read.task[: max(0, most - len(own) - 2)].strip()
+    return "\n\n".join(filter(None, (own, task))) or read.read.path
+
+
+def _find_read(item: PinnedRead, mirrors: Mirrors, logs: dict[str, dict[str, BigRead]]) -> BigRead:
+    """The read that an item names; `logs` keeps the reads of each log by call."""
+    name = f"{item.repository}/{item.path}"
+    if item.blob not in logs:
+        log = mirrors.read(item.repository, item.blob)
+        form = recognize(log, FORMATS)
+        if form is None:
+            raise DataError(f"{name}: no known host writes such a log")
+        logs[item.blob] = {read.call.call: read for read in big_reads(read_events(log, form))}
+    if item.call not in logs[item.blob]:
+        raise DataError(f"{name}: has no big read by the call {item.call}")
+    return logs[item.blob][item.call]
+
+
+def _from_wheels(cache: Path, mirror: Path | None) -> list[Record]:  # noqa: ARG001 - a builder like the others
     return build_items(cache / WHEELS)
 
 
-def _of_manifest(suite: str) -> Callable[[Path, Path | None], list[Record]]:
-    def build(cache: Path, mirror: Path | None) -> list[Record]:
-        mirrors = Mirrors(mirror) if mirror else Mirrors(cache / "repositories", cloning=True)
-        return join(read_manifest(manifest(suite)), mirrors)
-
-    return build
+def _from_repositories(suite: str, cache: Path, mirror: Path | None) -> list[Record]:
+    mirrors = Mirrors(mirror) if mirror else Mirrors(cache / "repositories", cloning=True)
+    return join(read_manifest(manifest(suite)), mirrors)
 
 
 SUITES: dict[str, Callable[[Path, Path | None], list[Record]]] = {
-    "questions": _questions,
-    "polyglot": _of_manifest("polyglot"),
-    "edits": _of_manifest("edits"),
+    "questions": _from_wheels,
+    "polyglot": partial(_from_repositories, "polyglot"),
+    "edits": partial(_from_repositories, "edits"),
+    "sessions": partial(_from_repositories, "sessions"),
 }
 """How each suite is built, by name: from a folder for downloads and, perhaps, a folder of bare repositories."""
 

@@ -13,11 +13,39 @@ from lamr_evaluation.errors import DataError
 from lamr_evaluation.mirrors import Mirrors, clone, locate
 from lamr_evaluation.records import read_records
 from lamr_evaluation.reserved import reserved_path, reserved_repository
-from lamr_evaluation.suites import SUITES, PinnedItem, build_suite, join, manifest, read_manifest
+from lamr_evaluation.sessions import BigRead, Event, Read
+from lamr_evaluation.sessions.shown import Shown
+from lamr_evaluation.suites import (
+    SUITES,
+    PinnedItem,
+    PinnedRead,
+    build_suite,
+    join,
+    manifest,
+    read_manifest,
+    words_before,
+)
 
 CODE = "int twice(int x) {\n    return 2 * x;\n}\n"
 IDENTITY = ("-c", "user.name=a", "-c", "user.email=a@example.invalid", "-c", "init.defaultBranch=main")
 PINNED = [name for name in SUITES if manifest(name).exists() and name != "questions"]
+
+
+SHOWN = [f"int f_{n}(void) {{ return {n}; }}" for n in range(1, 101)]
+LOG = [
+    {
+        "role": "user",
+        "content": [{"type": "text", "text": "Let the seventh function return something else."}],
+    },
+    {
+        "role": "assistant",
+        "content": [
+            {"type": "text", "text": "I'll read f_7 first."},
+            {"type": "toolCall", "id": "c1", "name": "read", "arguments": {"path": "src/f.c"}},
+        ],
+    },
+    {"role": "toolResult", "toolCallId": "c1", "content": [{"type": "text", "text": "\n".join(SHOWN)}]},
+]
 
 
 def git(folder, *arguments):
@@ -33,6 +61,9 @@ def mirror(tmp_path):
     folder.mkdir()
     git(work, "init", "--quiet")
     (work / "twice.c").write_text(CODE)
+    rows = [json.dumps({"type": "message", "message": message}) for message in LOG]
+    (work / "session.jsonl").write_text("\n".join(rows) + "\n")
+    (work / "other.jsonl").write_text('{"a": 1}\n')
     git(work, "add", ".")
     git(work, "commit", "--quiet", "--message", "Double it")
     git(folder, "clone", "--quiet", "--bare", str(work), "demo+twice")
@@ -53,6 +84,57 @@ def item(mirror):
         kind="how",
         kept_frags=(2,),
     )
+
+
+@pytest.fixture
+def read(mirror):
+    place = mirror / "demo+twice"
+    return PinnedRead(
+        repository="demo/twice",
+        commit=git(place, "rev-parse", "HEAD"),
+        licence="MIT",
+        language="c",
+        path="session.jsonl",
+        blob=git(place, "rev-parse", "HEAD:session.jsonl"),
+        call="c1",
+        kind="pi",
+        kept_frags=(7,),
+    )
+
+
+def test_a_read_of_a_session_is_asked_for_in_its_own_words(mirror, read):
+    (record,) = join([read], Mirrors(mirror))
+    assert record.query == "I'll read f_7 first.\n\nLet the seventh function return something else."
+    assert record.lines == tuple(SHOWN)
+    assert (record.path, record.kind, record.language, record.kept_frags) == ("src/f.c", "pi", "c", (7,))
+
+
+def test_a_read_that_its_log_lacks_is_named(mirror, read):
+    with pytest.raises(DataError, match=r"demo/twice/session.jsonl: has no big read by the call c9"):
+        join([replace(read, call="c9")], Mirrors(mirror))
+    other = git(mirror / "demo+twice", "rev-parse", "HEAD:other.jsonl")
+    with pytest.raises(DataError, match="no known host writes such a log"):
+        join([replace(read, blob=other)], Mirrors(mirror))
+
+
+def big_read(task="", intent="", searched="", description=""):
+    call, shown = Event("call", call="c", tool="read"), Shown(tuple(SHOWN), None)
+    return BigRead(1, call, Read("src/f.c"), shown, task, intent, searched, description)
+
+
+@pytest.mark.parametrize(
+    ("read", "expected"),
+    [
+        (big_read("task", "a", "c", "b"), "a\nb\nc\n\ntask"),
+        (big_read("task"), "task"),
+        (big_read(), "src/f.c"),
+        (big_read("t" * 50, "i" * 50), "i" * 10 + "\n\n" + "t" * 8),
+        (big_read("t" * 3, "i" * 50), "i" * 15 + "\n\n" + "t" * 3),
+        (big_read("t" * 50, "i"), "i\n\n" + "t" * 17),
+    ],
+)
+def test_long_words_give_way_and_the_latest_stay(read, expected):
+    assert words_before(read, 20) == expected
 
 
 def test_records_come_from_a_folder_of_bare_repositories(mirror, item):
@@ -134,15 +216,20 @@ def test_manifests_are_pinned_and_reserved_projects_absent(suite):
         assert item.kept_frags[0] > 0
         assert reserved_repository(item.repository) is None
         assert reserved_path(item.path) is None
-    assert len({(item.repository, item.path, item.query) for item in items}) == len(items)
+    assert len(
+        {
+            (item.repository, item.path, getattr(item, "query", ""), getattr(item, "call", ""))
+            for item in items
+        }
+    ) == len(items)
 
 
 def test_polyglot_asks_in_ten_languages_and_no_more_than_three_times_about_a_file():
     items = read_manifest(manifest("polyglot"))
-    assert len(items) >= 200
+    assert len(items) == 300
     languages = Counter(item.language for item in items)
     assert len(languages) == 10
-    assert min(languages.values()) >= 15
+    assert min(languages.values()) >= 25
     assert max(Counter((item.repository, item.path) for item in items).values()) <= 3
     assert {item.kind for item in items} == {"behaviour", "config", "how", "where", "why"}
 
@@ -193,3 +280,12 @@ def test_edits_come_from_eleven_languages_and_cover_little_of_each_file():
     assert max(Counter(item.repository for item in items).values()) <= 12
     assert max(len(item.kept_frags) for item in items) <= 60
     assert {item.kind for item in items} == {"change", "fix", "test"}
+
+
+def test_sessions_come_from_several_hosts_projects_and_languages():
+    items = read_manifest(manifest("sessions"))
+    assert len(items) == 150
+    assert len({item.repository for item in items}) >= 8
+    assert len({item.kind for item in items}) >= 4
+    assert len({item.language for item in items}) >= 4
+    assert max(Counter(item.repository for item in items).values()) <= 32

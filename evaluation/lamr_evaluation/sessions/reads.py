@@ -23,8 +23,8 @@ _SHORT_MESSAGE = 80
 
 _BY_MACHINE = re.compile(
     r"\s*(?:<(?:command-|local-command|task-notification|environment_context|user_instructions|INSTRUCTIONS|skill|"
-    r"permissions)|# AGENTS\.md|Caveat: |\[Request interrupted|This session is being continued|Stop hook|"
-    r"Base directory for this skill|Operation stopped by hook)"
+    r"permissions|turn_aborted|subagent_notification)|# AGENTS\.md|Caveat: |\[Request interrupted|Stop hook|"
+    r"This session is being continued|Base directory for this skill|Operation stopped by hook)"
 )
 _INSERTED = re.compile(
     r"<(system-reminder|ide_opened_file|ide_selection|environment_context|attached_files)>.*?</\1>", re.DOTALL
