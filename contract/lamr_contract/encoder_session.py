@@ -34,7 +34,8 @@ def open_encoder(path: Path, *, threads: int | None = None, providers: list[Any]
         ) from error
     if not path.is_file():
         raise ModelMismatchError(
-            f"{path} is missing; write the repository again with `lamr export`", path=path
+            f"{path} is missing or not a regular file; write the repository again with `lamr export`",
+            path=path,
         )
     providers = providers or ["CPUExecutionProvider"]
     names = [provider if isinstance(provider, str) else provider[0] for provider in providers]

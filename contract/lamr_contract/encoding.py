@@ -20,6 +20,7 @@ from tokenizers import Tokenizer
 
 from lamr_contract.chunking import LineStarts, header_tokens, plan_chunks
 from lamr_contract.errors import InvalidInputError, ModelMismatchError
+from lamr_contract.files import MOST_TOKENIZER_BYTES, read_regular
 from lamr_contract.layout import LineLayout, line_layout, single_spaces
 from lamr_contract.names import TOKENIZER_FILE
 from lamr_contract.spec import Chunking, ModelSpec, client_files, load_spec
@@ -232,7 +233,7 @@ class PromptEncoder:
 
 def _read_checked(path: Path, spec: ModelSpec) -> str:
     try:
-        data = path.read_bytes()
+        data = read_regular(path, MOST_TOKENIZER_BYTES)
     except OSError as error:
         raise ModelMismatchError(
             f"{path} can't be read ({error.strerror}); export the model again", path=path

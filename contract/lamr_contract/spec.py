@@ -11,15 +11,19 @@ import dataclasses
 import hashlib
 import importlib.util
 import json
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from lamr_contract.errors import ModelMismatchError
+from lamr_contract.files import read_regular
 from lamr_contract.names import ENSEMBLE, KEEP_PROB, RELEVANCE, SPEC_FILE, version_folder
 from lamr_contract.scoring import Scoring
 
 FORMAT = 1
+_Record = TypeVar("_Record", bound=Any)
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,7 @@ class ModelSpec:
 
     Raises:
         ModelMismatchError: the scoring weighs what the model doesn't give.
+        ValueError: the threshold lies outside [0, 1].
     """
 
     name: str
@@ -86,6 +91,8 @@ class ModelSpec:
     threshold: float = 0.4
 
     def __post_init__(self) -> None:
+        if not 0 <= self.threshold <= 1:
+            raise ValueError(f"the threshold must be from 0 to 1, not {self.threshold}")
         unknown = self.scoring.outputs.keys() - {KEEP_PROB, RELEVANCE, *self.rubrics}
         if unknown:
             raise ModelMismatchError(
@@ -114,7 +121,7 @@ class ModelSpec:
         """Read a spec; `source` names the file in errors.
 
         Raises:
-            ModelMismatchError: not JSON, another format number, or a field is missing or unknown.
+            ModelMismatchError: not JSON, another format number, or a field is missing, unknown or of another type.
         """
         try:
             data: dict[str, Any] = json.loads(text)
@@ -124,17 +131,50 @@ class ModelSpec:
                     f"{source}: format {number}, but this lamr reads format {FORMAT}; export the model again",
                     path=source,
                 )
-            return cls(
-                prompt=PromptTemplate(**data.pop("prompt")),
-                chunking=Chunking(**data.pop("chunking")),
-                scoring=Scoring(**data.pop("scoring")),
-                rubrics=tuple(data.pop("rubrics")),
-                **data,
+            return _typed(
+                cls(
+                    prompt=_typed(PromptTemplate(**data.pop("prompt"))),
+                    chunking=_typed(Chunking(**data.pop("chunking"))),
+                    scoring=_typed(Scoring(**data.pop("scoring"))),
+                    rubrics=tuple(data.pop("rubrics")),
+                    **data,
+                )
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
             raise ModelMismatchError(
                 f"{source}: not a model spec ({error}); export the model again", path=source
             ) from error
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+# What a field read from JSON must be, by its annotation.
+_IS_OF_TYPE: dict[str, Callable[[Any], bool]] = {
+    "str": _is_text,
+    "int": lambda value: isinstance(value, int) and not isinstance(value, bool),
+    "float": _is_number,
+    "tuple[str, ...]": lambda value: all(map(_is_text, value)),
+    "dict[str, float]": lambda value: isinstance(value, dict) and all(map(_is_number, value.values())),
+}
+
+
+def _typed(record: _Record) -> _Record:
+    """The record, each of whose fields is of its type, and each number finite.
+
+    Raises:
+        ValueError: names the field.
+    """
+    for each in dataclasses.fields(record):
+        value = getattr(record, each.name)
+        if not _IS_OF_TYPE.get(str(each.type), lambda _: True)(value):
+            raise ValueError(f"{each.name} must be {each.type}, not {value!r:.80}")
+    return record
 
 
 def load_spec(repository: Path) -> ModelSpec:
@@ -145,7 +185,7 @@ def load_spec(repository: Path) -> ModelSpec:
     """
     path = client_files(repository) / SPEC_FILE
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_regular(path).decode("utf-8")
     except FileNotFoundError as error:
         raise ModelMismatchError(
             f"{path} is missing: {repository} isn't a model repository written by `lamr export`", path=path

@@ -197,6 +197,8 @@ def _shapes(D: int, H: int, K: int) -> dict[str, tuple[int, ...]]:
 def _read(path: Path) -> dict[str, npt.NDArray[np.float32]]:
     """All arrays of a `.npz`."""
     try:
+        if path.exists() and not path.is_file():  # opening a pipe would wait for a writer
+            raise ValueError("it is not a regular file")
         with path.open("rb") as opened:
             file = np.load(opened, allow_pickle=False)
             if not isinstance(file, np.lib.npyio.NpzFile):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 
 import pytest
 from lamr_client import ModelMismatchError, ModelSpec, Scoring, load_spec
-from lamr_contract.names import SPEC_FILE
+from lamr_contract.encoding import PromptEncoder
+from lamr_contract.names import SPEC_FILE, TOKENIZER_FILE
 from lamr_contract.spec import bundled_repository, client_files
 
 from tests.tiny import QWEN_PROMPT, make_spec, wordpiece, write_client_files
@@ -53,6 +55,18 @@ def test_fingerprint_covers_what_the_server_must_share(spec, field, value, chang
         (lambda data: data | {"chunking": {"window": 8, "tokens": 9, "overlap": 0}}, "tokens <= window"),
         (lambda data: data | {"scoring": {"kind": "magic"}}, "magic"),
         (lambda data: [1], "not a model spec"),
+        (lambda data: data | {"name": 5}, "name must be str"),
+        (lambda data: data | {"rubrics": [1, 2], "scoring": {}}, "rubrics must be"),
+        (lambda data: data | {"threshold": None}, "not a model spec"),
+        (lambda data: data | {"threshold": "0.4"}, "not a model spec"),
+        (lambda data: data | {"threshold": True}, "threshold must be float"),
+        (lambda data: data | {"threshold": float("nan")}, "from 0 to 1, not nan"),
+        (lambda data: data | {"threshold": 7}, "from 0 to 1, not 7"),
+        (lambda data: data | {"threshold": -0.1}, "from 0 to 1"),
+        (lambda data: data | {"prompt": dict.fromkeys(data["prompt"], 1)}, "before must be str"),
+        (lambda data: data | {"chunking": {"window": 8.5, "tokens": 8, "overlap": 0}}, "window must be int"),
+        (lambda data: data | {"scoring": {"bias": float("inf")}}, "bias must be float"),
+        (lambda data: data | {"scoring": {"weights": {"semantic": "x"}}}, "weights must be"),
     ],
 )
 def test_broken_specs_are_refused(spec, damage, message):
@@ -73,3 +87,37 @@ def test_broken_files_are_named(tmp_path, content):
 
 def test_bundled_repository_is_a_folder():
     assert bundled_repository().is_dir()
+
+
+def a_pipe(path):
+    path.unlink()
+    os.mkfifo(path)
+
+
+def a_device(path):
+    path.unlink()
+    path.symlink_to("/dev/zero")
+
+
+def a_folder(path):
+    path.unlink()
+    path.mkdir()
+
+
+def a_sparse_giant(path):
+    os.truncate(path, 1 << 40)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("damage", [a_pipe, a_device, a_folder, a_sparse_giant])
+@pytest.mark.parametrize("name", [SPEC_FILE, TOKENIZER_FILE])
+def test_only_regular_files_of_a_sane_size_are_read(spec, tmp_path, name, damage):
+    root = write_client_files(tmp_path / "model", spec, wordpiece())
+    damage(client_files(root) / name)
+    with pytest.raises(ModelMismatchError, match=name):
+        PromptEncoder.from_repository(root)
+
+
+def test_a_deeply_nested_spec_is_refused(spec):
+    with pytest.raises(ModelMismatchError, match="not a model spec"):
+        ModelSpec.from_json("[" * 100_000)

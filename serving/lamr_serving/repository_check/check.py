@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from lamr_contract.errors import ModelMismatchError
+from lamr_contract.files import MOST_TOKENIZER_BYTES, check_regular, read_regular
 from lamr_contract.names import (
     DECODER,
     ENCODER,
@@ -82,7 +83,7 @@ def _config(path: Path) -> Any:
 
     _readable(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_regular(path).decode("utf-8")
         if text.rpartition("\n")[2].lstrip().startswith("#"):  # the lines before it may well parse
             raise ModelRepositoryError(
                 f"{path} ends within a comment: it has been cut; export the model again", path=path
@@ -95,6 +96,7 @@ def _config(path: Path) -> Any:
 
 def _readable(path: Path) -> None:
     try:
+        check_regular(path)
         with path.open("rb"):
             pass
     except FileNotFoundError as error:
@@ -126,12 +128,12 @@ def _check_configs(repository: Path, configs: dict[str, Any], spec: ModelSpec) -
 
 
 def _check_tokenizer(path: Path, spec: ModelSpec) -> None:
-    content = path.read_bytes()
+    content = read_regular(path, MOST_TOKENIZER_BYTES)
     if hashlib.sha256(content).hexdigest() == spec.tokenizer_sha256:
         return
     try:
         json.loads(content)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ModelRepositoryError(
             f"{path} is damaged ({error}); export the model again", path=path
         ) from error
@@ -144,8 +146,8 @@ def _check_tokenizer(path: Path, spec: ModelSpec) -> None:
 def _check_program(path: Path) -> None:
     """Check, without running it, that the program compiles and has the class that Triton looks for."""
     try:
-        tree = ast.parse(path.read_bytes(), str(path))
-    except (SyntaxError, ValueError) as error:
+        tree = ast.parse(read_regular(path), str(path))
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise ModelRepositoryError(
             f"{path} is damaged ({error}); export the model again", path=path
         ) from error

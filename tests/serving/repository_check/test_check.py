@@ -1,6 +1,7 @@
 """A model repository is checked before Triton sees it, and the error names the file at fault."""
 
 import json
+import os
 import re
 
 import numpy as np
@@ -48,6 +49,20 @@ def test_a_truncated_file_is_named(tiny_copy, file):
     path = tiny_copy.root / file
     path.write_bytes(path.read_bytes()[: path.stat().st_size * 2 // 3])
     refused(tiny_copy, str(path))
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("file", FILES)
+def test_a_pipe_in_place_of_a_file_is_named_and_never_opened(tiny_copy, file):
+    (tiny_copy.root / file).unlink()
+    os.mkfifo(tiny_copy.root / file)
+    refused(tiny_copy, str(tiny_copy.root / file), "regular file")
+
+
+@pytest.mark.parametrize("file", ["lamr/1/lamr.json", "lamr/1/tokenizer.json", "lamr_decoder/1/model.py"])
+def test_a_deeply_nested_file_is_named(tiny_copy, file):
+    (tiny_copy.root / file).write_text("[" * 100_000)
+    refused(tiny_copy, str(tiny_copy.root / file))
 
 
 def test_a_folder_that_is_none(tmp_path):

@@ -1,0 +1,46 @@
+"""Reading the files of a model repository, which may be anybody's: regular files of a sane size, and nothing else.
+
+A FIFO would keep the reader for ever, and a device can be endless. The module knows sizes; it knows no format.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+MIB = 1 << 20
+MOST_TEXT_BYTES = (
+    4 * MIB
+)  # of a specification, a configuration or a program: thousands of times what they need
+MOST_TOKENIZER_BYTES = 512 * MIB  # the largest that are published have tens
+
+
+def read_regular(path: Path, most: int = MOST_TEXT_BYTES) -> bytes:
+    """The content of a regular file.
+
+    Args:
+        path: links are followed.
+        most: bytes that the file may have.
+
+    Raises:
+        OSError: the file can't be read, isn't a regular one, or is larger.
+    """
+    size = check_regular(path)
+    if size > most:
+        raise OSError(errno.EFBIG, f"it has {size:,} bytes, more than the {most:,} that are read", str(path))
+    return path.read_bytes()
+
+
+def check_regular(path: Path) -> int:
+    """The size of a regular file in bytes.
+
+    Raises:
+        OSError: there is none, or it is a directory, a pipe or a device.
+    """
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        reason = errno.EISDIR if stat.S_ISDIR(status.st_mode) else errno.EINVAL
+        raise OSError(reason, "it is not a regular file", os.fspath(path))
+    return status.st_size
