@@ -40,7 +40,7 @@ def test_written_questions_ask_about_files_that_the_corpus_takes() -> None:
     assert not [q.path for q in bundled_questions() if FOREIGN_FOLDERS & set(q.path.lower().split("/")[:-1])]
 
 
-@pytest.mark.parametrize("suite", ["polyglot", "edits"])
+@pytest.mark.parametrize("suite", ["polyglot", "edits", "sessions"])
 def test_no_package_of_the_manifest_is_a_project_of_a_suite(suite: str) -> None:
     projects = {normalized(item.repository.split("/")[1]) for item in read_suite(manifest(suite))}
     assert projects

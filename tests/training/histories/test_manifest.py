@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from lamr_evaluation.reserved import RESERVED, reserved_repository
+from lamr_evaluation.suites import manifest, read_manifest
 from lamr_training.errors import CorpusError
 from lamr_training.histories.manifest import (
     Repository,
@@ -31,6 +32,13 @@ def test_the_bundled_manifest_is_permissive_balanced_and_holds_no_reserved_repos
     assert min(counts["train", language] for language in languages) >= 17
     assert min(counts["suite", language] for language in languages) >= 3
     assert sum(row.split != "suite" for row in rows) >= 220
+
+
+@pytest.mark.parametrize("suite", ["polyglot", "edits", "sessions"])
+def test_no_repository_of_a_suite_trains(suite: str) -> None:
+    trained = {row.repository.lower() for row in bundled_histories() if row.split != "suite"}
+    assert trained
+    assert not trained & {item.repository.lower() for item in read_manifest(manifest(suite))}
 
 
 @pytest.mark.parametrize("project", RESERVED, ids=lambda project: project.repository)
