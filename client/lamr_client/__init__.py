@@ -1,4 +1,4 @@
-"""The client: prompts, tokens, chunks, transports and merging, for servers and in process.
+"""The client: a query and code in, the code that matters out, through a server or in this process.
 
 Importing this package loads neither gRPC nor onnxruntime nor asyncio; the first use that needs one of them does.
 """
@@ -24,17 +24,18 @@ from lamr_contract.spec import Chunking, ModelSpec, PromptTemplate, bundled_repo
 
 from lamr_client.pruner import Pruner
 from lamr_client.result import PruneResult, Timings
-from lamr_client.transport import Transport
+from lamr_client.transport import AsyncTransport, Transport
 
 if TYPE_CHECKING:
     from lamr_client.async_grpc_transport import AsyncGrpcTransport
     from lamr_client.async_pruner import AsyncPruner
-    from lamr_client.async_transport import AsyncTransport
     from lamr_client.grpc_transport import GrpcTransport
     from lamr_client.in_process import InProcessTransport
+    from lamr_client.mock_transport import AsyncMockTransport, MockTransport, uniform_answer
 
 __all__ = [
     "AsyncGrpcTransport",
+    "AsyncMockTransport",
     "AsyncPruner",
     "AsyncTransport",
     "Chunk",
@@ -48,6 +49,7 @@ __all__ = [
     "InvalidInputError",
     "LamrError",
     "MissingPackageError",
+    "MockTransport",
     "ModelMismatchError",
     "ModelSpec",
     "OverloadedError",
@@ -62,14 +64,17 @@ __all__ = [
     "Transport",
     "bundled_repository",
     "load_spec",
+    "uniform_answer",
 ]
 
 _LATER = {
     "AsyncGrpcTransport": "lamr_client.async_grpc_transport",
+    "AsyncMockTransport": "lamr_client.mock_transport",
     "AsyncPruner": "lamr_client.async_pruner",
-    "AsyncTransport": "lamr_client.async_transport",
     "GrpcTransport": "lamr_client.grpc_transport",
     "InProcessTransport": "lamr_client.in_process",
+    "MockTransport": "lamr_client.mock_transport",
+    "uniform_answer": "lamr_client.mock_transport",
 }
 
 

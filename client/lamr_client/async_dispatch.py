@@ -10,9 +10,9 @@ from lamr_contract.encoding import Chunk
 from lamr_contract.errors import DeadlineExceededError, ServerError
 from lamr_contract.model_io import ChunkResult
 
-from lamr_client.async_transport import AsyncTransport
 from lamr_client.deadline import Deadline, Retry
 from lamr_client.dispatch import OnResult, closed, deliver, grouped, requests_of
+from lamr_client.transport import AsyncTransport
 
 
 class AsyncDispatcher:

@@ -13,9 +13,9 @@ from lamr_contract.names import ENSEMBLE
 from lamr_contract.spec import ModelSpec
 
 from lamr_client import triton_wire as wire
-from lamr_client.async_transport import AsyncTransport
 from lamr_client.deadline import Deadline
 from lamr_client.patience import Patience
+from lamr_client.transport import AsyncTransport
 
 
 class AsyncGrpcTransport(AsyncTransport):

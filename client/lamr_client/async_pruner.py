@@ -16,14 +16,13 @@ from lamr_contract.spec import ModelSpec, bundled_repository
 from lamr_postprocess.selection import Keep
 
 from lamr_client.async_dispatch import AsyncDispatcher
-from lamr_client.async_transport import AsyncTransport, ThreadedTransport
 from lamr_client.deadline import Deadline, Retry
 from lamr_client.inputs import decode_code
 from lamr_client.job import PruneJob, passthrough
 from lamr_client.options import OnError, PruneOptions, check_on_error, check_timeout
 from lamr_client.pruner import check_setup
 from lamr_client.result import PruneResult
-from lamr_client.transport import Transport
+from lamr_client.transport import AsyncTransport, ThreadedTransport, Transport
 
 if TYPE_CHECKING:
     from typing_extensions import Self  # in `typing` from Python 3.11

@@ -7,10 +7,12 @@ import time
 
 import pytest
 from lamr_client import (
+    AsyncMockTransport,
     AsyncPruner,
     DeadlineExceededError,
     InvalidInputError,
     LamrError,
+    MockTransport,
     OverloadedError,
     Pruner,
     ServerError,
@@ -19,24 +21,24 @@ from lamr_client import (
 
 from tests.tiny import program
 
-from .fakes import AsyncFakeTransport, FakeTransport
+from .fakes import answer
 
 QUERY = "which function computes the area?"
 
 
-@pytest.mark.parametrize("transport", [AsyncFakeTransport, FakeTransport])
+@pytest.mark.parametrize("transport", [AsyncMockTransport, MockTransport])
 async def test_gives_what_the_blocking_one_gives(repository, transport):
     code = program(30)
-    with Pruner(model=repository, transport=FakeTransport()) as blocking:
+    with Pruner(model=repository, transport=MockTransport(answer)) as blocking:
         expected = blocking.prune(QUERY, code, path="a.py").to_dict()
-    async with AsyncPruner(model=repository, transport=transport()) as pruner:
+    async with AsyncPruner(model=repository, transport=transport(answer)) as pruner:
         result = (await pruner.prune(QUERY, code, path="a.py")).to_dict()
     expected.pop("timings"), result.pop("timings")
     assert result == expected
 
 
 async def test_concurrency_is_bounded_over_all_calls(repository):
-    transport = AsyncFakeTransport(delay=0.002)
+    transport = AsyncMockTransport(answer, delay=0.002)
     async with AsyncPruner(model=repository, transport=transport, max_concurrency=3) as pruner:
         await asyncio.gather(*(pruner.prune(QUERY, program(20 + i)) for i in range(4)))
     assert transport.most_at_once == 3
@@ -44,7 +46,7 @@ async def test_concurrency_is_bounded_over_all_calls(repository):
 
 
 async def test_cancelling_cancels_calls_under_way(repository):
-    transport = AsyncFakeTransport(delay=30)
+    transport = AsyncMockTransport(answer, delay=30)
     async with AsyncPruner(model=repository, transport=transport, max_concurrency=4) as pruner:
         task = asyncio.create_task(pruner.prune(QUERY, program(40)))
         while transport.at_once < 4:
@@ -57,7 +59,7 @@ async def test_cancelling_cancels_calls_under_way(repository):
 
 
 async def test_first_error_cancels_the_others(repository):
-    transport = AsyncFakeTransport(delay=0.05, errors=[ServerError("broken")])
+    transport = AsyncMockTransport(answer, delay=0.05, errors=[ServerError("broken")])
     transport_delays = iter([0.01])
     original = transport.infer
 
@@ -87,7 +89,9 @@ async def test_event_loop_runs_on_while_a_large_file_is_tokenized(wide_repositor
             last = now
 
     code = program(20_000)
-    async with AsyncPruner(model=wide_repository, transport=AsyncFakeTransport(), timeout=280) as pruner:
+    async with AsyncPruner(
+        model=wide_repository, transport=AsyncMockTransport(answer), timeout=280
+    ) as pruner:
         watcher = asyncio.create_task(watch())
         begin = time.monotonic()
         result = await pruner.prune(QUERY, code, language="text")
@@ -99,12 +103,12 @@ async def test_event_loop_runs_on_while_a_large_file_is_tokenized(wide_repositor
 
 
 async def test_retries_deadlines_and_passthrough(repository):
-    transport = AsyncFakeTransport(errors=[OverloadedError("full"), ServerUnavailableError("gone")])
+    transport = AsyncMockTransport(answer, errors=[OverloadedError("full"), ServerUnavailableError("gone")])
     async with AsyncPruner(model=repository, transport=transport) as pruner:
         assert (await pruner.prune(QUERY, "area = 1")).status == "pruned"
     assert len(transport.requests) == 3
 
-    slow = AsyncFakeTransport(delay=30)
+    slow = AsyncMockTransport(answer, delay=30)
     begin = time.monotonic()
     async with AsyncPruner(model=repository, transport=slow, on_error="passthrough") as pruner:
         with pytest.raises(DeadlineExceededError, match=r"within 0\.1 s"):
@@ -119,7 +123,7 @@ async def test_retries_deadlines_and_passthrough(repository):
 
 
 async def test_closed_pruner_says_so(repository):
-    async with AsyncPruner(model=repository, transport=AsyncFakeTransport()) as pruner:
+    async with AsyncPruner(model=repository, transport=AsyncMockTransport(answer)) as pruner:
         pass
     with pytest.raises(LamrError, match="closed"):
         await pruner.prune(QUERY, "x = 1")

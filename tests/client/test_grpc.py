@@ -16,6 +16,7 @@ from lamr_client import (
     DeadlineExceededError,
     GrpcTransport,
     LamrError,
+    MockTransport,
     ModelMismatchError,
     OverloadedError,
     Pruner,
@@ -26,7 +27,7 @@ from lamr_client import (
 
 from tests.tiny import program
 
-from .fakes import FakeTransport, answer
+from .fakes import answer
 from .triton_fake import FakeTriton
 
 QUERY = "which function computes the area?"
@@ -325,9 +326,9 @@ async def test_the_first_error_leaves_the_other_calls_alone(transport_class, spe
     assert len(triton.asked) == 3
 
 
-def test_pruning_over_grpc_equals_the_fake_transport(repository, spec):
+def test_pruning_over_grpc_equals_pruning_over_a_mock(repository, spec):
     code = program(30)
-    with Pruner(model=repository, transport=FakeTransport()) as reference:
+    with Pruner(model=repository, transport=MockTransport(answer)) as reference:
         expected = reference.prune(QUERY, code, path="a.py")
     overload = (grpc.StatusCode.UNAVAILABLE, "Exceeds maximum queue size")
     with (

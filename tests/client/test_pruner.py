@@ -22,12 +22,13 @@ from lamr_client import (
     ServerError,
     ServerUnavailableError,
 )
+from lamr_client.mock_transport import MockTransport, uniform_answer
 from lamr_contract.model_io import ChunkRequest
 from lamr_postprocess import line_scores_from_tokens, line_spans, prune_lines
 
 from tests.tiny import program
 
-from .fakes import FakeTransport, answer, keep_all
+from .fakes import answer
 
 QUERY = "which function computes the area?"
 
@@ -52,7 +53,7 @@ def test_result_equals_a_plain_reference(repository, end):
             held[chunk.tokens[0] + i].append(decision)
     lines = line_scores_from_tokens([np.mean(scores) for scores in held], offsets, code)
 
-    with pruner(repository, FakeTransport()) as subject:
+    with pruner(repository, MockTransport(answer)) as subject:
         result = subject.prune(QUERY, code, path="area.py", threshold=0.5)
     np.testing.assert_allclose(result.line_scores, lines, atol=1e-6)
     expected = prune_lines(code, lines, path="area.py", threshold=0.5)
@@ -74,19 +75,19 @@ def test_result_equals_a_plain_reference(repository, end):
 
 def test_dependency_is_a_reason_where_that_rubric_says_more(repository):
     def rule(request):
-        result = keep_all(request)
+        result = uniform_answer(request)
         m = len(result.keep)
         rubric_prob = np.tile(np.float32([0.2, 0.9]), (m, 1))
         return type(result)(result.keep, result.keep_prob, rubric_prob, None, 1.0)
 
-    with pruner(repository, FakeTransport(rule)) as subject:
+    with pruner(repository, MockTransport(rule)) as subject:
         reasons = subject.prune(QUERY, program(3), path="a.py").reasons
     assert "dependency" in reasons.values()
     assert "semantic" not in reasons.values()
 
 
 def test_result_is_json_with_exactly_its_fields(repository):
-    with pruner(repository, FakeTransport()) as subject:
+    with pruner(repository, MockTransport(answer)) as subject:
         result = subject.prune(QUERY, program(10), path="a.py")
     data = json.loads(result.to_json())
     assert set(data) == set(result.__dataclass_fields__)
@@ -96,15 +97,15 @@ def test_result_is_json_with_exactly_its_fields(repository):
 
 
 def test_default_threshold_is_the_models(repository):
-    with pruner(repository, FakeTransport(lambda request: keep_all(request, 0.45))) as subject:
+    with pruner(repository, MockTransport(lambda request: uniform_answer(request, 0.45))) as subject:
         assert not subject.prune(QUERY, "area = 1\n" * 3).kept_lines  # 0.45 is no Viterbi decision to keep
-    with pruner(repository, FakeTransport(keep_all)) as subject:
+    with pruner(repository, MockTransport(uniform_answer)) as subject:
         assert subject.prune(QUERY, "area = 1\n" * 3).kept_lines == (1, 2, 3)
 
 
 def test_code_below_min_tokens_passes_unjudged(repository):
     code = program(6)
-    transport = FakeTransport(lambda request: keep_all(request, 0.0))
+    transport = MockTransport(lambda request: uniform_answer(request, 0.0))
     with pruner(repository, transport) as subject:
         result = subject.prune(QUERY, code, min_tokens=10_000)
         assert (result.text, result.status) == (code, "passthrough")
@@ -121,7 +122,7 @@ def test_code_below_min_tokens_passes_unjudged(repository):
 
 def test_budgets_count_the_models_tokens(repository):
     code = program(40)
-    with pruner(repository, FakeTransport()) as subject:
+    with pruner(repository, MockTransport(answer)) as subject:
         half = subject.prune(QUERY, code, path="a.py", ratio=2)
         few = subject.prune(QUERY, code, path="a.py", max_tokens=200)
         with pytest.raises(InvalidInputError, match="max_tokens is 1"):
@@ -131,7 +132,7 @@ def test_budgets_count_the_models_tokens(repository):
 
 
 def test_keep_keeps_and_says_so(repository):
-    nothing = FakeTransport(lambda request: keep_all(request, 0.0))
+    nothing = MockTransport(lambda request: uniform_answer(request, 0.0))
     with pruner(repository, nothing) as subject:
         result = subject.prune(QUERY, "a = 1\n" * 20 + "area = 2\n", keep=[2, (4, 5), "^area"])
     assert [line for line, why in result.reasons.items() if why == "keep"] == [2, 4, 5, 21]
@@ -142,7 +143,7 @@ def test_keep_keeps_and_says_so(repository):
 
 @pytest.mark.parametrize("code", ["", b""])
 def test_empty_code_gives_an_empty_result(repository, code):
-    transport = FakeTransport()
+    transport = MockTransport(answer)
     with pruner(repository, transport) as subject:
         result = subject.prune(QUERY, code)
     assert (result.text, result.kept_lines, result.line_scores, result.status) == ("", (), (), "pruned")
@@ -151,7 +152,7 @@ def test_empty_code_gives_an_empty_result(repository, code):
 
 
 def test_code_of_white_space_is_kept_and_said_so(repository):
-    transport = FakeTransport()
+    transport = MockTransport(answer)
     with pruner(repository, transport) as subject:
         result = subject.prune(QUERY, "\n \n\t\n")
     assert (result.text, result.kept_lines) == ("\n \n\t\n", (1, 2, 3))
@@ -180,7 +181,7 @@ UNDECODABLE = [
 
 @pytest.mark.parametrize(("query", "code", "message"), BAD_INPUTS + UNDECODABLE)
 def test_bad_input_raises_before_anything_is_sent(repository, query, code, message):
-    transport = FakeTransport()
+    transport = MockTransport(answer)
     with pruner(repository, transport) as subject, pytest.raises(InvalidInputError, match=message):
         subject.prune(query, code)
     assert not transport.requests
@@ -188,7 +189,7 @@ def test_bad_input_raises_before_anything_is_sent(repository, query, code, messa
 
 @pytest.mark.parametrize(("query", "code", "message"), BAD_INPUTS)
 def test_bad_input_passes_through_on_demand(repository, query, code, message):
-    with pruner(repository, FakeTransport(), on_error="passthrough") as subject:
+    with pruner(repository, MockTransport(answer), on_error="passthrough") as subject:
         result = subject.prune(query, code)
     assert result.status == "passthrough"
     assert result.reason.startswith("InvalidInputError: ")
@@ -197,7 +198,7 @@ def test_bad_input_passes_through_on_demand(repository, query, code, message):
 
 @pytest.mark.parametrize(("query", "code", "message"), UNDECODABLE)
 def test_what_cannot_be_decoded_raises_even_then(repository, query, code, message):
-    subject = pruner(repository, FakeTransport(), on_error="passthrough")
+    subject = pruner(repository, MockTransport(answer), on_error="passthrough")
     with subject, pytest.raises(InvalidInputError, match=message):
         subject.prune(query, code)
 
@@ -218,7 +219,7 @@ def test_what_cannot_be_decoded_raises_even_then(repository, query, code, messag
     ],
 )
 def test_bad_options_raise_even_with_passthrough(repository, options, message):
-    transport = FakeTransport()
+    transport = MockTransport(answer)
     subject = pruner(repository, transport, on_error="passthrough")
     with subject, pytest.raises(InvalidInputError, match=message):
         subject.prune(QUERY, "x = 1", **options)
@@ -240,7 +241,7 @@ def test_bad_options_raise_even_with_passthrough(repository, options, message):
     ],
 )
 def test_kept_text_comes_back_byte_for_byte(repository, code):
-    with pruner(repository, FakeTransport(keep_all)) as subject:
+    with pruner(repository, MockTransport(uniform_answer)) as subject:
         for given in (code, code.encode()):
             result = subject.prune(QUERY, given, language="python")
             assert result.text == code
@@ -248,7 +249,7 @@ def test_kept_text_comes_back_byte_for_byte(repository, code):
 
 
 def test_python_that_does_not_parse_says_so(repository):
-    with pruner(repository, FakeTransport()) as subject:
+    with pruner(repository, MockTransport(answer)) as subject:
         result = subject.prune(QUERY, "def broken(:\n    return ]\n" * 30, language="python")
     assert result.status == "pruned"
     assert "parse" in result.reason
@@ -259,7 +260,7 @@ def test_python_that_does_not_parse_says_so(repository):
 
 @pytest.mark.parametrize("error", [ServerUnavailableError("gone"), OverloadedError("full")])
 def test_safe_errors_are_tried_again(repository, error):
-    transport = FakeTransport(errors=[error, error])
+    transport = MockTransport(answer, errors=[error, error])
     with pruner(repository, transport) as subject:
         assert subject.prune(QUERY, "area = 1\n").status == "pruned"
     assert len(transport.requests) == 3
@@ -267,7 +268,7 @@ def test_safe_errors_are_tried_again(repository, error):
 
 @pytest.mark.parametrize("error", [ServerUnavailableError("gone"), OverloadedError("full")])
 def test_retries_end(repository, error):
-    transport = FakeTransport(errors=[error] * 9)
+    transport = MockTransport(answer, errors=[error] * 9)
     with pruner(repository, transport, retries=1) as subject, pytest.raises(type(error), match=str(error)):
         subject.prune(QUERY, "area = 1\n")
     assert len(transport.requests) == 2
@@ -278,14 +279,14 @@ def test_retries_end(repository, error):
     [DeadlineExceededError("late"), ModelMismatchError("other"), ServerError("broken"), LamrError("closed")],
 )
 def test_other_errors_are_not_tried_again(repository, error):
-    transport = FakeTransport(errors=[error])
+    transport = MockTransport(answer, errors=[error])
     with pruner(repository, transport) as subject, pytest.raises(type(error)):
         subject.prune(QUERY, "area = 1\n")
     assert len(transport.requests) == 1
 
 
 def test_timeout_bounds_everything_retries_included(repository):
-    transport = FakeTransport(errors=[ServerUnavailableError("gone")] * 100, delay=0.02)
+    transport = MockTransport(answer, errors=[ServerUnavailableError("gone")] * 100, delay=0.02)
     begin = time.monotonic()
     with pruner(repository, transport, retries=99) as subject, pytest.raises(ServerUnavailableError):
         subject.prune(QUERY, "area = 1\n", timeout=0.5)
@@ -294,7 +295,7 @@ def test_timeout_bounds_everything_retries_included(repository):
 
 
 def test_deadline_passes_between_chunks(repository):
-    transport = FakeTransport(delay=0.1)
+    transport = MockTransport(answer, delay=0.1)
     begin = time.monotonic()
     with pruner(repository, transport, max_concurrency=2) as subject:
         with pytest.raises(DeadlineExceededError, match=r"within 0\.35 s"):
@@ -304,7 +305,7 @@ def test_deadline_passes_between_chunks(repository):
 
 
 def test_stuck_transport_does_not_outlast_the_timeout(repository):
-    transport = FakeTransport(delay=2.5)  # ignores its timeout
+    transport = MockTransport(answer, delay=2.5)  # ignores its timeout
     begin = time.monotonic()
     with pruner(repository, transport) as subject:
         with pytest.raises(DeadlineExceededError):
@@ -313,7 +314,7 @@ def test_stuck_transport_does_not_outlast_the_timeout(repository):
 
 
 def test_infinite_timeout(repository):
-    transport = FakeTransport()
+    transport = MockTransport(answer)
     with pruner(repository, transport, timeout=math.inf) as subject:
         subject.prune(QUERY, program(40))
     assert set(transport.timeouts) == {None}
@@ -322,7 +323,7 @@ def test_infinite_timeout(repository):
 @pytest.mark.parametrize("per_call", [True, False])
 def test_server_errors_pass_through_and_say_why(repository, per_call):
     code = program(2)
-    transport = FakeTransport(errors=[ServerUnavailableError("nobody at localhost:1")] * 3)
+    transport = MockTransport(answer, errors=[ServerUnavailableError("nobody at localhost:1")] * 3)
     setup, call = ({}, {"on_error": "passthrough"}) if per_call else ({"on_error": "passthrough"}, {})
     with pruner(repository, transport, **setup) as subject:
         result = subject.prune(QUERY, code, **call)
@@ -335,7 +336,7 @@ def test_server_errors_pass_through_and_say_why(repository, per_call):
 
 
 def test_per_call_raise_overrides_passthrough(repository):
-    transport = FakeTransport(errors=[ServerError("broken")])
+    transport = MockTransport(answer, errors=[ServerError("broken")])
     with pruner(repository, transport, on_error="passthrough") as subject, pytest.raises(ServerError):
         subject.prune(QUERY, "x = 1", on_error="raise")
 
@@ -344,7 +345,7 @@ def test_defects_are_not_disguised_as_passthrough(repository):
     def rule(request):
         raise ZeroDivisionError
 
-    subject = pruner(repository, FakeTransport(rule), on_error="passthrough")
+    subject = pruner(repository, MockTransport(rule), on_error="passthrough")
     with subject, pytest.raises(ZeroDivisionError):
         subject.prune(QUERY, program(40))
 
@@ -354,18 +355,18 @@ def test_defects_are_not_disguised_as_passthrough(repository):
 
 @pytest.mark.parametrize("limit", [1, 3])
 def test_concurrency_is_bounded_over_all_threads(repository, limit):
-    transport = FakeTransport(delay=0.003)
+    transport = MockTransport(answer, delay=0.003)
     with pruner(repository, transport, max_concurrency=limit) as subject, ThreadPoolExecutor(4) as pool:
         results = list(pool.map(lambda i: subject.prune(QUERY, program(20 + i)), range(4)))
     assert transport.most_at_once == limit
-    with pruner(repository, FakeTransport(), max_concurrency=limit) as alone:
+    with pruner(repository, MockTransport(answer), max_concurrency=limit) as alone:
         assert [alone.prune(QUERY, program(20 + i)).line_scores for i in range(4)] == [
             r.line_scores for r in results
         ]
 
 
 def test_batching_transports_get_groups_in_order(repository):
-    class Batching(FakeTransport):
+    class Batching(MockTransport):
         batch_size = 4
         concurrency = 1
         sizes: list[int] = []  # noqa: RUF012
@@ -374,8 +375,8 @@ def test_batching_transports_get_groups_in_order(repository):
             self.sizes.append(len(requests))
             return super().infer_many(requests, timeout)
 
-    transport = Batching()
-    with pruner(repository, transport) as subject, pruner(repository, FakeTransport()) as reference:
+    transport = Batching(answer)
+    with pruner(repository, transport) as subject, pruner(repository, MockTransport(answer)) as reference:
         code = program(40)
         assert subject.prune(QUERY, code).line_scores == reference.prune(QUERY, code).line_scores
     assert set(transport.sizes[:-1]) == {4}
@@ -397,7 +398,7 @@ def test_five_megabytes_pass_with_few_requests_in_memory(wide_repository):
             most = max(most, len(alive))
         return answer(request)
 
-    transport = FakeTransport(rule)
+    transport = MockTransport(rule)
     transport.requests = transport.timeouts = Forgetful()
     with pruner(wide_repository, transport, timeout=280) as subject:
         result = subject.prune(QUERY, code, language="text")
@@ -416,14 +417,14 @@ class Forgetful:
 
 def test_one_line_of_a_megabyte(wide_repository):
     code = "area(" + "width, " * 150_000 + ")"
-    with pruner(wide_repository, FakeTransport(keep_all), timeout=280) as subject:
+    with pruner(wide_repository, MockTransport(uniform_answer), timeout=280) as subject:
         result = subject.prune(QUERY, code)
     assert result.kept_lines == (1,)
     assert result.text == code
 
 
 def test_closing(repository):
-    transport = FakeTransport()
+    transport = MockTransport(answer)
     with pruner(repository, transport) as subject:
         subject.prune(QUERY, program(40))
     assert transport.closed
@@ -434,7 +435,7 @@ def test_closing(repository):
 
 
 def test_closing_while_another_thread_prunes(repository):
-    subject = pruner(repository, FakeTransport(delay=0.05), max_concurrency=2)
+    subject = pruner(repository, MockTransport(answer, delay=0.05), max_concurrency=2)
     with ThreadPoolExecutor(1) as pool:
         call = pool.submit(subject.prune, QUERY, program(200))
         time.sleep(0.3)
@@ -449,12 +450,12 @@ def test_closing_while_another_thread_prunes(repository):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"server": "localhost:1", "transport": FakeTransport()}, "not both"),
+        ({"server": "localhost:1", "transport": MockTransport(answer)}, "not both"),
         ({"server": "localhost"}, "host:port"),
-        ({"transport": FakeTransport(), "max_concurrency": 0}, "max_concurrency"),
-        ({"transport": FakeTransport(), "retries": -1}, "retries"),
-        ({"transport": FakeTransport(), "timeout": -1}, "timeout"),
-        ({"transport": FakeTransport(), "on_error": "never"}, "on_error"),
+        ({"transport": MockTransport(answer), "max_concurrency": 0}, "max_concurrency"),
+        ({"transport": MockTransport(answer), "retries": -1}, "retries"),
+        ({"transport": MockTransport(answer), "timeout": -1}, "timeout"),
+        ({"transport": MockTransport(answer), "on_error": "never"}, "on_error"),
     ],
 )
 def test_setup_that_cannot_work_is_refused(repository, options, message):
@@ -464,4 +465,4 @@ def test_setup_that_cannot_work_is_refused(repository, options, message):
 
 def test_missing_client_files_are_named(tmp_path):
     with pytest.raises(ModelMismatchError, match=r"lamr\.json is missing"):
-        Pruner(model=tmp_path, transport=FakeTransport())
+        Pruner(model=tmp_path, transport=MockTransport(answer))

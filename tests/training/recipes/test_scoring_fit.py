@@ -6,6 +6,7 @@ import random
 
 import numpy as np
 import pytest
+from lamr_client import MockTransport
 from lamr_client.job import PruneJob
 from lamr_client.options import PruneOptions
 from lamr_contract.encoding import PromptEncoder
@@ -14,7 +15,7 @@ from lamr_contract.scoring import Scoring
 from lamr_evaluation.records import Record
 from lamr_training.recipes.scoring_fit import compare, score_files
 
-from tests.client.fakes import FakeTransport, answer
+from tests.client.fakes import answer
 from tests.tiny import BERT_PROMPT, indenting, make_spec, program, wordpiece
 
 QUERY = "which function computes the area of a shape?"
@@ -47,7 +48,7 @@ def test_fitted_line_scores_are_the_served_ones(tokenizer, scoring: Scoring, end
     words = tokenizer()
     encoder = PromptEncoder(words, make_spec(words, BERT_PROMPT, scoring=scoring))
     code = program(30, end) + f"{end}\t{end}shape = area{end}{end}"
-    [file] = score_files(FakeTransport().infer_many, encoder, [Record(QUERY, code, (1,))])
+    [file] = score_files(MockTransport(answer).infer_many, encoder, [Record(QUERY, code, (1,))])
     fitted = file.line_scores(scoring, encoder.spec.rubrics)
     assert tuple(fitted.tolist()) == served(encoder, code)
     assert len(np.unique(fitted)) > 10
@@ -58,7 +59,7 @@ def test_gold_lines_are_lines_of_the_scores(end: str) -> None:
     words = wordpiece()
     encoder = PromptEncoder(words, make_spec(words, BERT_PROMPT))
     code = end.join(["area = 1", "", "name = 2", "\x0c", "shape = 3", ""])
-    [file] = score_files(FakeTransport().infer_many, encoder, [Record(QUERY, code, (1, 5))])
+    [file] = score_files(MockTransport(answer).infer_many, encoder, [Record(QUERY, code, (1, 5))])
     gold, inked = file.gold()
     assert gold.tolist() == [True, False, False, False, True]
     assert inked.tolist() == [True, False, True, False, True]
