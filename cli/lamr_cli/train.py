@@ -1,4 +1,4 @@
-"""`lamr train`: a preset, records in, a checkpoint folder out."""
+"""`lamr train`: trains a preset, from a folder of records to a checkpoint folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from lamr_evaluation.records import Problem
     from lamr_training.recipes.runs import RunReport
 
-_SHOWN = 20  # records that are named one by one
+_NAMED = 20
+"""How many records are named one by one."""
 
 
 def train(
@@ -42,7 +43,7 @@ def train(
     patience: Annotated[
         int | None, typer.Option(help="Stop after so many validations without a better F1; 0: never.", min=0)
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Of order and dropout.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of order and dropout.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Train a model; the same command goes on where an interrupted run stopped.
@@ -57,12 +58,12 @@ def train(
     with needs_extra("train"):
         from lamr_training.recipes.runs import RunOptions, run_preset
 
-    seen = 0
+    problems = 0
 
-    def tell(path: Path, problem: Problem) -> None:
-        nonlocal seen
-        seen += 1
-        if seen <= _SHOWN:
+    def show(path: Path, problem: Problem) -> None:
+        nonlocal problems
+        problems += 1
+        if problems <= _NAMED:
             typer.echo(f"{path}:{problem.line}: {problem.reason}", err=True)
 
     options = RunOptions(
@@ -74,17 +75,17 @@ def train(
         base=base,
     )
     try:
-        report = run_preset(preset, data, out, options, work=work, report=tell)
+        report = run_preset(preset, data, out, options, work=work, report=show)
     except KeyboardInterrupt:
         typer.echo("stopped after a checkpoint; the same command goes on from it", err=True)
         raise
-    if seen > _SHOWN:
-        typer.echo(f"{seen - _SHOWN:,} more records don't parse", err=True)
+    if problems > _NAMED:
+        typer.echo(f"{problems - _NAMED:,} more records don't parse", err=True)
     if report is not None:
-        typer.echo(report.to_json() if as_json else _told(report))
+        typer.echo(report.to_json() if as_json else _report_text(report))
 
 
-def _told(report: RunReport) -> str:
+def _report_text(report: RunReport) -> str:
     lines = [f"{report.preset}: {report.checkpoint}"]
     if report.validation:
         figures = (f"{name} {value:.3f}" for name, value in report.validation.items() if name != "step")

@@ -7,7 +7,8 @@ from lamr_contract.encoding import PromptEncoder
 from lamr_export.config import LamrConfig
 from lamr_export.model import LamrModel
 from lamr_training.corpus.fetch import SourceFile
-from lamr_training.model.backbone import mini_config, rarity
+from lamr_training.model.backbone import mini_config
+from lamr_training.model.rarity import rarity
 from lamr_training.model.vocabulary import SPECIAL, Vocabulary, code_vocabulary
 from tokenizers import Tokenizer, normalizers, pre_tokenizers
 from tokenizers.models import WordPiece

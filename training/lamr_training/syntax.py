@@ -1,4 +1,4 @@
-"""Facts about one Python file that queries are made from: functions, classes, spans, docstrings, comments.
+"""Facts about one Python file: its syntax tree, functions, classes, spans, docstrings and comments.
 
 Line numbers are 1-based. This module knows the syntax tree; it knows no queries and no labels.
 """
@@ -23,11 +23,14 @@ class Entity:
     """A function, method or class.
 
     Attributes:
-        owner: name of the class it is defined in, or "".
-        first, last: its lines, decorators included.
-        header: last line of the signature.
-        doc: first sentence of the docstring as plain text, or "".
-        doc_lines: lines of the docstring; empty without one.
+        name: its own name.
+        owner: the name of the class that it is defined in, or "".
+        kind: "function", "method" or "class".
+        node: its node in the syntax tree.
+        first, last: its first and last line, decorators included.
+        header: the last line of its signature.
+        doc: the first sentence of its docstring as plain text, or "".
+        doc_lines: the lines of its docstring; empty without one.
     """
 
     name: str
@@ -42,18 +45,26 @@ class Entity:
 
     @property
     def lines(self) -> range:
-        """All of its lines."""
+        """All lines of the entity."""
         return range(self.first, self.last + 1)
 
     @property
     def length(self) -> int:
-        """Number of lines without the docstring's."""
+        """The number of its lines without the docstring's."""
         return len(self.lines) - len(self.doc_lines)
 
 
 @dataclass(frozen=True, eq=False)
 class ParsedFile:
-    """A file that parses, with its entities in source order."""
+    """A file that parses.
+
+    Attributes:
+        text: the file.
+        lines: its lines, without line ends.
+        tree: its syntax tree.
+        entities: its functions, methods and classes in source order.
+        functions, classes: those of the entities that are functions or methods, and those that are classes.
+    """
 
     text: str
     lines: list[str]
@@ -64,19 +75,19 @@ class ParsedFile:
 
 
 def words(name: str) -> list[str]:
-    """Lower-case words of an identifier: `parseHTTPHeader_2` gives parse, http, header, 2."""
+    """The lower-case words of an identifier: `parseHTTPHeader_2` gives parse, http, header, 2."""
     return [word.lower() for word in _WORD.findall(name)]
 
 
 def span(node: ast.AST) -> range:
-    """Lines of a statement with its decorators."""
+    """The lines of a statement with its decorators."""
     decorators = getattr(node, "decorator_list", [])
     first = min([node.lineno, *(d.lineno for d in decorators)])  # type: ignore[attr-defined]
     return range(first, (node.end_lineno or node.lineno) + 1)  # type: ignore[attr-defined]
 
 
 def header_end(node: ast.AST) -> int:
-    """Last line of a compound statement's header."""
+    """The last line of a compound statement's header."""
     body = getattr(node, "body", None)
     first: int = node.lineno  # type: ignore[attr-defined]
     if not isinstance(body, list) or not body:
@@ -92,9 +103,13 @@ def first_sentence(docstring: str) -> str:
 
 
 def parse_tree(text: str) -> ast.Module | None:
-    """The syntax tree; None when it isn't Python of this interpreter's grammar or its lines can't be numbered alike."""
+    """The syntax tree of a text whose lines end with `\\n`; None if it isn't Python of this interpreter's grammar.
+
+    A text with carriage returns, form feeds or null characters gives None too, because `ast` numbers its lines in a way
+    of its own.
+    """
     if "\r" in text or "\f" in text or "\x00" in text:
-        return None  # `ast` numbers such lines its own way
+        return None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -114,7 +129,7 @@ def parse_lines(code: str) -> tuple[list[str], ast.Module | None]:
 
 
 def parse_file(text: str) -> ParsedFile | None:
-    """Parse a file and collect its entities; None where `parse_tree` gives none."""
+    """Parse a file and collect its entities; None if `parse_tree` gives no tree."""
     tree = parse_tree(text)
     if tree is None:
         return None
@@ -150,18 +165,18 @@ def _entity(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, owner: 
 
 
 def called_names(node: ast.AST) -> dict[str, list[int]]:
-    """Names that are called inside a node (the last part of dotted ones), with the lines of the calls."""
-    found: dict[str, list[int]] = {}
+    """The names that are called inside a node (the last part of dotted ones), with the lines of the calls."""
+    lines: dict[str, list[int]] = {}
     for child in ast.walk(node):
         if isinstance(child, ast.Call):
             name = getattr(child.func, "attr", None) or getattr(child.func, "id", None)
             if name:
-                found.setdefault(name, []).append(child.lineno)
-    return found
+                lines.setdefault(name, []).append(child.lineno)
+    return lines
 
 
 def statement_at(node: ast.AST, line: int) -> range:
-    """Lines of the innermost statement of `node` that holds a line (a compound one counts by its header)."""
+    """The lines of the innermost statement of `node` that holds a line; a compound one counts with its header only."""
     best = span(node) if hasattr(node, "lineno") else range(line, line + 10**6)
     for child in ast.walk(node):
         if isinstance(child, ast.stmt):
@@ -172,7 +187,7 @@ def statement_at(node: ast.AST, line: int) -> range:
 
 
 def comment_blocks(lines: list[str]) -> list[tuple[range, str]]:
-    """Runs of whole-line comments: their lines and their text."""
+    """The lines and the text of each run of whole-line comments."""
     blocks: list[tuple[range, str]] = []
     number = 1
     while number <= len(lines):

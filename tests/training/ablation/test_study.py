@@ -13,7 +13,7 @@ from lamr_training.ablation.settings import AblationSettings
 from lamr_training.ablation.study import ablate, rubric_columns, training_settings
 from lamr_training.ablation.study import variant_examples as examples_of
 from lamr_training.ablation.study import variant_model as model_of
-from lamr_training.ablation.table import ablation_table, order_told
+from lamr_training.ablation.table import ablation_table, order_text
 from lamr_training.ablation.textual_labels import textual_dependency
 from lamr_training.ablation.variants import VARIANTS
 from lamr_training.corpus.build import make_records
@@ -170,9 +170,9 @@ def test_the_table_has_spreads_and_tells_the_order() -> None:
         line for line in table.splitlines() if line.startswith("semantic + dependency  ")
     )
     other = {variant.name: variant.paper for variant in VARIANTS} | {"semantic": 0.9}
-    told = order_told(outcomes(other))
-    assert "another order" in told
-    assert "here:  semantic > semantic + dependency >" in told
+    sentence = order_text(outcomes(other))
+    assert "another order" in sentence
+    assert "here:  semantic > semantic + dependency >" in sentence
 
 
 def test_a_frozen_backbone_takes_no_backward_pass(words: Vocabulary) -> None:

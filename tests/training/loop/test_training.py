@@ -25,8 +25,9 @@ from lamr_training.loop.example_set import ExampleSet
 from lamr_training.loop.examples import encode_record, make_examples, token_lines
 from lamr_training.loop.losses import SEGMENT, LossWeights, lamr_loss, listwise_loss, ranking_loss
 from lamr_training.loop.optimization import rate_factor
+from lamr_training.loop.run_folder import STATE
 from lamr_training.loop.settings import TrainingSettings
-from lamr_training.loop.trainer import STATE, forward, train
+from lamr_training.loop.trainer import forward, train
 from lamr_training.loop.validation import validate
 from lamr_training.model.vocabulary import Vocabulary
 from lamr_training.recipes.presets import PRESETS

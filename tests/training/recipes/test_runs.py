@@ -26,7 +26,10 @@ from lamr_training.loop.examples import make_examples
 from lamr_training.loop.run_folder import BEST, BOARD, LOG, STATE, RunLog, read_checkpoint
 from lamr_training.loop.trainer import train
 from lamr_training.loop.validation import ChunkMetrics
+from lamr_training.loop.work_folder import WorkFolder
 from lamr_training.model.vocabulary import Vocabulary
+from lamr_training.recipes import mini
+from lamr_training.recipes.mini import MiniRecipe, MiniSizes, Round
 from lamr_training.recipes.presets import PRESETS
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
@@ -214,6 +217,27 @@ def test_a_damaged_checkpoint_is_named(tmp_path: Path, words: Vocabulary, data: 
     (tmp_path / STATE).write_bytes(b"PK\x03\x04 no more than that")
     with pytest.raises(RunError, match=r"state\.pt: damaged .*remove it to start anew"):
         train(tiny_model(words), data, tmp_path, SETTINGS)
+
+
+def test_workers_share_a_round_and_say_when_they_were_stopped(
+    tmp_path: Path, words: Vocabulary, data: ExampleSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GLOO_SOCKET_IFNAME", "lo")
+    start = laid_out(tmp_path, words, data)
+    work = WorkFolder(tmp_path)
+    data.save(work.examples())
+    ExampleSet.of([]).save(work.checks)
+    sizes = MiniSizes(rounds=(Round(1),))
+    recipe = MiniRecipe(settings=replace(SETTINGS, steps=2), sizes=sizes, workers=2)
+    recipe.fit(work)
+    alone = train(load_checkpoint(start), data, tmp_path / "alone", replace(SETTINGS, steps=2, accumulate=2))
+    for name, value in work.load_after(1).state_dict().items():
+        torch.testing.assert_close(alone.state_dict()[name], value, rtol=0, atol=1e-4)
+    monkeypatch.setattr(
+        mini.processes, "spawn", lambda *_, **__: None
+    )  # as if SIGTERM had ended each of them
+    with pytest.raises(RunError, match=r"stopped at step 2; the same command goes on from there"):
+        replace(recipe, settings=replace(SETTINGS, steps=4)).fit(work)
 
 
 def test_launched_processes_share_the_work(tmp_path: Path, words: Vocabulary, data: ExampleSet) -> None:

@@ -1,4 +1,4 @@
-"""The ablation as a table like the paper's, and whether its rows come in the paper's order."""
+"""Presents an ablation as a table like the paper's, and says whether its rows come in the paper's order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FIGURES = {"C-loss": "loss", "Acc.": "accuracy", "Prec.": "precision", "Rec.": 
 
 
 def ablation_table(outcomes: Sequence[Outcome]) -> str:
-    """A row a variant: means over seeds ± their standard deviation, and the paper's F1."""
+    """The table with one row for each variant: means over seeds ± their standard deviation, and the paper's F1."""
     by_variant = {v.name: [o for o in outcomes if o.variant == v.name] for v in VARIANTS}
     rows = [("", *_FIGURES, "paper's F1")]
     for variant in VARIANTS:
@@ -30,11 +30,11 @@ def ablation_table(outcomes: Sequence[Outcome]) -> str:
         )
         for row in rows
     ]
-    return "\n".join([*lines, "", order_told(outcomes)])
+    return "\n".join([*lines, "", order_text(outcomes)])
 
 
-def order_told(outcomes: Sequence[Outcome]) -> str:
-    """How the rows' order by F1 compares with the paper's."""
+def order_text(outcomes: Sequence[Outcome]) -> str:
+    """A sentence about how the rows' order by F1 compares with the paper's."""
     means = {v.name: statistics.mean([o.f1 for o in outcomes if o.variant == v.name]) for v in VARIANTS}
     ours = sorted(means, key=lambda name: -means[name])
     paper = [v.name for v in sorted(VARIANTS, key=lambda v: -v.paper)]
@@ -49,8 +49,8 @@ def order_told(outcomes: Sequence[Outcome]) -> str:
 
 
 def ablation_json(outcomes: Sequence[Outcome]) -> str:
-    """Every run's figures, and the order, as one JSON object."""
-    return json.dumps({"runs": [asdict(o) for o in outcomes], "order": order_told(outcomes)}, indent=2)
+    """The figures of every run and the sentence about their order, as one JSON object."""
+    return json.dumps({"runs": [asdict(o) for o in outcomes], "order": order_text(outcomes)}, indent=2)
 
 
 def _spread(values: list[float]) -> str:

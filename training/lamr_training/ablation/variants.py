@@ -1,11 +1,16 @@
-"""The variants of the paper's Table 7, as a table: what is learned, by which labels, with chains or without."""
+"""The variants of the paper's Table 7, as a table.
+
+They differ in what is learned, from which labels, and whether decisions are chained.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 COLUMNS = ("semantic", "dependency", "context", "textual")
+"""The labels that examples of an ablation have; textual ones are dependency labels without a syntax tree."""
 WEIGHTS = {"semantic": 1.0, "dependency": 0.7, "context": 0.7}
+"""The weight of each rubric's chain in the loss."""
 
 
 @dataclass(frozen=True)
@@ -13,11 +18,11 @@ class Variant:
     """A row of the table.
 
     Attributes:
-        name: as the paper has it.
-        rubrics: what is learned.
-        chains: whether decisions are chained (CRF) or each token's own (FFN).
-        tree: whether labels come from the syntax tree.
+        name: the paper's name of it.
+        rubrics: the rubrics that are learned.
         paper: the paper's F1.
+        chains: whether decisions are chained (CRF) or each token is decided by itself (FFN).
+        tree: whether dependency labels come from the syntax tree.
     """
 
     name: str
@@ -28,7 +33,7 @@ class Variant:
 
     @property
     def slug(self) -> str:
-        """For file names."""
+        """The variant's name in file names."""
         return "-".join([*self.rubrics, "crf" if self.chains else "ffn", "tree" if self.tree else "text"])
 
 

@@ -1,1 +1,1 @@
-"""The training loop: examples, batches, losses, optimization, validation, and the folder of a run."""
+"""The training loop: examples, batches, losses, optimization, validation, and the folders of work and runs."""

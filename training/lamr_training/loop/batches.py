@@ -1,6 +1,7 @@
 """Packs examples into batches by a token budget, in an order that a seed and a step number determine.
 
-Batches hold sequences of like length: attention is padded to the longest. Knows arrays; knows no model.
+A batch holds sequences of like length, because attention pads them to the longest. This module knows arrays; it knows
+no model.
 """
 
 from __future__ import annotations
@@ -18,17 +19,19 @@ from lamr_training.loop.example_set import ExampleSet
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """A packed batch.
+    """A packed batch of B chunks with T tokens, C of which are code.
 
     Attributes:
-        input_ids: int64 `[T]`; cu_seqlens: int32 `[B + 1]`; max_len: float32 `[L]`, only its shape counts.
-        code: int64 `[C]`, places of the code tokens in `[T]`.
-        code_cu_seqlens: int32 `[B + 1]` over the code tokens.
-        labels: int64 `[C, K]`.
+        input_ids: int64 `[T]`, all chunks end to end.
+        cu_seqlens: int32 `[B + 1]`, where each chunk starts and the last one ends.
+        max_len: float32 `[L]`, L tokens being the longest chunk; only the shape counts.
+        code: int64 `[C]`, the places of the code tokens in `[T]`.
+        code_cu_seqlens: int32 `[B + 1]`, where each chunk's code starts and the last one's ends in `[C]`.
+        labels: int64 `[C, K]`, the rubrics' labels.
         aggregate: int64 `[C]`, the label of the fused decision.
-        relevance: float32 `[B]`.
-        groups: int64 `[B]`.
-        evidence: float32 `[C]`, lexical.
+        relevance: float32 `[B]`, what the relevance head should say.
+        groups: int64 `[B]`, the same for chunks that compete with each other.
+        evidence: float32 `[C]`, lexical evidence.
     """
 
     input_ids: Tensor
@@ -43,7 +46,7 @@ class Batch:
     evidence: Tensor
 
     def to(self, device: torch.device) -> Batch:
-        """The same on another device."""
+        """The batch on another device."""
         return Batch(*(getattr(self, each.name).to(device) for each in fields(self)))
 
 
@@ -53,11 +56,14 @@ def batch_plan(
     """Cut one epoch into batches of at most `budget` tokens (a larger group goes alone).
 
     Args:
-        lengths: `[N]`.
-        groups: `[N]`, ascending; what belongs to one group stays in one batch.
-        budget: tokens of a batch.
-        seed: of the order; give each epoch its own.
-        near: batches' worth of neighbours that are sorted by their mean length together.
+        lengths: int64 `[N]`, the number of tokens of each example.
+        groups: int64 `[N]`, ascending; the examples of one group stay in one batch.
+        budget: how many tokens a batch may hold.
+        seed: the seed of the order; give each epoch its own.
+        near: how many batches' worth of groups are sorted by their mean length together.
+
+    Returns:
+        For each batch the numbers of its examples.
     """
     if not len(lengths):
         return []
@@ -82,7 +88,7 @@ def batch_plan(
 
 
 def epochs(data: ExampleSet, budget: int, seed: int, skip: int = 0) -> Iterator[NDArray[np.int64]]:
-    """Batches of all epochs, endlessly, without the first `skip`: where a resumed run goes on."""
+    """Yield the batches of all epochs, endlessly, but for the first `skip`, which a resumed run has done already."""
     epoch = 0
     while True:
         plan = batch_plan(data.lengths, data.groups, budget, seed + epoch)

@@ -1,7 +1,7 @@
-"""Where a training process computes, and how processes agree.
+"""Where a training process computes, and how several processes agree.
 
-Under `accelerate launch` (or torchrun) the process group, rank and device come from accelerate; processes that were
-started otherwise have set up `torch.distributed` themselves, or are alone. This module knows no model.
+Under `accelerate launch` (or torchrun) the process group, rank and device come from accelerate. Processes that were
+started in another way have set up `torch.distributed` themselves, or are alone. This module knows no model.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ class Place:
     """One process of a training run.
 
     Attributes:
-        rank, world: its number and how many there are.
+        rank: its number, from 0.
+        world: how many processes there are.
         device: where it computes.
     """
 
@@ -37,21 +38,21 @@ class Place:
         return self.rank == 0
 
     def any(self, flag: bool) -> bool:
-        """Whether any process says so. All of them must ask."""
+        """Whether `flag` is true in any process. Every process must call this at the same point."""
         if self.world == 1:
             return flag
-        told = torch.tensor(float(flag), device=self.device)
-        dist.all_reduce(told, dist.ReduceOp.MAX)
-        return bool(told.item())
+        highest = torch.tensor(float(flag), device=self.device)
+        dist.all_reduce(highest, dist.ReduceOp.MAX)
+        return bool(highest.item())
 
     def wait(self) -> None:
-        """Until all processes are here."""
+        """Wait until all processes have come to this point."""
         if self.world > 1:
             dist.barrier()
 
 
 def find_place() -> Place:
-    """This process's place.
+    """Find out this process's place.
 
     Raises:
         RunError: it was launched as one of several, but accelerate isn't installed.
@@ -70,7 +71,7 @@ def find_place() -> Place:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Compute on one thread while it lasts; the last digit of a sum depends on how many there are."""
+    """Compute on one thread within the context; the last digit of a sum depends on the number of threads."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -80,7 +81,7 @@ def one_thread() -> Iterator[None]:
 
 
 def average_gradients(model: nn.Module) -> None:
-    """Over all processes, in one message."""
+    """Replace the gradients of every process by their mean over all processes, in one message."""
     if not dist.is_initialized():
         return
     gradients: list[Tensor] = [p.grad for p in model.parameters() if p.grad is not None]

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM as a wish to stop after the current step, so that a checkpoint can be written first."""
+"""Takes Ctrl-C and SIGTERM as a wish to stop after the current step, so that a checkpoint can be written first."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from types import FrameType
 
 @dataclass
 class StopRequest:
-    """Whether somebody asked to stop."""
+    """Whether somebody has asked to stop."""
 
-    asked: bool = False
+    pending: bool = False
 
 
 @contextmanager
 def stop_requests() -> Iterator[StopRequest]:
-    """While it lasts, the first signal sets `asked`; the second one interrupts as usual."""
+    """Within the context, the first signal sets `pending` and the second one interrupts as usual."""
     request = StopRequest()
     if threading.current_thread() is not threading.main_thread():
-        yield request  # signals are the main thread's
+        yield request  # only the main thread can handle signals
         return
 
     def ask(_number: int, _frame: FrameType | None) -> None:
-        if request.asked:
+        if request.pending:
             raise KeyboardInterrupt
-        request.asked = True
+        request.pending = True
 
     before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -1,11 +1,11 @@
 """The training objective (paper equations 7 and 11), term by term.
 
 Loss = (1 - λ) · NLL of the fused CRF + λ · Σ_k w_k · NLL of rubric k's CRF + relevance · MSE(s, s*)
-+ listwise · CE(s over the chunks of one file) + ranking · CE(evidence over the segments of one file) - balance ·
-H(mean gate). NLLs are means over code tokens, so that a batch of long chunks weighs as its tokens do. The listwise and
-the ranking term aren't the paper's: what a pruner needs of a score is its rank in the file, and neither the squared
-error of single chunks nor the likelihood of labels that are mostly 0 teaches that well. This module knows a model's
-outputs and labels; it knows no optimizer and no data.
++ listwise · CE(s over the chunks of one file) + ranking · CE(log-odds over the segments of one file) - balance ·
+H(mean gate). NLLs are means over code tokens, so that a batch of long chunks weighs as its tokens do. The paper has
+neither the listwise nor the ranking term. A pruner needs the rank of a score in its file, and neither the squared error
+of single chunks nor the likelihood of labels that are mostly 0 teaches that well. This module knows a model's outputs
+and labels; it knows no optimizer and no data.
 """
 
 from __future__ import annotations
@@ -19,21 +19,22 @@ from torch import Tensor
 from torch.nn import functional as F
 
 SEGMENT = 16
-"""Code tokens, some two lines, whose evidence is ranked as one."""
+"""How many code tokens, some two lines, are ranked as one."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class LossWeights:
-    """Coefficients; the defaults are the paper's (appendix D.4, D.5).
+    """The coefficients of the objective; the defaults are the paper's (appendix D.4, D.5).
 
     Attributes:
-        rubric: λ, between the fused chain (0) and the rubrics' chains (1).
-        rubrics: w_k, in the order of the rubrics.
-        relevance: of the squared error of the chunk's relevance.
-        listwise: of the cross entropy that a chunk with evidence wins against its file's chunks without.
-        ranking: of the same between segments of code, by the first rubric's emissions and lexical evidence.
-        evidence: weight of lexical evidence in that: what a pruner knows without a model needn't be learned.
-        balance: of the entropy of the mean gate, which keeps both rubrics in use.
+        rubric: λ, which moves weight from the fused chain (0) to the rubrics' chains (1).
+        rubrics: w_k, the weight of each rubric's chain.
+        relevance: the weight of the squared error of a chunk's relevance.
+        listwise: the weight of the cross entropy that a chunk with gold lines wins against its file's chunks without.
+        ranking: the weight of the same cross entropy between segments of code, by the first rubric's emissions and
+            lexical evidence.
+        evidence: how much lexical evidence counts there; what a pruner knows without a model needn't be learned.
+        balance: the weight of the entropy of the mean gate, which keeps both rubrics in use.
     """
 
     rubric: float = 0.6
@@ -47,7 +48,7 @@ class LossWeights:
 
 @dataclass(frozen=True, eq=False)
 class LossTerms:
-    """Scalars: `total` to descend, the rest to log."""
+    """The value of each term, scalars: `total` is the loss, and the others are for the log."""
 
     total: Tensor
     fused: Tensor
@@ -73,15 +74,15 @@ def lamr_loss(  # noqa: PLR0913, PLR0917 - one argument per input of the objecti
     """The objective on one packed batch of code tokens.
 
     Args:
-        output: emissions and gate of T code tokens.
-        relevance: float `[B]`, log-odds.
-        heads: whose CRF parameters are trained.
+        output: the emissions and the gate of T code tokens.
+        relevance: float `[B]`, the relevance of each chunk as log-odds.
+        heads: the heads whose CRF parameters are trained.
         labels: int64 `[T, K]`, 1 = keep.
-        wanted: float `[B]`, s*.
-        groups: int64 `[B]`, chunks of one file and query have the same.
-        cu_seqlens: int32 `[B + 1]` over the code tokens.
-        weights: coefficients.
-        evidence: float `[T]`, lexical.
+        wanted: float `[B]`, s*, what the relevance should be.
+        groups: int64 `[B]`, the same for chunks of one file and query.
+        cu_seqlens: int32 `[B + 1]`, where each chunk's code starts and the last one's ends in `[T]`.
+        weights: the coefficients.
+        evidence: float `[T]`, lexical evidence.
         aggregate: int64 `[T]`, the fused chain's label; the union of `labels` by default.
     """
     tokens = labels.shape[0]
@@ -121,12 +122,12 @@ def lamr_loss(  # noqa: PLR0913, PLR0917 - one argument per input of the objecti
 
 
 def listwise_loss(scores: Tensor, positive: Tensor, negative: Tensor, groups: Tensor) -> Tensor:
-    """Mean over the positives of -log softmax against the negatives of their group.
+    """The mean over positives of -log softmax against the negatives of their group.
 
     Args:
         scores: float `[B]`, log-odds.
-        positive, negative: bool `[B]`; what is neither takes no part.
-        groups: int64 `[B]`.
+        positive, negative: bool `[B]`; a score that is neither takes no part.
+        groups: int64 `[B]`, the group of each score.
 
     Returns:
         A scalar; 0 where no group has both kinds.
@@ -141,13 +142,16 @@ def listwise_loss(scores: Tensor, positive: Tensor, negative: Tensor, groups: Te
 
 
 def ranking_loss(log_odds: Tensor, labels: Tensor, groups: Tensor, cu_seqlens: Tensor) -> Tensor:
-    """`listwise_loss` of the mean log-odds of segments: those that are mostly evidence against those without any.
+    """`listwise_loss` of the mean log-odds of segments: those that are mostly gold against those without any gold.
 
     Args:
-        log_odds: float `[T]`.
-        labels: int64 `[T]`.
-        groups: int64 `[B]`.
-        cu_seqlens: int32 `[B + 1]`.
+        log_odds: float `[T]`, of each code token.
+        labels: int64 `[T]`, 1 = gold.
+        groups: int64 `[B]`, the group of each chunk.
+        cu_seqlens: int32 `[B + 1]`, where each chunk's code starts and the last one's ends in `[T]`.
+
+    Returns:
+        A scalar; 0 where no group has segments of both kinds.
     """
     lengths = cu_seqlens.diff().long()
     sequence = torch.repeat_interleave(lengths)

@@ -1,6 +1,6 @@
 """AdamW's parameter groups and the course of the learning rate.
 
-Which part of a model learns how fast is a matter of names; this module knows them and no data.
+The name of a parameter says how fast it learns. This module knows these names; it knows no data.
 """
 
 from __future__ import annotations
@@ -13,7 +13,12 @@ from lamr_training.loop.settings import TrainingSettings
 
 
 def rate_factor(step: int, settings: TrainingSettings) -> float:
-    """Share of the full learning rate at a step from 1: linear warmup, constant, linear decay to 0.02."""
+    """The share of the full learning rate at a step: a linear warmup, a constant, and a linear decay to 0.02.
+
+    Args:
+        step: the number of the step, from 1.
+        settings: say how long warmup and decay take.
+    """
     warmup, decay = settings.warmup * settings.steps, settings.decay * settings.steps
     rising = step / warmup if warmup else 1.0
     falling = 0.02 + 0.98 * (settings.steps - step) / decay if decay else 1.0
@@ -21,11 +26,12 @@ def rate_factor(step: int, settings: TrainingSettings) -> float:
 
 
 def make_optimizer(model: LamrModel, settings: TrainingSettings) -> torch.optim.Optimizer:
-    """AdamW over what the settings don't freeze, with a rate for each kind of part."""
+    """AdamW over the parameters that the settings don't freeze, with a rate for each kind of part."""
     layers = model.backbone.encoder.layer if hasattr(model.backbone, "encoder") else model.backbone.layers
     frozen: list[nn.Module] = list(layers[: settings.frozen_layers])
     if settings.frozen_embeddings:
-        # BERT's places, types and norm too: one that learned would draw the backward pass through all frozen layers.
+        # BERT's positions, types and norm are frozen as well: if one of them learned, the backward pass would go
+        # through all frozen layers.
         frozen.append(getattr(model.backbone, "embeddings", model.backbone.get_input_embeddings()))
     for module in frozen:
         module.requires_grad_(False)
@@ -37,8 +43,8 @@ def make_optimizer(model: LamrModel, settings: TrainingSettings) -> torch.optim.
             groups.setdefault((rate, 0.0 if plain else settings.weight_decay), []).append(parameter)
     return torch.optim.AdamW(
         [
-            {"params": found, "lr": rate, "full_rate": rate, "weight_decay": decay}
-            for (rate, decay), found in groups.items()
+            {"params": parameters, "lr": rate, "full_rate": rate, "weight_decay": decay}
+            for (rate, decay), parameters in groups.items()
         ],
         betas=(0.9, 0.98),
         fused=True,
@@ -54,7 +60,7 @@ def _rate(name: str, settings: TrainingSettings) -> float:
 
 
 def set_dropout(model: LamrModel, rate: float) -> None:
-    """Set the backbone's dropout."""
+    """Set the rate of the backbone's dropout."""
     for module in model.backbone.modules():
         if isinstance(module, nn.Dropout):
             module.p = rate

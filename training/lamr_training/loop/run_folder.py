@@ -1,7 +1,7 @@
 """What a training run leaves in its folder: `state.pt`, `best.pt`, `log.jsonl` and TensorBoard's event files.
 
-A checkpoint is written whole or not at all, and a resumed run's log has each step once. This module knows files; it
-knows neither models nor what the figures mean.
+A checkpoint is written whole or not at all, and the log of a resumed run has each step once. This module knows files;
+it knows neither models nor what the figures mean.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ STATE, BEST, LOG, BOARD = "state.pt", "best.pt", "log.jsonl", "tensorboard"
 
 
 def write_checkpoint(path: Path, state: dict[str, Any]) -> None:
-    """Replace a checkpoint; what was there stays until the new one is on the disk.
+    """Replace a checkpoint; the old one stays until the new one is on the disk.
 
     Raises:
         RunError: the disk is full, or the file can't be written.
@@ -45,10 +45,10 @@ def write_checkpoint(path: Path, state: dict[str, Any]) -> None:
 
 
 def read_checkpoint(path: Path) -> dict[str, Any] | None:
-    """What `write_checkpoint` wrote; None if there is nothing.
+    """What `write_checkpoint` wrote; None if the file doesn't exist.
 
     Raises:
-        RunError: it can't be read.
+        RunError: the file can't be read.
     """
     if not path.exists():
         return None
@@ -66,18 +66,27 @@ def final_weights(state: dict[str, Any]) -> dict[str, Any]:
 
 
 class RunLog:
-    """Rows of figures by step, in `log.jsonl` and for TensorBoard (where its package is installed).
-
-    Rows of steps after `step`, where the run goes on, are cut off: they will come again.
-    """
+    """Rows of figures by step, in `log.jsonl` and for TensorBoard (where its package is installed)."""
 
     def __init__(self, folder: Path, step: int) -> None:
+        """Open a run's log and cut off the rows of later steps, which will come again.
+
+        Args:
+            folder: the run's folder.
+            step: the step that the run goes on from; 0 at its start.
+        """
         self._path = folder / LOG
         self._cut(step)
         self._board = _summary_writer(folder / BOARD, step)
 
     def write(self, step: int, group: str, row: dict[str, Any]) -> None:
-        """Append a row; `group` ("train", "validation") is TensorBoard's."""
+        """Append a row.
+
+        Args:
+            step: the step that the figures belong to.
+            group: "train" or "validation"; TensorBoard shows the figures of a group together.
+            row: figures by name.
+        """
         with self._path.open("a", encoding="utf-8") as stream:
             stream.write(json.dumps({"step": step, **row}) + "\n")
         if self._board is not None:
@@ -85,7 +94,7 @@ class RunLog:
                 self._board.add_scalar(f"{group}/{name}", value, step)
 
     def close(self) -> None:
-        """Write what TensorBoard still holds back."""
+        """Write out what TensorBoard still holds back."""
         if self._board is not None:
             self._board.close()
 

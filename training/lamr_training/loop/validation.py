@@ -1,6 +1,6 @@
-"""Measures a model on chunks while it trains: how well token scores rank evidence, and how well decisions hit it.
+"""Measures a model on chunks while it trains: how well token scores rank gold lines, and how well decisions hit them.
 
-Quick figures to compare steps of one run by; what a pruner keeps of whole files is `lamr_evaluation`'s to say.
+The figures are quick and compare the steps of one run; `lamr_evaluation` measures what a pruner keeps of whole files.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import torch
 from lamr_decoding import LinearChainCrf, marginals
 from lamr_export.model import LamrModel
 from numpy.typing import NDArray
+from torch import Tensor
 
 from lamr_training.loop.batches import batch_plan, make_batch
 from lamr_training.loop.example_set import ExampleSet
@@ -22,11 +23,11 @@ class ChunkMetrics:
     """Figures over all code tokens of a set of chunks; ranks are over the whole set, not per file.
 
     Attributes:
-        f1: of the fused decision at 0.5 against the aggregate label.
-        recall_25, recall_50: share of semantic tokens among the best quarter and half.
-        area: of recall over the kept share.
-        relevance_auc: chance that a chunk with evidence has a higher relevance than one without.
-        gate: mean gate weight of the semantic rubric.
+        f1: the F1 of the fused decision at 0.5 against the aggregate label.
+        recall_25, recall_50: the share of semantic tokens among the best quarter and half.
+        area: the area under the recall of semantic tokens over the kept share.
+        relevance_auc: the chance that a chunk with gold lines has a higher relevance than one without.
+        gate: the mean gate weight of the semantic rubric.
     """
 
     f1: float
@@ -38,9 +39,15 @@ class ChunkMetrics:
 
 
 def validate(model: LamrModel, data: ExampleSet, tokens: int) -> ChunkMetrics:
-    """Run over a set of examples without training."""
+    """Measure a model, which is in eval mode afterwards.
+
+    Args:
+        model: the model at some step of training.
+        data: the validation examples.
+        tokens: how many tokens a batch may hold.
+    """
     model.eval()
-    columns: list[list[NDArray[np.float32]]] = [[], [], [], [], [], [], []]
+    rows: list[tuple[Tensor, ...]] = []
     own = model.heads.rubric_crf
     device = own.transitions.device
     semantic = LinearChainCrf(own.transitions[0].detach(), own.start[0].detach(), own.end[0].detach())
@@ -50,7 +57,7 @@ def validate(model: LamrModel, data: ExampleSet, tokens: int) -> ChunkMetrics:
             batch = make_batch(data, chosen).to(device)
             features, relevance = model(batch.input_ids, batch.cu_seqlens, batch.max_len)
             output = model.heads(features[batch.code])
-            found = (
+            row = (
                 marginals(output.fused_emissions, batch.code_cu_seqlens, fused),
                 marginals(output.emissions[:, 0], batch.code_cu_seqlens, semantic),
                 batch.labels,
@@ -59,10 +66,9 @@ def validate(model: LamrModel, data: ExampleSet, tokens: int) -> ChunkMetrics:
                 relevance[:, 0],
                 batch.relevance,
             )
-            for column, value in zip(columns, found, strict=True):
-                column.append(value.cpu().numpy())
-    keep, score, labels, aggregate, gate, relevance_all, wanted = (
-        np.concatenate(column) for column in columns
+            rows.append(tuple(value.cpu() for value in row))
+    keep, score, labels, aggregate, gate, relevances, wanted = (
+        torch.cat(column).numpy() for column in zip(*rows, strict=True)
     )
     aggregate, decided = aggregate == 1, keep > 0.5
     curve = np.cumsum(labels[np.argsort(-score, kind="stable"), 0]) / max(1, labels[:, 0].sum())
@@ -72,12 +78,13 @@ def validate(model: LamrModel, data: ExampleSet, tokens: int) -> ChunkMetrics:
         recall_25=quarter,
         recall_50=half,
         area=float(curve.mean()),
-        relevance_auc=_auc(relevance_all, wanted > 0),
+        relevance_auc=_auc(relevances, wanted > 0),
         gate=float(gate.mean()),
     )
 
 
 def _auc(scores: NDArray[np.float32], positive: NDArray[np.bool_]) -> float:
+    """The area under the ROC curve; NaN where all are positive or none is."""
     if positive.all() or not positive.any():
         return float("nan")
     rank = np.argsort(np.argsort(scores, kind="stable"), kind="stable") + 1

@@ -1,1 +1,1 @@
-"""What training starts from: backbones, vocabularies, and figures of a trained model."""
+"""What training starts from: backbone, vocabulary and token rarity; and what a trained model's parts have learned."""

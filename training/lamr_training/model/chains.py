@@ -1,7 +1,7 @@
 """What a model's gate and chains have learned, in numbers that a person can judge.
 
 A gate that gives one rubric everything has collapsed; a chain's transitions say how long its runs of kept tokens
-tend to be. Knows a model's parameters and examples; judges no ranking.
+tend to be. This module knows a model's parameters and examples; it judges no ranking.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ class RubricChain:
     """One rubric's share and chain.
 
     Attributes:
-        name: of the rubric; `fused` for the chain that decides.
-        gate: its mean weight over code tokens; 1 for `fused`.
+        name: the rubric's name; `fused` for the chain that decides.
+        gate: the mean gate weight over code tokens; 1 for `fused`.
         transitions: log potentials, from (drop, keep) to (drop, keep).
-        run: tokens that a run of kept ones lasts on average where emissions say nothing: 1 / P(keep to drop).
+        run: how many tokens a run of kept ones lasts on average where emissions say nothing: 1 / P(keep to drop).
     """
 
     name: str
@@ -42,7 +42,13 @@ class RubricChain:
 
 
 def rubric_chains(model: LamrModel, data: ExampleSet, tokens: int = 4096) -> list[RubricChain]:
-    """Every rubric's share of the gate on examples, and its chain; the fused chain last."""
+    """The gate share and the chain of every rubric; the fused chain comes last.
+
+    Args:
+        model: a trained model.
+        data: the examples that the gate's mean is taken over.
+        tokens: how many tokens a batch may hold.
+    """
     total, count = np.zeros(len(model.config.rubrics)), 0
     model.eval()
     with torch.no_grad():
@@ -51,13 +57,13 @@ def rubric_chains(model: LamrModel, data: ExampleSet, tokens: int = 4096) -> lis
             total += gate.sum(dim=0).numpy()
             count += len(gate)
     own = model.heads.rubric_crf.transitions.detach().numpy()
-    found = [
+    chains = [
         _chain(name, float(share), matrix)
         for name, share, matrix in zip(model.config.rubrics, total / max(1, count), own, strict=True)
     ]
-    if len(found) > 1:
-        found.append(_chain("fused", 1.0, model.heads.fused_crf_tensors()[0].detach().numpy()))
-    return found
+    if len(chains) > 1:
+        chains.append(_chain("fused", 1.0, model.heads.fused_crf_tensors()[0].detach().numpy()))
+    return chains
 
 
 def _chain(name: str, gate: float, matrix: np.ndarray) -> RubricChain:

@@ -1,6 +1,7 @@
 """Sentence embeddings of the untrained backbone, for the baseline that ranks functions by them.
 
-MiniLM-L6 as it was published: its own tokenizer, its first 256 tokens, the mean over tokens. Nothing of ours is in it.
+This is MiniLM-L6 as it was published: its own tokenizer, a text's first 256 tokens, and the mean over tokens. Nothing
+here was trained by us.
 """
 
 from __future__ import annotations
@@ -16,11 +17,14 @@ from lamr_training.model.backbone import load_minilm
 Embedder = Callable[[Sequence[str]], NDArray[np.float32]]
 
 LONGEST = 256
-"""Tokens that the published model reads of a text."""
+"""How many tokens of a text the published model reads."""
 
 
 def minilm_embedder(batch: int = 32) -> Embedder:
-    """Texts to vectors, float32 `[N, 384]`; texts of like length run together.
+    """A function from N texts to vectors, float32 `[N, 384]`.
+
+    Args:
+        batch: how many texts, of like length, run together.
 
     Raises:
         RunError: the weights aren't installed.
@@ -32,7 +36,7 @@ def minilm_embedder(batch: int = 32) -> Embedder:
 
     def embed(texts: Sequence[str]) -> NDArray[np.float32]:
         order = sorted(range(len(texts)), key=lambda n: len(texts[n]))
-        found = np.zeros((len(texts), model.config.hidden_size), np.float32)
+        vectors = np.zeros((len(texts), model.config.hidden_size), np.float32)
         for start in range(0, len(order), batch):
             chosen = order[start : start + batch]
             encoded = tokenizer.encode_batch_fast([texts[n] for n in chosen])
@@ -40,7 +44,7 @@ def minilm_embedder(batch: int = 32) -> Embedder:
             with torch.inference_mode():
                 states = model(torch.tensor([e.ids for e in encoded]), attention_mask=mask).last_hidden_state
             weight = mask[:, :, None].to(states.dtype)
-            found[chosen] = ((states * weight).sum(dim=1) / weight.sum(dim=1)).numpy()
-        return found
+            vectors[chosen] = ((states * weight).sum(dim=1) / weight.sum(dim=1)).numpy()
+        return vectors
 
     return embed

@@ -3,7 +3,7 @@
 Line ends with their indentation and common pairs of marks become single tokens; camelCase and snake_case are split
 before lower-casing; plurals lose their s, so that "parses headers" and `parse_header` share tokens; words that code
 is full of get entries of their own, and entries that code never uses go. Offsets stay those of the original text.
-This module knows vocabularies; it knows no weights beyond how a new entry is composed of old ones.
+This module knows vocabularies; all it says of weights is which old entries a new one is composed of.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 INDENTS = (
     tuple("\n" + " " * n for n in range(0, 25, 4)) + tuple("\n" + "\t" * n for n in range(1, 5)) + ("\n\n",)
 )
-# A file with two-character line ends reads as the same file: these rows are copies of the ones above.
+# A file with two-character line ends reads as the same file, because the weights of these are copies of those above.
 CRLF = tuple("\r" + text for text in INDENTS[:7])
 _MARKS = r"""
 ): () == -> [" "] [' '] (" ") (' ') ", ', ), != ** [] {} ... ''' "" '' += >= <= // }) ({ )) ]) (f" (self self.
@@ -35,14 +35,19 @@ _PLURALS = (
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """A new tokenizer, and for each of its entries the entries of the old one that it is composed of."""
+    """A tokenizer that was made out of another.
+
+    Attributes:
+        tokenizer: the new tokenizer.
+        origins: for each of its entries the ids of the old entries that it is composed of.
+    """
 
     tokenizer: Tokenizer
     origins: list[list[int]]
 
 
 def code_normalizer() -> normalizers.Normalizer:
-    """Splits identifiers, lower-cases, takes accents and plural endings off."""
+    """A normalizer that splits identifiers, lower-cases, and takes accents and plural endings off."""
     return normalizers.Sequence(
         [
             normalizers.Replace(Regex(_CAMEL), " "),
@@ -56,14 +61,18 @@ def code_normalizer() -> normalizers.Normalizer:
 
 
 def count_words(tokenizer: Tokenizer, texts: Iterable[str]) -> tuple[Counter[str], Counter[str]]:
-    """How often, and in how many texts, each word occurs after normalization."""
+    """Count the words of texts after normalization.
+
+    Returns:
+        How often each word occurs, and in how many texts.
+    """
     total: Counter[str] = Counter()
     texts_with: Counter[str] = Counter()
     normalizer, splitter = code_normalizer(), tokenizer.pre_tokenizer
     for text in texts:
-        found = [word for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text))]
-        total.update(found)
-        texts_with.update(set(found))
+        words = [word for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text))]
+        total.update(words)
+        texts_with.update(set(words))
     return total, texts_with
 
 
@@ -74,10 +83,10 @@ def code_vocabulary(
 
     Args:
         base: an uncased BERT WordPiece tokenizer.
-        texts: what the vocabulary should fit.
-        size: entries in all.
-        new_words: most words that get an entry of their own.
-        least_texts: texts that a word must occur in to get one.
+        texts: the texts that the vocabulary should fit.
+        size: how many entries there are in all.
+        new_words: how many words get an entry of their own at most.
+        least_texts: how many texts a word must occur in to get one.
     """
     old = base.get_vocab()
     total, texts_with = count_words(base, texts)
@@ -105,7 +114,11 @@ def code_vocabulary(
 
 
 def _kept(old: dict[str, int], used: Counter[str], room: int) -> list[str]:
-    """Special entries, single characters, then by use, then by rank in the old vocabulary (frequent words first)."""
+    """The old entries that stay, as many as there is room for.
+
+    Special entries and single characters come first, then the entries that the texts use, the most used first, then
+    the rest by rank in the old vocabulary, which has frequent words first.
+    """
     ranked = sorted(old, key=old.__getitem__)
     basic = [t for t in ranked if t in SPECIAL or (t.isascii() and len(t.removeprefix("##")) == 1)]
     frequent = [t for t, count in sorted(used.items(), key=lambda item: (-item[1], item[0])) if count >= 3]

@@ -1,1 +1,1 @@
-"""What each preset prepares, fits and finishes, from records to a checkpoint folder."""
+"""The presets of `lamr train`: what each prepares, fits and finishes, from records to a checkpoint folder."""

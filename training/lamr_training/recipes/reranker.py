@@ -24,7 +24,8 @@ from lamr_training.loop.devices import find_place
 from lamr_training.loop.example_set import ExampleSet
 from lamr_training.loop.examples import make_examples
 from lamr_training.loop.work_folder import WorkFolder
-from lamr_training.model.backbone import backbone_layers, rarity
+from lamr_training.model.backbone import backbone_layers
+from lamr_training.model.rarity import rarity
 from lamr_training.recipes.recipe import Recipe
 
 COUNTED = 2_000
