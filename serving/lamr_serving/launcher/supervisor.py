@@ -5,7 +5,8 @@ process that started it is gone, or when it gets SIGTERM, stops the server: SIGT
 session when the time is up. Triton goes on answering errors for ever when one of its stubs has died, so the server is
 then ended, too. A server that dies without having been told to is started again if the orders say so and it was ready
 before; one that keeps dying before it is ready is given up. Whatever way it ends, its stubs are killed and reaped, and
-its folder and shared memory removed. If the supervisor itself is killed, the kernel sends the server SIGTERM.
+its folder and shared memory removed. If the supervisor itself is killed, the kernel sends the server SIGTERM, and a
+forked guard kills the stubs once the server is gone.
 
     stdin   lines: "ready" (the server answers), "stop" (graceful), "kill" (at once)
     stdout  lines: "pid N" at each start, "died N" before another, last "exit N" (negative: the signal that ended it)
@@ -122,6 +123,7 @@ class Supervision:
                 pass_fds=(self._orders.lock,),
                 preexec_fn=prepare,  # noqa: PLW1509  # there are no other threads here
             )
+        self._guard = fork_guard(self._server.pid)
         say(f"pid {self._server.pid}")
 
     def _watch(self) -> None:
@@ -200,6 +202,7 @@ class Supervision:
     def _clear(self) -> int:
         """Kill and reap what is left of the server and remove its shared memory; returns its status."""
         self._kill()
+        os.kill(self._guard, signal.SIGKILL)
         status = self._server.wait()
         for descriptor in self._stubs:
             os.close(descriptor)
@@ -219,6 +222,30 @@ class Supervision:
             if log.is_file() and log.stat().st_size > self._orders.log_bytes:
                 shutil.copyfile(log, log.with_name(f"{log.name}.1"))
                 os.truncate(log, 0)
+
+
+def fork_guard(server: int) -> int:
+    """Fork a process that outlives us if it must, and kills what is left of the server's session when the server ends.
+
+    If we are killed the kernel stops the server, but stubs of one that was loading would wait for it for ever.
+
+    Returns:
+        its process id; it's to be killed before the server is reaped.
+    """
+    guard = os.fork()
+    if guard:
+        return guard
+    try:
+        os.setsid()
+        signal.set_wakeup_fd(-1)
+        for number in (signal.SIGTERM, signal.SIGCHLD):
+            signal.signal(number, signal.SIG_DFL)
+        os.closerange(0, MOST_DESCRIPTORS)
+        with contextlib.suppress(OSError, AttributeError):  # an old kernel has no such descriptors
+            select.select([os.pidfd_open(server)], [], [])
+            os.killpg(server, signal.SIGKILL)
+    finally:
+        os._exit(0)
 
 
 def living_children(pid: int) -> list[int]:

@@ -271,6 +271,14 @@ def test_a_killed_supervisor_takes_the_server_along(start):
     assert eventually(lambda: running.server not in running.alive())
 
 
+def test_a_killed_supervisor_leaves_no_stub_behind(start):
+    """A server that is told to end while it loads goes without its stubs, which wait for it."""
+    running = start()
+    running.process.kill()
+    running.process.wait()
+    assert eventually(lambda: running.alive() == [])
+
+
 def test_a_command_that_cannot_run_is_reported(tmp_path):
     orders = Orders(
         [str(tmp_path / "nothing")], str(tmp_path / "root"), 0, str(tmp_path / "log"), os.getpid(), 1.0
