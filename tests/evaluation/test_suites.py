@@ -70,36 +70,22 @@ def mirror(tmp_path):
     return folder
 
 
+def source(mirror, path):
+    """What every row says of where its file lies."""
+    place = mirror / "demo+twice"
+    commit, blob = git(place, "rev-parse", "HEAD"), git(place, "rev-parse", f"HEAD:{path}")
+    where = {"repository": "demo/twice", "commit": commit, "licence": "MIT", "path": path, "blob": blob}
+    return {**where, "language": "c"}
+
+
 @pytest.fixture
 def item(mirror):
-    place = mirror / "demo+twice"
-    return PinnedItem(
-        repository="demo/twice",
-        commit=git(place, "rev-parse", "HEAD"),
-        licence="MIT",
-        language="c",
-        path="twice.c",
-        blob=git(place, "rev-parse", "HEAD:twice.c"),
-        query="How is it doubled?",
-        kind="how",
-        kept_frags=(2,),
-    )
+    return PinnedItem(query="How is it doubled?", kind="how", kept_frags=(2,), **source(mirror, "twice.c"))
 
 
 @pytest.fixture
 def read(mirror):
-    place = mirror / "demo+twice"
-    return PinnedRead(
-        repository="demo/twice",
-        commit=git(place, "rev-parse", "HEAD"),
-        licence="MIT",
-        language="c",
-        path="session.jsonl",
-        blob=git(place, "rev-parse", "HEAD:session.jsonl"),
-        call="c1",
-        kind="pi",
-        kept_frags=(7,),
-    )
+    return PinnedRead(call="c1", kind="pi", kept_frags=(7,), **source(mirror, "session.jsonl"))
 
 
 def test_a_read_of_a_session_is_asked_for_in_its_own_words(mirror, read):
@@ -112,7 +98,7 @@ def test_a_read_of_a_session_is_asked_for_in_its_own_words(mirror, read):
 def test_a_read_that_its_log_lacks_is_named(mirror, read):
     with pytest.raises(DataError, match=r"demo/twice/session.jsonl: has no big read by the call c9"):
         join([replace(read, call="c9")], Mirrors(mirror))
-    other = git(mirror / "demo+twice", "rev-parse", "HEAD:other.jsonl")
+    other = source(mirror, "other.jsonl")["blob"]
     with pytest.raises(DataError, match="no known host writes such a log"):
         join([replace(read, blob=other)], Mirrors(mirror))
 
