@@ -109,8 +109,10 @@ def _runs(text: Sequence[str], lines: Sequence[str], start: int) -> bool:
 
 def _alone(wanted: Iterable[str], lines: Sequence[str]) -> list[int]:
     """1-based numbers of the lines whose words are among the wanted ones and occur once."""
-    counts = Counter(line.strip() for line in lines)
     words = {line.strip() for line in wanted if len(line.strip()) >= DISTINCT}
+    if not words:
+        return []
+    counts = Counter(line.strip() for line in lines)
     return [n for n, line in enumerate(lines, 1) if line.strip() in words and counts[line.strip()] == 1]
 
 
@@ -145,9 +147,11 @@ def _quoted(words: str, read: BigRead) -> set[int]:
     lines = read.shown.lines
     fenced = (line for block in _FENCED.findall(words) for line in block.split("\n"))
     numbers = set(_alone(fenced, lines))
-    for span in _TICKED.findall(_FENCED.sub("", words)):
-        holders = [n for n, line in enumerate(lines, 1) if span.strip() in line]
-        numbers.update(holders if len(holders) == 1 else ())
+    text = "\n".join(lines)
+    for span in map(str.strip, _TICKED.findall(_FENCED.sub("", words))):
+        if span in text:  # most spans aren't, and are told so without a look at each line
+            holders = [n for n, line in enumerate(lines, 1) if span in line]
+            numbers.update(holders if len(holders) == 1 else ())
     name = re.escape(PurePosixPath(read.read.path.replace("\\", "/")).name)
     citation = re.compile(rf"(?<![\w.-]){name}`?(?::|#L| lines? )L?(\d+)(?:[-\u2013]L?(\d+))?")
     before = (read.shown.first or read.read.first or 1) - 1
