@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import pkgutil
 import re
 import shlex
 from functools import cache
@@ -123,6 +124,19 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
         targets = [target.split("#")[0] for target in LINK.findall(page.read_text(encoding="utf-8"))]
         waiting += [(page.parent / target).resolve() for target in targets if target and "://" not in target]
     assert set(PAGES) <= reached
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_modules_that_a_page_names_exist(page: Path) -> None:
+    code = {path.name for folder in ROOT.glob("*/lamr_*") for path in folder.rglob("*.py")}
+    code |= {
+        path.name for folder in ("benchmarks", "examples", "tests") for path in (ROOT / folder).rglob("*.py")
+    }
+    text = page.read_text(encoding="utf-8")
+    files = {name.rpartition("/")[2] for name in re.findall(r"`([\w/]+\.py)`", text)}
+    assert files <= code | {"queue.py", "model.py"}, page.name
+    for name in re.findall(r"`(lamr_\w+(?:\.\w+)+)`", text):
+        assert pkgutil.resolve_name(name) is not None
 
 
 def test_paths_that_code_names_exist() -> None:
