@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from typing import Annotated, Any
 
 import typer
 
 from lamr_cli.options import Language, Model, OnError, Query, Server, Timeout, parse_keep, read_code
 from lamr_cli.rendering import Render, rendered
+
+PATIENCE_SECONDS = 2.0  # before the progress of a pruning is shown
 
 
 def prune(
@@ -85,6 +88,7 @@ def prune(
             line_numbers=line_numbers,
             min_tokens=min_tokens,
             on_error=on_error.value,
+            on_progress=None if quiet or not sys.stderr.isatty() else _Progress(),
         )
     if as_json:
         _write(json.dumps(result.to_dict(), ensure_ascii=False) + "\n")
@@ -92,6 +96,19 @@ def prune(
         _write(rendered(render, code, result, line_numbers=line_numbers, color=_colored()))
     if not quiet:
         typer.echo(_summary(result), err=True)
+
+
+class _Progress:
+    """A line on a terminal that says how far a long pruning is; short ones are over before it shows."""
+
+    def __init__(self) -> None:
+        self._begin = time.monotonic()
+
+    def __call__(self, judged: int, tokens: int) -> None:
+        if time.monotonic() - self._begin > PATIENCE_SECONDS:
+            done = judged >= tokens
+            sys.stderr.write("\r\x1b[K" if done else f"\rlamr: {judged:,} of {tokens:,} tokens judged")
+            sys.stderr.flush()
 
 
 def _colored() -> bool:

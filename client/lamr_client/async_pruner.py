@@ -18,7 +18,7 @@ from lamr_postprocess.selection import Keep
 from lamr_client.async_dispatch import AsyncDispatcher
 from lamr_client.deadline import Deadline, Retry
 from lamr_client.inputs import decode_code
-from lamr_client.job import PruneJob, passthrough
+from lamr_client.job import OnProgress, PruneJob, passthrough
 from lamr_client.options import OnError, PruneOptions, check_on_error, check_timeout
 from lamr_client.pruner import check_setup
 from lamr_client.result import PruneResult
@@ -81,6 +81,7 @@ class AsyncPruner:
         min_tokens: int = 0,
         on_error: OnError | None = None,
         timeout: float | None = None,
+        on_progress: OnProgress | None = None,
     ) -> PruneResult:
         """See `Pruner.prune`. A cancelled one returns at once; requests that were sent stay with the server."""
         begin = time.perf_counter()
@@ -93,8 +94,8 @@ class AsyncPruner:
         )
         text = await asyncio.to_thread(decode_code, code)
         try:
-            job = await asyncio.to_thread(PruneJob, self._encoder, query, text, options)
-            await self._dispatcher.run(job.chunks, job.want_rubrics, job.add, deadline)
+            job = await asyncio.to_thread(PruneJob, self._encoder, query, text, options, deadline)
+            await self._dispatcher.run(job.chunks, job.want_rubrics, job.reporting(on_progress), deadline)
             return await asyncio.to_thread(job.finish)
         except LamrError as error:
             if on_error == "raise":

@@ -13,17 +13,23 @@ from __future__ import annotations
 import dataclasses
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from lamr_contract.document_scorer import DocumentScorer, LineScores, QueriedDocument
 from lamr_contract.encoding import Chunk, PromptEncoder
 from lamr_contract.errors import InvalidInputError, LamrError
 from lamr_contract.model_io import ChunkResult
 from lamr_postprocess import BudgetError, PrunedCode, line_spans, prune_lines
+from lamr_postprocess.selection import approximate_tokens
 
+from lamr_client.deadline import Deadline
+from lamr_client.dispatch import OnResult
 from lamr_client.inputs import check_code, check_query
 from lamr_client.options import PruneOptions
 from lamr_client.result import PruneResult, Timings
+
+OnProgress = Callable[[int, int], None]
+MOST_COUNTED_CHARS = 1 << 20  # of a text that passes through; about a second's tokenizing
 
 
 class PruneJob:
@@ -34,12 +40,26 @@ class PruneJob:
         want_rubrics: whether answers must carry `rubric_prob`.
     """
 
-    def __init__(self, encoder: PromptEncoder, query: str, text: str, options: PruneOptions) -> None:
+    def __init__(
+        self,
+        encoder: PromptEncoder,
+        query: str,
+        text: str,
+        options: PruneOptions,
+        deadline: Deadline | None = None,
+    ) -> None:
         """Check and encode a query and a text.
+
+        Args:
+            encoder: of the model.
+            query, text, options: the caller's.
+            deadline: looked at between blocks of text and between steps, here and in `finish`; None: there is none.
 
         Raises:
             InvalidInputError: the query or the code can't be used.
+            DeadlineExceededError: the text is too large for the time.
         """
+        self._check = (deadline or Deadline(None)).remaining
         self._begin = time.perf_counter()
         check_query(query)
         check_code(text)
@@ -53,7 +73,7 @@ class PruneJob:
                 argument="query",
             )
         encoder.code_room(len(query_ids))  # before time goes into the code
-        ids, offsets = encoder.encode_document(text)
+        ids, offsets = encoder.encode_document(text, self._check)
         self._tokens = len(ids)
         self.chunks: Iterator[Chunk] = iter(())
         self.want_rubrics = False
@@ -62,6 +82,7 @@ class PruneJob:
             document = QueriedDocument(query, text, offsets)
             self._scorer = DocumentScorer(encoder.spec.scoring, encoder.spec.rubrics, document)
             self.want_rubrics = self._scorer.want_rubrics
+            self._check()
             self.chunks = encoder.iter_chunks(query_ids, ids, offsets, text, layout=document.layout)
         self._encoded = time.perf_counter()
 
@@ -74,6 +95,20 @@ class PruneJob:
         assert self._scorer is not None, "a job without chunks gets no answers"
         self._scorer.add(tokens, result)
 
+    def reporting(self, on_progress: OnProgress | None) -> OnResult:
+        """Return `add`, or if somebody wants to know how far the job is, a function that also tells them."""
+        if on_progress is None:
+            return self.add
+        judged = 0
+
+        def add(tokens: tuple[int, int], result: ChunkResult) -> None:
+            nonlocal judged
+            self.add(tokens, result)
+            judged = max(judged, tokens[1])
+            on_progress(judged, self._tokens)
+
+        return add
+
     def finish(self) -> PruneResult:
         """Return the result, after every chunk was added.
 
@@ -81,12 +116,14 @@ class PruneJob:
             InvalidInputError: the text shows that an option can't be used.
             BudgetError: the smallest valid output exceeds `max_tokens`.
             ModelMismatchError: an answer holds NaN or infinity.
+            DeadlineExceededError: the text is too large for the time.
         """
         answered = time.perf_counter()
         if self._scorer is None:
             result = self._too_small() if self._tokens else self._nothing_to_judge()
         else:
             scores = self._scorer.finish()
+            self._check()
             result = self._result(scores, self._prune(scores))
         end = time.perf_counter()
         timings = Timings(
@@ -112,7 +149,7 @@ class PruneJob:
                 ratio=options.ratio,
                 max_tokens=options.max_tokens,
                 keep=options.keep,
-                count_tokens=self._encoder.count_tokens,
+                count_tokens=self._count,
                 dependency=scores.dependency,
                 line_numbers=options.line_numbers,
             )
@@ -120,6 +157,11 @@ class PruneJob:
             raise
         except ValueError as error:
             raise InvalidInputError(str(error)) from error
+
+    def _count(self, text: str) -> int:
+        """Return a text's tokens; a search for a budget counts many texts, so the deadline is looked at each time."""
+        self._check()
+        return self._encoder.count_tokens(text)
 
     def _result(self, scores: LineScores, pruned: PrunedCode) -> PruneResult:
         unchanged = pruned.text == self._text
@@ -191,8 +233,12 @@ def passthrough(
         encoder, text, options: see `unpruned`.
         error: why the text passes; the result's reason names it.
         begin: `time.perf_counter()` when the call began.
+
+    The tokens of a text beyond `MOST_COUNTED_CHARS` are estimated, since counting would take longer than the caller
+    was ready to wait.
     """
-    result = unpruned(encoder, text, options, encoder.count_tokens(text))
+    count = encoder.count_tokens if len(text) <= MOST_COUNTED_CHARS else approximate_tokens
+    result = unpruned(encoder, text, options, count(text))
     return dataclasses.replace(
         result,
         reason=f"{type(error).__name__}: {error}",

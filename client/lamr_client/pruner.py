@@ -20,7 +20,7 @@ from lamr_postprocess.selection import Keep
 from lamr_client.deadline import Deadline, Retry
 from lamr_client.dispatch import Dispatcher
 from lamr_client.inputs import decode_code
-from lamr_client.job import PruneJob, passthrough
+from lamr_client.job import OnProgress, PruneJob, passthrough
 from lamr_client.options import OnError, PruneOptions, check_on_error, check_timeout
 from lamr_client.result import PruneResult
 from lamr_client.transport import Transport
@@ -92,6 +92,7 @@ class Pruner:
         min_tokens: int = 0,
         on_error: OnError | None = None,
         timeout: float | None = None,
+        on_progress: OnProgress | None = None,
     ) -> PruneResult:
         """Keep the lines of `code` that answer `query`.
 
@@ -111,6 +112,7 @@ class Pruner:
                 original text with `status="passthrough"` and the error as `reason`. Code that can't be decoded, and
                 options that can't be used, raise all the same. Default: the pruner's.
             timeout: instead of the pruner's.
+            on_progress: called in the caller's thread after each answer, with the tokens judged so far and all of them.
 
         Returns:
             The result; for empty code an empty one with status `pruned`.
@@ -131,8 +133,8 @@ class Pruner:
         )
         text = decode_code(code)
         try:
-            job = PruneJob(self._encoder, query, text, options)
-            self._dispatcher.run(job.chunks, job.want_rubrics, job.add, deadline)
+            job = PruneJob(self._encoder, query, text, options, deadline)
+            self._dispatcher.run(job.chunks, job.want_rubrics, job.reporting(on_progress), deadline)
             return job.finish()
         except LamrError as error:
             if on_error == "raise":

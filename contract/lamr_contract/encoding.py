@@ -10,7 +10,7 @@ import hashlib
 import itertools
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -104,7 +104,9 @@ class PromptEncoder:
         """Token ids int64 [q] of a query, of any length; `code_room` says whether it fits."""
         return self._tokenize(query)[0]
 
-    def encode_document(self, code: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def encode_document(
+        self, code: str, check: Callable[[], object] = lambda: None
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Tokenize a whole file in bounded memory.
 
         The text goes through the tokenizer in blocks of about 2,048 characters that begin at a single space between
@@ -112,10 +114,14 @@ class PromptEncoder:
         line ends and indentation. A run of more than 8,192 without such a place is cut at the next best one, or
         anywhere.
 
+        Args:
+            code: the file's text.
+            check: called between blocks; what it raises ends the work.
+
         Returns:
             ids int64 [n] and offsets int64 [n, 2]: first and one-past-last character in `code` of each token.
         """
-        return self._tokenize(code)
+        return self._tokenize(code, check)
 
     def count_tokens(self, text: str) -> int:
         """How many tokens `encode_document` would give, in less time."""
@@ -192,7 +198,9 @@ class PromptEncoder:
         """All of `iter_chunks` at once."""
         return list(self.iter_chunks(query_ids, ids, offsets, code, chunking))
 
-    def _tokenize(self, text: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _tokenize(
+        self, text: str, check: Callable[[], object] = lambda: None
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         bounds = _block_bounds(text)
         blocks = (text[a:b] for a, b in itertools.pairwise(bounds))
         encodings = (
@@ -202,6 +210,7 @@ class PromptEncoder:
         )
         ids, offsets = [np.zeros(0, np.int64)], [np.zeros((2, 0), np.int64)]
         for start, encoding in zip(bounds, encodings, strict=False):
+            check()
             count = len(encoding)
             ids.append(np.fromiter(encoding.ids, np.int64, count))
             spans = np.fromiter(itertools.chain.from_iterable(encoding.offsets), np.int64, 2 * count)

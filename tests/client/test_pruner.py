@@ -21,10 +21,13 @@ from lamr_client import (
     Pruner,
     ServerError,
     ServerUnavailableError,
+    job,
 )
 from lamr_client.mock_transport import MockTransport, uniform_answer
+from lamr_client.options import PruneOptions
 from lamr_contract.model_io import ChunkRequest
 from lamr_postprocess import line_scores_from_tokens, line_spans, prune_lines
+from lamr_postprocess.selection import approximate_tokens
 
 from tests.tiny import program
 
@@ -466,3 +469,78 @@ def test_setup_that_cannot_work_is_refused(repository, options, message):
 def test_missing_client_files_are_named(tmp_path):
     with pytest.raises(ModelMismatchError, match=r"lamr\.json is missing"):
         Pruner(model=tmp_path, transport=MockTransport(answer))
+
+
+class Expiring:
+    """A deadline that is over after so many looks at it."""
+
+    def __init__(self, looks):
+        self.left = looks
+
+    def remaining(self):
+        self.left -= 1
+        if self.left < 0:
+            raise DeadlineExceededError("over")
+
+
+def unreachable(*_, **__):
+    raise AssertionError("the deadline was over before")
+
+
+def test_a_deadline_is_kept_while_a_text_is_encoded(repository, monkeypatch):
+    encoder = PromptEncoder.from_repository(repository)
+    monkeypatch.setattr(job, "QueriedDocument", unreachable)
+    deadline = Expiring(3)
+    with pytest.raises(DeadlineExceededError):
+        job.PruneJob(encoder, QUERY, program(2000), PruneOptions(), deadline)
+    assert deadline.left == -1
+    with pruner(repository, MockTransport(answer)) as subject, pytest.raises(DeadlineExceededError):
+        subject.prune(QUERY, program(2000), timeout=1e-6)
+
+
+def test_a_deadline_is_kept_before_a_text_is_repaired(repository, monkeypatch):
+    encoder = PromptEncoder.from_repository(repository)
+    deadline = Expiring(10_000)
+    subject = job.PruneJob(encoder, QUERY, program(20), PruneOptions(), deadline)
+    for chunk in subject.chunks:
+        subject.add(
+            chunk.tokens, answer(ChunkRequest(chunk.input_ids, chunk.document_span, subject.want_rubrics))
+        )
+    monkeypatch.setattr(job, "prune_lines", unreachable)
+    deadline.left = 0
+    with pytest.raises(DeadlineExceededError):
+        subject.finish()
+
+
+def test_a_deadline_is_kept_while_a_budget_is_searched(repository):
+    encoder = PromptEncoder.from_repository(repository)
+    deadline = Expiring(10_000)
+    subject = job.PruneJob(encoder, QUERY, program(20), PruneOptions(max_tokens=50), deadline)
+    for chunk in subject.chunks:
+        subject.add(
+            chunk.tokens, answer(ChunkRequest(chunk.input_ids, chunk.document_span, subject.want_rubrics))
+        )
+    deadline.left = 2  # one before the search, one in it
+    with pytest.raises(DeadlineExceededError):
+        subject.finish()
+
+
+def test_a_large_text_passes_through_with_its_tokens_estimated(repository, monkeypatch):
+    monkeypatch.setattr(job, "MOST_COUNTED_CHARS", 10)
+    with pruner(repository, MockTransport(answer), on_error="passthrough") as subject:
+        code = program(100)
+        result = subject.prune(QUERY, code, timeout=1e-6)
+    assert result.status == "passthrough"
+    assert result.text == code
+    assert result.tokens_in == result.tokens_out == approximate_tokens(code)
+
+
+def test_progress_goes_from_chunk_to_chunk_up_to_all_tokens(repository):
+    told = []
+    with pruner(repository, MockTransport(answer), max_concurrency=1) as subject:
+        result = subject.prune(QUERY, program(40), on_progress=lambda *counts: told.append(counts))
+    judged, tokens = zip(*told, strict=True)
+    assert len(told) > 1
+    assert list(judged) == sorted(judged)
+    assert judged[-1] == result.tokens_in
+    assert set(tokens) == {result.tokens_in}
