@@ -20,6 +20,9 @@ from lamr_training.histories.paths import holds_tests, source_language
 _BATCH = 150  # commits whose diffs and files are in memory at a time
 _MOST_FILES = 10  # that a commit touches in all, documents and settings too
 _GENERATED = re.compile(r"\bgenerated (?:by|from|using|with|file|code)\b|@generated|^#line \d", re.I | re.M)
+_OBJECTIVE_C = re.compile(
+    r"^@(?:interface|implementation|protocol|property|import)\b", re.M
+)  # in files named `.h`
 _LONE_CR = re.compile(r"\r(?!\n)")
 
 
@@ -153,7 +156,7 @@ def _edits_of(
     found: list[Edit] = []
     for change in own or changes:
         code = _text(contents.get(change.before, b""), settings)
-        if code is None:
+        if code is None or (change.path.endswith(".h") and _OBJECTIVE_C.search(code)):
             continue
         lines = code.split("\n")
         language = source_language(change.path)
