@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lamr_cli.arguments import Model
 from lamr_cli.exits import INCOMPLETE
 from lamr_cli.extras import needs_extra
-from lamr_cli.options import Model
 from lamr_cli.progress import bar
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""`lamr prune`: a file and a question in, the code that matters out."""
+"""`lamr prune`: takes a file and a question and prints the code that matters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,17 @@ from typing import Annotated, Any
 
 import typer
 
-from lamr_cli.options import Language, Model, OnError, Query, Server, Timeout, parse_keep, read_code
+from lamr_cli.arguments import (
+    TIMEOUT,
+    Language,
+    Model,
+    OnError,
+    Query,
+    Server,
+    Timeout,
+    parse_keep,
+    read_code,
+)
 from lamr_cli.rendering import Render, rendered
 
 PATIENCE_SECONDS = 2.0  # before the progress of a pruning is shown
@@ -57,7 +67,7 @@ def prune(
         typer.Option(help="When the server fails: raise (exit 3), or passthrough (the code as it came)."),
     ] = OnError.RAISE,
     model: Model = None,
-    timeout: Timeout = 60.0,
+    timeout: Timeout = TIMEOUT,
     quiet: Annotated[bool, typer.Option("--quiet", help="No summary on stderr.")] = False,
 ) -> None:
     """Prune one file for a question.
@@ -112,7 +122,7 @@ class _Progress:
 
 
 def _colored() -> bool:
-    """Whether standard output is a terminal that wants colours (NO_COLOR, FORCE_COLOR, TERM are heeded)."""
+    """Return whether standard output is a terminal that wants colours; NO_COLOR, FORCE_COLOR and TERM are heeded."""
     from rich.console import Console
 
     console = Console()
@@ -120,7 +130,7 @@ def _colored() -> bool:
 
 
 def _write(text: str) -> None:
-    # Bytes, because a text stream would translate the newlines that must come back as they were.
+    # What is written are bytes, because a text stream would translate the newlines that must come back as they were.
     sys.stdout.buffer.write(text.encode())
     sys.stdout.buffer.flush()
 

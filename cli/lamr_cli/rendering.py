@@ -1,4 +1,4 @@
-"""The forms in which `lamr prune` prints a result, as one table."""
+"""The forms in which `lamr prune` can print a result, as one table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Render(str, enum.Enum):
-    """What `--render` takes."""
+    """What `--render` takes: the form of the output."""
 
     COMMENT = "comment"
     SWE_PRUNER = "swe-pruner"
@@ -21,12 +21,20 @@ class Render(str, enum.Enum):
 
 
 def rendered(form: Render, code: str, result: PruneResult, *, line_numbers: bool, color: bool) -> str:
-    """The text to print for a result of this code."""
+    """Return the text to print.
+
+    Args:
+        form: how it shall look.
+        code: the code that was pruned.
+        result: what was kept of it.
+        line_numbers: whether lines carry their original numbers.
+        color: whether standard output shows colours.
+    """
     return _FORMS[form](code, result, line_numbers, color)
 
 
 def pruned_of(result: PruneResult) -> PrunedCode:
-    """The part of a client's result that rendering is about."""
+    """Return the part of a client's result that rendering is about."""
     from lamr_postprocess import PrunedCode
 
     return PrunedCode(

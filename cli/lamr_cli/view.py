@@ -1,4 +1,4 @@
-"""`lamr view`: one HTML page that shows what each threshold keeps of a file, and why."""
+"""`lamr view`: writes one HTML page that shows what each threshold keeps of a file, and why."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from lamr_cli.options import Language, Model, Query, Server, Timeout, read_code
+from lamr_cli.arguments import TIMEOUT, Language, Model, Query, Server, Timeout, read_code
 
 
 def view(
@@ -27,7 +27,7 @@ def view(
     ] = None,
     language: Language = None,
     model: Model = None,
-    timeout: Timeout = 60.0,
+    timeout: Timeout = TIMEOUT,
     show: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print where the page is, as JSON.")] = False,
 ) -> None:

@@ -16,9 +16,10 @@ from lamr_client.transport import AsyncTransport
 
 
 class AsyncDispatcher:
-    """Tasks around one transport; `max_concurrency` bounds the calls of all callers together."""
+    """Tasks around one transport, which all callers share."""
 
     def __init__(self, transport: AsyncTransport, max_concurrency: int, retry: Retry) -> None:
+        """Start no task yet; see `Dispatcher` for the arguments."""
         self._transport = transport
         self._retry = retry
         self._most = min(max_concurrency, transport.concurrency or max_concurrency)
@@ -28,12 +29,9 @@ class AsyncDispatcher:
     async def run(
         self, chunks: Iterable[Chunk], want_rubrics: bool, on_result: OnResult, deadline: Deadline
     ) -> None:
-        """Ask about all chunks and hand each result to `on_result`, in any order.
+        """Ask about all chunks and hand each result to `on_result`, in any order; see `Dispatcher.run`.
 
-        Cancelling it, or an error, cancels the calls under way and waits until they have let go.
-
-        Raises:
-            ServerError, ModelMismatchError: the first one that retries didn't cure.
+        An error, or cancelling the run, cancels the calls under way and waits until they have let go.
         """
         if self._closed:
             raise closed()

@@ -19,10 +19,10 @@ from lamr_client.transport import AsyncTransport
 
 
 class AsyncGrpcTransport(AsyncTransport):
-    """See `GrpcTransport`. It belongs to the event loop that first uses it."""
+    """`GrpcTransport` for one event loop: the loop that first uses it."""
 
     def __init__(self, address: str, spec: ModelSpec | None = None, *, model: str = ENSEMBLE) -> None:
-        """See `GrpcTransport`; may be called outside a loop."""
+        """See `GrpcTransport`. A transport may be made outside of a loop."""
         self.address = address
         self._spec = spec
         self._model = model

@@ -1,10 +1,9 @@
-"""`AsyncPruner`: `Pruner` for an event loop, which it never blocks: text is worked on in threads."""
+"""`AsyncPruner`: `Pruner` for an event loop, which it never blocks, because threads do the work on text."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import time
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
@@ -16,10 +15,11 @@ from lamr_contract.spec import ModelSpec, bundled_repository
 from lamr_postprocess.selection import Keep
 
 from lamr_client.async_dispatch import AsyncDispatcher
-from lamr_client.deadline import Deadline, Retry
+from lamr_client.call import CallDefaults, OnError
+from lamr_client.deadline import Retry
 from lamr_client.inputs import decode_code
 from lamr_client.job import OnProgress, PruneJob, passthrough
-from lamr_client.options import OnError, PruneOptions, check_on_error, check_timeout
+from lamr_client.prune_options import PruneOptions
 from lamr_client.pruner import check_setup
 from lamr_client.result import PruneResult
 from lamr_client.transport import AsyncTransport, ThreadedTransport, Transport
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 
 class AsyncPruner:
-    """See `Pruner`. One event loop, any number of `prune` calls at once.
+    """`Pruner` for one event loop, with any number of `prune` calls at once.
 
         async with AsyncPruner("localhost:8001") as pruner:
             results = await asyncio.gather(*(pruner.prune(query, code) for code in files))
 
     Attributes:
-        spec: of the model.
+        spec: see `Pruner`.
     """
 
     spec: ModelSpec
@@ -51,20 +51,19 @@ class AsyncPruner:
         retries: int = 2,
         on_error: OnError = "raise",
     ) -> None:
-        """See `Pruner`. Loading a model blocks; make the pruner before the loop gets busy, or in a thread.
+        """See `Pruner`. Loading a model blocks, so make the pruner before the loop gets busy, or in a thread.
 
         Args:
-            transport: a blocking one is called in threads.
+            transport: see `Pruner`; a blocking one is called in threads.
         """
-        check_setup(server, transport, timeout, max_concurrency, retries, on_error)
+        check_setup(server, transport, max_concurrency, retries)
+        self._defaults = CallDefaults(timeout, on_error)
         repository = bundled_repository() if model is None else Path(model)
         self._encoder = PromptEncoder.from_repository(repository)
         self.spec = self._encoder.spec
-        self._timeout = timeout
-        self._on_error: OnError = on_error
-        opened = transport or _open(server, repository, self.spec)
-        opened = ThreadedTransport(opened) if isinstance(opened, Transport) else opened
-        self._dispatcher = AsyncDispatcher(opened, max_concurrency, Retry(retries))
+        transport = transport or _open_transport(server, repository, self.spec)
+        transport = ThreadedTransport(transport) if isinstance(transport, Transport) else transport
+        self._dispatcher = AsyncDispatcher(transport, max_concurrency, Retry(retries))
 
     async def prune(  # noqa: PLR0913  # keyword-only, each with a default
         self,
@@ -84,23 +83,28 @@ class AsyncPruner:
         on_progress: OnProgress | None = None,
     ) -> PruneResult:
         """See `Pruner.prune`. A cancelled one returns at once; requests that were sent stay with the server."""
-        begin = time.perf_counter()
-        on_error = on_error or self._on_error
-        check_on_error(on_error)
-        check_timeout(timeout)
-        deadline = Deadline(self._timeout if timeout is None else timeout)
+        call = self._defaults.begin(timeout, on_error)
         options = PruneOptions(
-            path, language, threshold, ratio, max_tokens, tuple(keep), line_numbers, min_tokens
+            path=path,
+            language=language,
+            threshold=threshold,
+            ratio=ratio,
+            max_tokens=max_tokens,
+            keep=tuple(keep),
+            line_numbers=line_numbers,
+            min_tokens=min_tokens,
         )
         text = await asyncio.to_thread(decode_code, code)
         try:
-            job = await asyncio.to_thread(PruneJob, self._encoder, query, text, options, deadline)
-            await self._dispatcher.run(job.chunks, job.want_rubrics, job.reporting(on_progress), deadline)
+            job = await asyncio.to_thread(PruneJob, self._encoder, query, text, options, call.deadline)
+            await self._dispatcher.run(
+                job.chunks, job.want_rubrics, job.reporting(on_progress), call.deadline
+            )
             return await asyncio.to_thread(job.finish)
         except LamrError as error:
-            if on_error == "raise":
+            if call.on_error == "raise":
                 raise
-            return await asyncio.to_thread(passthrough, self._encoder, text, options, error, begin)
+            return await asyncio.to_thread(passthrough, self._encoder, text, options, error, call.begin)
 
     async def close(self) -> None:
         """Close the transport; calls under way fail. Closing twice is harmless."""
@@ -115,7 +119,7 @@ class AsyncPruner:
         await self.close()
 
 
-def _open(server: str | None, repository: Path, spec: ModelSpec) -> AsyncTransport | Transport:
+def _open_transport(server: str | None, repository: Path, spec: ModelSpec) -> AsyncTransport | Transport:
     if server is None:
         from lamr_client.in_process import InProcessTransport  # noqa: PLC0415  # onnxruntime and the decoder
 

@@ -1,6 +1,6 @@
 """How long a call may still take, and when a failed one may be tried again.
 
-Knows clocks and the error hierarchy; it sends nothing and sleeps nowhere.
+This module knows clocks and errors; it sends nothing and never sleeps.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from lamr_contract.errors import DeadlineExceededError, OverloadedError, ServerError, ServerUnavailableError
 
 # Inference changes nothing on the server, so asking again is safe even if the first request was under way. After a
-# deadline there is no time left to ask in, and every other error would come again.
+# deadline there is no time left, and every other error would come again.
 RETRYABLE = (ServerUnavailableError, OverloadedError)
 
 
@@ -21,15 +21,19 @@ class Deadline:
     """A point in time that the whole call must keep, retries included."""
 
     def __init__(self, timeout: float | None) -> None:
-        """Start now; None and infinity never end."""
+        """Start the clock.
+
+        Args:
+            timeout: seconds; None and infinity never end.
+        """
         self.timeout = timeout
         self._end = None if timeout is None or timeout == math.inf else time.monotonic() + timeout
 
     def remaining(self) -> float | None:
-        """Seconds left, more than 0; None without an end.
+        """Return the seconds left, more than 0; None without an end.
 
         Raises:
-            DeadlineExceededError: none are left.
+            DeadlineExceededError: no time is left.
         """
         if self._end is None:
             return None
@@ -39,11 +43,11 @@ class Deadline:
         return left
 
     def allows(self, seconds: float) -> bool:
-        """Whether more than this is left."""
+        """Return whether more than so many seconds are left."""
         return self._end is None or time.monotonic() + seconds < self._end
 
     def exceeded(self) -> DeadlineExceededError:
-        """The error that says how long the caller would wait."""
+        """Return the error that says how long the caller would wait."""
         return DeadlineExceededError(
             f"no complete answer within {self.timeout:g} s; give more time (`timeout`) or ask about less code",
             timeout=self.timeout,
@@ -56,7 +60,8 @@ class Retry:
 
     Attributes:
         retries: attempts after the first; 0 for none.
-        first, most: seconds, upper bounds of the first and of any pause.
+        first: seconds that the first pause takes at the most.
+        most: seconds that any pause takes at the most.
     """
 
     retries: int = 2
@@ -64,12 +69,12 @@ class Retry:
     most: float = 2.0
 
     def pause(self, failures: int, error: ServerError, deadline: Deadline) -> float | None:
-        """Seconds to wait before the next attempt, or None if there is none to be made.
+        """Return the seconds to wait before the next attempt; None if there shall be none.
 
         Args:
-            failures: attempts that have failed, ≥ 1.
-            error: of the last one.
-            deadline: a pause that would outlast it is not made.
+            failures: how many attempts have failed, at least 1.
+            error: the last attempt's error.
+            deadline: the call's; there is no attempt after a pause that would outlast it.
         """
         if failures > self.retries or not isinstance(error, RETRYABLE):
             return None

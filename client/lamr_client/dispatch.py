@@ -1,7 +1,7 @@
-"""Sends many chunks through a transport: a few at once, again where a retry is safe, all within one deadline.
+"""Sends many chunks through a transport: a few at once, again where a retry is safe, and all within one deadline.
 
-The form for threads; `async_dispatch` is the same for an event loop. Chunks are taken from their iterator only when
-there is room to send them, so a document of any size has a bounded number of requests in memory. The module knows
+This is the form for threads; `async_dispatch` is the same for an event loop. Chunks are taken from their iterator only
+when there is room to send them, so a document of any size has a bounded number of requests in memory. The module knows
 neither prompts nor scores.
 """
 
@@ -27,9 +27,16 @@ OnResult = Callable[[tuple[int, int], ChunkResult], None]
 
 
 class Dispatcher:
-    """Threads around one transport; `max_concurrency` bounds the calls of all callers together."""
+    """Threads around one transport, which all callers share."""
 
     def __init__(self, transport: Transport, max_concurrency: int, retry: Retry) -> None:
+        """Start no thread yet.
+
+        Args:
+            transport: what is called; it is closed with the dispatcher.
+            max_concurrency: most calls under way at once, over all callers together.
+            retry: when a failed call is made again.
+        """
         self._transport = transport
         self._retry = retry
         self._most = min(max_concurrency, transport.concurrency or max_concurrency)
@@ -41,17 +48,24 @@ class Dispatcher:
     def run(
         self, chunks: Iterable[Chunk], want_rubrics: bool, on_result: OnResult, deadline: Deadline
     ) -> None:
-        """Ask about all chunks and hand each result to `on_result`, in the caller's thread, in any order.
+        """Ask about all chunks and hand each result to `on_result`, in the caller's thread and in any order.
+
+        Args:
+            chunks: taken one by one, as they are sent.
+            want_rubrics: whether answers must carry `rubric_prob`.
+            on_result: takes a chunk's token range and its answer.
+            deadline: when the last answer must be there.
 
         Raises:
             ServerError, ModelMismatchError: the first one that retries didn't cure; the others are dropped.
+            ClosedError: the dispatcher was closed.
         """
         if self._closed:
             raise closed()
         groups = grouped(chunks, self._transport.batch_size)
         first = list(itertools.islice(groups, 1 if self._most == 1 else 2))
         groups = itertools.chain(first, groups)
-        if len(first) < 2:  # nothing to do at once: no thread is worth its switch
+        if len(first) < 2:  # with nothing to do at once, a thread isn't worth its switch
             for group in groups:
                 deliver(group, self._call(group, want_rubrics, deadline), on_result)
             return
@@ -115,23 +129,23 @@ class Dispatcher:
 
 
 def closed() -> ClosedError:
-    """The error of a call after `close`."""
+    """Return the error of a call after `close`."""
     return ClosedError("this pruner is closed; make a new one")
 
 
 def grouped(chunks: Iterable[Chunk], size: int) -> Iterator[list[Chunk]]:
-    """Lists of `size` chunks; the last may be shorter."""
+    """Yield lists of `size` chunks; the last one may be shorter."""
     iterator = iter(chunks)
     while group := list(itertools.islice(iterator, size)):
         yield group
 
 
 def requests_of(group: list[Chunk], want_rubrics: bool) -> list[ChunkRequest]:
-    """What a transport is asked for a group."""
+    """Return the requests about a group of chunks."""
     return [ChunkRequest(chunk.input_ids, chunk.document_span, want_rubrics) for chunk in group]
 
 
 def deliver(group: list[Chunk], results: list[ChunkResult], on_result: OnResult) -> None:
-    """Hand over the results of a group, one by one."""
+    """Hand over the results of a group of chunks, one by one."""
     for chunk, result in zip(group, results, strict=True):
         on_result(chunk.tokens, result)

@@ -1,6 +1,6 @@
-"""`GrpcTransport`: chunks to a Triton server over one gRPC channel, from threads.
+"""`GrpcTransport`: asks a Triton server over one gRPC channel, from threads.
 
-Knows connections, deadlines and calls; what travels is `triton_wire`'s.
+This module knows connections, deadlines and calls; `triton_wire` knows what travels.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ Answer = tuple[int, Any, Exception | None]  # index of the request, result or er
 class GrpcTransport(Transport):
     """One channel to one server.
 
-    The served model's fingerprint is compared with the client's before any code is sent, and again after a failure; it
+    The served model's fingerprint is compared with the client's before any code is sent, and again after a failure. It
     travels with each request, too, and a server of another model refuses it.
     """
 
     def __init__(self, address: str, spec: ModelSpec | None = None, *, model: str = ENSEMBLE) -> None:
-        """Nothing is sent yet.
+        """Open a channel; nothing is sent yet.
 
         Args:
             address: `host:port` of the server's gRPC port.
-            spec: of the client's files, compared with the served model; None compares nothing.
-            model: name of the ensemble.
+            spec: what the client's files say of their model, to compare with the served one; None compares nothing.
+            model: the ensemble's name.
         """
         from tritonclient.grpc import InferenceServerClient  # noqa: PLC0415
 

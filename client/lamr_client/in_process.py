@@ -1,6 +1,6 @@
-"""`InProcessTransport`: chunks to a `LocalModel` in this process; no server.
+"""`InProcessTransport`: runs chunks through a `LocalModel` in this process, without a server.
 
-Knows deadlines and turns of threads; what a batch is and how it runs, `LocalModel` knows.
+This module knows deadlines and lets threads take turns; `LocalModel` knows what a batch is and how it runs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class InProcessTransport(Transport):
     concurrency = 1
 
     def __init__(self, repository: Path, **options: Any) -> None:
-        """Load the model; arguments and errors are those of `LocalModel`."""
+        """Load the model; the arguments and errors are those of `LocalModel`."""
         self._model = LocalModel(repository, **options)
         self._turn = threading.Lock()
 
@@ -32,7 +32,7 @@ class InProcessTransport(Transport):
         return self.infer_many([request], timeout)[0]
 
     def infer_many(self, requests: Sequence[ChunkRequest], timeout: float | None = None) -> list[ChunkResult]:
-        """See `Transport.infer_many`. The timeout is looked at between runs, not within one."""
+        """See `Transport.infer_many`. The timeout is checked between runs, not within one."""
         deadline = Deadline(timeout)
         results: dict[int, ChunkResult] = {}
         for batch in self._model.batches(requests):

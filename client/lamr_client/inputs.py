@@ -1,6 +1,6 @@
-"""Checks what a caller hands in before anything is spent on it.
+"""Checks a query and code before anything is spent on them.
 
-Knows text and options; knows no model. Messages name the offset or the option, and the remedy.
+This module knows text; it knows no model. Its errors name the offset and the remedy.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from lamr_contract.errors import InvalidInputError
 
 
 def decode_code(code: str | bytes | bytearray | memoryview) -> str:
-    """The code as text that can be encoded again byte for byte; a byte order mark stays where it is.
+    """Return the code as text that can be encoded again byte for byte; a byte order mark stays where it is.
 
     Raises:
-        InvalidInputError: bytes that aren't UTF-8 (names the byte) or text with lone surrogates (names the character).
+        InvalidInputError: the bytes aren't UTF-8, or the text has lone surrogates.
     """
     if isinstance(code, str):
         _refuse_surrogates(code, "code")
@@ -33,7 +33,7 @@ def check_code(code: str) -> None:
     """Refuse text that no source file holds.
 
     Raises:
-        InvalidInputError: a NUL character; names its offset.
+        InvalidInputError: the text has a NUL character.
     """
     _refuse_nul(code, "code", "binary files can't be pruned")
 
@@ -42,7 +42,7 @@ def check_query(query: str) -> None:
     """Refuse queries that ask nothing.
 
     Raises:
-        InvalidInputError: not text, empty or blank, a NUL character, or lone surrogates.
+        InvalidInputError: the query isn't text, is empty or blank, or has a NUL character or lone surrogates.
     """
     if not isinstance(query, str):
         raise InvalidInputError(f"the query must be str, not {type(query).__name__}", argument="query")

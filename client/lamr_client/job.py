@@ -25,11 +25,13 @@ from lamr_postprocess.selection import approximate_tokens
 from lamr_client.deadline import Deadline
 from lamr_client.dispatch import OnResult
 from lamr_client.inputs import check_code, check_query
-from lamr_client.options import PruneOptions
+from lamr_client.prune_options import PruneOptions
 from lamr_client.result import PruneResult, Timings
 
 OnProgress = Callable[[int, int], None]
-MOST_COUNTED_CHARS = 1 << 20  # of a text that passes through; about a second's tokenizing
+"""Takes the number of tokens that are judged so far, and the number of all tokens."""
+MOST_COUNTED_CHARS = 1 << 20
+"""The tokens of a longer text that passes through are estimated: counting them would take more than about a second."""
 
 
 class PruneJob:
@@ -51,9 +53,9 @@ class PruneJob:
         """Check and encode a query and a text.
 
         Args:
-            encoder: of the model.
-            query, text, options: the caller's.
-            deadline: looked at between blocks of text and between steps, here and in `finish`; None: there is none.
+            encoder: the model's prompt and tokenizer.
+            query, text, options: what the caller gave.
+            deadline: checked between blocks of text and between steps, here and in `finish`; None for no end.
 
         Raises:
             InvalidInputError: the query or the code can't be used.

@@ -1,6 +1,6 @@
-"""How long a transport goes on asking a server that doesn't answer: servers are restarted, and that takes seconds.
+"""How long a transport goes on asking a server that doesn't answer: a restart takes seconds.
 
-Knows clocks; it sends nothing and sleeps nowhere.
+This module knows clocks; it sends nothing and never sleeps.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ PAUSE_SECONDS = 0.1
 
 
 class Patience:
-    """Decides whether to ask again after a failed attempt to connect; one object a transport.
+    """Decides whether to ask again after a failed attempt to connect. Each transport has its own.
 
     A server that was reached before is waited for longer than one that never was. Once the time is up, the server
     counts as gone, and every later attempt is the only one until the server is reached again.
@@ -26,15 +26,15 @@ class Patience:
         self._since: float | None = None
 
     def reached(self) -> None:
-        """The server answered."""
+        """Note that the server answered."""
         self._seconds = RESTART_SECONDS
         self._since = None
 
     def pause(self, deadline: Deadline) -> float | None:
-        """Seconds to sleep before the next attempt; None when the failure is to be reported.
+        """Return the seconds to sleep before the next attempt; None when the failure is to be reported.
 
         Args:
-            deadline: of the call that waits; a pause that would outlast it is not made.
+            deadline: the deadline of the call that waits, which no pause may outlast.
         """
         now = time.monotonic()
         if self._since is None:

@@ -1,12 +1,12 @@
 """`Pruner`: a query and code in, the code that matters out. Blocking; safe to share between threads.
 
-It puts the parts together and owns their lifetime; the steps are those of `job`, the waiting that of `dispatch`.
+It puts the parts together and owns their lifetime. The steps of a pruning are those of `job`, and the waiting for
+answers is that of `dispatch`.
 """
 
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
@@ -17,11 +17,12 @@ from lamr_contract.errors import InvalidInputError, LamrError
 from lamr_contract.spec import ModelSpec, bundled_repository
 from lamr_postprocess.selection import Keep
 
-from lamr_client.deadline import Deadline, Retry
+from lamr_client.call import CallDefaults, OnError
+from lamr_client.deadline import Retry
 from lamr_client.dispatch import Dispatcher
 from lamr_client.inputs import decode_code
 from lamr_client.job import OnProgress, PruneJob, passthrough
-from lamr_client.options import OnError, PruneOptions, check_on_error, check_timeout
+from lamr_client.prune_options import PruneOptions
 from lamr_client.result import PruneResult
 from lamr_client.transport import Transport
 
@@ -36,7 +37,7 @@ class Pruner:
             print(pruner.prune("How are retries limited?", code, path="client.py").text)
 
     Attributes:
-        spec: of the model.
+        spec: the model's prompt, window, chunking and scoring.
     """
 
     spec: ModelSpec
@@ -52,29 +53,28 @@ class Pruner:
         retries: int = 2,
         on_error: OnError = "raise",
     ) -> None:
-        """Load the client's files of a model; without a server, the model too. Nothing is sent yet.
+        """Load the client's files of a model and, without a server, the model too. Nothing is sent yet.
 
         Args:
             server: `host:port` of a Triton's gRPC port; None prunes in this process.
             model: the model repository; default the bundled one. A server must serve the same model.
-            transport: instead of a server; closed with the pruner.
+            transport: takes the place of a server; it is closed with the pruner.
             timeout: seconds for one `prune`, retries included; `math.inf` for no end.
             max_concurrency: requests under way at once, over all threads.
             retries: attempts after the first of a request to a server that is unavailable or overloaded.
             on_error: see `prune`.
 
         Raises:
-            ModelMismatchError: a file of the repository is missing or broken; names it.
+            ModelMismatchError: a file of the repository is missing or broken.
             InvalidInputError: an option can't be used.
-            LamrError: pruning in process, and onnxruntime isn't installed.
+            MissingPackageError: pruning in process needs onnxruntime, which isn't installed.
         """
-        check_setup(server, transport, timeout, max_concurrency, retries, on_error)
+        check_setup(server, transport, max_concurrency, retries)
+        self._defaults = CallDefaults(timeout, on_error)
         repository = bundled_repository() if model is None else Path(model)
         self._encoder = PromptEncoder.from_repository(repository)
         self.spec = self._encoder.spec
-        self._timeout = timeout
-        self._on_error: OnError = on_error
-        transport = transport or _open(server, repository, self.spec)
+        transport = transport or _open_transport(server, repository, self.spec)
         self._dispatcher = Dispatcher(transport, max_concurrency, Retry(retries))
 
     def prune(  # noqa: PLR0913  # keyword-only, each with a default
@@ -100,19 +100,20 @@ class Pruner:
             query: what is looked for: a question, a task, or words.
             code: one file; bytes must be UTF-8.
             path, language: either names the language; without both it is guessed from the content.
-            threshold: lines that score at least this are kept, in [0, 1]; default the model's own.
-            ratio: instead of a threshold, 4 keeps about a quarter of the tokens.
-            max_tokens: instead of a threshold, never more of the model's tokens than this, markers included. With both,
-                the smaller counts.
+            threshold: lines that score at least this, in [0, 1], are kept; default the model's own.
+            ratio: takes the place of a threshold: 4 keeps about a quarter of the tokens.
+            max_tokens: takes the place of a threshold: never more of the model's tokens than this, markers included.
+                With both `ratio` and `max_tokens`, the smaller counts.
             keep: lines to keep whatever they score: numbers, (first, last) ranges, or regular expressions.
             line_numbers: write original line numbers before the lines.
             min_tokens: code with fewer of the model's tokens passes untouched and unjudged, with
-                `status="passthrough"`: a marker and a request cost more than such a cut saves.
+                `status="passthrough"`, because a marker and a request cost more than such a cut saves.
             on_error: `raise`, or `passthrough`: any `LamrError` about the query, the code or the server gives the
                 original text with `status="passthrough"` and the error as `reason`. Code that can't be decoded, and
                 options that can't be used, raise all the same. Default: the pruner's.
-            timeout: instead of the pruner's.
-            on_progress: called in the caller's thread after each answer, with the tokens judged so far and all of them.
+            timeout: seconds for this call; default the pruner's.
+            on_progress: called in the caller's thread after each answer, with the number of tokens that are judged so
+                far and the number of all tokens.
 
         Returns:
             The result; for empty code an empty one with status `pruned`.
@@ -120,26 +121,31 @@ class Pruner:
         Raises:
             InvalidInputError: the query is blank or longer than the window allows, the code holds NUL or isn't UTF-8,
                 or an option can't be used.
+            BudgetError: the smallest valid output exceeds `max_tokens`.
             ServerUnavailableError, OverloadedError, DeadlineExceededError: after the retries that were safe.
             ModelMismatchError: the server serves another model than the client's files are of.
+            ClosedError: the pruner was closed.
         """
-        begin = time.perf_counter()
-        on_error = on_error or self._on_error
-        check_on_error(on_error)
-        check_timeout(timeout)
-        deadline = Deadline(self._timeout if timeout is None else timeout)
+        call = self._defaults.begin(timeout, on_error)
         options = PruneOptions(
-            path, language, threshold, ratio, max_tokens, tuple(keep), line_numbers, min_tokens
+            path=path,
+            language=language,
+            threshold=threshold,
+            ratio=ratio,
+            max_tokens=max_tokens,
+            keep=tuple(keep),
+            line_numbers=line_numbers,
+            min_tokens=min_tokens,
         )
         text = decode_code(code)
         try:
-            job = PruneJob(self._encoder, query, text, options, deadline)
-            self._dispatcher.run(job.chunks, job.want_rubrics, job.reporting(on_progress), deadline)
+            job = PruneJob(self._encoder, query, text, options, call.deadline)
+            self._dispatcher.run(job.chunks, job.want_rubrics, job.reporting(on_progress), call.deadline)
             return job.finish()
         except LamrError as error:
-            if on_error == "raise":
+            if call.on_error == "raise":
                 raise
-            return passthrough(self._encoder, text, options, error, begin)
+            return passthrough(self._encoder, text, options, error, call.begin)
 
     def close(self) -> None:
         """Close the transport; calls under way fail. Closing twice is harmless."""
@@ -154,30 +160,23 @@ class Pruner:
         self.close()
 
 
-def check_setup(  # noqa: PLR0913, PLR0917
-    server: str | None,
-    transport: object | None,
-    timeout: float,
-    max_concurrency: int,
-    retries: int,
-    on_error: str,
-) -> None:
-    """Refuse what no pruner can be made of.
+def check_setup(server: str | None, transport: object | None, max_concurrency: int, retries: int) -> None:
+    """Refuse arguments that no pruner can be made of.
 
     Raises:
-        InvalidInputError: names the option.
+        InvalidInputError: names the argument.
     """
     if server is not None and transport is not None:
         raise InvalidInputError("give either a server or a transport, not both", argument="transport")
     if server is not None and not server.rpartition(":")[2].isdigit():
         raise InvalidInputError(f"server must be host:port of a gRPC port, not {server!r}", argument="server")
-    if max_concurrency < 1 or retries < 0:
-        raise InvalidInputError("max_concurrency must be at least 1 and retries at least 0")
-    check_timeout(timeout)
-    check_on_error(on_error)
+    if max_concurrency < 1:
+        raise InvalidInputError("max_concurrency must be at least 1", argument="max_concurrency")
+    if retries < 0:
+        raise InvalidInputError("retries must be at least 0", argument="retries")
 
 
-def _open(server: str | None, repository: Path, spec: ModelSpec) -> Transport:
+def _open_transport(server: str | None, repository: Path, spec: ModelSpec) -> Transport:
     if server is None:
         from lamr_client.in_process import InProcessTransport  # noqa: PLC0415  # onnxruntime and the decoder
 

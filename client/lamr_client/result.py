@@ -1,4 +1,4 @@
-"""What `prune` gives back. Plain data: it knows no transport and no model."""
+"""The result of a pruning, as plain data. This module knows no transport and no model."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Status = Literal["pruned", "passthrough"]
 
 @dataclass(frozen=True)
 class Timings:
-    """Seconds, wall clock.
+    """The seconds that the parts of a call took, by the clock on the wall.
 
     Attributes:
         encode: checking, tokenizing and planning chunks.
         infer: until the last chunk was answered, retries and waiting included.
         postprocess: line scores, selection, repair and rendering.
-        total: of the whole call.
+        total: the whole call.
     """
 
     encode: float = 0.0
@@ -32,25 +32,25 @@ class Timings:
 
 @dataclass(frozen=True)
 class PruneResult:
-    """Pruned code and its account. Lines are 1-based numbers in the original.
+    """Pruned code and why each line was kept. Line numbers are those of the original, from 1.
 
     Attributes:
         text: the kept lines, byte for byte and in order, with a marker for every cut; the original text if `status`
             is `passthrough`.
-        kept_lines: the lines of the original that are in `text`.
-        line_scores: one score in [0, 1] for each line of the original, what the threshold is compared with; all 0
+        kept_lines: the numbers of the lines that are in `text`.
+        line_scores: one score in [0, 1] for each line of the original, which the threshold is compared with; all 0
             where nothing was scored.
         reasons: why each kept line was kept: `semantic`, `dependency`, `keep` (the caller's wish) or `repair:<kind>`;
             empty where nothing was scored.
         relevance: P("yes") of the most relevant chunk; None where nothing was scored.
-        tokens_in, tokens_out: of the original and of `text`, markers included, by the model's tokenizer.
+        tokens_in, tokens_out: tokens of the original and of `text`, markers included, by the model's tokenizer.
         status: `pruned`, or `passthrough` if an error was met and `on_error="passthrough"`, or if the code has fewer
             tokens than `min_tokens`.
         reason: why passthrough, or what was not done as usual ("… does not parse: line level"); None if all was.
-        language: the code's language, normalized; None if it wasn't found out.
+        language: the code's language by its usual name; None if it wasn't found out.
         cuts: the removed runs of lines.
-        model: name and version.
-        timings: see `Timings`.
+        model: the model's name and version.
+        timings: how long the call took.
     """
 
     text: str
@@ -68,7 +68,7 @@ class PruneResult:
     timings: Timings = field(default_factory=Timings)
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields by name, as JSON's types: line numbers in `reasons` become strings, cuts `{start, end}`."""
+        """Return the fields by name, in JSON's types: line numbers in `reasons` become strings, cuts `{start, end}`."""
         data = dataclasses.asdict(self)
         data["kept_lines"] = list(self.kept_lines)
         data["line_scores"] = [round(score, 6) for score in self.line_scores]
@@ -77,5 +77,5 @@ class PruneResult:
         return data
 
     def to_json(self) -> str:
-        """`to_dict` as one line of JSON."""
+        """Return `to_dict` as one line of JSON."""
         return json.dumps(self.to_dict(), ensure_ascii=False)

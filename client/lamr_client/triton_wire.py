@@ -1,8 +1,7 @@
 """How chunks and answers travel to Triton over gRPC, and which of its statuses is which error.
 
-Knows tensor names (docs/architecture.md, "Ensemble") and status codes; opens no connection. Shared by the threaded
-and the asyncio transport. tritonclient is imported where it is used, because it takes longer to import than all the
-rest of the client.
+The threaded and the asyncio transport share this module, which knows tensors and status codes and opens no connection.
+tritonclient is imported where it is used, because it takes longer to import than all the rest of the client.
 
 A call that was sent is never cancelled, nor given a deadline on the wire: Triton before 24.12 dies of a cancellation
 that meets its answer (server issue 7368). The client waits for as long as it may, then leaves the call alone, and
@@ -40,13 +39,14 @@ from lamr_contract.names import (
 from lamr_contract.spec import ModelSpec
 from numpy.typing import NDArray
 
-# Queue full and queue timeout have the status of a dead server; only Triton's wording tells them apart.
+# A full queue and a wait that was too long have the status of a dead server; only Triton's wording tells them apart.
 _OVERLOAD = re.compile(r"maximum queue size|request timeout expired|queue .*(full|limit)", re.IGNORECASE)
-# A model's process that died is started again by Triton; until then its requests fail with an internal error.
+# Triton starts a model's process again when it dies; until then the process's requests fail with an internal error.
 _RESTARTING = re.compile(r"stub process .*not healthy|failed to process the request.*stub", re.IGNORECASE)
 
-# Pings find a peer that vanished without closing its connection; only while calls are under way, and no more often than
-# Triton's default policy forgives. A short backoff lets retries meet a restarted server: gRPC's own starts at 1 s.
+# Pings find a server that vanished without closing its connection. They are sent only while calls are under way, and no
+# more often than Triton's default policy forgives. Retries meet a restarted server because the backoff is short, where
+# gRPC's own starts at 1 s.
 CHANNEL_OPTIONS = (
     ("grpc.max_send_message_length", -1),
     ("grpc.max_receive_message_length", -1),
@@ -66,11 +66,11 @@ class Endpoint:
     """What a request must know of the served model.
 
     Attributes:
-        address: for messages.
+        address: the server's, for messages.
         model: the ensemble's name.
-        batched: its configuration has a batch dimension, so that tensors carry a leading 1.
-        fingerprint: of the model that requests are for, which travels with each: gRPC finds a restarted server by
-            itself, and it may serve another one. None when the client compares nothing.
+        batched: whether its configuration has a batch dimension, so that tensors carry a leading 1.
+        fingerprint: the fingerprint of the model that requests are for. It travels with each request, because gRPC
+            finds a restarted server by itself, which may serve another model. None when the client compares nothing.
     """
 
     address: str
@@ -80,7 +80,7 @@ class Endpoint:
 
     @property
     def parameters(self) -> dict[str, str]:
-        """What every request carries beside its tensors."""
+        """The parameters that every request carries beside its tensors."""
         return {FINGERPRINT_PARAMETER: self.fingerprint} if self.fingerprint else {}
 
 
@@ -88,8 +88,10 @@ def check_config(config: Any, address: str, model: str, spec: ModelSpec | None) 
     """Read the ensemble's configuration before any code is sent.
 
     Args:
-        config: `ModelConfig` message of the ensemble.
-        spec: of the client's files; None sends whatever the server serves.
+        config: the ensemble's `ModelConfig` message.
+        address: the server's.
+        model: the ensemble's name.
+        spec: what the client's files say of their model; None accepts whatever the server serves.
 
     Raises:
         ModelMismatchError: the served model's fingerprint is missing or another one.
@@ -107,7 +109,7 @@ def check_config(config: Any, address: str, model: str, spec: ModelSpec | None) 
 
 
 def inputs_of(request: ChunkRequest, endpoint: Endpoint) -> list[Any]:
-    """The request's tensors as `InferInput`s."""
+    """Return the request's tensors as a list of `InferInput`."""
     return [
         _input(INPUT_IDS, np.ascontiguousarray(request.input_ids, np.int64), "INT64", endpoint.batched),
         _input(DOCUMENT_SPAN, np.array(request.document_span, np.int32), "INT32", endpoint.batched),
@@ -115,7 +117,7 @@ def inputs_of(request: ChunkRequest, endpoint: Endpoint) -> list[Any]:
 
 
 def outputs_of(request: ChunkRequest) -> list[Any]:
-    """The tensors asked for: rubrics and gate cost the server time and travel only on demand."""
+    """Return the tensors to ask for. Rubrics and gate cost the server time, so they travel only on demand."""
     from tritonclient.grpc import InferRequestedOutput  # noqa: PLC0415
 
     names = (KEEP, KEEP_PROB, RELEVANCE, *(RUBRIC_OUTPUTS if request.want_rubrics else ()))
@@ -123,7 +125,7 @@ def outputs_of(request: ChunkRequest) -> list[Any]:
 
 
 def queue_timeout(left: float | None) -> int | None:
-    """Triton's `timeout` parameter, microseconds: how long a request may wait in a queue before it is refused.
+    """Return Triton's `timeout` parameter: the microseconds that a request may wait in a queue before it is refused.
 
     Args:
         left: seconds until the caller's deadline; None leaves it to the model's configuration.
@@ -134,8 +136,13 @@ def queue_timeout(left: float | None) -> int | None:
 def result_of(answer: Any, request: ChunkRequest, endpoint: Endpoint) -> ChunkResult:
     """Read an `InferResult`.
 
+    Args:
+        answer: the `InferResult`.
+        request: what it answers.
+        endpoint: the model that gave it.
+
     Raises:
-        ModelMismatchError: an output is missing.
+        ModelMismatchError: an output is missing, or there is more than one relevance.
     """
     m = request.document_span[1] - request.document_span[0]
 
@@ -164,7 +171,13 @@ def result_of(answer: Any, request: ChunkRequest, endpoint: Endpoint) -> ChunkRe
 
 
 def error_of(error: Exception, address: str, model: str) -> LamrError:
-    """The client's error for an `InferenceServerException` (or for a call on a closed channel)."""
+    """Return the client's error for an `InferenceServerException`, or for a call on a closed channel.
+
+    Args:
+        error: what tritonclient raised.
+        address: the server's.
+        model: the ensemble's name.
+    """
     status = str(getattr(error, "status", lambda: "")() or "").removeprefix("StatusCode.")
     message = str(getattr(error, "message", lambda: error)())
     if status == "DEADLINE_EXCEEDED" or message == "Deadline Exceeded":
@@ -193,7 +206,7 @@ def error_of(error: Exception, address: str, model: str) -> LamrError:
 
 
 def closed(address: str) -> ClosedError:
-    """The error of a call on a transport that its owner has closed."""
+    """Return the error of a call on a transport that its owner has closed."""
     return ClosedError(f"the transport to {address} is closed; make a new one")
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from lamr_client import MockTransport
 from lamr_client.job import PruneJob
-from lamr_client.options import PruneOptions
+from lamr_client.prune_options import PruneOptions
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.model_io import ChunkRequest
 from lamr_contract.scoring import Scoring

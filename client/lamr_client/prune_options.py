@@ -6,21 +6,18 @@ import math
 import os
 import re
 from dataclasses import dataclass
-from typing import Literal
 
 from lamr_contract.errors import InvalidInputError
 from lamr_postprocess import language_named
 from lamr_postprocess.selection import Keep
 
-OnError = Literal["raise", "passthrough"]
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PruneOptions:
-    """See `Pruner.prune`.
+    """The options of `Pruner.prune`, which explains them.
 
     Raises:
-        InvalidInputError: a value outside its range, an invalid expression, or an unknown language.
+        InvalidInputError: a value lies outside its range, an expression is invalid, or a language is unknown.
     """
 
     path: str | os.PathLike[str] | None = None
@@ -44,30 +41,6 @@ class PruneOptions:
                 language_named(self.language)
             except ValueError as error:
                 raise InvalidInputError(str(error), argument="language") from error
-
-
-def check_on_error(value: str) -> None:
-    """Refuse any other word.
-
-    Raises:
-        InvalidInputError: neither `raise` nor `passthrough`.
-    """
-    if value not in ("raise", "passthrough"):
-        raise InvalidInputError(
-            f"on_error must be 'raise' or 'passthrough', not {value!r}", argument="on_error"
-        )
-
-
-def check_timeout(value: float | None) -> None:
-    """Refuse a time in which nothing can happen.
-
-    Raises:
-        InvalidInputError: not more than 0.
-    """
-    if value is not None and not value > 0:
-        raise InvalidInputError(
-            f"timeout must be more than 0 seconds, or math.inf for no end, not {value!r}", argument="timeout"
-        )
 
 
 def _check_range(name: str, value: float | None, lowest: float, highest: float) -> None:

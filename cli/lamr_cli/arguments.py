@@ -1,4 +1,4 @@
-"""Options that several commands share, and how their text becomes values."""
+"""Arguments that several commands share, and how their text becomes values."""
 
 from __future__ import annotations
 
@@ -31,23 +31,25 @@ Model = Annotated[
     typer.Option(help="A model repository written by `lamr export`; default: the bundled lamr-mini."),
 ]
 Timeout = Annotated[float, typer.Option(help="Seconds to wait for the whole answer.", min=0.001)]
+TIMEOUT = 60.0
+"""The default for a person's file, which may be a large one."""
 
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 
 
 class OnError(str, enum.Enum):
-    """What a failing server means: an error, or the code as it came."""
+    """What `--on-error` takes: whether a failing server ends the command or gives the code as it came."""
 
     RAISE = "raise"
     PASSTHROUGH = "passthrough"
 
 
 def read_code(file: str) -> str:
-    """The text of a file, or of standard input for `-`, with its newlines as they are.
+    """Return the text of a file, or of standard input for `-`, with its newlines as they are.
 
     Raises:
-        lamr_client.InvalidInputError: it isn't UTF-8.
-        OSError: it can't be read.
+        InvalidInputError: the text isn't UTF-8.
+        OSError: the file can't be read.
     """
     from lamr_client.inputs import decode_code
 
@@ -55,10 +57,10 @@ def read_code(file: str) -> str:
 
 
 def parse_keep(texts: list[str]) -> tuple[LineRange | str, ...]:
-    """`10-20` and `7` become 1-based line ranges, `/regex/` a pattern.
+    """Return what `--keep` names: 1-based line ranges for `10-20` and `7`, the expression for `/regex/`.
 
     Raises:
-        typer.BadParameter: neither, an empty range, or not a regular expression.
+        typer.BadParameter: a text is neither, a range is empty, or an expression is invalid.
     """
     return tuple(_parse_one(text) for text in texts)
 
@@ -70,10 +72,10 @@ def _parse_one(text: str) -> LineRange | str:
         except re.error as error:
             raise typer.BadParameter(f"--keep {text}: not a regular expression: {error}") from error
         return text[1:-1]
-    found = _RANGE.fullmatch(text)
-    if found is None:
+    match = _RANGE.fullmatch(text)
+    if match is None:
         raise typer.BadParameter(f"--keep {text}: give a line (7), a range (10-20) or /a regular expression/")
-    first, last = int(found[1]), int(found[2] or found[1])
+    first, last = int(match[1]), int(match[2] or match[1])
     if not 1 <= first <= last:
         raise typer.BadParameter(f"--keep {text}: lines count from 1 and a range goes upwards")
     return first, last
