@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from lamr_evaluation.records import Record
+from lamr_training.corpus.build import make_records
+from lamr_training.corpus.settings import CorpusSettings
 from lamr_training.loop.devices import one_thread
+from lamr_training.loop.example_set import ExampleSet
 from lamr_training.model.vocabulary import Vocabulary
 
-from tests.training.samples import vocabulary
+from tests.training.samples import example_set, files, vocabulary
 
 
 @pytest.fixture(scope="session")
@@ -25,3 +29,15 @@ def single_thread() -> Iterator[None]:
     """
     with one_thread():
         yield
+
+
+@pytest.fixture(scope="session")
+def records() -> list[Record]:
+    """Made questions about a few files."""
+    return make_records(files(), CorpusSettings(min_lines=10, queries_per_file=8))["train"]
+
+
+@pytest.fixture(scope="session")
+def data(words: Vocabulary, records: list[Record]) -> ExampleSet:
+    """The examples of these records; nothing changes them."""
+    return example_set(words, records)

@@ -1,12 +1,15 @@
-"""Code and tiny models that the training tests share."""
+"""Code, a vocabulary and tiny models that the tests of training share."""
 
 from __future__ import annotations
 
 import torch
 from lamr_contract.encoding import PromptEncoder
+from lamr_evaluation.records import Record
 from lamr_export.config import LamrConfig
 from lamr_export.model import LamrModel
 from lamr_training.corpus.fetch import SourceFile
+from lamr_training.loop.example_set import ExampleSet
+from lamr_training.loop.examples import LineLabels, make_examples, two_rubrics
 from lamr_training.model.backbone import mini_config
 from lamr_training.model.rarity import rarity
 from lamr_training.model.vocabulary import SPECIAL, Vocabulary, code_vocabulary
@@ -92,7 +95,7 @@ def vocabulary() -> Vocabulary:
 
 
 def tiny_model(words: Vocabulary, seed: int = 0) -> LamrModel:
-    """Two random layers."""
+    """A model of two random layers."""
     torch.manual_seed(seed)
     size = words.tokenizer.get_vocab_size()
     config = mini_config(words.tokenizer, layers=2)
@@ -126,3 +129,11 @@ def tiny_model(words: Vocabulary, seed: int = 0) -> LamrModel:
 def encoder(words: Vocabulary, model: LamrModel) -> PromptEncoder:
     """The client's encoder of that model."""
     return PromptEncoder(words.tokenizer, model.config.spec("0" * 64))
+
+
+def example_set(words: Vocabulary, records: list[Record], label: LineLabels = two_rubrics) -> ExampleSet:
+    """The examples of records for that model."""
+    model = tiny_model(words)
+    assert model.lexical is not None
+    rarities = model.lexical.rarity.numpy()
+    return ExampleSet.of(list(make_examples(records, encoder(words, model), rarities, label=label)))

@@ -1,4 +1,4 @@
-"""The ablation: variants that differ in what they say, judged alike, and not done twice."""
+"""The ablation's variants differ in what they say, are judged alike, and aren't done twice."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from lamr_evaluation.records import Record
 from lamr_training.ablation.judgement import Outcome, best_threshold, judge
 from lamr_training.ablation.settings import AblationSettings
 from lamr_training.ablation.study import ablate, rubric_columns, training_settings
@@ -22,7 +23,6 @@ from lamr_training.errors import RunError
 from lamr_training.labels.rubrics import label_lines
 from lamr_training.labels.settings import LabelSettings
 from lamr_training.loop.example_set import ExampleSet
-from lamr_training.loop.examples import make_examples
 from lamr_training.loop.losses import LossWeights
 from lamr_training.loop.optimization import make_optimizer
 from lamr_training.loop.trainer import train
@@ -30,7 +30,7 @@ from lamr_training.loop.work_folder import WorkFolder
 from lamr_training.model.vocabulary import Vocabulary
 from lamr_training.recipes.presets import PRESETS
 
-from tests.training.samples import CACHE, encoder, files, tiny_model
+from tests.training.samples import CACHE, example_set, files, tiny_model
 
 BY_NAME = {variant.name: variant for variant in VARIANTS}
 FFN = next(variant for variant in VARIANTS if not variant.chains)
@@ -38,24 +38,21 @@ TEXT = next(variant for variant in VARIANTS if not variant.tree)
 
 
 @pytest.fixture(scope="module")
-def data(words: Vocabulary) -> ExampleSet:
-    records = make_records(files(), CorpusSettings(min_lines=10, queries_per_file=8))["train"]
-    model = tiny_model(words)
-    assert model.lexical is not None
-    rarity = model.lexical.rarity.numpy()
-    return ExampleSet.of(list(make_examples(records, encoder(words, model), rarity, label=rubric_columns)))
+def data(words: Vocabulary, records: list[Record]) -> ExampleSet:
+    """Examples with the labels of every variant."""
+    return example_set(words, records, rubric_columns)
 
 
 def test_labels_without_a_tree_come_from_indents_and_words() -> None:
     lines = CACHE.splitlines()
     kept = [n for n, line in enumerate(lines, 1) if "stored = json.loads" in line]
-    found = [lines[n] for n in np.flatnonzero(textual_dependency(lines, kept))]
-    assert "import json" in found
-    assert "class FileCache:" in found
-    assert any(line.strip().startswith("def load") for line in found)
-    assert "        else:" in found
-    assert "import time" not in found
-    assert "        except OSError:" not in found, "siblings are the tree's to know"
+    needed = [lines[n] for n in np.flatnonzero(textual_dependency(lines, kept))]
+    assert "import json" in needed
+    assert "class FileCache:" in needed
+    assert any(line.strip().startswith("def load") for line in needed)
+    assert "        else:" in needed
+    assert "import time" not in needed
+    assert "        except OSError:" not in needed, "siblings are the tree's to know"
 
 
 def test_variants_learn_their_columns_and_are_judged_alike(data: ExampleSet) -> None:
@@ -118,14 +115,14 @@ def test_decisions_are_counted(words: Vocabulary, data: ExampleSet) -> None:
             parameter.zero_()
         model.heads.fused_crf.start.copy_(torch.tensor([-9.0, 9.0]))  # type: ignore[union-attr]
         model.heads.fused_crf.transitions.copy_(torch.tensor([[-9.0, 9.0], [-9.0, 9.0]]))  # type: ignore[union-attr]
-    found = judge(model, checks, "x", 0)
+    outcome = judge(model, checks, "x", 0)
     spans = [slice(s + a, s + b) for s, (a, b) in zip(checks.starts, checks.spans, strict=False)]
     share = np.concatenate([checks.aggregate[span] for span in spans]).mean()  # type: ignore[index]
-    assert found.recall == 1.0
-    assert found.precision == pytest.approx(share, abs=1e-4)
-    assert found.accuracy == pytest.approx(share, abs=1e-4)
-    assert found.f1 == pytest.approx(2 * share / (1 + share), abs=1e-4)
-    assert found.loss > 1
+    assert outcome.recall == 1.0
+    assert outcome.precision == pytest.approx(share, abs=1e-4)
+    assert outcome.accuracy == pytest.approx(share, abs=1e-4)
+    assert outcome.f1 == pytest.approx(2 * share / (1 + share), abs=1e-4)
+    assert outcome.loss > 1
 
 
 def test_an_ablation_is_done_once(tmp_path: Path, words: Vocabulary, data: ExampleSet) -> None:
@@ -134,21 +131,21 @@ def test_an_ablation_is_done_once(tmp_path: Path, words: Vocabulary, data: Examp
     for path in (work.examples(), work.checks):
         data.save(path)
     settings = AblationSettings(steps=2, tokens=1024, seeds=1)
-    seen: list[tuple[int, int]] = []
-    found = ablate(
-        tmp_path, tmp_path, settings, progress=lambda what, done, total: seen.append((done, total))
+    shown: list[tuple[int, int]] = []
+    first = ablate(
+        tmp_path, tmp_path, settings, progress=lambda what, done, total: shown.append((done, total))
     )
-    assert [outcome.variant for outcome in found] == [variant.name for variant in VARIANTS]
-    assert seen == [(n, 7) for n in range(8)]
+    assert [outcome.variant for outcome in first] == [variant.name for variant in VARIANTS]
+    assert shown == [(n, 7) for n in range(8)]
     (tmp_path / f"{FFN.slug}-0.json").unlink()
-    seen.clear()
+    shown.clear()
     assert (
-        ablate(tmp_path, tmp_path, settings, progress=lambda what, done, total: seen.append((done, total)))
-        == found
+        ablate(tmp_path, tmp_path, settings, progress=lambda what, done, total: shown.append((done, total)))
+        == first
     )
-    assert seen == [(6, 7), (7, 7)]
+    assert shown == [(6, 7), (7, 7)]
     more = ablate(tmp_path, tmp_path, replace(settings, seeds=2), workers=2)
-    assert more[:7] == found
+    assert more[:7] == first
     assert {outcome.seed for outcome in more[7:]} == {1}
     with pytest.raises(RunError, match="another budget"):
         ablate(tmp_path, tmp_path, replace(settings, steps=3))

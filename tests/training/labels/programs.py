@@ -1,6 +1,6 @@
-"""Random Python programs that know of each of their lines what explains it, for the tests of labels.
+"""Random Python programs that know which of their lines explain each other line, for the tests of labels.
 
-What a line needs is written down while the program is made, so a test that compares labels with it shares no code
+A program writes down what a line needs while the line is added, so a test that compares labels with it shares no code
 with the labels.
 """
 
@@ -17,13 +17,13 @@ LOCAL = ("one", "two", "three")
 
 @dataclass(eq=False)
 class Program:
-    """A program's lines and, by 0-based line, the headers it stands under and the names it uses.
+    """A program's lines, and for each of them the headers that it stands under and the names that it uses.
 
     Attributes:
-        lines: without line ends.
-        around: for each line the headers of the compound statements around it and of their sibling branches.
+        lines: the lines, without line ends.
+        around: for each line the 0-based lines of the headers of compound statements around it and of their branches.
         uses: for each line the imported names in it.
-        imports: for each imported name its import's lines.
+        imports: for each imported name the 0-based lines of its import.
     """
 
     lines: list[str] = field(default_factory=list)
@@ -32,7 +32,7 @@ class Program:
     imports: dict[str, list[int]] = field(default_factory=dict)
 
     def add(self, text: str, uses: set[str], around: set[int]) -> int:
-        """Append a line and return its number."""
+        """Append a line and return its 0-based number."""
         self.lines.append(text)
         self.uses.append(uses)
         self.around.append(set(around))
@@ -69,48 +69,49 @@ _COMPOUND = (
 @st.composite
 def programs(draw: st.DrawFn) -> Program:
     """Imports, then nested statements of every sort, with comments between them."""
-    made = Program()
+    program = Program()
     for name in draw(st.lists(st.sampled_from(IMPORTED), unique=True)):
-        _import(draw, made, name)
-    _block(draw, made, 0, set(), depth=0)
-    return made
+        _import(draw, program, name)
+    _block(draw, program, 0, set(), depth=0)
+    return program
 
 
-def _import(draw: st.DrawFn, made: Program, name: str) -> None:
+def _import(draw: st.DrawFn, program: Program, name: str) -> None:
     form = draw(
         st.sampled_from(("import {0}", "import {0}.deep", "import far as {0}", "from far import {0}", "("))
     )
     if form != "(":
-        made.imports[name] = [made.add(form.format(name), set(), set())]
+        program.imports[name] = [program.add(form.format(name), set(), set())]
         return
-    made.imports[name] = [
-        made.add(text, set(), set()) for text in ("from far import (", "    something,", f"    {name},", ")")
+    program.imports[name] = [
+        program.add(text, set(), set())
+        for text in ("from far import (", "    something,", f"    {name},", ")")
     ]
 
 
-def _block(draw: st.DrawFn, made: Program, indent: int, around: set[int], depth: int) -> None:
+def _block(draw: st.DrawFn, program: Program, indent: int, around: set[int], depth: int) -> None:
     for kind in draw(st.lists(st.integers(0, 5), min_size=1, max_size=3)):
         if kind == 5:
-            made.add(" " * indent + "# else: finally: a remark", set(), around)
+            program.add(" " * indent + "# else: finally: a remark", set(), around)
         if kind >= 3 and depth < 3:
-            _compound(draw, made, indent, around, depth)
+            _compound(draw, program, indent, around, depth)
         else:
-            _line(draw, made, indent, around, draw(st.sampled_from(_SIMPLE)))
+            _line(draw, program, indent, around, draw(st.sampled_from(_SIMPLE)))
 
 
-def _line(draw: st.DrawFn, made: Program, indent: int, around: set[int], form: str) -> int:
+def _line(draw: st.DrawFn, program: Program, indent: int, around: set[int], form: str) -> int:
     names = draw(_name), draw(_name)
     used = {name for place, name in enumerate(names) if f"{{{place}" in form and name in IMPORTED}
-    return made.add(" " * indent + form.format(*names), used, around)
+    return program.add(" " * indent + form.format(*names), used, around)
 
 
-def _compound(draw: st.DrawFn, made: Program, indent: int, around: set[int], depth: int) -> None:
+def _compound(draw: st.DrawFn, program: Program, indent: int, around: set[int], depth: int) -> None:
     branches = [
         form for form, optional in draw(st.sampled_from(_COMPOUND)) if not optional or draw(st.booleans())
     ]
-    start = len(made.lines)
+    start = len(program.lines)
     headers: set[int] = set()
-    write = partial(_line, draw, made, indent, around)
+    write = partial(_line, draw, program, indent, around)
     if "else:" in branches and branches[0] == "try:" and not any(b.startswith("except") for b in branches):
         branches.remove("else:")
     for form in branches:
@@ -119,6 +120,6 @@ def _compound(draw: st.DrawFn, made: Program, indent: int, around: set[int], dep
             headers.add(write("def made(argument={0}) -> {1}:"))
         if form.endswith("("):
             headers |= {write("    item={0},"), write("):")}
-        _block(draw, made, indent + 4, around, depth + 1)
-    for number in range(start, len(made.lines)):
-        made.around[number] |= headers - {number}
+        _block(draw, program, indent + 4, around, depth + 1)
+    for number in range(start, len(program.lines)):
+        program.around[number] |= headers - {number}

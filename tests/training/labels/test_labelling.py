@@ -1,4 +1,4 @@
-"""`lamr label`: labels of a whole file, in parallel, past bad records and through interruptions."""
+"""`lamr label` labels a whole file, in parallel, past bad records and through interruptions."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ def test_rows_keep_their_fields_and_get_the_labels_of_their_lines(tmp_path: Path
 def test_processes_change_nothing(tmp_path: Path) -> None:
     source = write(tmp_path / "in.jsonl", [row(n) for n in range(300)])
     label_file(source, tmp_path / "one.jsonl")
-    seen: list[int] = []
+    shown: list[int] = []
     label_file(
-        source, tmp_path / "two.jsonl", workers=2, progress=lambda what, done, total: seen.append(done)
+        source, tmp_path / "two.jsonl", workers=2, progress=lambda what, done, total: shown.append(done)
     )
     assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two.jsonl").read_bytes()
-    assert seen == sorted(seen)
-    assert seen[-1] == 300
+    assert shown == sorted(shown)
+    assert shown[-1] == 300
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "one.jsonl", "two.jsonl"]
 
 
@@ -97,8 +97,8 @@ def test_bad_records_are_named_and_left_out(tmp_path: Path) -> None:
     done = subprocess.run(command(source, tmp_path / "out.jsonl", "--json"), capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
     assert len(read(tmp_path / "out.jsonl")) == 2
-    told = done.stderr.decode().splitlines()
-    for line, reason, message in zip(range(3, 3 + len(BAD)), BAD, told, strict=True):
+    messages = done.stderr.decode().splitlines()
+    for line, reason, message in zip(range(3, 3 + len(BAD)), BAD, messages, strict=True):
         assert message.startswith(f"{source}:{line}: ")
         assert reason in message
     summary = json.loads(done.stdout)
@@ -113,14 +113,14 @@ def test_code_that_does_not_parse_is_labelled_without_dependencies(tmp_path: Pat
         row(2, code="def broken(:\n    pass\n", kept_frags=[2]),
         row(3, code=nested, kept_frags=[1]),
     ]
-    said: list[int] = []
+    reported: list[int] = []
     summary = label_file(
         write(tmp_path / "in.jsonl", rows),
         tmp_path / "out.jsonl",
-        report=lambda problem: said.append(problem.line),
+        report=lambda problem: reported.append(problem.line),
     )
     assert summary.labelled == 3
-    assert [problem.line for problem in summary.unparsed] == said == [2, 3]
+    assert [problem.line for problem in summary.unparsed] == reported == [2, 3]
     labels = read(tmp_path / "out.jsonl")[1]["labels"]
     assert labels == {"semantic": [2], "dependency": [], "context": [1], "aggregate": [2]}
 
@@ -158,9 +158,9 @@ def test_an_interrupted_run_goes_on(tmp_path: Path, ending: signal.Signals) -> N
         assert running.poll() is None
         time.sleep(0.01)
     running.send_signal(ending)
-    _, told = running.communicate(timeout=60)
+    _, errors = running.communicate(timeout=60)
     assert running.returncode == (-9 if ending == signal.SIGKILL else 130)
-    assert ending == signal.SIGKILL or b"goes on from here" in told
+    assert ending == signal.SIGKILL or b"goes on from here" in errors
     assert not (tmp_path / "out.jsonl").exists()
     with part.open("ab") as stream:
         stream.write(b'{"torn": ')  # what a block that was being written may leave behind

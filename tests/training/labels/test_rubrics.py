@@ -27,9 +27,9 @@ LINES = CACHE.splitlines()
 
 
 def line(text: str) -> int:
-    found = [n for n, content in enumerate(LINES, 1) if text in content]
-    assert len(found) == 1, found
-    return found[0]
+    numbers = [n for n, content in enumerate(LINES, 1) if text in content]
+    assert len(numbers) == 1, numbers
+    return numbers[0]
 
 
 def dependency(*kept: int) -> set[int]:
@@ -37,19 +37,19 @@ def dependency(*kept: int) -> set[int]:
 
 
 def test_headers_siblings_and_imports_of_a_kept_line() -> None:
-    found = dependency(line("text = path.read_text()"))
-    assert {line("class FileCache"), line("def load"), line("        try:")} <= found
-    assert {line("except OSError"), line("        else:")} <= found
-    assert line("import json") not in found
+    needed = dependency(line("text = path.read_text()"))
+    assert {line("class FileCache"), line("def load"), line("        try:")} <= needed
+    assert {line("except OSError"), line("        else:")} <= needed
+    assert line("import json") not in needed
     assert line("import json") in dependency(line("stored = json.loads"))
     assert line("from errors import CacheError") in dependency(line("raise CacheError"))
 
 
 def test_definitions_are_followed_and_unrelated_functions_are_not() -> None:
-    found = dependency(line("part = self._path(key)"))
-    assert line("def _path") in found
-    assert line("return self.folder / name") not in found
-    assert line("def clear_old_entries") not in found
+    needed = dependency(line("part = self._path(key)"))
+    assert line("def _path") in needed
+    assert line("return self.folder / name") not in needed
+    assert line("def clear_old_entries") not in needed
     assert line("DEFAULT_TIMEOUT = 30") in dependency(line("def __init__"))
 
 
@@ -63,7 +63,7 @@ def test_relevance_decays_with_hops_and_needs_the_threshold() -> None:
     assert strict.sum() < label_lines(CACHE, kept).dependency.sum()
 
 
-def test_scores_weigh_the_evidence() -> None:
+def test_scores_weigh_the_gold_lines() -> None:
     kept = [line("import json")]
     half = label_lines(CACHE, kept, 0.5)
     assert half.semantic_weight.max() == 0.5
@@ -152,7 +152,7 @@ def test_renaming_changes_nothing(program: Program, data: st.DataObject) -> None
     kept = data.draw(st.sets(st.integers(1, len(program.lines)), min_size=1, max_size=4))
     # names that begin like keywords, and change places
     names = {"alpha": "elsewhere", "beta": "finally_done", "gamma": "one", "one": "excepted", "work": "case"}
-    text = re.sub(r"[a-z_]+", lambda found: names.get(found[0], found[0]), program.text)
+    text = re.sub(r"[a-z_]+", lambda match: names.get(match[0], match[0]), program.text)
     before, after = label_lines(program.text, kept), label_lines(text, kept)
     assert after.parsed
     assert (before.dependency_weight == after.dependency_weight).all()
@@ -166,7 +166,7 @@ def test_blank_lines_change_nothing(program: Program, data: st.DataObject) -> No
     kept = data.draw(st.sets(st.integers(1, count), min_size=1, max_size=4))
     blanks = np.array(data.draw(st.lists(st.integers(0, 3), min_size=count, max_size=count)))
     text = "".join("\n" * n + each + "\n" for n, each in zip(blanks, program.lines, strict=True))
-    place = np.arange(count) + np.cumsum(blanks)  # of the old lines among the new
+    place = np.arange(count) + np.cumsum(blanks)  # the new place of each old line
     before, after = (
         label_lines(program.text, kept),
         label_lines(text, (place[np.array(list(kept)) - 1] + 1).tolist()),
@@ -176,7 +176,7 @@ def test_blank_lines_change_nothing(program: Program, data: st.DataObject) -> No
 
 
 def test_real_files_keep_the_properties() -> None:
-    """Of the standard library, whatever is in them: the imports of names, and the headers above by `ast` itself."""
+    """Files of the standard library keep the headers above gold lines, which `ast` itself tells."""
     rng = np.random.default_rng(0)
     for module in (argparse, dataclasses, inspect, subprocess, tarfile, typing):
         code = inspect.getsource(module)

@@ -5,21 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from lamr_training.corpus.build import make_records
-from lamr_training.corpus.settings import CorpusSettings
 from lamr_training.loop.example_set import ExampleSet
-from lamr_training.loop.examples import make_examples
 from lamr_training.model.chains import rubric_chains
+from lamr_training.model.vocabulary import Vocabulary
 
-from tests.training.samples import encoder, files, tiny_model, vocabulary
+from tests.training.samples import tiny_model
 
 
-def test_gate_shares_sum_to_one_and_runs_follow_the_transitions() -> None:
-    words = vocabulary()
+def test_gate_shares_sum_to_one_and_runs_follow_the_transitions(words: Vocabulary, data: ExampleSet) -> None:
     model = tiny_model(words)
-    assert model.lexical is not None
-    records = make_records(files(), CorpusSettings(min_lines=10, queries_per_file=3))["train"]
-    data = ExampleSet.of(list(make_examples(records, encoder(words, model), model.lexical.rarity.numpy())))
     with torch.no_grad():
         model.heads.rubric_crf.transitions[0] = torch.tensor([[1.0, -1.0], [-0.5, np.log(7.0) - 0.5]])
     semantic, dependency, fused = rubric_chains(model, data)

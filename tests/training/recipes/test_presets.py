@@ -1,4 +1,4 @@
-"""`lamr train`: what it refuses, and a reranker's preset from a bare backbone to a checkpoint."""
+"""What `lamr train` refuses, and how a reranker's preset goes from a bare backbone to a checkpoint."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ import torch
 from lamr_cli.main import app
 from lamr_evaluation.records import Problem, Record, write_records
 from lamr_export.checkpoint import load_checkpoint
-from lamr_training.corpus.build import make_records
-from lamr_training.corpus.settings import CorpusSettings
 from lamr_training.errors import RecordError, RunError
 from lamr_training.labels.rubrics import label_lines
 from lamr_training.loop.run_folder import LOG
@@ -25,12 +23,7 @@ from tokenizers import Tokenizer
 from transformers import Qwen3Config, Qwen3Model
 from typer.testing import CliRunner
 
-from tests.training.samples import files, vocabulary
-
-
-@pytest.fixture(scope="module")
-def records() -> Sequence[Record]:
-    return make_records(files(), CorpusSettings(min_lines=10, queries_per_file=8))["train"]
+from tests.training.samples import vocabulary
 
 
 @pytest.fixture
@@ -146,18 +139,18 @@ def test_missing_data_is_named(tmp_path: Path) -> None:
 
 def test_code_that_does_not_parse_is_reported(tmp_path: Path) -> None:
     rows = [GOOD, GOOD.replace('"x"', '"y"').replace("a\\n", "def (:\\n")]
-    seen: list[tuple[str, Problem]] = []
-    check_data(bad_data(tmp_path, "".join(rows)), lambda path, problem: seen.append((path.name, problem)))
-    assert [(name, problem.line) for name, problem in seen] == [("train.jsonl", 2)]
+    reported: list[tuple[str, Problem]] = []
+    check_data(bad_data(tmp_path, "".join(rows)), lambda path, problem: reported.append((path.name, problem)))
+    assert [(name, problem.line) for name, problem in reported] == [("train.jsonl", 2)]
 
 
 @pytest.mark.parametrize("code", ["import a\f\na.b()\n", "import a\ra.b()\r", "import a\r\n\fa.b()\r\n"])
 def test_code_is_reported_exactly_when_it_gets_no_dependency_labels(tmp_path: Path, code: str) -> None:
     assert label_lines(code, [2]).dependency.tolist() == [True, False]
     row = json.dumps({"query": "q", "code": code, "kept_frags": [2]})
-    seen: list[Problem] = []
-    check_data(bad_data(tmp_path, row), lambda path, problem: seen.append(problem))
-    assert not seen
+    reported: list[Problem] = []
+    check_data(bad_data(tmp_path, row), lambda path, problem: reported.append(problem))
+    assert not reported
 
 
 @pytest.mark.parametrize(

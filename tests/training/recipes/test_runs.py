@@ -1,4 +1,4 @@
-"""Runs as they end in practice: killed, interrupted, out of disk, stopped early, spread over processes."""
+"""Runs end as they do in practice: killed, interrupted, out of disk, stopped early, spread over processes."""
 
 from __future__ import annotations
 
@@ -17,12 +17,9 @@ import numpy as np
 import pytest
 import torch
 from lamr_export.checkpoint import load_checkpoint, save_checkpoint
-from lamr_training.corpus.build import make_records
-from lamr_training.corpus.settings import CorpusSettings
 from lamr_training.errors import RunError
 from lamr_training.loop import trainer
 from lamr_training.loop.example_set import ExampleSet
-from lamr_training.loop.examples import make_examples
 from lamr_training.loop.run_folder import BEST, BOARD, LOG, STATE, RunLog, read_checkpoint
 from lamr_training.loop.trainer import train
 from lamr_training.loop.validation import ChunkMetrics
@@ -33,14 +30,15 @@ from lamr_training.recipes.mini import MiniRecipe, MiniSizes, Round
 from lamr_training.recipes.presets import PRESETS
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from tests.training.samples import encoder, files, tiny_model
+from tests.training.samples import tiny_model
 
 ROOT = Path(__file__).resolve().parents[3]
 SETTINGS = replace(
     PRESETS["tiny"].settings, steps=12, tokens=2048, seed=1, checkpoint_every=4, validate_every=4, log_every=3
 )
 
-# A process that trains `start` on `data.npz`; arguments: their folder, changed settings as JSON, most bytes of a file.
+# A process that trains `start` on `data.npz`. Its arguments are their folder, changed settings as JSON, and how many
+# bytes a file may have at most.
 PROGRAM = """
 import json, resource, signal, sys
 from dataclasses import replace
@@ -67,16 +65,11 @@ except RunError as error:
 """
 
 
-@pytest.fixture(scope="module")
-def data(words: Vocabulary) -> ExampleSet:
-    records = make_records(files(), CorpusSettings(min_lines=10, queries_per_file=8))["train"]
-    model = tiny_model(words)
-    assert model.lexical is not None
-    return ExampleSet.of(list(make_examples(records, encoder(words, model), model.lexical.rarity.numpy())))
-
-
 def laid_out(folder: Path, words: Vocabulary, data: ExampleSet) -> Path:
-    """What the program needs. Its vocabulary isn't made anew: that wouldn't give the same one."""
+    """Write what the program needs, and return the start checkpoint.
+
+    The program doesn't make the vocabulary again, because that wouldn't give the same one.
+    """
     data.save(folder / "data.npz")
     words.tokenizer.save(str(folder / "tokenizer.json"))
     model = tiny_model(words)
@@ -86,8 +79,8 @@ def laid_out(folder: Path, words: Vocabulary, data: ExampleSet) -> Path:
 
 
 def rows(folder: Path) -> list[dict[str, Any]]:
-    found = [json.loads(line) for line in (folder / LOG).read_text().splitlines()]
-    return [{name: value for name, value in row.items() if name != "seconds"} for row in found]
+    parsed = [json.loads(line) for line in (folder / LOG).read_text().splitlines()]
+    return [{name: value for name, value in row.items() if name != "seconds"} for row in parsed]
 
 
 def process(
@@ -152,10 +145,10 @@ def test_a_full_disk_leaves_the_last_checkpoint(tmp_path: Path, words: Vocabular
     train(load_checkpoint(start), data, tmp_path / "run", SETTINGS, stop_after=4)
     before = (tmp_path / "run" / STATE).read_bytes()
     running = process(tmp_path, most=len(before) // 2)
-    told = running.communicate(timeout=250)[0]
-    assert running.returncode == 2, told
-    assert "step 8 couldn't be written" in told
-    assert "the one before it is intact" in told
+    output = running.communicate(timeout=250)[0]
+    assert running.returncode == 2, output
+    assert "step 8 couldn't be written" in output
+    assert "the one before it is intact" in output
     assert (tmp_path / "run" / STATE).read_bytes() == before
     assert not list((tmp_path / "run").glob("*.part"))
     train(load_checkpoint(start), data, tmp_path / "run", SETTINGS)  # there is room again
@@ -166,27 +159,27 @@ def test_early_stopping_keeps_the_best_weights(
     tmp_path: Path, words: Vocabulary, data: ExampleSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scores = iter([0.3, 0.5, 0.4, 0.45, 0.9])
-    seen: list[dict[str, torch.Tensor]] = []
+    validated: list[dict[str, torch.Tensor]] = []
 
     def fake(model: Any, examples: Any, tokens: int) -> ChunkMetrics:
-        seen.append({name: value.clone() for name, value in model.state_dict().items()})
+        validated.append({name: value.clone() for name, value in model.state_dict().items()})
         return ChunkMetrics(next(scores), 0, 0, 0, 0, 0)
 
     monkeypatch.setattr(trainer, "validate", fake)
     settings = replace(SETTINGS, steps=100, validate_every=2, patience=2)
     parts = train(tiny_model(words), data, tmp_path, settings, validation=data, stop_after=6)
-    assert not torch.equal(parts.state_dict()["heads.hidden.weight"], seen[1]["heads.hidden.weight"])
+    assert not torch.equal(parts.state_dict()["heads.hidden.weight"], validated[1]["heads.hidden.weight"])
     ended = train(tiny_model(words, seed=4), data, tmp_path, settings, validation=data)
-    assert len(seen) == 4
+    assert len(validated) == 4
     assert rows(tmp_path)[-1]["step"] == 8
     for name, value in ended.state_dict().items():
-        assert torch.equal(value, seen[1][name]), name
+        assert torch.equal(value, validated[1][name]), name
     again = train(tiny_model(words, seed=5), data, tmp_path, settings, validation=data)
-    assert len(seen) == 4, "a run that has ended stays ended"
-    assert torch.equal(again.state_dict()["heads.hidden.weight"], seen[1]["heads.hidden.weight"])
+    assert len(validated) == 4, "a run that has ended stays ended"
+    assert torch.equal(again.state_dict()["heads.hidden.weight"], validated[1]["heads.hidden.weight"])
     assert (tmp_path / BEST).exists()
     last = train(tiny_model(words), data, tmp_path / "short", replace(settings, steps=2), validation=data)
-    assert torch.equal(last.state_dict()["heads.hidden.weight"], seen[4]["heads.hidden.weight"])
+    assert torch.equal(last.state_dict()["heads.hidden.weight"], validated[4]["heads.hidden.weight"])
     with pytest.raises(RunError, match="needs validation examples"):
         train(tiny_model(words), data, tmp_path / "other", settings)
 
@@ -203,7 +196,7 @@ def test_tensorboard_reads_the_log(tmp_path: Path, words: Vocabulary, data: Exam
     np.testing.assert_allclose(losses, logged, rtol=1e-6)
 
 
-def test_a_log_goes_on_after_the_step_it_is_told(tmp_path: Path) -> None:
+def test_a_log_goes_on_after_the_step_it_is_given(tmp_path: Path) -> None:
     with RunLog(tmp_path, 0) as log:
         for step in (1, 2, 3):
             log.write(step, "train", {"loss": 0.5})
@@ -245,7 +238,7 @@ def test_launched_processes_share_the_work(tmp_path: Path, words: Vocabulary, da
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    # what `accelerate launch` and torchrun tell the processes that they start
+    # These are what `accelerate launch` and torchrun give to the processes that they start.
     common = {
         "WORLD_SIZE": "2",
         "MASTER_ADDR": "127.0.0.1",
@@ -254,11 +247,11 @@ def test_launched_processes_share_the_work(tmp_path: Path, words: Vocabulary, da
     }
     both = [process(tmp_path, launch={**common, "RANK": n, "LOCAL_RANK": n}, steps=4) for n in "01"]
     for running in both:
-        told = running.communicate(timeout=250)[0]
-        assert running.returncode == 0, told
+        output = running.communicate(timeout=250)[0]
+        assert running.returncode == 0, output
     shared = read_checkpoint(tmp_path / "run" / STATE)
     assert shared is not None
-    # two processes with a batch each step as one process with two
+    # Two processes with one batch each make the same step as one process with two.
     alone = train(load_checkpoint(start), data, tmp_path / "alone", replace(SETTINGS, steps=4, accumulate=2))
     for name, value in alone.state_dict().items():
         torch.testing.assert_close(shared["model"][name], value, rtol=0, atol=1e-4)

@@ -1,8 +1,9 @@
-"""Scorings are fitted on the very line scores that a client computes, bit for bit."""
+"""Scorings are fitted on the very line scores that a client computes, and keep the share that is asked for."""
 
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,13 +11,19 @@ from lamr_client import MockTransport
 from lamr_client.job import PruneJob
 from lamr_client.prune_options import PruneOptions
 from lamr_contract.encoding import PromptEncoder
+from lamr_contract.local_model import LocalModel
 from lamr_contract.model_io import ChunkRequest
 from lamr_contract.scoring import Scoring
 from lamr_evaluation.records import Record
-from lamr_training.recipes.scoring_fit import compare, score_files
+from lamr_export import export_repository, save_checkpoint
+from lamr_export.verify import standard_texts
+from lamr_training.model.vocabulary import Vocabulary
+from lamr_training.recipes.scoring_fit import START, compare, fit_scoring, score_files, selection
 
 from tests.client.fakes import answer
 from tests.tiny import BERT_PROMPT, indenting, make_spec, program, wordpiece
+from tests.training.samples import encoder as encoder_of
+from tests.training.samples import tiny_model
 
 QUERY = "which function computes the area of a shape?"
 WEIGHTS = {"keep_prob": 0.25, "semantic": 1.0, "dependency": 0.5, "relevance": 1.5}
@@ -64,3 +71,24 @@ def test_gold_lines_are_lines_of_the_scores(end: str) -> None:
     assert gold.tolist() == [True, False, False, False, True]
     assert inked.tolist() == [True, False, True, False, True]
     assert 0 <= compare([file], Scoring(), encoder.spec.rubrics, 0.5).area <= 1
+
+
+def test_a_fitted_scoring_keeps_the_share_it_is_asked_for(
+    tmp_path: Path, words: Vocabulary, records: list[Record]
+) -> None:
+    model = tiny_model(words).eval()
+    words.tokenizer.save(str(tmp_path / "tokenizer.json"))
+    save_checkpoint(model, tmp_path / "checkpoint", tmp_path / "tokenizer.json")
+    export_repository(tmp_path / "checkpoint", tmp_path / "repository", texts=standard_texts()[:1])
+    ask = LocalModel(tmp_path / "repository").infer_many
+    files = score_files(ask, encoder_of(words, model), records[:12])
+    rubrics = model.config.rubrics
+    scoring = fit_scoring(files, rubrics, kept=0.3)
+    assert scoring.kind == "relative"
+    assert selection(files, scoring, rubrics, 0.4)[1] == pytest.approx(0.3, abs=0.08)
+    assert compare(files, scoring, rubrics, 0.4).kept <= 0.38, "repair only adds"
+    assert 0 <= compare(files, Scoring(), rubrics, 0.4).area <= 1
+    fitted, before = compare(files, scoring, rubrics, 0.4), compare(files, START, rubrics, 0.4)
+    assert fitted.area + fitted.recall_25 >= before.area + before.recall_25 - 0.01
+    longer = Record("why " * 400, records[0].code, (1,))
+    assert not score_files(ask, encoder_of(words, model), [longer]), "the query fills the window"

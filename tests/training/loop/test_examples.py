@@ -1,0 +1,70 @@
+"""Examples are chunks as a client sends them, and their tokens have the labels of their lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from lamr_evaluation.records import Record
+from lamr_postprocess.lines import line_spans
+from lamr_training.labels.settings import LabelSettings
+from lamr_training.loop.example_set import ExampleSet
+from lamr_training.loop.examples import encode_record, make_examples, token_lines
+from lamr_training.model.vocabulary import Vocabulary
+
+from tests.training.samples import CACHE, encoder, tiny_model
+
+
+@pytest.mark.parametrize("end", ["\n", "\r"])
+def test_a_token_that_opens_a_line_belongs_to_it(end: str) -> None:
+    text = f"a{end}    b{end}{end}c"
+    offsets = np.array([[0, 1], [1, 6], [6, 7], [7, 8], [9, 10]])
+    assert token_lines(offsets, line_spans(text)).tolist() == [0, 1, 1, 1, 3]
+    assert token_lines(np.zeros((0, 2), np.int64), line_spans(text)).tolist() == []
+
+
+def test_form_feeds_and_separators_end_no_line() -> None:
+    text = "a\fb\u2028c\x1cd\r\ne"
+    offsets = np.array([[n, n + 1] for n in range(len(text))])
+    assert token_lines(offsets, line_spans(text)).tolist() == [0] * 9 + [1]
+
+
+@pytest.mark.parametrize("end", ["\r", "\r\n"])
+def test_tokens_have_the_labels_of_their_lines_whatever_ends_these(words: Vocabulary, end: str) -> None:
+    coder = encoder(words, tiny_model(words))
+    kept = next(n for n, line in enumerate(CACHE.splitlines(), 1) if "raise CacheError" in line)
+    record = Record("when is an answer too old?", CACHE.replace("\n", end), (kept,))
+    encoded = encode_record(record, coder, LabelSettings())
+    assert encoded is not None
+    _, offsets = coder.encode_document(record.code)
+    semantic = offsets[encoded.rubrics[:, 0] == 1]
+    assert (
+        record.code[semantic[:, 0].min() : semantic[:, 1].max()].strip()
+        == CACHE.splitlines()[kept - 1].strip()
+    )
+
+
+def test_examples_are_what_the_client_sends(
+    words: Vocabulary, records: list[Record], data: ExampleSet
+) -> None:
+    model = tiny_model(words)
+    coder = encoder(words, model)
+    record = next(r for r in records if r.score)
+    ids, offsets = coder.encode_document(record.code)
+    sent = [
+        c.input_ids.tolist() for c in coder.chunk(coder.encode_query(record.query), ids, offsets, record.code)
+    ]
+    examples = list(make_examples([record], coder, model.lexical.rarity.numpy()))  # type: ignore[union-attr]
+    assert examples
+    assert all(example.input_ids.tolist() in sent for example in examples)
+    assert any(example.relevance for example in examples)
+    assert 0.2 < (data.relevance > 0).mean() < 1.0
+
+
+def test_example_sets_survive_the_disk(tmp_path: Path, data: ExampleSet) -> None:
+    data.save(tmp_path / "set.npz")
+    back = ExampleSet.load(tmp_path / "set.npz")
+    assert (back.ids == data.ids).all()
+    assert (back.spans == data.spans).all()
+    assert (back.rubrics == data.rubrics).all()
