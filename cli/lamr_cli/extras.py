@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator
 
 import typer
+from lamr_errors import how_to_install
 
 from lamr_cli.exits import BAD_INPUT
 
@@ -23,5 +24,5 @@ def needs_extra(extra: str) -> Iterator[None]:
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] not in _MODULES[extra]:
             raise
-        typer.echo(f"lamr: {error.name} isn't installed: pip install 'lamr-server[{extra}]'", err=True)
+        typer.echo(f"lamr: {error.name} isn't installed: {how_to_install(extra)}", err=True)
         raise typer.Exit(BAD_INPUT) from error

@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from lamr_errors import how_to_install
 
 from lamr_cli.exits import SERVER_TROUBLE
 
@@ -72,9 +73,9 @@ def _local_text(installation: LocalStatus) -> str:
                 "lamr": installation.lamr,
                 "python": installation.python,
                 "numpy": installation.numpy,
-                "onnxruntime": installation.onnxruntime or "not installed: pip install 'lamr-server[serve]'",
+                "onnxruntime": installation.onnxruntime or f"not installed: {how_to_install('serve')}",
                 "providers": ", ".join(installation.providers) or None,
-                "triton": installation.triton or "not installed: pip install 'lamr-server[serve]'",
+                "triton": installation.triton or f"not installed: {how_to_install('serve')}",
                 "model": f"{installation.model} {installation.model_version}" if installation.model else None,
                 "fingerprint": installation.fingerprint,
                 "engine": f"{installation.engine}, {installation.threads} threads: {installation.engine_reason}",

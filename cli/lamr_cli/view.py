@@ -41,8 +41,11 @@ def view(
     from lamr_client import Pruner
     from lamr_postprocess import render_html
 
-    code = read_code(file)
     path = None if file == "-" else file
+    target = output or Path(f"{'stdin' if path is None else Path(path).name}.html")
+    if path is not None and target.exists() and target.samefile(path):
+        raise typer.BadParameter(f"{target} is the file to look at; name another page", param_hint="--output")
+    code = read_code(file)
     with Pruner(server, model=model, timeout=timeout) as pruner:
         start = pruner.spec.threshold if threshold is None else threshold
         # At threshold 0 every line is kept by its own reason, which the page needs for all of them.
@@ -58,7 +61,6 @@ def view(
             result.reasons.get(line) == "dependency" for line in range(1, len(result.line_scores) + 1)
         ],
     )
-    target = output or Path(f"{'stdin' if path is None else Path(path).name}.html")
     target.write_text(page, encoding="utf-8", newline="")
     if as_json:
         typer.echo(json.dumps({"page": str(target), "lines": len(result.line_scores), "threshold": start}))

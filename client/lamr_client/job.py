@@ -20,6 +20,7 @@ from lamr_contract.encoding import Chunk, PromptEncoder
 from lamr_contract.errors import InvalidInputError, LamrError
 from lamr_contract.model_io import ChunkResult
 from lamr_postprocess import BudgetError, PrunedCode, line_spans, prune_lines
+from lamr_postprocess.repair import GAP, REASONS
 from lamr_postprocess.selection import approximate_tokens
 
 from lamr_client.deadline import Deadline
@@ -167,19 +168,35 @@ class PruneJob:
 
     def _result(self, scores: LineScores, pruned: PrunedCode) -> PruneResult:
         unchanged = pruned.text == self._text
-        return PruneResult(
+        tokens = self._tokens if unchanged else self._encoder.count_tokens(pruned.text)
+        result = PruneResult(
             text=pruned.text,
             kept_lines=pruned.kept_lines,
             line_scores=tuple(scores.scores.tolist()),
             reasons=pruned.reasons,
             relevance=scores.relevance,
             tokens_in=self._tokens,
-            tokens_out=self._tokens if unchanged else self._encoder.count_tokens(pruned.text),
+            tokens_out=tokens,
             status="pruned",
             reason=pruned.note,
             language=pruned.language,
             cuts=pruned.cuts,
             model=model_name(self._encoder),
+        )
+        # Line numbers are wanted for themselves, whatever they cost.
+        return self._uncut(result) if tokens > self._tokens and not self._options.line_numbers else result
+
+    def _uncut(self, result: PruneResult) -> PruneResult:
+        """Return a result with every line kept, for a cut whose markers cost more than its lines."""
+        lines = range(1, len(result.line_scores) + 1)
+        return dataclasses.replace(
+            result,
+            text=self._text,
+            kept_lines=tuple(lines),
+            reasons={line: result.reasons.get(line, REASONS[GAP]) for line in lines},
+            tokens_out=self._tokens,
+            reason="kept whole: with markers in place of what could go it would be longer",
+            cuts=(),
         )
 
     def _nothing_to_judge(self) -> PruneResult:

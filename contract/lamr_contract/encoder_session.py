@@ -8,6 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from lamr_errors import how_to_install
+
 from lamr_contract.cpus import usable_cpus
 from lamr_contract.errors import MissingPackageError, ModelMismatchError
 from lamr_contract.names import ENCODER_INPUTS, ENCODER_OUTPUTS
@@ -29,7 +31,7 @@ def open_encoder(path: Path, *, threads: int | None = None, providers: list[Any]
         import onnxruntime  # noqa: PLC0415
     except ImportError as error:
         raise MissingPackageError(
-            "pruning in process needs onnxruntime: pip install 'lamr-server[serve]', or name a server",
+            f"pruning in process needs onnxruntime: {how_to_install('serve')}; or name a server",
             package="onnxruntime",
         ) from error
     if not path.is_file():

@@ -12,7 +12,14 @@ from __future__ import annotations
 from os import PathLike
 from typing import ClassVar
 
-__all__ = ["BAD_INPUT", "SERVER_TROUBLE", "InvalidInputError", "LamrError", "ModelMismatchError"]
+__all__ = [
+    "BAD_INPUT",
+    "SERVER_TROUBLE",
+    "InvalidInputError",
+    "LamrError",
+    "ModelMismatchError",
+    "how_to_install",
+]
 
 BAD_INPUT, SERVER_TROUBLE = 2, 3
 
@@ -56,3 +63,8 @@ class ModelMismatchError(LamrError):
     ) -> None:
         super().__init__(message)
         self.path, self.server = path, server
+
+
+def how_to_install(extra: str) -> str:
+    """The command that installs one of the distribution's extras, for whoever installed it and whoever cloned it."""
+    return f"pip install 'lamr-server[{extra}]', or in a clone pip install -e '.[{extra}]'"

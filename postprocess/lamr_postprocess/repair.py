@@ -145,6 +145,8 @@ def _add_list_rules(targets: list[list[tuple[int, int]]], outline: Outline) -> N
     for each in outline.lists:
         if each.kind.keep_first and group[each.owner] != group[each.items[0]]:
             targets[group[each.owner]].append((group[each.items[0]], COMPANION))
+        if each.last_kind in each.kind.endings and group[each.owner] != group[each.items[-1]]:
+            targets[group[each.owner]].append((group[each.items[-1]], COMPANION))
 
 
 def _no_extras() -> Extras:

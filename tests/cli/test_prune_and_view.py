@@ -122,6 +122,16 @@ def test_view_writes_a_page_whose_slider_starts_at_the_threshold(file: Path, tmp
     assert tuple(number for number, why in enumerate(fates, 1) if why != "pruned") == expected
 
 
+def test_view_never_overwrites_the_file_that_it_shows(file: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link.html"
+    link.symlink_to(file)
+    for target in (file, link):
+        done = lamr("view", file, "-q", QUERY, "-o", target)
+        assert done.exit_code == 2
+        assert "name another page" in done.stderr
+    assert file.read_text() == CODE
+
+
 def test_view_names_its_page_by_the_file(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     done = lamr("view", file, "-q", QUERY)

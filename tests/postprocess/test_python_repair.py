@@ -314,7 +314,7 @@ def test_multi_line_strings_are_whole_but_docstrings_are_not() -> None:
     assert kept('x = """a\n' + "text\n" * 40 + '"""\n', 20).kept_lines == (1, 20, 42)
     docstring = 'def f():\n    """One.\n\n    two\n    three and some more words\n    four\n    """\n'
     assert kept(docstring, 4).text == (
-        'def f():\n    """One.\n\n    two\n    ... 2 lines pruned (5-6)\n    """\n'
+        'def f():\n    """One.\n\n    two\n    [ ... 2 lines pruned (5-6) ]\n    """\n'
     )
 
 
@@ -341,3 +341,33 @@ def test_dependency_lines_are_named_so(number: int) -> None:
     flags = np.arange(1, 5) == 4
     pruned = prune_lines(code, [1, 0, 0, 1], language="python", dependency=flags)
     assert pruned.reasons[number] == ("dependency" if number == 4 else "semantic")
+
+
+RERAISED = """\
+def load(path):
+    try:
+        data = read(path)
+    except OSError as error:
+        note(path)
+        count(error)
+        report(error)
+        raise
+    except ValueError as error:
+        note(path)
+        count(error)
+        report(error)
+        return None
+    return data
+"""
+
+
+@pytest.mark.parametrize("kept", [3, 4, 13])
+def test_an_except_keeps_the_raise_that_ends_it(kept):
+    """Emptied to `pass` it would say that the error is swallowed."""
+    scores = [float(line == kept) for line in range(1, 15)]
+    pruned = prune_lines(RERAISED, scores, path="a.py", threshold=0.5)
+    assert 4 in pruned.kept_lines
+    assert 8 in pruned.kept_lines
+    assert pruned.reasons[8] == "repair:companion"
+    assert not {5, 6, 7} & set(pruned.kept_lines)
+    ast.parse(pruned.text)

@@ -6,6 +6,7 @@ from lamr_postprocess.languages.table import BLOCK_COMMENT, Comment, Language, L
 
 _ELEMENTS = ListKind(separators=frozenset({","}))
 _BODY = ListKind(results=frozenset({"return_statement"}))
+_HANDLER = ListKind(endings=frozenset({"throw_statement"}))
 _BRANCH = ListKind(fixed=frozenset({"condition", "alternative"}))
 
 _NAMES = """
@@ -71,6 +72,7 @@ CSHARP = Language(
         "compilation_unit": ListKind(),
         "declaration_list": ListKind(separators=frozenset({";"})),
         "block": ListKind(),
+        "catch_clause>block": _HANDLER,
         "method_declaration>block": _BODY,
         "local_function_statement>block": _BODY,
         "lambda_expression>block": _BODY,

@@ -10,6 +10,7 @@ _MEMBERS = ListKind(separators=frozenset({";"}))
 _ELEMENTS = ListKind(separators=frozenset({","}))
 _CASE = ListKind(items=frozenset({"body"}))
 _BODY = ListKind(results=frozenset({"return_statement"}))
+_HANDLER = ListKind(endings=frozenset({"throw_statement"}))
 _FUNCTIONS = name_set(
     "function_declaration function_expression generator_function_declaration generator_function "
     "arrow_function method_definition"
@@ -76,6 +77,7 @@ _LISTS = {
     "program": ListKind(),
     "comment": BLOCK_COMMENT,
     "statement_block": ListKind(),
+    "catch_clause>statement_block": _HANDLER,
     **{f"{function}>statement_block": _BODY for function in sorted(_FUNCTIONS)},
     "class_body": _MEMBERS,
     "switch_body": ListKind(),

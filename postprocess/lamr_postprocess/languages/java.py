@@ -7,6 +7,7 @@ from lamr_postprocess.languages.table import BLOCK_COMMENT, Comment, Language, L
 _MEMBERS = ListKind(separators=frozenset({";"}))
 _ELEMENTS = ListKind(separators=frozenset({","}))
 _BODY = ListKind(results=frozenset({"return_statement"}))
+_HANDLER = ListKind(endings=frozenset({"throw_statement"}))
 
 _NAMES = """
 [(identifier) (type_identifier)] @name
@@ -66,6 +67,7 @@ JAVA = Language(
         "block_comment": BLOCK_COMMENT,
         "program": ListKind(),
         "block": ListKind(),
+        "catch_clause>block": _HANDLER,
         "method_declaration>block": _BODY,
         "lambda_expression>block": _BODY,
         "constructor_body": ListKind(),

@@ -10,7 +10,8 @@ import warnings
 from lamr_postprocess.languages.table import Comment, Language, ListKind, name_set
 
 _BLOCK = ListKind(filler="pass")
-_TEXT = ListKind(by_row=True, unless=frozenset({"interpolation"}), comment=Comment(""))
+# Brackets, because "..." alone would be read as a doctest that goes on.
+_TEXT = ListKind(by_row=True, unless=frozenset({"interpolation"}), comment=Comment("[", "]"))
 _ELEMENTS = ListKind(separators=frozenset({","}))
 # A call or a signature of few rows is read as a whole. Of a longer one, parts with a name or a default can go; without
 # a positional argument those after it would mean something else.
@@ -138,6 +139,7 @@ PYTHON = Language(
         "module": ListKind(),
         "block": _BLOCK,
         "function_definition>block": ListKind(filler="pass", results=frozenset({"return_statement"})),
+        "except_clause>block": ListKind(filler="pass", endings=frozenset({"raise_statement"})),
         "match_statement>block": ListKind(keep_first=True),
         "expression_statement>string": _TEXT,
         # A cut inside a string changes a value, so only long texts (embedded documents) can be cut.

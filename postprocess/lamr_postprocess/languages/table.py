@@ -44,6 +44,8 @@ class ListKind:
         least_rows: the fewest rows of such a list.
         unless: kinds of children with which the node is no such list (an interpolation in a text).
         results: kinds that are kept with any statement of a function's body if they end it.
+        endings: kinds that are kept with the node if they end it, because without them it would say the opposite (the
+            `raise` of an `except`).
     """
 
     filler: str = ""
@@ -57,6 +59,7 @@ class ListKind:
     least_rows: int = 0
     unless: frozenset[str] = frozenset()
     results: frozenset[str] = frozenset()
+    endings: frozenset[str] = frozenset()
 
     @property
     def is_literal(self) -> bool:

@@ -17,9 +17,11 @@ import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
+from lamr_errors import how_to_install
+
 from lamr_serving.errors import ServerStartError
 
-INSTALL = "pip install 'lamr-server[serve]'"
+INSTALL = how_to_install("serve")
 DISTRIBUTION = "nvidia-pytriton"
 STUB = "triton_python_backend_stub"
 

@@ -11,6 +11,7 @@ import secrets
 from pathlib import Path
 
 from lamr_contract.cpus import usable_cpus
+from lamr_errors import how_to_install
 
 from lamr_serving.errors import ServerStartError
 from lamr_serving.launcher.addresses import Addresses
@@ -112,6 +113,6 @@ def package_folders() -> list[str]:
     for package in PACKAGES:
         module = importlib.util.find_spec(package)
         if module is None or module.origin is None:
-            raise ServerStartError(f"{package} is not installed; pip install 'lamr-server[serve]'")
+            raise ServerStartError(f"{package} is not installed; {how_to_install('serve')}")
         folders[str(Path(module.origin).parent.parent)] = None
     return list(folders)

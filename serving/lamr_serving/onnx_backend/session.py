@@ -11,6 +11,7 @@ from typing import Any
 
 from lamr_contract.cpus import usable_cpus
 from lamr_contract.names import CONFIG_FILE
+from lamr_errors import how_to_install
 
 from lamr_serving.onnx_backend.config import ModelConfigError, OnnxModelConfig
 
@@ -23,8 +24,8 @@ PROVIDERS = {
 }
 PACKAGES = {
     "OpenVINOExecutionProvider": "pip install onnxruntime-openvino in place of onnxruntime",
-    "TensorrtExecutionProvider": "pip install 'lamr-server[gpu]' and TensorRT",
-    "CUDAExecutionProvider": "pip install 'lamr-server[gpu]'",
+    "TensorrtExecutionProvider": f"TensorRT, and {how_to_install('gpu')}",
+    "CUDAExecutionProvider": how_to_install("gpu"),
 }
 ONNX_TYPES = {
     "bool": "tensor(bool)",

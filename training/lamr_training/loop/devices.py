@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import torch
 import torch.distributed as dist
+from lamr_errors import how_to_install
 from torch import Tensor, nn
 
 from lamr_training.errors import RunError
@@ -64,7 +65,7 @@ def find_place() -> Place:
     try:
         from accelerate import PartialState  # noqa: PLC0415 - an extra, for several processes only
     except ImportError as error:
-        raise RunError("several processes need accelerate: pip install 'lamr-server[train]'") from error
+        raise RunError(f"several processes need accelerate: {how_to_install('train')}") from error
     state = PartialState(cpu=not torch.cuda.is_available())
     return Place(state.process_index, state.num_processes, state.device)
 
