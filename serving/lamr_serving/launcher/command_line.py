@@ -22,7 +22,15 @@ from lamr_serving.launcher.workspace import Workspace
 from lamr_serving.onnx_backend.session import THREADS_VARIABLE
 
 NEVER_NEEDED = ("shared-memory", "trace", "logging")
-PACKAGES = ("lamr_decoding", "lamr_contract", "lamr_serving", "numpy", "onnxruntime", "array_api_compat")
+PACKAGES = (
+    "lamr_errors",
+    "lamr_decoding",
+    "lamr_contract",
+    "lamr_serving",
+    "numpy",
+    "onnxruntime",
+    "array_api_compat",
+)
 
 
 def command(

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import lamr_contract
 import lamr_decoding
+import lamr_errors
 import lamr_serving
 import numpy as np
 import psutil
@@ -516,7 +517,7 @@ def test_a_killed_process_of_ours_takes_the_rest_along(tiny, tmp_path, victim):
 def test_from_copied_packages_in_an_empty_environment(tiny, tmp_path):
     """The server runs as installed: away from the checkout, with no variable set that could help."""
     site = tmp_path / "site"
-    for package in (lamr_contract, lamr_decoding, lamr_serving):
+    for package in (lamr_errors, lamr_contract, lamr_decoding, lamr_serving):
         source = Path(package.__file__).parent
         shutil.copytree(source, site / source.name, ignore=shutil.ignore_patterns("__pycache__"))
     serving = Serving(tmp_path, tiny.root, site=[str(site)], env={})
