@@ -1,7 +1,7 @@
 """Blocks of lines: functions, methods and paragraphs, found by blank lines and indentation in any language.
 
-What answers a question is rarely a single line; scores that agree within a block rank better and leave fewer cuts.
-This module knows line layouts and scores; it knows no tokens and no grammar.
+A single line rarely answers a question, so scores that agree within a block rank better and leave fewer cuts. This
+module knows line layouts and scores; it knows no tokens and no grammar.
 """
 
 from __future__ import annotations
@@ -13,18 +13,19 @@ from lamr_contract.arrays import Float64Array
 from lamr_contract.layout import LineLayout
 from lamr_contract.odds import logit, sigmoid
 
-BLOCK_COLUMNS = 4  # a block begins after a blank line, indented no deeper than a method
+BLOCK_COLUMNS = 4
+"""A block begins after a blank line, at a line that is indented no deeper than a method."""
 
 
 def block_numbers(layout: LineLayout) -> NDArray[np.int64]:
-    """The block of each line, int64 [L], from 0."""
+    """Return the number of each line's block, int64 [L], from 0."""
     begins = np.append(True, layout.blank[:-1]) & (layout.cut_cost <= BLOCK_COLUMNS)
     numbers: NDArray[np.int64] = np.maximum(np.cumsum(begins[: len(layout.blank)]) - 1, 0)
     return numbers
 
 
 def block_means(values: Float64Array, layout: LineLayout) -> Float64Array:
-    """Each line's mean over the lines of its block that aren't blank, float64 [L]; 0 in a blank block."""
+    """Return the mean over each line's block, float64 [L]: over its lines that aren't blank, or 0 in a blank block."""
     block = block_numbers(layout)
     inked = (~layout.blank).astype(np.float64)
     sums = np.bincount(block, values * inked)
@@ -34,9 +35,14 @@ def block_means(values: Float64Array, layout: LineLayout) -> Float64Array:
 
 
 def with_blocks(scores: Float64Array, layout: LineLayout, share: float) -> Float64Array:
-    """Line scores float64 [L] in [0, 1] whose logit is moved by `share` towards the mean logit of the line's block.
+    """Return line scores that are moved towards the mean of their block, in log-odds.
 
     Blank lines take the smaller score of their neighbours again, as `line_scores_from_tokens` gives it.
+
+    Args:
+        scores: float64 [L], in [0, 1].
+        layout: the L lines.
+        share: how far scores move, from 0 (not at all) to 1 (all lines of a block score the same).
     """
     inked = np.flatnonzero(~layout.blank)
     if not len(inked):

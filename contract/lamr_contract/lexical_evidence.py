@@ -1,9 +1,9 @@
 """Lexical evidence: how strongly a document's lines name what a query names.
 
-Three views are averaged, each scaled to a maximum of 1: BM25 (Robertson and Zaragoza 2009) of the sliding windows of
-lines that hold a line, BM25 of the line's block (a function or paragraph, found by blank lines and indentation), and
-the rarity of the query's words in the lines around it. Rarity is that of the one document at hand. This module knows
-words and lines, no tokens and no model; what weight the evidence gets is the model's `Scoring`.
+Three views are averaged, each scaled to a maximum of 1: BM25 (Robertson and Zaragoza 2009) of the windows of lines that
+hold a line, BM25 of the line's block (a function or paragraph, found by blank lines and indentation), and the rarity of
+the query's words in the lines around it. A word is rare when few lines of this one document have it. The module knows
+words and lines; it knows no tokens and no model. The model's `Scoring` says what weight the evidence gets.
 """
 
 from __future__ import annotations
@@ -13,26 +13,34 @@ import numpy as np
 from lamr_contract.arrays import Float64Array
 from lamr_contract.blocks import block_numbers
 from lamr_contract.layout import LineLayout
-from lamr_contract.words import Tokens, query_terms
+from lamr_contract.words import TermIndex, query_terms
 
 WINDOW = 20
+"""The lines of a sliding window."""
 CONTEXT = 5
-_K1, _B = 1.2, 0.75
-# Terms are weighed together, but not so many that they take more memory than the document.
+"""How many lines before and after a line count as around it."""
+_K1, _B = 1.2, 0.75  # BM25's usual parameters
+# Terms are weighed together, but never so many at once that they take more memory than the document.
 _COUNTS_AT_ONCE = 200_000
 
 
 def line_evidence(query: str, code: str, layout: LineLayout) -> Float64Array:
-    """Evidence float64 [L] in [0, 1] of each line; all 0 where no word of the query occurs."""
+    """Return the evidence float64 [L] in [0, 1] of each line; all of it is 0 where no word of the query occurs.
+
+    Args:
+        query: what is looked for.
+        code: the document.
+        layout: the document's L lines.
+    """
     count = len(layout.spans)
     if not count:
         return np.zeros(0)
-    found = Tokens(code, count, layout).counts(query_terms(query))
-    occurring = found.lines.T[found.lines.any(axis=0)]
+    counts = TermIndex(code, count, layout).counts(query_terms(query))
+    occurring = counts.lines.T[counts.lines.any(axis=0)]
     block = block_numbers(layout)
     starts = np.searchsorted(block, np.arange(block[-1] + 1))
-    window_norm = _norm(_moving_sum(found.lengths, WINDOW // 2))
-    block_norm = _norm(np.add.reduceat(found.lengths, starts))
+    window_norm = _norm(_moving_sum(counts.lengths, WINDOW // 2))
+    block_norm = _norm(np.add.reduceat(counts.lengths, starts))
     windows, blocks, hits = np.zeros(count), np.zeros(len(starts)), np.zeros(count)
     at_once = max(1, _COUNTS_AT_ONCE // count)
     for first in range(0, len(occurring), at_once):
@@ -48,17 +56,19 @@ def line_evidence(query: str, code: str, layout: LineLayout) -> Float64Array:
 
 
 def _norm(lengths: Float64Array) -> Float64Array:
+    """Return BM25's length norms [S] of texts of these lengths [S]."""
     norm: Float64Array = _K1 * (1 - _B + _B * lengths / max(float(lengths.mean()), 1.0))
     return norm
 
 
 def _saturated(frequency: Float64Array, norm: Float64Array) -> Float64Array:
+    """Return BM25's worth [Q, S] of terms that occur so often, without their rarity."""
     return frequency * (_K1 + 1) / (frequency + norm)
 
 
 def _weighed(frequency: Float64Array, values: Float64Array) -> Float64Array:
-    """The sum [S] over terms of values [Q, S] times the terms' inverse document frequency, from counts [Q, S]."""
-    # A moving sum leaves rounding errors where nothing is.
+    """Return the sum [S] over terms of values [Q, S] times the terms' rarity, which counts [Q, S] give."""
+    # A moving sum leaves rounding errors where a term doesn't occur.
     holds = np.add.reduce(frequency > 0.5, axis=1, keepdims=True)
     rarity = np.log1p((frequency.shape[1] - holds + 0.5) / (holds + 0.5))
     summed: Float64Array = np.add.reduce(rarity * values, axis=0)
@@ -66,7 +76,7 @@ def _weighed(frequency: Float64Array, values: Float64Array) -> Float64Array:
 
 
 def _moving_sum(values: Float64Array, reach: int) -> Float64Array:
-    """Sums [..., L] over each line and its `reach` neighbours on both sides."""
+    """Return the sums [..., L] of values [..., L] over each line and its `reach` neighbours on both sides."""
     count = values.shape[-1]
     total = np.zeros((*values.shape[:-1], count + 2 * reach + 1))
     total[..., reach + 1 : reach + 1 + count] = values
@@ -76,5 +86,6 @@ def _moving_sum(values: Float64Array, reach: int) -> Float64Array:
 
 
 def _scaled(values: Float64Array) -> Float64Array:
+    """Return values scaled to a maximum of 1; all 0 where they are nothing but rounding errors."""
     top = float(values.max(initial=0.0))
     return values / top if top > 1e-9 else np.zeros_like(values)

@@ -1,7 +1,7 @@
-"""Words of queries and code, and how often a query's words occur in each line.
+"""The words of queries and code, and how often a query's words occur in each line.
 
-Identifiers count as a whole and as their words (`parse_URL` gives `parse_url`, `parse`, `url`); words lose their
-English endings, and the query loses its stop words. Knows characters and lines; it scores nothing.
+What is counted are terms: an identifier as a whole and its words (`parse_URL` gives `parse_url`, `parse`, `url`). Words
+lose their English endings, and a query loses its stop words. The module knows characters and lines; it scores nothing.
 """
 
 from __future__ import annotations
@@ -29,16 +29,17 @@ _STOP = """
 """
 STOP_WORDS = frozenset(_STOP.split())
 
-_TOKEN = re.compile(r"[^\W\d]\w*|\d+")
+_IDENTIFIER = re.compile(r"[^\W\d]\w*|\d+")  # or a number
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\dA-Za-z_]+")
 _ENDINGS = ("ings", "ing", "ies", "ied", "es", "ed", "s")
 
 
-# Kinds of characters: no part of a word, A-Z, a-z, decimal digits, other letters, the underscore.
+# The kinds of characters: no part of a word, A-Z, a-z, decimal digits, other letters, the underscore.
 _NONE, _UPPER, _LOWER, _DIGIT, _OTHER, _UNDERSCORE = range(6)
 
 
 def _kind(letter: str) -> int:
+    """Return the kind of a character."""
     if letter == "_":
         return _UNDERSCORE
     if letter.isascii() and letter.isalpha():
@@ -47,7 +48,7 @@ def _kind(letter: str) -> int:
 
 
 def _marks(before: int, here: int, after: int) -> int:
-    """What begins at or ends after a character of one kind between two others, as a sum of marks."""
+    """Return what begins at or ends after a character between two others, as a sum of marks; all given by kind."""
     if here == _UPPER:
         word = before != _UPPER or after == _LOWER
     elif here == _LOWER:
@@ -67,21 +68,22 @@ def _marks(before: int, here: int, after: int) -> int:
     return sum(mark for mark, holds in marks if holds)
 
 
-# A word of `_WORD` begins; a run of word characters begins or ends; a run of digits ends; the first run is of digits.
+# The marks: a word of `_WORD` begins; a run of word characters begins or ends; a run of digits ends; a run of word
+# characters begins with digits.
 _WORD_BEGINS, _BEGINS, _ENDS, _DIGITS_END, _NUMBER = 1, 2, 4, 8, 16
 _KINDS = np.array([_kind(chr(point)) for point in range(128)] + [_NONE], np.uint8)
 _MARKS = np.array([_marks(*kinds) for kinds in product(range(6), repeat=3)], np.uint8)
 
 
-def split_words(token: str) -> list[str]:
-    """Lower-case words of an identifier: `parseHTTPHeader_2` gives `parse`, `http`, `header`, `2`."""
-    return [word.lower() for word in _WORD.findall(token)]
+def split_words(identifier: str) -> list[str]:
+    """Return the lower-case words of an identifier: `parseHTTPHeader_2` gives `parse`, `http`, `header`, `2`."""
+    return [word.lower() for word in _WORD.findall(identifier)]
 
 
 def stem(word: str) -> str:
-    """A word without its plural or verb ending, if at least four letters stay: `parsing` → `pars`, `uses` → `uses`.
+    """Return a word without its plural or verb ending, if at least four letters stay: `parsing` gives `pars`.
 
-    Crude on purpose: it has to agree between query and code, not to be English.
+    The rule is crude, because it only has to give the same for a query and for code; `uses` stays `uses`.
     """
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 4:
@@ -90,78 +92,81 @@ def stem(word: str) -> str:
     return word[:-1] if word.endswith("e") and len(word) > 4 else word
 
 
-def terms(token: str) -> list[str]:
-    """Terms of one token: the words of an identifier and, if there are several, the identifier itself."""
-    words = [stem(word) for word in split_words(token)]
-    return words if len(words) < 2 else [*words, token.lower().strip("_")]
+def terms(identifier: str) -> list[str]:
+    """Return the stems of an identifier's words and, if there are several, the identifier itself."""
+    words = [stem(word) for word in split_words(identifier)]
+    return words if len(words) < 2 else [*words, identifier.lower().strip("_")]
 
 
 def query_terms(query: str) -> list[str]:
-    """Distinct terms of a query without stop words, in order."""
-    tokens = (token for token in _TOKEN.findall(query) if token.lower() not in STOP_WORDS)
-    return list(dict.fromkeys(term for token in tokens for term in terms(token) if len(term) > 1))
+    """Return the distinct terms of a query without stop words, in their order."""
+    identifiers = (each for each in _IDENTIFIER.findall(query) if each.lower() not in STOP_WORDS)
+    return list(dict.fromkeys(term for each in identifiers for term in terms(each) if len(term) > 1))
 
 
 @dataclass(frozen=True)
-class Counts:
-    """How often each query term occurs in each line.
+class TermCounts:
+    """How often each term of a query occurs in each line.
 
     Attributes:
-        lines: float `[L, Q]`.
-        lengths: float `[L]`, terms of any kind.
+        lines: float64 [L, Q], the occurrences of each of Q terms in each of L lines.
+        lengths: float64 [L], how many terms of any kind a line has.
     """
 
     lines: Float64Array
     lengths: Float64Array
 
 
-class Tokens:
-    """A file's words, ready to be counted against any query.
+class TermIndex:
+    """A text's identifiers, ready for counting the terms of any query.
 
-    Where words begin, the kinds of the characters tell; only words that begin like one of a query's are looked at.
+    The kinds of characters tell where words begin; only words that begin like one of a query's are looked at.
     """
 
-    def __init__(self, code: str, lines: int, layout: LineLayout | None = None) -> None:
-        """Args:
-        code, lines: the text, and how many lines it has.
-        layout: `line_layout(code)`, where it is at hand.
+    def __init__(self, text: str, lines: int, layout: LineLayout | None = None) -> None:
+        """Find the identifiers of a text.
+
+        Args:
+            text: the text.
+            lines: L, how many of its lines count; what stands beyond them is left out.
+            layout: `line_layout(text)`, where it is at hand.
         """
-        self._code, self._count = code, lines
-        self._points = code_points(code) if layout is None else layout.points
+        self._text, self._count = text, lines
+        self._points = code_points(text) if layout is None else layout.points
         spans = spans_of(self._points) if layout is None else layout.spans
-        kinds = np.zeros(len(code) + 2, np.uint8)
-        kinds[1:-1] = kinds_of(self._points)
+        kinds = np.zeros(len(text) + 2, np.uint8)
+        kinds[1:-1] = character_kinds(self._points)
         marks = _MARKS[kinds[:-2] * 36 + kinds[1:-1] * 6 + kinds[2:]]
         self._words = _places(marks, _WORD_BEGINS)
-        self._starts, self._ends = _tokens(marks)
+        self._starts, self._ends = _identifiers(marks)
         self._line = np.searchsorted(spans[:, 1], self._starts, side="right")
-        words = self._starts  # how many are in each token
+        words = self._starts  # how many words are in each identifier
         if len(words):
             words = np.add.reduceat(marks & _WORD_BEGINS, self._starts, dtype=np.int64)
         self._lengths = np.asarray(np.bincount(self._line, words + (words > 1), lines)[:lines], np.float64)
 
-    def counts(self, query: Sequence[str]) -> Counts:
-        """Occurrences of the query's terms, by line."""
-        tokens = self._alike(query)
-        spans = map(slice, self._starts[tokens].tolist(), self._ends[tokens].tolist())
-        texts = list(map(self._code.__getitem__, spans))
+    def counts(self, query: Sequence[str]) -> TermCounts:
+        """Count the terms of a query, which `query_terms` gives, by line."""
+        alike = self._alike(query)
+        spans = map(slice, self._starts[alike].tolist(), self._ends[alike].tolist())
+        texts = list(map(self._text.__getitem__, spans))
         rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         column = {term: index for index, term in enumerate(query)}
-        found = [[column[term] for term in terms(text) if term in column] for text in rows]
-        columns = np.fromiter(chain.from_iterable(found), np.int64)
-        many = np.array([len(each) for each in found], np.int64)
+        columns_of = [[column[term] for term in terms(text) if term in column] for text in rows]
+        columns = np.fromiter(chain.from_iterable(columns_of), np.int64)
+        many = np.array([len(each) for each in columns_of], np.int64)
         row = np.fromiter(map(rows.__getitem__, texts), np.int64, len(texts))
         term = columns[ranges((np.cumsum(many) - many)[row], many[row])]
-        line = np.repeat(self._line[tokens], many[row])
+        line = np.repeat(self._line[alike], many[row])
         total = np.bincount(term * self._count + line, minlength=len(query) * self._count)
         lines = total.astype(np.float64).reshape(len(query), self._count).T
-        return Counts(lines, self._lengths)
+        return TermCounts(lines, self._lengths)
 
     def _alike(self, query: Sequence[str]) -> NDArray[np.int64]:
-        """The tokens that may hold a term of a query, ascending: those with a word that has the first letters of one.
+        """Return the identifiers that may hold a term of a query, ascending.
 
-        A term is the beginning of a word, or of an identifier that begins with a word. Beyond ASCII a small letter may
-        be longer than its capital, so such words are all taken.
+        They have a word with the first letters of a term, because a term is the beginning of a word or of an identifier
+        that begins with a word. Beyond ASCII a small letter may be longer than its capital, so such words all count.
         """
         wanted = np.zeros((32, 32, 32), np.bool_)
         for term in query:
@@ -171,13 +176,13 @@ class Tokens:
         alike = wanted[tuple(letters & 31)]
         if letters.itemsize > 1:
             alike |= (letters > 127).any(axis=0)
-        tokens = np.searchsorted(self._starts, self._words[alike], side="right") - 1
-        found: NDArray[np.int64] = tokens[np.diff(tokens, prepend=-1) > 0]
-        return found[self._line[found] < self._count]
+        identifiers = np.searchsorted(self._starts, self._words[alike], side="right") - 1
+        distinct: NDArray[np.int64] = identifiers[np.diff(identifiers, prepend=-1) > 0]
+        return distinct[self._line[distinct] < self._count]
 
 
-def kinds_of(points: NDArray[Any]) -> NDArray[np.uint8]:
-    """What each character [c] is for words: `_KINDS`' numbers."""
+def character_kinds(points: NDArray[Any]) -> NDArray[np.uint8]:
+    """Return the kind uint8 [c] of each character of a text (`_KINDS`)."""
     kinds: NDArray[np.uint8] = _KINDS[np.minimum(points, 128)]
     if points.itemsize > 1:
         wide = np.flatnonzero(points > 127)
@@ -187,14 +192,15 @@ def kinds_of(points: NDArray[Any]) -> NDArray[np.uint8]:
 
 
 def _places(marks: NDArray[np.uint8], mark: int) -> NDArray[np.int64]:
-    found: NDArray[np.int64] = ((marks & mark) != 0).nonzero()[0]
-    return found
+    """Return the characters that carry a mark, ascending."""
+    places: NDArray[np.int64] = ((marks & mark) != 0).nonzero()[0]
+    return places
 
 
-def _tokens(marks: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where identifiers and numbers begin and end.
+def _identifiers(marks: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where identifiers and numbers begin and end.
 
-    They are runs of word characters, but digits at the beginning of one are a token of their own.
+    They are runs of word characters, but digits at the beginning of a run are a number of their own.
     """
     starts, ends = _places(marks, _BEGINS), _places(marks, _ENDS) + 1
     numbers = _places(marks, _NUMBER)

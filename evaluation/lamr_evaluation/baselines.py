@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
-from lamr_contract.words import Tokens, query_terms
+from lamr_contract.words import TermIndex, query_terms
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
@@ -35,10 +35,10 @@ class LineScorer(Protocol):
 
 
 @lru_cache(maxsize=8)
-def _prepared(code: str) -> tuple[tuple[str, ...], Tokens]:
+def _prepared(code: str) -> tuple[tuple[str, ...], TermIndex]:
     """A file's lines and words; they are cached because several baselines and questions read the same file in a row."""
     lines = tuple(bare_lines(code))
-    return lines, Tokens(code, len(lines))
+    return lines, TermIndex(code, len(lines))
 
 
 def bm25_functions(query: str, code: str) -> FloatArray:

@@ -7,7 +7,7 @@ Term statistics come from the one file at hand. This module knows counts of word
 from __future__ import annotations
 
 import numpy as np
-from lamr_contract.words import Counts
+from lamr_contract.words import TermCounts
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
@@ -19,7 +19,7 @@ def idf(frequency: FloatArray) -> FloatArray:
     return np.asarray(np.log1p((len(frequency) - holds + 0.5) / (holds + 0.5)), dtype=np.float64)
 
 
-def bm25(counts: Counts, segments: NDArray[np.intp], *, k1: float = 1.2, b: float = 0.75) -> FloatArray:
+def bm25(counts: TermCounts, segments: NDArray[np.intp], *, k1: float = 1.2, b: float = 0.75) -> FloatArray:
     """BM25 of each piece for the query; float `[S]`."""
     pieces = int(segments.max()) + 1 if segments.size else 0
     frequency, length = np.zeros((pieces, counts.lines.shape[1])), np.zeros(pieces)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lamr_contract.layout import line_layout
-from lamr_contract.words import Tokens, query_terms, terms
+from lamr_contract.words import TermIndex, query_terms, terms
 from lamr_postprocess import split_lines
 
 ALPHABET = "aAbBzZ019_ .(\n\r\u00e9\u00df\u0130\u212a\u00b2\u0663\u65e5\u03a3\u03c2\u01c5\u0301\u2028\x0c"
@@ -27,7 +27,7 @@ def plain(code: str, query: list[str]) -> tuple[list[list[int]], list[int]]:
 def check(code: str, query: list[str]) -> None:
     counts, lengths = plain(code, query)
     for layout in (None, line_layout(code)):
-        found = Tokens(code, len(lengths), layout).counts(query)
+        found = TermIndex(code, len(lengths), layout).counts(query)
         np.testing.assert_array_equal(found.lines, np.reshape(counts, (len(lengths), len(query))))
         np.testing.assert_array_equal(found.lengths, lengths)
 
@@ -57,6 +57,6 @@ def test_identifiers_numbers_and_letters_beyond_ascii(code: str) -> None:
 
 
 def test_lines_beyond_the_count_are_left_out() -> None:
-    found = Tokens("red\nred red\nred", 2).counts(["red"])
+    found = TermIndex("red\nred red\nred", 2).counts(["red"])
     assert found.lines.tolist() == [[1], [2]]
     assert found.lengths.tolist() == [1, 2]

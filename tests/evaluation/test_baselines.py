@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 import pytest
-from lamr_contract.words import Tokens, query_terms, split_words, stem, terms
+from lamr_contract.words import TermIndex, query_terms, split_words, stem, terms
 from lamr_evaluation.baselines import BASELINES, CosineOverFunctions
 from lamr_evaluation.bm25 import bm25
 from lamr_evaluation.records import bare_lines
@@ -101,14 +101,14 @@ def test_terms_split_identifiers_and_strip_endings():
 
 
 def test_counts_are_by_line_as_lines_are_defined():
-    tokens = Tokens("cache = 1\r\ncached, cache\x0ccaching\rx\n", 3)
+    tokens = TermIndex("cache = 1\r\ncached, cache\x0ccaching\rx\n", 3)
     counts = tokens.counts(["cach", "absent"])
     np.testing.assert_array_equal(counts.lines, [[1, 0], [3, 0], [0, 0]])
     np.testing.assert_array_equal(counts.lengths, [2, 3, 1])
 
 
 def test_bm25_is_its_formula():
-    counts = Tokens("red blue\ngreen green\nred red red grey\n", 3).counts(["red", "green"])
+    counts = TermIndex("red blue\ngreen green\nred red red grey\n", 3).counts(["red", "green"])
     lengths, frequency = np.array([2, 2, 4]), np.array([[1, 0], [0, 2], [3, 0]])
     rarity = np.log(1 + (3 - np.array([2, 1]) + 0.5) / (np.array([2, 1]) + 0.5))
     norm = 1.2 * (1 - 0.75 + 0.75 * lengths / lengths.mean())
