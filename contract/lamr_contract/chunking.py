@@ -1,8 +1,8 @@
-"""Cuts a document's tokens into overlapping chunks at places where a reader would cut.
+"""Cuts a document's tokens into overlapping chunks, at places where a reader would cut.
 
-Knows token offsets and line layout; knows no tokenizer, no prompt and no model. Chunks aim to begin and end where
-functions do, in any language: at the least indented line, best after a blank one (`LineLayout.cut_cost`). What a
-chunk that begins inside of something can't see, the headers above it, `header_tokens` finds.
+Chunks aim to begin and end where functions do, in any language: at the least indented line, and best after a blank one
+(`LineLayout.cut_cost`). `header_tokens` finds the headers above a chunk, which the chunk itself can't see. The module
+knows token offsets and line layouts; it knows no tokenizer, no prompt and no model.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from lamr_contract.arrays import ranges
 from lamr_contract.headers import enclosing_lines
 from lamr_contract.layout import LineLayout
 
-# Of one header line; a signature's name comes first.
+# So many tokens of a header line are enough, because a signature's name comes first.
 _HEADER_TOKENS = 20
 
 
 @dataclass(frozen=True, eq=False)
 class LineStarts:
-    """The lines of a text that a token begins in.
+    """The lines of a text that have tokens of their own, and where in the tokens they begin.
 
     Attributes:
-        tokens: int64 [m], ascending, the first token of each such line.
-        lines: int64 [m], their numbers.
+        tokens: int64 [m], the first token of each such line, ascending.
+        lines: int64 [m], the lines' numbers from 0.
     """
 
     tokens: NDArray[np.int64]
@@ -36,17 +36,22 @@ class LineStarts:
 
     @classmethod
     def of(cls, offsets: NDArray[np.int64], layout: LineLayout) -> LineStarts:
-        """Find them by the tokens' characters int64 [n, 2], first column ascending."""
+        """Find the line starts of a text.
+
+        Args:
+            offsets: int64 [n, 2], first and one-past-last character of each token; the first column ascends.
+            layout: the text's lines.
+        """
         starts = layout.spans[:, 0]
         first, last = offsets[:, 0], offsets[:, 1]
         token = np.searchsorted(first, starts)
         bounds = np.append(token[1:], len(first)) if len(token) else token
-        held = np.flatnonzero(token < bounds)
-        token, starts = token[held], starts[held]
+        inked = np.flatnonzero(token < bounds)
+        token, starts = token[inked], starts[inked]
         # A token that joins a line end with the indentation after it goes with the line that it indents.
         before = np.maximum(token - 1, 0)
         joined = (first[before] < starts) & (last[before] > starts)
-        return cls(token - joined, held)
+        return cls(token - joined, inked)
 
 
 def plan_chunks(
@@ -58,20 +63,20 @@ def plan_chunks(
 ) -> NDArray[np.int64]:
     """Choose the token ranges of all chunks.
 
-    A chunk ends at the cheapest line start in the last half of its window (the later one of equals), or, where a
-    line is longer than that, at the window's end. The next one begins at the cheapest line start between half and
-    one and a half `overlap` before that end, or exactly `overlap` before it.
+    A chunk ends at the cheapest line start in the last half of its window (the last one of equals), or at the window's
+    end where a line is longer than that. The next chunk begins at the cheapest line start between half and one and a
+    half `overlap` before that end, or exactly `overlap` before it.
 
     Args:
-        offsets: int64 [n, 2], each token's characters in the text, first column ascending.
-        layout: of the text.
-        tokens: most tokens of a chunk, ≥ 1.
-        overlap: tokens that neighbours share, about; 0 for none.
+        offsets: int64 [n, 2], first and one-past-last character of each token; the first column ascends.
+        layout: the text's lines.
+        tokens: most tokens of a chunk, at least 1.
+        overlap: about how many tokens neighbours share; 0 for none.
         starts: `LineStarts.of(offsets, layout)`, where it is at hand.
 
     Returns:
-        int64 [C, 2], first and one-past-last token of each chunk. Starts and ends ascend, every token is in at
-        least one chunk, no chunk is empty or longer than `tokens`, and C ≤ 4 n / `tokens` + 1.
+        int64 [C, 2], first and one-past-last token of each chunk. Starts and ends ascend, every token is in at least
+        one chunk, no chunk is empty or longer than `tokens`, and C is at most 4 n / `tokens` + 1.
     """
     n = len(offsets)
     if n <= tokens:
@@ -84,7 +89,7 @@ def plan_chunks(
         stop = cuts.best(max(start + (tokens + 1) // 2, end + 1), hard)
         end = hard if stop is None else stop
         chunks.append((start, end))
-        # A chunk advances by at least a quarter window, however large the overlap asked for is.
+        # A chunk advances by at least a quarter of the window, however large the overlap is.
         lowest = max(end - overlap - (overlap + 1) // 2, start + (tokens + 3) // 4)
         highest = max(end - overlap // 2, lowest)
         begin = cuts.best(lowest, highest)
@@ -100,15 +105,15 @@ def header_tokens(
     most: int,
     starts: LineStarts | None = None,
 ) -> list[NDArray[np.int64]]:
-    """The tokens that say where each chunk stands: the beginnings of the lines that enclose its first line.
+    """Find the tokens that say where each chunk stands: the beginnings of the lines that enclose its first line.
 
     Args:
-        offsets, layout, starts: as for `plan_chunks`.
-        plan: what it returned.
-        most: tokens of one chunk's headers; when they don't fit, inner headers are left out.
+        offsets, layout, starts: see `plan_chunks`.
+        plan: int64 [C, 2], which `plan_chunks` returned.
+        most: the most tokens of one chunk's headers; inner headers that don't fit are left out.
 
     Returns:
-        One int64 `[h]` a chunk, h ≤ `most`: places in the document, ascending, all before the chunk.
+        for each chunk int64 [h], h at most `most`: tokens of the document, ascending, all before the chunk.
     """
     starts = starts or LineStarts.of(offsets, layout)
     firsts, lines = starts.tokens, starts.lines
@@ -120,7 +125,7 @@ def header_tokens(
     chunk = np.repeat(np.arange(len(plan)), [len(each) for each in headers])
     above = np.fromiter(chain.from_iterable(headers), np.int64, len(chunk))
     rows = np.searchsorted(lines, above)
-    own = lines[np.minimum(rows, len(lines) - 1)] == above  # the others have no token of their own
+    own = lines[np.minimum(rows, len(lines) - 1)] == above  # other lines have no token of their own
     rows, chunk = rows[own], chunk[own]
     tokens = ranges(firsts[rows], lengths[rows])
     bounds = np.searchsorted(np.repeat(chunk, lengths[rows]), np.arange(len(plan) + 1)).tolist()
@@ -128,14 +133,14 @@ def header_tokens(
 
 
 class _Cuts:
-    """Tokens that start a line, with the cost of a cut before each."""
+    """The tokens that start a line, and the cost of a cut before each."""
 
     def __init__(self, starts: LineStarts, layout: LineLayout) -> None:
         self._tokens: list[int] = starts.tokens.tolist()
         self._costs = layout.cut_cost[starts.lines]
 
     def best(self, lowest: int, highest: int) -> int | None:
-        """The cheapest cut among tokens lowest..highest (both included), the last of equals; None if there is none."""
+        """Return the cheapest cut from token `lowest` to `highest`, the last one of equals; None if there is none."""
         a = bisect_left(self._tokens, lowest)
         b = bisect_left(self._tokens, highest + 1, a)
         if a == b:

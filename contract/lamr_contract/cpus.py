@@ -11,7 +11,7 @@ CPU_INFO = Path("/proc/cpuinfo")
 
 
 def usable_cpus(cpu_max: Path = CPU_MAX) -> int:
-    """CPUs to size thread pools by; at least 1.
+    """Return the number of CPUs to size thread pools by; at least 1.
 
     onnxruntime's own default counts the machine's cores, which in a container with `--cpus=2` on a big host
     starts dozens of threads that are then throttled.
@@ -28,7 +28,7 @@ def usable_cpus(cpu_max: Path = CPU_MAX) -> int:
 
 
 def cpu_features(cpu_info: Path = CPU_INFO) -> frozenset[str]:
-    """Features of the first CPU as Linux names them (`avx512_vnni`, `amx_bf16`, ...); none where that can't be read."""
+    """Return the first CPU's features as Linux names them, such as `avx512_vnni`; none where they can't be read."""
     try:
         text = cpu_info.read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -1,7 +1,7 @@
 """Turns a query and a source file into the token sequences that a model was trained on.
 
-Training, evaluation and client all build their inputs here, so that a served model sees what it has learned from.
-The module knows the tokenizer, the prompt and the window; it knows no transport and no scores.
+Training, evaluation and client build their inputs here, so a served model sees what it has learned from. The module
+knows the tokenizer, the prompt and the window; it knows no transport and no scores.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import itertools
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,19 +20,14 @@ from tokenizers import Tokenizer
 from lamr_contract.chunking import LineStarts, header_tokens, plan_chunks
 from lamr_contract.errors import InvalidInputError, ModelMismatchError
 from lamr_contract.files import MOST_TOKENIZER_BYTES, read_regular
-from lamr_contract.layout import LineLayout, line_layout, single_spaces
+from lamr_contract.layout import LineLayout, line_layout
 from lamr_contract.names import TOKENIZER_FILE
 from lamr_contract.spec import Chunking, ModelSpec, client_files, load_spec
+from lamr_contract.text_blocks import block_bounds, in_groups
 
-# A query may take the whole window but for this many code tokens; with fewer, a chunk says nothing of its code.
 MIN_CODE_TOKENS = 32
-# The tokenizer's time and memory grow faster than its input, so text goes in by blocks, a few at a time: short ones
-# where they end at a place that is sure to change nothing, longer ones where there is none.
-_BLOCK_CHARS, _MOST_CHARS = 2048, 8192
-_BLOCKS_AT_ONCE = 16
-# Before spaces inside or at the end of a line; before a line that isn't indented.
-_SECOND_BEST = (re.compile(r".*(?<=\S)(?= )", re.DOTALL), re.compile(r".*\n(?=\S)", re.DOTALL))
-# `<think>`, `[SEP]`, `<|im_end|>`: what a control token looks like.
+"""A query must leave room for so many code tokens; with fewer, a chunk says too little about its code."""
+# What a control token looks like: `<think>`, `[SEP]`, `<|im_end|>`.
 _CONTROL = re.compile(r"<.*\w.*>|\[.*\w.*\]")
 
 
@@ -42,9 +36,9 @@ class Chunk:
     """One model input.
 
     Attributes:
-        input_ids: int64 [t], prompt, query, headers and code.
+        input_ids: int64 [t], the tokens of prompt, query, headers and code.
         document_span: first and one-past-last code token within `input_ids`.
-        tokens: the same code tokens' range within the document.
+        tokens: first and one-past-last of the same tokens within the document.
     """
 
     input_ids: NDArray[np.int64]
@@ -55,13 +49,21 @@ class Chunk:
 class PromptEncoder:
     """The tokenizer, prompt and window of one model. Safe to share between threads.
 
-    Text of users can't forge special tokens: they are recognized in the prompt only, and so is every other added
-    token that the prompt uses (such as `<think>`).
+    The text of users can't forge special tokens, because these are recognized in the prompt only. So is every other
+    control token that the prompt uses, such as `<think>`.
+
+    Attributes:
+        spec: what the encoder follows.
+        prompt_tokens: the number of the prompt's tokens, without query and code.
     """
 
     def __init__(self, tokenizer: Tokenizer | str | Path, spec: ModelSpec) -> None:
-        """Args:
-            tokenizer: a `tokenizer.json`, checked against `spec.tokenizer_sha256`, or a tokenizer, which is copied.
+        """Tokenize the prompt.
+
+        Args:
+            tokenizer: a `tokenizer.json`, which is checked against `spec.tokenizer_sha256`, or a tokenizer, which is
+                copied.
+            spec: prompt and window.
 
         Raises:
             ModelMismatchError: the file is missing, unreadable or another one, or the prompt fills the window.
@@ -93,15 +95,15 @@ class PromptEncoder:
 
     @classmethod
     def from_repository(cls, repository: Path) -> PromptEncoder:
-        """The encoder of the client files of a model repository.
+        """Return the encoder of a model repository.
 
         Raises:
-            ModelMismatchError: a file is missing or doesn't belong to the other.
+            ModelMismatchError: `lamr.json` or `tokenizer.json` is missing or doesn't belong to the other.
         """
         return cls(client_files(repository) / TOKENIZER_FILE, load_spec(repository))
 
     def encode_query(self, query: str) -> NDArray[np.int64]:
-        """Token ids int64 [q] of a query, of any length; `code_room` says whether it fits."""
+        """Return the token ids int64 [q] of a query of any length; `code_room` says whether it fits."""
         return self._tokenize(query)[0]
 
     def encode_document(
@@ -109,10 +111,9 @@ class PromptEncoder:
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Tokenize a whole file in bounded memory.
 
-        The text goes through the tokenizer in blocks of about 2,048 characters that begin at a single space between
-        two words: there, byte-level BPE and WordPiece give the tokens of the whole text, whatever tokens they have for
-        line ends and indentation. A run of more than 8,192 without such a place is cut at the next best one, or
-        anywhere.
+        The text goes through the tokenizer in blocks that begin at a single space between two words (`text_blocks`).
+        There, byte-level BPE and WordPiece give the tokens of the whole text, whatever tokens they have for line ends
+        and indentation.
 
         Args:
             code: the file's text.
@@ -124,19 +125,23 @@ class PromptEncoder:
         return self._tokenize(code, check)
 
     def count_tokens(self, text: str) -> int:
-        """How many tokens `encode_document` would give, in less time."""
-        blocks = (text[a:b] for a, b in itertools.pairwise(_block_bounds(text)))
+        """Return how many tokens `encode_document` would give, in less time than it takes."""
+        blocks = (text[a:b] for a, b in itertools.pairwise(block_bounds(text)))
         return sum(
             len(encoding)
-            for group in _batched(blocks)
+            for group in in_groups(blocks)
             for encoding in self._tokenizer.encode_batch_fast(group, add_special_tokens=False)
         )
 
     def code_room(self, query_tokens: int, chunking: Chunking | None = None) -> int:
-        """Code tokens that a chunk holds beside the prompt and a query of so many tokens.
+        """Return how many code tokens a chunk holds beside the prompt and the query.
+
+        Args:
+            query_tokens: the number of the query's tokens.
+            chunking: takes the place of the model's own.
 
         Raises:
-            InvalidInputError: the query leaves less than `MIN_CODE_TOKENS` (or a whole chunk, if that is less).
+            InvalidInputError: the query leaves room for less than `MIN_CODE_TOKENS`, or than a chunk that is smaller.
         """
         chunking = chunking or self.spec.chunking
         left = chunking.window - self.prompt_tokens - query_tokens
@@ -162,13 +167,14 @@ class PromptEncoder:
         """Yield a document's chunks in order, each made when it is asked for.
 
         Args:
-            query_ids: from `encode_query`.
-            ids, offsets: from `encode_document(code)`.
-            chunking: instead of the model's own.
+            query_ids: what `encode_query` returned.
+            ids, offsets: what `encode_document(code)` returned.
+            code: the document's text.
+            chunking: takes the place of the model's own.
             layout: `line_layout(code)`, where it is at hand.
 
         Raises:
-            InvalidInputError: the query leaves no room for code; raised by the call, not by the first `next`.
+            InvalidInputError: the query leaves no room for code. The call raises it, not the first `next`.
         """
         chunking = chunking or self.spec.chunking
         room = self.code_room(len(query_ids), chunking)
@@ -195,17 +201,17 @@ class PromptEncoder:
         code: str,
         chunking: Chunking | None = None,
     ) -> list[Chunk]:
-        """All of `iter_chunks` at once."""
+        """Return all chunks of `iter_chunks` as a list."""
         return list(self.iter_chunks(query_ids, ids, offsets, code, chunking))
 
     def _tokenize(
         self, text: str, check: Callable[[], object] = lambda: None
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        bounds = _block_bounds(text)
+        bounds = block_bounds(text)
         blocks = (text[a:b] for a, b in itertools.pairwise(bounds))
         encodings = (
             e
-            for group in _batched(blocks)
+            for group in in_groups(blocks)
             for e in self._tokenizer.encode_batch(group, add_special_tokens=False)
         )
         ids, offsets = [np.zeros(0, np.int64)], [np.zeros((2, 0), np.int64)]
@@ -215,14 +221,14 @@ class PromptEncoder:
             ids.append(np.fromiter(encoding.ids, np.int64, count))
             spans = np.fromiter(itertools.chain.from_iterable(encoding.offsets), np.int64, 2 * count)
             offsets.append(spans.reshape(-1, 2).T + start)
-        # Firsts and lasts are read one by one from here on, so each lie together in memory.
+        # From here on firsts and lasts are read by column, so each column lies together in memory.
         columns = np.empty((2, sum(map(len, ids))), np.int64)
         return np.concatenate(ids), np.concatenate(offsets, axis=1, out=columns).T
 
     def _protect_prompt_tokens(self) -> None:
-        """Make the prompt's control tokens special where they aren't, so that `encode_special_tokens` covers them too.
+        """Make the prompt's control tokens special, so that `encode_special_tokens` covers them all.
 
-        Other added tokens stay what they are: a code-aware tokenizer has some for indentation and common marks.
+        Other added tokens stay as they are, because a code-aware tokenizer has some for indentation and common marks.
         """
         prompt = "".join((self.spec.prompt.before, self.spec.prompt.between, self.spec.prompt.after))
         used = [
@@ -237,10 +243,12 @@ class PromptEncoder:
 
     @staticmethod
     def _least_code(chunking: Chunking) -> int:
+        """Return the number of code tokens that a query must leave room for."""
         return min(MIN_CODE_TOKENS, chunking.tokens)
 
 
 def _read_checked(path: Path, spec: ModelSpec) -> str:
+    """Return the text of the tokenizer file that a spec was written for."""
     try:
         data = read_regular(path, MOST_TOKENIZER_BYTES)
     except OSError as error:
@@ -255,31 +263,3 @@ def _read_checked(path: Path, spec: ModelSpec) -> str:
             path=path,
         )
     return data.decode("utf-8", "replace")
-
-
-def _block_bounds(text: str) -> list[int]:
-    """Where the blocks of a text begin, and its end."""
-    if len(text) <= _BLOCK_CHARS:
-        return [0, len(text)] if text else [0]
-    safe: list[int] = single_spaces(text).tolist()
-    bounds = [0]
-    while bounds[-1] + _BLOCK_CHARS < len(text):
-        start, hard = bounds[-1], min(bounds[-1] + _MOST_CHARS, len(text))
-        after = bisect_right(safe, start + _BLOCK_CHARS)
-        near = safe[max(after - 1, 0) : after + 1]  # the last one of a short block, and the first one beyond
-        cut = next((place for place in near if start < place <= hard), None)
-        if cut is None:
-            cut = hard if hard == len(text) else _second_best(text, start, hard)
-        bounds.append(cut)
-    return bounds if bounds[-1] == len(text) else [*bounds, len(text)]
-
-
-def _second_best(text: str, start: int, hard: int) -> int:
-    """The last place to cut in a block without two words side by side, or its end."""
-    found = (pattern.match(text, start + 1, hard) for pattern in _SECOND_BEST)
-    return next((match.end() for match in found if match), hard)
-
-
-def _batched(blocks: Iterator[str]) -> Iterator[list[str]]:
-    while group := list(itertools.islice(blocks, _BLOCKS_AT_ONCE)):
-        yield group

@@ -1,4 +1,4 @@
-"""Reading the files of a model repository, which may be anybody's: regular files of a sane size, and nothing else.
+"""Reads files of a model repository, which may be anybody's: regular files of a sane size, and nothing else.
 
 A FIFO would keep the reader for ever, and a device can be endless. The module knows sizes; it knows no format.
 """
@@ -11,18 +11,18 @@ import stat
 from pathlib import Path
 
 MIB = 1 << 20
-MOST_TEXT_BYTES = (
-    4 * MIB
-)  # of a specification, a configuration or a program: thousands of times what they need
-MOST_TOKENIZER_BYTES = 512 * MIB  # the largest that are published have tens
+MOST_TEXT_BYTES = 4 * MIB
+"""A specification, a configuration or a program needs a thousandth of that."""
+MOST_TOKENIZER_BYTES = 512 * MIB
+"""The largest tokenizers that are published have tens of MiB."""
 
 
 def read_regular(path: Path, most: int = MOST_TEXT_BYTES) -> bytes:
-    """The content of a regular file.
+    """Return the content of a regular file.
 
     Args:
-        path: links are followed.
-        most: bytes that the file may have.
+        path: the file; links are followed.
+        most: the most bytes that it may have.
 
     Raises:
         OSError: the file can't be read, isn't a regular one, or is larger.
@@ -34,10 +34,10 @@ def read_regular(path: Path, most: int = MOST_TEXT_BYTES) -> bytes:
 
 
 def check_regular(path: Path) -> int:
-    """The size of a regular file in bytes.
+    """Return the size of a regular file in bytes.
 
     Raises:
-        OSError: there is none, or it is a directory, a pipe or a device.
+        OSError: there is no file, or it is a directory, a pipe or a device.
     """
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):

@@ -1,7 +1,7 @@
 """Finds the lines that head a place in a text: the class, function and branches around it, in any language.
 
-Indentation alone is read: the lines above that are indented less and less. A model that sees a chunk of thirty lines
-learns from them whose method it is. This module knows line layouts; it knows no tokens and no grammar.
+They are the lines above that are indented less and less; nothing but indentation is read. A model that sees a chunk of
+thirty lines learns from them whose method it is. This module knows line layouts; it knows no tokens and no grammar.
 """
 
 from __future__ import annotations
@@ -13,28 +13,29 @@ from numpy.typing import NDArray
 
 from lamr_contract.layout import LineLayout
 
-# Of one place; deeper ones say little about it, and text made to be deep mustn't cost a square.
 MOST_HEADERS = 32
+"""The most headers of one place. Deeper ones say little about it, and text that is made to be deep must not take time
+that grows with the square of its length."""
 
 
 def enclosing_lines(layout: LineLayout, places: Sequence[int] | NDArray[np.int64]) -> list[list[int]]:
-    """The headers of some lines, outermost first.
+    """Return the headers of some lines, outermost first.
 
-    One walk over the lines, whatever the number of places: a stack holds the lines that are open.
+    The lines are walked once, whatever the number of places; a stack holds the lines that are open.
 
     Args:
-        layout: of the text.
-        places: lines, ascending. A blank one has the headers of the next line that isn't.
+        layout: the text's lines.
+        places: numbers of lines, ascending. A blank line has the headers of the next line that isn't blank.
 
     Returns:
-        For each place the numbers of the lines above it that enclose it, at most the outermost `MOST_HEADERS`; none for
-        a line that isn't indented.
+        for each place the numbers of the lines above that enclose it, at most the outermost `MOST_HEADERS`; none for a
+        line that isn't indented.
     """
     inked = np.flatnonzero(~layout.blank)
     columns = layout.columns[inked].tolist()
     opening = layout.opening[inked].tolist()
     numbers = inked.tolist()
-    found: list[list[int]] = []
+    headers: list[list[int]] = []
     stack: list[int] = []
     done = 0
     for place in np.searchsorted(inked, np.asarray(places, np.int64)).tolist():
@@ -45,5 +46,5 @@ def enclosing_lines(layout: LineLayout, places: Sequence[int] | NDArray[np.int64
                 stack.append(row)
         done = max(done, place)
         column = columns[place] if place < len(columns) else 0
-        found.append([numbers[row] for row in stack[:MOST_HEADERS] if columns[row] < column])
-    return found
+        headers.append([numbers[row] for row in stack[:MOST_HEADERS] if columns[row] < column])
+    return headers

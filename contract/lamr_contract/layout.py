@@ -1,7 +1,7 @@
-"""How good a place the start of each line is to cut a text at.
+"""`LineLayout`: the lines of a text, their indentation, and how bad a cut before each would be.
 
 Everything here is an array operation over the text's characters. The module knows indentation, blank lines and
-brackets; it knows no programming language and no tokens. Lines are those of `lamr_postprocess`.
+brackets; it knows no programming language and no tokens. `lamr_postprocess` says where lines end.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 _TAB, _SPACE = 9, 32
 _TAB_COLUMNS = 4
-# Unicode White_Space beyond the control characters; all of 0..32 counts as blank as well.
+# Unicode's White_Space beyond the control characters; all characters up to 32 count as blank as well.
 _WIDE_SPACES = (0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000)
 _BLANK = np.zeros(0x3002, np.bool_)
 _BLANK[:33] = True
@@ -24,8 +24,8 @@ _WORD = np.array([chr(point).isalnum() for point in range(128)] + [False])
 # Beyond ASCII every character counts as a letter here.
 _OPENING = np.array([chr(point).isalnum() or chr(point) in "_@" for point in range(128)] + [True])
 
-# Costs of a cut in front of a line, in columns of indentation. A line that only closes or opens a bracket belongs
-# to the lines before it, even at column 0 (C's lone braces); a blank line before it is the best sign there is.
+# The costs of a cut before a line, in columns of indentation. A line that only closes or opens a bracket belongs to the
+# lines before it, even at column 0 (C's lone braces). A blank line before a line is the best sign there is.
 _MAX_INDENT = 64
 _NO_BLANK_BEFORE = 3
 _LONE_BRACKET = 8
@@ -35,15 +35,16 @@ _BRACKET = np.array([chr(point) in ")]}{" for point in range(128)] + [False])
 
 @dataclass(frozen=True, eq=False)
 class LineLayout:
-    """Lines of one text; arrays are aligned, one entry a line.
+    """The L lines of one text; an empty text has none.
 
     Attributes:
         points: unsigned [c], the text's characters (see `code_points`).
-        spans: int64 [L, 2], the characters of each line, its newline included. An empty text has no lines.
-        blank: bool [L], the line holds white space only (Unicode's, and control characters).
+        spans: int64 [L, 2], first and one-past-last character of each line, its newline included.
+        blank: bool [L], whether the line holds nothing but white space (Unicode's, and control characters).
         cut_cost: int64 [L], how bad a cut just before the line is; lower is better.
-        columns: int64 [L], indentation; tabs at a line's start make all of it count four times.
-        opening: bool [L], the line's first mark is a letter, a digit, `_` or `@`: it may head what is below it.
+        columns: int64 [L], the line's indentation, which counts four times if it begins with a tab.
+        opening: bool [L], whether the line may head what is below it: its first character that isn't white space is a
+            letter, a digit, `_` or `@`.
     """
 
     points: NDArray[Any]
@@ -55,7 +56,7 @@ class LineLayout:
 
 
 def line_layout(text: str) -> LineLayout:
-    """Find the lines of `text` and weigh a cut before each. O(characters) in time and memory."""
+    """Find the lines of a text and weigh a cut before each, in time and memory that grow as its length."""
     points = code_points(text)
     spans = spans_of(points)
     if not len(spans):
@@ -76,20 +77,20 @@ def line_layout(text: str) -> LineLayout:
 
 
 def _next_mark(points: NDArray[Any], places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The first character that isn't white space from the start of each line on; the text's length if none is."""
+    """Return the first character that isn't white space from each place on; the text's length if there is none."""
     inked = points > _SPACE if points.itemsize == 1 else ~_BLANK[np.minimum(points, len(_BLANK) - 1)]
     runs = inked.copy()
     runs[1:] &= ~inked[:-1]  # a line's first mark follows white space, and so begins a run
     marks = np.flatnonzero(runs)
-    found: NDArray[np.int64] = np.append(marks, len(points))[np.searchsorted(marks, places)]
-    return found
+    next_marks: NDArray[np.int64] = np.append(marks, len(points))[np.searchsorted(marks, places)]
+    return next_marks
 
 
 def single_spaces(text: str) -> NDArray[np.int64]:
-    """Places of the spaces that stand alone between two ASCII letters or digits, ascending."""
+    """Return the places of the spaces that stand alone between two ASCII letters or digits, ascending."""
     points = code_points(text)
     space = points == _SPACE
     alone = np.flatnonzero(space[1:-1] & ~space[:-2] & ~space[2:]) + 1
     sides = np.minimum(points[[alone - 1, alone + 1]], len(_WORD) - 1)
-    found: NDArray[np.int64] = alone[_WORD[sides].all(axis=0)]
-    return found
+    between_words: NDArray[np.int64] = alone[_WORD[sides].all(axis=0)]
+    return between_words

@@ -1,7 +1,7 @@
 """`LocalModel`: the model of a repository, run in this process with onnxruntime and `lamr_decoding`.
 
-Knows packed batches; knows no text, no deadline and no server. The same encoder and decoder as Triton's, so the same
-answers: the client prunes with it when no server is named, and training fits scores on it.
+It has Triton's encoder and decoder, and so gives the same answers. The client prunes with it when no server is named,
+and training fits scorings on it. The module knows packed batches; it knows no text, no deadline and no server.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ from lamr_contract.packed_batch import code_states, cut_by_tokens, encoder_feed
 
 
 class LocalModel:
-    """One onnxruntime session and one decoder. A run uses all the CPUs that it may, so threads should take turns."""
+    """One onnxruntime session and one decoder.
+
+    A run uses all the CPUs that it may, so threads should take turns.
+    """
 
     def __init__(
         self,
@@ -38,10 +41,10 @@ class LocalModel:
         Args:
             repository: a model repository written by `lamr export`.
             threads, providers: see `encoder_session.open_encoder`.
-            max_batch_tokens: most tokens of one run, counted as sequences x longest; a longer sequence runs alone.
+            max_batch_tokens: see `packed_batch.cut_by_tokens`.
 
         Raises:
-            ModelMismatchError: a file is missing or broken; names it.
+            ModelMismatchError: a file is missing or broken.
             MissingPackageError: onnxruntime isn't installed.
         """
         self._decoder = Decoder(DecoderWeights.load(version_folder(repository, DECODER) / WEIGHTS_FILE))
@@ -50,11 +53,11 @@ class LocalModel:
         self._max_batch_tokens = max_batch_tokens
 
     def batches(self, requests: Sequence[ChunkRequest]) -> list[list[int]]:
-        """The places of `requests` that go into each run; requests of like length go together."""
+        """Return the places of the requests that go into each run; requests of like length go together."""
         return cut_by_tokens([len(request.input_ids) for request in requests], self._max_batch_tokens)
 
     def infer_many(self, requests: Sequence[ChunkRequest]) -> list[ChunkResult]:
-        """The answers to any number of requests, in their order.
+        """Return the answers to any number of requests, in their order.
 
         Raises:
             ServerError, ModelMismatchError: see `run`.
@@ -69,7 +72,7 @@ class LocalModel:
         self._session = None
 
     def run(self, requests: Sequence[ChunkRequest]) -> list[ChunkResult]:
-        """The answers to one batch, from one run of the encoder and one of the decoder.
+        """Return the answers to one batch, from one run of the encoder and one of the decoder.
 
         Raises:
             ServerError: onnxruntime failed.
@@ -77,7 +80,7 @@ class LocalModel:
             ClosedError: the model is closed.
         """
         if self._session is None:
-            raise ClosedError("this transport is closed; make a new one")
+            raise ClosedError("this model is closed; load it again")
         lengths = [len(request.input_ids) for request in requests]
         feed = encoder_feed([request.input_ids for request in requests])
         try:

@@ -1,6 +1,6 @@
-"""What a model is asked about one chunk, and what it answers, whatever way leads to it.
+"""What a model is asked about one chunk and what it answers, whatever way leads to it.
 
-Knows arrays and their shapes; it knows no text, no transport and no server.
+This module knows arrays and their shapes; it knows no text, no transport and no server.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ class ChunkRequest:
     """One model input.
 
     Attributes:
-        input_ids: int64 [t], t ≥ 1.
-        document_span: first and one-past-last code token within `input_ids`, not empty.
-        want_rubrics: ask for `rubric_prob` and `gate` too.
+        input_ids: int64 [t], t at least 1.
+        document_span: first and one-past-last code token within `input_ids`; at least one token.
+        want_rubrics: whether `rubric_prob` and `gate` are asked for, too.
 
     Raises:
-        InvalidInputError: nothing to judge. Servers with a C++ encoder don't check, and an empty sequence would spoil
-            the others of its batch.
+        InvalidInputError: there is no code token. Servers with a C++ encoder don't check that, and an empty sequence
+            would spoil the others of its batch.
     """
 
     input_ids: NDArray[np.int64]
@@ -42,14 +42,14 @@ class ChunkRequest:
 
 @dataclass(frozen=True, eq=False)
 class ChunkResult:
-    """What a model says of the m code tokens of one chunk.
+    """What a model says about the m code tokens of one chunk.
 
     Attributes:
         keep: uint8 [m], Viterbi's labels under the fused CRF.
         keep_prob: float32 [m], the fused CRF's marginals.
-        rubric_prob: float32 [m, K], each rubric's marginals; None unless asked for.
-        gate: float32 [m, K], each rubric's weight; None unless asked for.
-        relevance: P("yes") of the whole chunk.
+        rubric_prob: float32 [m, K], the marginals of each of K rubrics; None unless asked for.
+        gate: float32 [m, K], the weight of each rubric; None unless asked for.
+        relevance: P("yes") for the whole chunk.
     """
 
     keep: NDArray[np.uint8]

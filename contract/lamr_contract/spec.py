@@ -1,8 +1,8 @@
-"""What a client must know about a model: its prompt, window, chunking and scoring.
+"""`ModelSpec`: what a client must know about a model, which is its prompt, window, chunking and scoring.
 
-A `ModelSpec` is the file `lamr.json` beside the tokenizer in a model repository (`lamr/1/`). Training, export
-and client all read prompts and windows from here, so a model is served with what it was trained with. This
-module knows the file's format; it doesn't tokenize, and it knows nothing of weights or servers.
+In a model repository it is the file `lamr.json` beside the tokenizer. Training, export and client read prompts and
+windows from here, so a model is served with what it was trained with. This module knows the file's format; it doesn't
+tokenize, and it knows neither weights nor servers.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _Record = TypeVar("_Record", bound=Any)
 class PromptTemplate:
     """The text around a query and its code: `before` + query + `between` + code + `after`.
 
-    Special tokens are recognized in these three strings and nowhere else: a query or a file that spells
-    `[SEP]` or `<|im_end|>` is ordinary text.
+    Special tokens are recognized in these three strings and nowhere else; in a query or a file, `[SEP]` or `<|im_end|>`
+    is ordinary text.
     """
 
     before: str
@@ -44,11 +44,14 @@ class Chunking:
     """How a document's tokens are cut into requests.
 
     Attributes:
-        window: most tokens of one request, prompt included.
-        tokens: code tokens that a chunk aims for; never more than the window leaves.
-        overlap: code tokens that two neighbouring chunks share.
-        headers: most tokens of the lines around a chunk (its class, its function) that go before it, as far as the
-            window has room. They are context: no score is asked of them there.
+        window: the most tokens of one request, prompt included.
+        tokens: the code tokens that a chunk aims for; it never has more than the window leaves room for.
+        overlap: about how many code tokens two neighbouring chunks share.
+        headers: the most tokens of the lines around a chunk (its class, its function) that go before it, as far as the
+            window has room. They are context and get no score there.
+
+    Raises:
+        ValueError: a number is too small, or a chunk larger than the window.
     """
 
     window: int
@@ -69,12 +72,12 @@ class ModelSpec:
     """One model, as a client sees it.
 
     Attributes:
-        name, version: of the model, for people and logs.
+        name, version: what people and logs call the model.
         prompt, chunking, scoring: see their classes.
-        rubrics: names, in the order of the decoder's K axis.
-        threshold: default line threshold for this model's scores.
-        tokenizer_sha256: of the `tokenizer.json` beside the file; together with the prompt it makes the
-            `fingerprint` that a server's model must carry.
+        rubrics: the rubrics' names, in the order of the decoder's K axis.
+        threshold: the least score of a kept line, unless a caller says otherwise.
+        tokenizer_sha256: the digest of the `tokenizer.json` beside the file. It is a part of the `fingerprint` that a
+            server's model must carry.
 
     Raises:
         ModelMismatchError: the scoring weighs what the model doesn't give.
@@ -102,7 +105,7 @@ class ModelSpec:
 
     @property
     def fingerprint(self) -> str:
-        """Sixteen hex digits over everything that makes token ids mean something else on another model."""
+        """Sixteen hex digits that change with anything that changes what token ids mean to the model."""
         parts = [
             self.name,
             self.version,
@@ -113,15 +116,20 @@ class ModelSpec:
         return hashlib.sha256("\x00".join(parts).encode()).hexdigest()[:16]
 
     def to_json(self) -> str:
-        """The file's text; `from_json` reads it back equal."""
+        """Return the file's text; `from_json` reads it back equal."""
         return json.dumps({"format": FORMAT, **dataclasses.asdict(self)}, indent=2, ensure_ascii=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str, source: str = SPEC_FILE) -> ModelSpec:
-        """Read a spec; `source` names the file in errors.
+        """Read a spec.
+
+        Args:
+            text: the file's text.
+            source: the file's name, for errors.
 
         Raises:
-            ModelMismatchError: not JSON, another format number, or a field is missing, unknown or of another type.
+            ModelMismatchError: the text isn't JSON, has another format number, or a field is missing, unknown or of
+                another type.
         """
         try:
             data: dict[str, Any] = json.loads(text)
@@ -154,7 +162,7 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
 
-# What a field read from JSON must be, by its annotation.
+# Whether a value that was read from JSON fits a field, by the field's annotation.
 _IS_OF_TYPE: dict[str, Callable[[Any], bool]] = {
     "str": _is_text,
     "int": lambda value: isinstance(value, int) and not isinstance(value, bool),
@@ -165,10 +173,10 @@ _IS_OF_TYPE: dict[str, Callable[[Any], bool]] = {
 
 
 def _typed(record: _Record) -> _Record:
-    """The record, each of whose fields is of its type, and each number finite.
+    """Return a record after checking that each field is of its type, and each number finite.
 
     Raises:
-        ValueError: names the field.
+        ValueError: a field isn't.
     """
     for each in dataclasses.fields(record):
         value = getattr(record, each.name)
@@ -198,18 +206,18 @@ def load_spec(repository: Path) -> ModelSpec:
 
 
 def client_files(repository: Path) -> Path:
-    """The folder of a model repository that holds `lamr.json` and `tokenizer.json`."""
+    """Return the folder of a model repository that holds `lamr.json` and `tokenizer.json`."""
     return version_folder(repository, ENSEMBLE)
 
 
 def bundled_repository() -> Path:
-    """The model repository that ships with this distribution (the package `lamr_model_repository`).
+    """Return the model repository that ships with this distribution (the package `lamr_model_repository`).
 
     Raises:
         ModelMismatchError: the distribution was installed without it.
     """
-    found = importlib.util.find_spec("lamr_model_repository")
-    places = list(found.submodule_search_locations or []) if found else []
+    package = importlib.util.find_spec("lamr_model_repository")
+    places = list(package.submodule_search_locations or []) if package else []
     if not places:
         raise ModelMismatchError(
             "the bundled model is not installed; reinstall lamr-server or name a repository"

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from lamr_contract.encoding import PromptEncoder, _block_bounds
+from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import InvalidInputError, ModelMismatchError
 from lamr_contract.spec import PromptTemplate
+from lamr_contract.text_blocks import block_bounds
 
 from tests.tiny import BERT_PROMPT, QWEN_PROMPT, byte_bpe, indenting, make_spec, wordpiece
 
@@ -49,7 +50,7 @@ def reference(encoder: PromptEncoder, text: str):
 @pytest.mark.parametrize("name", ["typing.py", "argparse.py", "_pydecimal.py"])
 def test_blocks_give_the_tokens_of_the_whole_text(encoder, name):
     text = (LIBRARY / name).read_text(encoding="utf-8")
-    assert len(_block_bounds(text)) > 5
+    assert len(block_bounds(text)) > 5
     ids, offsets = encoder.encode_document(text)
     whole_ids, whole_offsets = reference(encoder, text)
     np.testing.assert_array_equal(ids, whole_ids)
@@ -92,10 +93,10 @@ def test_blocks_without_two_words_side_by_side(encoder, line):
 
 def test_blocks_are_short_but_end_between_two_words_where_there_are_any():
     text = ("x = 1\n" * 900 + "two words\n") * 6
-    bounds = _block_bounds(text)
+    bounds = block_bounds(text)
     assert [text[a - 3 : a + 6] for a in bounds[1:-1]] == ["two words"] * (len(bounds) - 2)
     assert max(np.diff(bounds)) <= 8192
-    assert max(np.diff(_block_bounds("some words " * 2000))) <= 2048
+    assert max(np.diff(block_bounds("some words " * 2000))) <= 2048
 
 
 def test_offsets_hold_for_crlf_and_characters_beyond_the_bmp(bert):
@@ -133,7 +134,7 @@ def test_marks_in_the_prompt_stay_marks_in_code():
 def test_long_lines_are_tokenized_in_blocks(encoder):
     for text in ("x" * 100_000, "a, " * 40_000, "[]" * 50_000):
         ids, offsets = encoder.encode_document(text)
-        assert max(np.diff(_block_bounds(text))) <= 8192
+        assert max(np.diff(block_bounds(text))) <= 8192
         assert offsets[-1, 1] == len(text.rstrip()) or encoder.spec.prompt == QWEN_PROMPT
         assert len(ids)
 
