@@ -1,6 +1,6 @@
 """Training LaMR, from packages and histories to a checkpoint folder.
 
-The rooms, in the order in which records pass through them: `corpus` makes records of packages, `labels` says which of
-their lines are worth keeping, `model` is what training starts from, `loop` trains, `recipes` has the presets of
-`lamr train`, and `ablation` compares variants. Corpora and labels need no torch.
+The rooms, in the order in which records pass through them: `corpus` makes records of packages and `histories` of
+commits, `labels` says which of their lines are worth keeping, `model` is what training starts from, `loop` trains,
+`recipes` has the presets of `lamr train`, and `ablation` compares variants. Only the last four need torch.
 """

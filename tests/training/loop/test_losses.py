@@ -9,8 +9,8 @@ import pytest
 import torch
 from lamr_training.loop.batches import make_batch
 from lamr_training.loop.example_set import ExampleSet
-from lamr_training.loop.losses import SEGMENT, LossWeights, lamr_loss, listwise_loss, ranking_loss
-from lamr_training.loop.trainer import forward
+from lamr_training.loop.losses import SEGMENT, LossWeights, listwise_loss, ranking_loss
+from lamr_training.loop.trainer import batch_loss, forward
 from lamr_training.model.vocabulary import Vocabulary
 
 from tests.training.samples import tiny_model
@@ -22,18 +22,7 @@ def test_every_term_of_the_loss_counts(words: Vocabulary, data: ExampleSet) -> N
     output, relevance = forward(model, batch)
 
     def loss(weights: LossWeights) -> float:
-        terms = lamr_loss(
-            output,
-            relevance,
-            model.heads,
-            batch.labels,
-            batch.relevance,
-            batch.groups,
-            batch.code_cu_seqlens,
-            weights,
-            batch.evidence,
-        )
-        return float(terms.total.detach())
+        return float(batch_loss(model, batch, weights)[0].total.detach())
 
     base = loss(LossWeights())
     none = LossWeights(rubric=0.0, relevance=0.0, balance=0.0)

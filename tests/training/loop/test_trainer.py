@@ -14,11 +14,10 @@ from lamr_export.model import LamrModel
 from lamr_training.errors import RunError
 from lamr_training.loop.batches import make_batch
 from lamr_training.loop.example_set import ExampleSet
-from lamr_training.loop.losses import lamr_loss
 from lamr_training.loop.optimization import rate_factor
 from lamr_training.loop.run_folder import STATE
 from lamr_training.loop.settings import TrainingSettings
-from lamr_training.loop.trainer import forward, train
+from lamr_training.loop.trainer import batch_loss, forward, train
 from lamr_training.model.vocabulary import Vocabulary
 from lamr_training.recipes.presets import PRESETS
 
@@ -49,21 +48,8 @@ def test_the_rate_rises_stays_and_falls() -> None:
 
 def mean_loss(model: LamrModel, data: ExampleSet) -> float:
     """The mean loss of all chunks, without dropout."""
-    batch = make_batch(data, np.arange(len(data)))
     with torch.no_grad():
-        output, relevance = forward(model.eval(), batch)
-        terms = lamr_loss(
-            output,
-            relevance,
-            model.heads,
-            batch.labels,
-            batch.relevance,
-            batch.groups,
-            batch.code_cu_seqlens,
-            SETTINGS.loss,
-            batch.evidence,
-        )
-    return float(terms.total)
+        return float(batch_loss(model.eval(), make_batch(data, np.arange(len(data))), SETTINGS.loss)[0].total)
 
 
 def test_training_lowers_the_loss_and_resumes_exactly(

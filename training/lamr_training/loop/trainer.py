@@ -26,7 +26,7 @@ from lamr_training.loop.batches import Batch, epochs, make_batch
 from lamr_training.loop.devices import average_gradients, find_place
 from lamr_training.loop.example_set import ExampleSet
 from lamr_training.loop.interrupts import stop_requests
-from lamr_training.loop.losses import LossTerms, lamr_loss
+from lamr_training.loop.losses import LossTerms, LossWeights, lamr_loss
 from lamr_training.loop.optimization import make_optimizer, rate_factor, set_dropout
 from lamr_training.loop.run_folder import RunLog
 from lamr_training.loop.run_state import RunState
@@ -126,6 +126,26 @@ def forward(model: LamrModel, batch: Batch, bf16: bool = False) -> tuple[HeadOut
     return model.heads(fused[batch.code].float()), relevance[:, 0].float()
 
 
+def batch_loss(
+    model: LamrModel, batch: Batch, weights: LossWeights, bf16: bool = False
+) -> tuple[LossTerms, Tensor]:
+    """The objective on a batch (`lamr_loss`), and the gate float32 `[C, K]` of its code tokens."""
+    output, relevance = forward(model, batch, bf16)
+    terms = lamr_loss(
+        output,
+        relevance,
+        model.heads,
+        batch.labels,
+        batch.relevance,
+        batch.groups,
+        batch.code_cu_seqlens,
+        weights,
+        batch.evidence,
+        batch.aggregate,
+    )
+    return terms, output.gate
+
+
 def _validate(run: RunState, validation: ExampleSet, log: RunLog, step: int) -> None:
     """Measure the model, log the figures, and judge the run by them."""
     metrics = validate(run.model, validation, run.settings.tokens)
@@ -147,21 +167,9 @@ def _step(
         group["lr"] = group["full_rate"] * factor
     total: dict[str, float] = {}
     for batch in batches:
-        output, relevance = forward(model, batch, settings.bf16)
-        terms = lamr_loss(
-            output,
-            relevance,
-            model.heads,
-            batch.labels,
-            batch.relevance,
-            batch.groups,
-            batch.code_cu_seqlens,
-            settings.loss,
-            batch.evidence,
-            batch.aggregate,
-        )
+        terms, gate = batch_loss(model, batch, settings.loss, settings.bf16)
         (terms.total / len(batches)).backward()
-        for name, value in _numbers(terms, output.gate).items():
+        for name, value in _numbers(terms, gate).items():
             total[name] = total.get(name, 0.0) + value / len(batches)
     average_gradients(model)
     norm = nn.utils.clip_grad_norm_(model.parameters(), settings.clip)
