@@ -34,7 +34,7 @@ class PinnedItem:
     Attributes:
         repository, commit, licence: where the file comes from; `owner/name`, a full hash, an SPDX expression.
         language: as the suite's tables name it.
-        path, blob: the file in the commit, and git's hash of it.
+        path, blob: the file in the commit, or before it where the commit's message asks, and git's hash of it.
         query, kind: the question, and what sort of question it is.
         kept_frags: 1-based gold lines.
     """
