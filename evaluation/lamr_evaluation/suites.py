@@ -23,8 +23,8 @@ from lamr_evaluation.records import Record, iter_rows, parse_row
 from lamr_evaluation.sessions import FORMATS, BigRead, big_reads, read_events, recognize
 from lamr_evaluation.wheels import WHEELS
 
-MOST_CHARACTERS = 900
-"""Of a read's query: the assistant's words, and of the task what there is room for."""
+MOST_CHARACTERS = 600
+"""Of a read's query: the assistant's words, and of the task what there is room for; a window of 320 tokens takes it."""
 
 
 @dataclass(frozen=True)
