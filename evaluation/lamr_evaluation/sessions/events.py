@@ -42,7 +42,7 @@ class Rule:
     """Which parts of a record become events of one kind.
 
     Attributes:
-        kind: of the events.
+        kind: the kind of the events.
         at: the way from the record to the parts; empty for the record itself.
         record, part: ways and the values that must stand there, in the record and in each part; None is any value.
         text, call, tool, arguments: the ways from a part to the event's fields.
