@@ -64,6 +64,8 @@ def command(
         f"--http-port={addresses.http_port}",
         f"--metrics-address={addresses.host}",
         f"--metrics-port={addresses.metrics_port}",
+        # So many finished requests are kept for the next ones, each with the memory of its largest tensors.
+        "--grpc-infer-allocation-pool-size=1",
         f"--log-verbose={options.verbosity}",
         *options.extra_arguments,
     ]
