@@ -19,7 +19,7 @@ VERSION = "1"
 # Files of a model's folder.
 CONFIG_FILE = "config.pbtxt"
 
-# Files of a model's version: two of the ensemble, three of the encoder, two of the decoder.
+# Files of a model's version: two of the ensemble, three or four of the encoder, two of the decoder.
 SPEC_FILE = "lamr.json"
 TOKENIZER_FILE = "tokenizer.json"
 ONNX_FILE = "model.onnx"

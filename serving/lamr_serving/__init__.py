@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lamr_serving.errors import ModelRepositoryError, ServerStartError
     from lamr_serving.launcher.addresses import Addresses
-    from lamr_serving.launcher.server import ServerInfo, TritonServer, serve
+    from lamr_serving.launcher.foreground import serve
+    from lamr_serving.launcher.server import ServerInfo, TritonServer
     from lamr_serving.launcher.server_options import ServerOptions
     from lamr_serving.repository_check.check import check_repository
     from lamr_serving.status import LocalStatus, ModelStatus, ServerStatus, local_status, server_status
@@ -50,7 +51,7 @@ _HOMES = {
     "TritonServer": "launcher.server",
     "check_repository": "repository_check.check",
     "local_status": "status",
-    "serve": "launcher.server",
+    "serve": "launcher.foreground",
     "server_status": "status",
 }
 
