@@ -19,9 +19,19 @@ class Precision(str, enum.Enum):
     INT8 = "int8"
 
 
+class Scoring(str, enum.Enum):
+    """How tokens are scored: `lamr_export.serving_terms.SCORINGS`, as Typer needs them."""
+
+    PAPER = "paper"
+    EMISSION = "emission"
+
+
 def export(
     checkpoint: Annotated[
-        Path, typer.Argument(help="A LaMR checkpoint folder, or one in SWE-Pruner's published layout.")
+        str,
+        typer.Argument(
+            help="A LaMR checkpoint folder, or one in SWE-Pruner's published layout; or the Hugging Face id of either."
+        ),
     ],
     output: Annotated[
         Path,
@@ -34,6 +44,20 @@ def export(
             "bf16, served with onnxruntime-openvino; `lamr status` says what suits this machine."
         ),
     ] = Precision.FP32,
+    revision: Annotated[
+        str | None, typer.Option(help="Branch, tag or commit of a Hugging Face id; default: main.")
+    ] = None,
+    scoring: Annotated[
+        Scoring | None,
+        typer.Option(
+            help="paper: averaged decisions of the chain; emission: probabilities without one, as SWE-Pruner's service "
+            "scores; default: the checkpoint's own, which for SWE-Pruner's is emission."
+        ),
+    ] = None,
+    chunk_tokens: Annotated[
+        int | None,
+        typer.Option(help="Most code tokens of a chunk, cut at lines; default: the checkpoint's own.", min=1),
+    ] = None,
     max_batch_size: Annotated[
         int | None, typer.Option(help="Most chunks in one execution; default: by the model's window.", min=1)
     ] = None,
@@ -45,6 +69,8 @@ def export(
 
     lamr export runs/my-model --output my-repository --precision int8
 
+    lamr export ayanami-kitasan/code-pruner --output my-repository
+
     lamr serve my-repository
     """
     with needs_extra("export"):
@@ -54,6 +80,9 @@ def export(
             checkpoint,
             output,
             precision.value,
+            revision=revision,
+            scoring=None if scoring is None else scoring.value,
+            chunk_tokens=chunk_tokens,
             max_batch_size=max_batch_size,
             progress=lambda line: typer.echo(line, err=True),
         )

@@ -11,7 +11,15 @@ from lamr_errors import how_to_install
 from lamr_cli.exits import BAD_INPUT
 
 _MODULES = {
-    "export": ("torch", "transformers", "onnx", "onnxruntime", "onnxscript", "safetensors"),
+    "export": (
+        "torch",
+        "transformers",
+        "onnx",
+        "onnxruntime",
+        "onnxscript",
+        "safetensors",
+        "huggingface_hub",
+    ),
     "train": ("torch", "transformers", "tqdm", "matplotlib", "tensorboard"),
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import json
 import sys
 import time
@@ -23,6 +24,13 @@ from lamr_cli.arguments import (
 from lamr_cli.rendering import Render, rendered
 
 PATIENCE_SECONDS = 2.0  # before the progress of a pruning is shown
+
+
+class Markers(str, enum.Enum):
+    """How cuts are marked: `lamr_postprocess.render.STYLES`, as Typer needs them."""
+
+    COMMENT = "comment"
+    SWE_PRUNER = "swe-pruner"
 
 
 def prune(
@@ -54,6 +62,19 @@ def prune(
     line_numbers: Annotated[
         bool, typer.Option("--line-numbers", "-n", help="Put original line numbers before the lines.")
     ] = False,
+    repair: Annotated[
+        bool,
+        typer.Option(
+            "--repair/--no-repair",
+            help="Add the lines that the selected ones need; without it, code may not parse.",
+        ),
+    ] = True,
+    markers: Annotated[
+        Markers,
+        typer.Option(
+            help="How the text marks cuts; swe-pruner with --no-repair is exactly SWE-Pruner's text."
+        ),
+    ] = Markers.COMMENT,
     render: Annotated[
         Render,
         typer.Option(
@@ -97,6 +118,8 @@ def prune(
             keep=parse_keep(keep or []),
             line_numbers=line_numbers,
             min_tokens=min_tokens,
+            repair=repair,
+            markers=markers.value,
             on_error=on_error.value,
             on_progress=None if quiet or not sys.stderr.isatty() else _Progress(),
         )

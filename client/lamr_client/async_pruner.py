@@ -78,6 +78,8 @@ class AsyncPruner:
         keep: Iterable[Keep] = (),
         line_numbers: bool = False,
         min_tokens: int = 0,
+        repair: bool = True,
+        markers: str = "comment",
         on_error: OnError | None = None,
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
@@ -93,6 +95,8 @@ class AsyncPruner:
             keep=tuple(keep),
             line_numbers=line_numbers,
             min_tokens=min_tokens,
+            repair=repair,
+            markers=markers,
         )
         text = await asyncio.to_thread(decode_code, code)
         try:

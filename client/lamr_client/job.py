@@ -82,8 +82,9 @@ class PruneJob:
         self.want_rubrics = False
         self._scorer: DocumentScorer | None = None
         if len(ids) and not self._is_small():
-            document = QueriedDocument(query, text, offsets)
-            self._scorer = DocumentScorer(encoder.spec.scoring, encoder.spec.rubrics, document)
+            scoring = encoder.spec.scoring
+            document = QueriedDocument(query, text, offsets, scoring)
+            self._scorer = DocumentScorer(scoring, encoder.spec.rubrics, document)
             self.want_rubrics = self._scorer.want_rubrics
             self._check()
             self.chunks = encoder.iter_chunks(query_ids, ids, offsets, text, layout=document.layout)
@@ -154,6 +155,8 @@ class PruneJob:
                 keep=options.keep,
                 count_tokens=self._count,
                 dependency=scores.dependency,
+                repair=options.repair,
+                markers=options.markers,
                 line_numbers=options.line_numbers,
             )
         except BudgetError:
@@ -183,8 +186,9 @@ class PruneJob:
             cuts=pruned.cuts,
             model=model_name(self._encoder),
         )
-        # Line numbers are wanted for themselves, whatever they cost.
-        return self._uncut(result) if tokens > self._tokens and not self._options.line_numbers else result
+        # Line numbers are wanted for themselves, whatever they cost, and without repair the selection as it is.
+        as_asked = self._options.line_numbers or not self._options.repair
+        return self._uncut(result) if tokens > self._tokens and not as_asked else result
 
     def _uncut(self, result: PruneResult) -> PruneResult:
         """Return a result with every line kept, for a cut whose markers cost more than its lines."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from lamr_contract.errors import InvalidInputError
 from lamr_postprocess import language_named
+from lamr_postprocess.render import STYLES
 from lamr_postprocess.selection import Keep
 
 
@@ -28,12 +29,16 @@ class PruneOptions:
     keep: tuple[Keep, ...] = ()
     line_numbers: bool = False
     min_tokens: int = 0
+    repair: bool = True
+    markers: str = "comment"
 
     def __post_init__(self) -> None:
         _check_range("threshold", self.threshold, 0, 1)
         _check_range("ratio", self.ratio, 1, math.inf)
         _check_range("max_tokens", self.max_tokens, 1, math.inf)
         _check_range("min_tokens", self.min_tokens, 0, math.inf)
+        if self.markers not in STYLES:
+            raise InvalidInputError(f"markers must be one of {', '.join(STYLES)}, not {self.markers!r}")
         for each in self.keep:
             _check_keep(each)
         if self.language is not None:

@@ -90,6 +90,8 @@ class Pruner:
         keep: Iterable[Keep] = (),
         line_numbers: bool = False,
         min_tokens: int = 0,
+        repair: bool = True,
+        markers: str = "comment",
         on_error: OnError | None = None,
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
@@ -108,6 +110,9 @@ class Pruner:
             line_numbers: write original line numbers before the lines.
             min_tokens: code with fewer of the model's tokens passes untouched and unjudged, with
                 `status="passthrough"`, because a marker and a request cost more than such a cut saves.
+            repair: whether to add the lines that the selection needs; without it the text may not parse.
+            markers: `comment`, or `swe-pruner` for its `(filtered 12 lines)`; the latter without repair gives exactly
+                SWE-Pruner's text.
             on_error: `raise`, or `passthrough`: any `LamrError` about the query, the code or the server gives the
                 original text with `status="passthrough"` and the error as `reason`. Code that can't be decoded, and
                 options that can't be used, raise all the same. Default: the pruner's.
@@ -136,6 +141,8 @@ class Pruner:
             keep=tuple(keep),
             line_numbers=line_numbers,
             min_tokens=min_tokens,
+            repair=repair,
+            markers=markers,
         )
         text = decode_code(code)
         try:

@@ -132,6 +132,17 @@ def header_tokens(
     return [tokens[a : min(b, a + most)] for a, b in pairwise(bounds)]
 
 
+def fixed_chunks(n: int, tokens: int, overlap: int) -> NDArray[np.int64]:
+    """The token ranges int64 [C, 2] of n tokens in chunks of exactly `tokens`, the last one apart.
+
+    Neighbours share exactly `overlap` tokens, or none where an overlap would leave a chunk less than one new token.
+    """
+    stride = tokens - overlap if overlap < tokens else tokens
+    count = 1 + max(0, -(-(n - tokens) // stride)) if n else 0
+    starts = np.arange(count) * stride
+    return np.stack([starts, np.minimum(starts + tokens, n)], axis=1)
+
+
 class _Cuts:
     """The tokens that start a line, and the cost of a cut before each."""
 

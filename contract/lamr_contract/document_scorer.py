@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from lamr_postprocess.lines import TokenLines
 from numpy.typing import NDArray
 
 from lamr_contract.arrays import Float64Array
@@ -21,7 +20,7 @@ from lamr_contract.lexical_evidence import line_evidence
 from lamr_contract.merging import ScoreMerger
 from lamr_contract.model_io import ChunkResult
 from lamr_contract.odds import logit, sigmoid
-from lamr_contract.scoring import BLOCK, DEPENDENCY, LEXICAL, SEMANTIC, Scoring
+from lamr_contract.scoring import BLOCK, DEPENDENCY, KINDS, LEXICAL, SEMANTIC, Scoring
 
 
 class QueriedDocument:
@@ -32,17 +31,21 @@ class QueriedDocument:
         token_lines: which of them each of its n tokens lies in.
     """
 
-    def __init__(self, query: str, text: str, offsets: NDArray[np.int64]) -> None:
+    def __init__(
+        self, query: str, text: str, offsets: NDArray[np.int64], scoring: Scoring | None = None
+    ) -> None:
         """Find the lines of a text.
 
         Args:
             query: what is looked for.
             text: the document.
             offsets: int64 [n, 2], first and one-past-last character of each token.
+            scoring: says how tokens' scores become scores of lines; if None, as the paper does it.
         """
         self._query, self._text = query, text
         self.layout = line_layout(text)
-        self.token_lines = TokenLines(offsets, self.layout.points, self.layout.spans)
+        means = KINDS[(scoring or Scoring()).kind].lines
+        self.token_lines = means(offsets, self.layout.points, self.layout.spans)
 
     @cached_property
     def evidence(self) -> Float64Array:

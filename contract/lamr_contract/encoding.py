@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from lamr_contract.chunking import LineStarts, header_tokens, plan_chunks
+from lamr_contract.chunking import LineStarts, fixed_chunks, header_tokens, plan_chunks
 from lamr_contract.errors import InvalidInputError, ModelMismatchError
 from lamr_contract.files import MOST_TOKENIZER_BYTES, read_regular
 from lamr_contract.layout import LineLayout, line_layout
@@ -103,8 +103,9 @@ class PromptEncoder:
         return cls(client_files(repository) / TOKENIZER_FILE, load_spec(repository))
 
     def encode_query(self, query: str) -> NDArray[np.int64]:
-        """Return the token ids int64 [q] of a query of any length; `code_room` says whether it fits."""
-        return self._tokenize(query)[0]
+        """Return the token ids int64 [q] of a query with the prompt's text around it; `code_room` says if they fit."""
+        prompt = self.spec.prompt
+        return self._tokenize(prompt.query_before + query + prompt.query_after)[0]
 
     def encode_document(
         self, code: str, check: Callable[[], object] = lambda: None
@@ -181,7 +182,10 @@ class PromptEncoder:
         prompt = np.concatenate([self._before, query_ids, self._between])
         layout = layout or line_layout(code)
         starts = LineStarts.of(offsets, layout)
-        plan = plan_chunks(offsets, layout, room, chunking.overlap, starts)
+        if chunking.cut == "tokens":
+            plan = fixed_chunks(len(ids), room, chunking.overlap)
+        else:
+            plan = plan_chunks(offsets, layout, room, chunking.overlap, starts)
         headers = header_tokens(offsets, layout, plan, chunking.headers, starts)
         beside = chunking.window - len(prompt) - len(self._after)
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from lamr_postprocess.lines import CharacterMeans, TokenLines
 from numpy.typing import NDArray
 
 from lamr_contract.arrays import Float64Array
@@ -31,6 +32,8 @@ class Scoring:
 
     - `paper` averages the Viterbi decisions (paper section 3.4) and weighs no output.
     - `calibrated` averages sigmoid(bias + sum of weight * logit(output)), a logistic combination of outputs.
+    - `emission` averages `keep_prob` and weighs nothing. Its decoder was exported without a chain, so `keep_prob` is
+      sigmoid(e_keep - e_prune) of the fused emission, and its lines are those of SWE-Pruner (`CharacterMeans`).
     - `relative` averages each output's logit, standardizes it over the document's tokens and only then combines them
       as `calibrated` does: what counts is how a line compares with the rest of its file, and the relevance says how
       sure the model is of the file at all.
@@ -63,6 +66,11 @@ class Scoring:
     def weight(self, name: str) -> float:
         """Return the weight of a part; 0 for one that has none."""
         return self.weights.get(name, 0.0)
+
+    @property
+    def unchained(self) -> bool:
+        """Whether the decoder must be exported without a chain for `keep_prob` to mean what this kind takes it for."""
+        return KINDS[self.kind].unchained
 
     @property
     def outputs(self) -> dict[str, float]:
@@ -105,11 +113,15 @@ class ScoringKind:
         values: these values float64 [m, F], from outputs for m tokens, a scoring and the names of the rubrics in the
             order of the K axis. The outputs have `rubric_prob` if the scoring weighs a rubric.
         scores: the scores float64 [n] of a whole document's tokens, from their averages float64 [n, F] and a scoring.
+        lines: how the scores of tokens become scores of lines.
+        unchained: whether the decoder is exported without a chain.
     """
 
     columns: Callable[[Scoring], int]
     values: Callable[[Outputs, Scoring, Sequence[str]], Float64Array]
     scores: Callable[[Float64Array, Scoring], Float64Array]
+    lines: type[TokenLines] = TokenLines
+    unchained: bool = False
 
 
 def zeros_by_column(rows: int, columns: int) -> Float64Array:
@@ -120,6 +132,11 @@ def zeros_by_column(rows: int, columns: int) -> Float64Array:
 def _decisions(outputs: Outputs, _scoring: Scoring, _rubrics: Sequence[str]) -> Float64Array:
     """Return Viterbi's decisions [m, 1]."""
     return outputs.keep.astype(np.float64)[:, None]
+
+
+def _probabilities(outputs: Outputs, _scoring: Scoring, _rubrics: Sequence[str]) -> Float64Array:
+    """Return the probabilities of keep [m, 1]."""
+    return outputs.keep_prob.astype(np.float64)[:, None]
 
 
 def _logits(outputs: Outputs, scoring: Scoring, rubrics: Sequence[str]) -> Float64Array:
@@ -169,6 +186,7 @@ def _only_column(averages: Float64Array, _scoring: Scoring) -> Float64Array:
 
 KINDS = {
     "paper": ScoringKind(lambda _: 1, _decisions, _only_column),
+    "emission": ScoringKind(lambda _: 1, _probabilities, _only_column, CharacterMeans, unchained=True),
     "calibrated": ScoringKind(lambda _: 1, _combinations, _only_column),
     "relative": ScoringKind(lambda scoring: len(scoring.outputs), _logits, _relative),
 }

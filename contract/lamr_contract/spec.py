@@ -32,11 +32,18 @@ class PromptTemplate:
 
     Special tokens are recognized in these three strings and nowhere else; in a query or a file, `[SEP]` or `<|im_end|>`
     is ordinary text.
+
+    Attributes:
+        before, between, after: tokenized each by itself.
+        query_before, query_after: ordinary text that is tokenized together with the query between them, for models
+            that were trained so: a question mark and the newline after it may be one token.
     """
 
     before: str
     between: str
     after: str
+    query_before: str = ""
+    query_after: str = ""
 
 
 @dataclass(frozen=True)
@@ -49,6 +56,8 @@ class Chunking:
         overlap: about how many code tokens two neighbouring chunks share.
         headers: the most tokens of the lines around a chunk (its class, its function) that go before it, as far as the
             window has room. They are context and get no score there.
+        cut: where a chunk ends: `lines` where a function does, or at another good line; `tokens` after as many tokens
+            as fit, wherever that is, and then `overlap` is exact.
 
     Raises:
         ValueError: a number is too small, or a chunk larger than the window.
@@ -58,8 +67,11 @@ class Chunking:
     tokens: int
     overlap: int
     headers: int = 0
+    cut: str = "lines"
 
     def __post_init__(self) -> None:
+        if self.cut not in ("lines", "tokens"):
+            raise ValueError(f"chunks are cut at lines or tokens, not {self.cut!r}")
         if not (1 <= self.tokens <= self.window and self.overlap >= 0 and self.headers >= 0):
             raise ValueError(
                 f"chunking needs 1 <= tokens <= window, overlap >= 0 and headers >= 0, not tokens={self.tokens}, "
@@ -105,14 +117,21 @@ class ModelSpec:
 
     @property
     def fingerprint(self) -> str:
-        """Sixteen hex digits that change with anything that changes what token ids mean to the model."""
+        """Sixteen hex digits that change with anything that changes what token ids or probabilities mean."""
+        prompt = self.prompt
         parts = [
             self.name,
             self.version,
             self.tokenizer_sha256,
-            *dataclasses.astuple(self.prompt),
+            prompt.before,
+            prompt.between,
+            prompt.after,
             *self.rubrics,
         ]
+        if prompt.query_before or prompt.query_after:
+            parts += [prompt.query_before, prompt.query_after]
+        if self.scoring.unchained:
+            parts.append(self.scoring.kind)
         return hashlib.sha256("\x00".join(parts).encode()).hexdigest()[:16]
 
     def to_json(self) -> str:

@@ -117,6 +117,17 @@ class DecoderWeights:
         stacked = (self.rubric_crf_transitions, self.rubric_crf_start, self.rubric_crf_end)
         return tuple(LinearChainCrf(*(part[k, ...] for part in stacked)) for k in range(self.rubrics))
 
+    @property
+    def chained(self) -> bool:
+        """Whether a token's decision depends on its neighbours': the fused CRF has a score that isn't 0."""
+        scores = (self.fused_crf_transitions, self.fused_crf_start, self.fused_crf_end)
+        return any(bool(array_api_compat.array_namespace(each).any(each != 0)) for each in scores)
+
+    def without_chain(self) -> DecoderWeights:
+        """The same weights with a fused CRF of zeros, under which `keep_prob` is `Decoded.emission_keep_prob`."""
+        names = ("fused_crf_transitions", "fused_crf_start", "fused_crf_end")
+        return dataclasses.replace(self, **{name: 0 * getattr(self, name) for name in names})
+
     def map(self, convert: Callable[[Array], Array]) -> DecoderWeights:
         """The same weights with `convert` applied to each array, for instance to move them to a GPU."""
         return DecoderWeights(**{field: convert(getattr(self, field)) for field in _NAMES})

@@ -24,8 +24,10 @@ from lamr_export import swepruner
 from lamr_export.config import CHECKPOINT_CONFIG, MODEL_TYPE, LamrConfig
 from lamr_export.errors import CheckpointError
 from lamr_export.model import LamrModel
+from lamr_export.sources import INDEX_FILE
 
 CHECKPOINT_WEIGHTS = "model.safetensors"
+_POINTER = b"version https://git-lfs"
 _NAMED = 6  # how many tensors an error names before it counts the rest
 
 
@@ -68,7 +70,7 @@ def load_checkpoint(folder: str | Path) -> LamrModel:
             f"{swepruner.MODEL_TYPE!r} (a bare backbone is something to train from, not a checkpoint)"
         )
     tokenizer = tokenizer_path(folder)
-    tensors = _read_tensors(folder / CHECKPOINT_WEIGHTS)
+    tensors = _read_weights(folder)
     if kind == MODEL_TYPE:
         config = LamrConfig.from_json(json.dumps(raw), str(folder / CHECKPOINT_CONFIG))
     else:
@@ -106,6 +108,38 @@ def _read_config(path: Path) -> dict[str, Any]:
     return config
 
 
+def _read_weights(folder: Path) -> dict[str, Tensor]:
+    """Every tensor of a checkpoint as float32, from one safetensors file or from the shards that an index lists.
+
+    Raises:
+        CheckpointError: there are no such files, the index can't be read, or as `_read_tensors` says.
+    """
+    weights, index = folder / CHECKPOINT_WEIGHTS, folder / INDEX_FILE
+    if weights.is_file() or not index.is_file():
+        _refuse_pickles(folder)
+        return _read_tensors(weights)
+    try:
+        shard_of: dict[str, str] = dict(json.loads(index.read_text(encoding="utf-8"))["weight_map"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(f"{index} is not an index of safetensors files ({error})") from error
+    shards = sorted(set(shard_of.values()))
+    if strange := [shard for shard in shards if Path(shard).name != shard]:
+        raise CheckpointError(f"{index} names {strange[0]}, which is outside its folder")
+    tensors = {name: value for shard in shards for name, value in _read_tensors(folder / shard).items()}
+    if missing := sorted(shard_of.keys() - tensors):
+        raise CheckpointError(f"{folder / shard_of[missing[0]]}: missing tensors: {_some(missing)}")
+    return tensors
+
+
+def _refuse_pickles(folder: Path) -> None:
+    pickles = sorted(path.name for path in folder.glob("*.bin"))
+    if pickles and not (folder / CHECKPOINT_WEIGHTS).is_file():
+        raise CheckpointError(
+            f"{folder / pickles[0]} is a pickle, which can run any code when it is read; convert it: "
+            f"safetensors.torch.save_file(torch.load('{pickles[0]}', weights_only=True), '{CHECKPOINT_WEIGHTS}')"
+        )
+
+
 def _read_tensors(path: Path) -> dict[str, Tensor]:
     """Every tensor of a safetensors file, as float32.
 
@@ -114,6 +148,11 @@ def _read_tensors(path: Path) -> dict[str, Tensor]:
     """
     if not path.is_file():
         raise CheckpointError(f"{path} is missing")
+    with path.open("rb") as file:
+        if file.read(len(_POINTER)) == _POINTER:
+            raise CheckpointError(
+                f"{path} is a pointer to large-file storage; run `git lfs pull` in its folder"
+            )
     try:
         tensors: dict[str, Tensor] = load_file(path)
     except (SafetensorError, ValueError, OSError) as error:

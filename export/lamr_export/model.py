@@ -172,9 +172,13 @@ class LamrModel(nn.Module):
         return fused, relevance
 
     def decoder_weights(self) -> DecoderWeights:
-        """Heads, gate and CRFs as numpy arrays, for `lamr_decoding` and `decoder.npz`."""
+        """Heads, gate and CRFs as numpy arrays, for `lamr_decoding` and `decoder.npz`.
+
+        The fused CRF is left out, as zeros, if the configuration's scoring wants probabilities without a chain.
+        """
         arrays = {name: value.cpu().numpy() for name, value in self.heads.arrays().items()}
-        return DecoderWeights(**{name.replace(".", "_"): value for name, value in arrays.items()})
+        weights = DecoderWeights(**{name.replace(".", "_"): value for name, value in arrays.items()})
+        return weights.without_chain() if self.config.scoring.unchained else weights
 
     def _hidden_states(
         self, input_ids: Tensor, packing: PackedLayout, shift: Tensor | None

@@ -42,6 +42,8 @@ from lamr_export.errors import CheckpointError, ExportError
 from lamr_export.model import LamrModel
 from lamr_export.quantize import quantize_encoder
 from lamr_export.report import ExportReport
+from lamr_export.serving_terms import served_config, serving_terms
+from lamr_export.sources import checkpoint_folder
 from lamr_export.triton import decoder_program, default_batch_size, default_instances, model_config
 from lamr_export.verify import (
     SampleText,
@@ -62,6 +64,9 @@ def export_repository(  # noqa: PLR0913 - each is one choice of the command line
     output: str | Path,
     precision: str = "fp32",
     *,
+    revision: str | None = None,
+    scoring: str | None = None,
+    chunk_tokens: int | None = None,
     texts: Sequence[SampleText] | None = None,
     max_batch_size: int | None = None,
     seed: int = 0,
@@ -70,10 +75,13 @@ def export_repository(  # noqa: PLR0913 - each is one choice of the command line
     """Export a checkpoint to a model repository that Triton can load.
 
     Args:
-        checkpoint: a folder that `load_checkpoint` reads.
+        checkpoint: a folder that `load_checkpoint` reads, or what else `checkpoint_folder` finds one by.
         output: the repository's folder; a repository in it is replaced, another folder is refused.
         precision: `fp32`; `int8` for quantized weights and products; or `bf16`, whose file is that of fp32 (and is
             verified as such) with a configuration that asks OpenVINO for bf16 products.
+        revision: the revision of a checkpoint that is named by its Hugging Face id.
+        scoring: `paper` or `emission` instead of the checkpoint's own (see `lamr_contract.scoring`).
+        chunk_tokens: the most code tokens of a chunk, cut at lines, instead of the checkpoint's own chunks.
         texts: pairs of a query and code on which changed decisions are counted; questions about the standard library
             if None.
         max_batch_size: the most requests in one execution; if None, it follows from the window.
@@ -92,8 +100,11 @@ def export_repository(  # noqa: PLR0913 - each is one choice of the command line
         raise ExportError(f"precision must be one of {', '.join(PRECISIONS)}, not {precision!r}")
     target = Path(output)
     _check_target(target)
+    checkpoint = checkpoint_folder(checkpoint, revision, progress)
     progress(f"reading {checkpoint}")
     model = load_checkpoint(checkpoint)
+    model.config = served_config(model.config, scoring, chunk_tokens)
+    progress(serving_terms(model.config))
     tokenizer = tokenizer_path(checkpoint)
     spec = model.config.spec(hashlib.sha256(tokenizer.read_bytes()).hexdigest())
     _check_window(model)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from lamr_contract.scoring import Scoring
 from lamr_contract.spec import Chunking, PromptTemplate
 from tokenizers import Tokenizer
 from torch import Tensor
@@ -25,14 +26,17 @@ PROMPT = PromptTemplate(
     before=(
         "<|im_start|>system\nJudge whether the Document meets the requirements based on the Query and the Instruct "
         'provided. Note that the answer can only be "yes" or "no".<|im_end|>\n<|im_start|>user\n'
-        "<Instruct>: Given a query, judge if the document(code) is related to query.\n<Query>: "
     ),
-    between="\n<Document>: ",
+    between="",
     after="<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n",
+    query_before="<Instruct>: Given a query, judge if the document(code) is related to query.\n<Query>: ",
+    query_after="\n<Document>: ",
 )
-# The window is SWE-Pruner's. Chunks that fill it would take gigabytes of attention scores on a CPU, so they aim for a
-# quarter of it.
-CHUNKING = Chunking(window=8192, tokens=2048, overlap=50)
+# Its chunks fill the window and are cut anywhere. Its service means them to share 50 tokens, but counts the query's
+# with another instruction, which is one token shorter; so they share 49.
+CHUNKING = Chunking(window=8192, tokens=8192, overlap=49, cut="tokens")
+# How its service scores; the CRF is only trained with.
+SCORING = Scoring("emission")
 THRESHOLD = 0.5
 
 # The settings of a Qwen3-Reranker that its tensors' shapes don't tell.
@@ -85,6 +89,7 @@ def read_config(raw: Mapping[str, Any], tensors: Mapping[str, Tensor], tokenizer
         backbone=backbone,
         prompt=PROMPT,
         chunking=CHUNKING,
+        scoring=SCORING,
         threshold=THRESHOLD,
         rubrics=("semantic",),
         fusion_layers=(

@@ -6,6 +6,7 @@ module knows how to compare. The caller decides whether a difference is acceptab
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,7 +30,8 @@ Array = NDArray[np.generic]
 SampleText = tuple[str, str]  # query, code
 Batch = Sequence[ChunkRequest]
 
-# Most tokens of a random sequence, so that the check of a window of 8,192 tokens doesn't take minutes.
+# Most tokens of a random sequence, and of a sample text's chunk, so that the check of a window of 8,192 tokens doesn't
+# take minutes.
 LONGEST = 2048
 BATCH = 8
 CHUNKS_PER_TEXT = 8
@@ -250,7 +252,9 @@ def _likelier_quarter(probabilities: Array) -> NDArray[np.bool_]:
 
 def _chunks(encoder: PromptEncoder, query: str, code: str) -> Iterator[ChunkRequest]:
     ids, offsets = encoder.encode_document(code)
-    chunks = encoder.iter_chunks(encoder.encode_query(query), ids, offsets, code)
+    own = encoder.spec.chunking
+    chunking = dataclasses.replace(own, tokens=min(own.tokens, LONGEST))
+    chunks = encoder.iter_chunks(encoder.encode_query(query), ids, offsets, code, chunking)
     for chunk in itertools.islice(chunks, CHUNKS_PER_TEXT):
         yield ChunkRequest(chunk.input_ids, chunk.document_span)
 

@@ -114,13 +114,7 @@ class TokenLines:
         Raises:
             ValueError: there is another number of scores, or one of them isn't finite.
         """
-        values = np.asarray(scores, dtype=np.float64).reshape(-1)
-        if values.shape[0] != self.first.shape[0]:
-            raise ValueError(
-                f"{values.shape[0]} token scores but {self.first.shape[0]} token offsets; give one span a score"
-            )
-        if not np.isfinite(values).all():
-            raise ValueError("token scores must be finite numbers; found NaN or infinity")
+        values = self._checked(scores)
         if not self._known.shape[0]:
             return np.zeros(self._lines, dtype=np.float32)
         means = self._sums(values) / self._covered
@@ -130,6 +124,16 @@ class TokenLines:
         means[self._unknown] = np.minimum(before, means[self._known[after]])
         rounded: FloatArray = means.astype(np.float32)
         return rounded
+
+    def _checked(self, scores: ArrayLike) -> NDArray[np.float64]:
+        values = np.asarray(scores, dtype=np.float64).reshape(-1)
+        if values.shape[0] != self.first.shape[0]:
+            raise ValueError(
+                f"{values.shape[0]} token scores but {self.first.shape[0]} token offsets; give one span a score"
+            )
+        if not np.isfinite(values).all():
+            raise ValueError("token scores must be finite numbers; found NaN or infinity")
+        return values
 
     def _sums(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """The sum of weight times characters in each line, float64 [L].
@@ -146,6 +150,34 @@ class TokenLines:
             inner -= np.bincount(self._last, carried, self._lines + 1)
             sums += np.cumsum(inner)[: self._lines] * self._widths
         return sums
+
+
+class CharacterMeans(TokenLines):
+    """Which lines the tokens lie in, for means over characters alone, as SWE-Pruner takes them.
+
+    A line's newline doesn't count. A line of white space has the mean of its own characters, and one without a
+    character that a token covers scores 0, whatever its neighbours score.
+    """
+
+    def __init__(self, offsets: ArrayLike, points: NDArray[Any], spans: IntArray) -> None:
+        """Find the lines; the arguments are those of `TokenLines`."""
+        super().__init__(offsets, points, spans)
+        begin, end = np.asarray(offsets, dtype=np.int64).reshape(-1, 2).T
+        ends = np.flatnonzero((points == _LF) | (points == _CR))
+        token = np.searchsorted(begin, ends, side="right") - 1
+        held = np.flatnonzero((token >= 0) & (end[np.maximum(token, 0)] > ends)) if begin.size else ends[:0]
+        self._end_tokens = token[held]
+        self._end_lines = np.searchsorted(spans[:, 1], ends[held], side="right")
+        self._counts = self._sums(np.ones(begin.shape[0]))
+        self._counts -= np.bincount(self._end_lines, minlength=self._lines)[: self._lines]
+
+    def means(self, scores: ArrayLike) -> FloatArray:
+        """Mean score float32 [L] of each line; arguments and errors are those of `TokenLines.means`."""
+        values = self._checked(scores)
+        sums = self._sums(values)
+        sums -= np.bincount(self._end_lines, values[self._end_tokens], self._lines)[: self._lines]
+        means: FloatArray = (sums / np.maximum(self._counts, 1) * (self._counts > 0)).astype(np.float32)
+        return means
 
 
 def line_scores_from_tokens(token_scores: ArrayLike, token_offsets: ArrayLike, text: str) -> FloatArray:

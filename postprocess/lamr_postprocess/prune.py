@@ -7,7 +7,7 @@ own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from lamr_postprocess.selection import (
     approximate_tokens,
     kept_by_request,
 )
+from lamr_postprocess.swepruner import single_gaps
 
 
 def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a function want
@@ -64,7 +65,7 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
         min_tokens: a text with fewer tokens passes untouched, and `note` says so.
         dependency: bool [L], selected lines whose reason is `dependency` rather than `semantic`.
         repair: whether to add the lines that the selection needs; without it the result may not parse.
-        markers: `comment` or `swe-pruner`.
+        markers: `comment` or `swe-pruner`; the latter without repair gives exactly SWE-Pruner's text.
         line_numbers: whether original line numbers stand before the lines.
 
     Raises:
@@ -72,13 +73,15 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
         ValueError: the language or the marker style is unknown, there is another number of scores or one isn't finite,
             or a range, an expression, the ratio or a number of tokens can't be used.
     """
-    style = Style(markers, line_numbers)
+    style = Style(markers, line_numbers, repair)
     count = count_tokens or approximate_tokens
     limit = _limit(code, ratio, max_tokens, count)
     listing = read_listing(code)
     body, place = (code, path) if listing is None else (listing.body, path or listing.path)
     document = analyse(code, _language(body, place, language), listing=listing, repair=repair)
     lines = document.spans.shape[0]
+    if style.is_swe_pruners:
+        document = replace(document, rules=replace(document.rules, gaps=single_gaps(lines)))
     scores = _per_line("line_scores", line_scores, lines, np.float64)
     if not np.isfinite(scores).all():
         raise ValueError("line_scores must be finite numbers; found NaN or infinity")
@@ -87,12 +90,12 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
     note = document.note
     tokens = count(code) if min_tokens > 0 or limit is not None else 0
     if tokens < min_tokens and (max_tokens is None or tokens <= max_tokens):
-        codes = np.full(lines, SELECTED, dtype=np.int8)
+        codes, style = np.full(lines, SELECTED, dtype=np.int8), Style(markers, line_numbers)
         note = f"passed through: {tokens} tokens, fewer than min_tokens {min_tokens}"
     elif limit is None:
         codes = document.repair((scores >= threshold) | wanted)
     elif tokens <= limit and not line_numbers:
-        codes = np.full(lines, SELECTED, dtype=np.int8)
+        codes, style = np.full(lines, SELECTED, dtype=np.int8), Style(markers)
     else:
         search = BudgetSearch(document, scores, wanted, lambda kept: count(render(document, kept, style)[0]))
         codes, used = search.fill(limit)

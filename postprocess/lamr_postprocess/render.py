@@ -3,7 +3,8 @@
 A cut is a maximal run of lines that are not kept. It becomes one marker line. In `comment` style the marker is a
 comment of the language, `# ... 12 lines pruned (34-45)`, at the smallest indentation of the statements that it stands
 for; where the cut empties a body, the filler statement comes before it. In `swe-pruner` style the marker is the bare
-`(filtered 12 lines)`, which is no comment, so that the result may not parse. A marker ends as the last line of its cut
+`(filtered 12 lines)`, which is no comment, so that the result may not parse; without repair the whole text is then
+SWE-Pruner's (`lamr_postprocess.swepruner`). A marker ends as the last line of its cut
 does. This module knows documents and masks; it chooses nothing.
 """
 
@@ -16,6 +17,7 @@ import numpy as np
 from lamr_postprocess.document import Document
 from lamr_postprocess.lines import BoolArray, IntArray
 from lamr_postprocess.result import Cut
+from lamr_postprocess.swepruner import filtered_text
 
 BOM = "\ufeff"
 STYLES = ("comment", "swe-pruner")
@@ -28,6 +30,7 @@ class Style:
     Attributes:
         markers: one of STYLES.
         line_numbers: whether the original number and a tab stand before each kept line, and a tab before each marker.
+        repaired: whether the selection was repaired.
 
     Raises:
         ValueError: the marker style is unknown.
@@ -35,6 +38,12 @@ class Style:
 
     markers: str = "comment"
     line_numbers: bool = False
+    repaired: bool = True
+
+    @property
+    def is_swe_pruners(self) -> bool:
+        """Whether the text is the one that SWE-Pruner writes for the same selection."""
+        return self.markers == "swe-pruner" and not self.repaired
 
     def __post_init__(self) -> None:
         if self.markers not in STYLES:
@@ -51,6 +60,8 @@ def cuts_of(kept: BoolArray) -> IntArray:
 def render(document: Document, kept: BoolArray, style: Style) -> tuple[str, tuple[Cut, ...]]:
     """The text of a closed selection bool [L], and its cuts."""
     cuts = cuts_of(kept)
+    if style.is_swe_pruners:
+        return _swe_pruners(document, kept, style), _as_cuts(cuts)
     fillers = document.fillers.needed(kept)
     filled = np.array(sorted(fillers), dtype=np.int64)
     # A cut empties at most one body, because the header above a body is kept and ends the cut before it.
@@ -66,7 +77,17 @@ def render(document: Document, kept: BoolArray, style: Style) -> tuple[str, tupl
         parts.append(_marker(document, Cut(first + 1, last + 1), indent + body, style))
         row = last + 1
     parts.append(_lines(document, row, kept.shape[0], style))
-    return "".join(parts), tuple(Cut(first + 1, last + 1) for first, last in cuts.tolist())
+    return "".join(parts), _as_cuts(cuts)
+
+
+def _as_cuts(runs: IntArray) -> tuple[Cut, ...]:
+    return tuple(Cut(first + 1, last + 1) for first, last in runs.tolist())
+
+
+def _swe_pruners(document: Document, kept: BoolArray, style: Style) -> str:
+    lines = [document.text[first:stop] for first, stop in document.spans.tolist()]
+    heads = [f"{number}\t" for number in document.numbers.tolist()] if style.line_numbers else None
+    return filtered_text(lines, kept, heads)
 
 
 def _lines(document: Document, first: int, stop: int, style: Style) -> str:

@@ -156,3 +156,12 @@ def test_a_page_that_cannot_be_written_is_exit_2(
 def test_help_teaches(command: str) -> None:
     text = lamr(command, "--help").stdout
     assert f"lamr {command} src/server.py" in text
+
+
+def test_a_selection_alone_with_swe_pruners_text(file: Path) -> None:
+    options = ("--no-repair", "--markers", "swe-pruner", "--quiet")
+    data = json.loads(lamr("prune", file, "-q", QUERY, *options, "--json").stdout)
+    expected = prune_lines(CODE, data["line_scores"], path=str(file), repair=False, markers="swe-pruner")
+    assert data["text"] == expected.text
+    assert "(filtered " in data["text"]
+    assert lamr("prune", file, "-q", QUERY, *options).stdout == data["text"]

@@ -562,3 +562,19 @@ def test_nothing_comes_back_longer_than_it_was(repository, code, path):
 def test_line_numbers_are_written_whatever_they_cost(repository):
     with pruner(repository, MockTransport(lambda request: uniform_answer(request, 0.99))) as subject:
         assert subject.prune(QUERY, "x = 1\n", path="a.py", line_numbers=True).text == "1\tx = 1\n"
+
+
+def test_a_selection_alone_with_swe_pruners_text(repository):
+    code = program(40)
+    with pruner(repository, MockTransport(answer)) as subject:
+        result = subject.prune(QUERY, code, path="area.py", repair=False, markers="swe-pruner")
+        expected = prune_lines(
+            code, result.line_scores, path="area.py", threshold=0.4, repair=False, markers="swe-pruner"
+        )
+        assert (result.text, result.kept_lines) == (expected.text, expected.kept_lines)
+        assert "(filtered " in result.text
+        assert set(result.reasons.values()) <= {"semantic", "dependency", "repair:gap"}
+        bare = subject.prune(QUERY, code, path="area.py", repair=False)
+        assert bare.kept_lines == tuple(np.flatnonzero(np.array(bare.line_scores) >= 0.4) + 1)
+        with pytest.raises(InvalidInputError, match="comment, swe-pruner, not 'dots'"):
+            subject.prune(QUERY, code, markers="dots")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lamr_contract.chunking import plan_chunks
+from lamr_contract.chunking import fixed_chunks, plan_chunks
 from lamr_contract.layout import line_layout, single_spaces
 
 lines = st.lists(st.sampled_from(["a", "  b c", "\tif x", "", "   ", "}", "q" * 3, "w " * 30]), max_size=120)
@@ -110,3 +110,13 @@ def test_single_spaces_stand_between_words():
     assert (
         single_spaces("").tolist() == single_spaces(" ").tolist() == single_spaces("a b").tolist()[1:] == []
     )
+
+
+@given(n=st.integers(0, 90), tokens=st.integers(1, 40), overlap=st.integers(0, 60))
+def test_fixed_chunks_are_those_of_a_loop(n, tokens, overlap):
+    stride = tokens - (overlap if overlap < tokens else 0)
+    chunks = []
+    while n and (not chunks or chunks[-1][1] < n):
+        start = len(chunks) * stride
+        chunks.append([start, min(start + tokens, n)])
+    assert fixed_chunks(n, tokens, overlap).tolist() == chunks

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sysconfig
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from lamr_contract.errors import InvalidInputError, ModelMismatchError
 from lamr_contract.spec import PromptTemplate
 from lamr_contract.text_blocks import block_bounds
 
-from tests.tiny import BERT_PROMPT, QWEN_PROMPT, byte_bpe, indenting, make_spec, wordpiece
+from tests.tiny import BERT_PROMPT, QWEN_PROMPT, byte_bpe, indenting, make_spec, program, wordpiece
 
 LIBRARY = Path(sysconfig.get_paths()["stdlib"])
 hypothesis_settings = settings(
@@ -198,3 +199,37 @@ def test_prompt_that_fills_the_window_is_refused():
     prompt = PromptTemplate("[CLS]" + "area " * 80, "[SEP]", "[SEP]")
     with pytest.raises(ModelMismatchError, match="larger window"):
         PromptEncoder(tokenizer, make_spec(tokenizer, prompt))
+
+
+def test_a_query_is_tokenized_with_the_text_around_it_where_the_prompt_says_so():
+    tokenizer = byte_bpe()
+    apart = PromptEncoder(tokenizer, make_spec(tokenizer, QWEN_PROMPT))
+    prompt = PromptTemplate("<|im_start|>", "", "<|im_end|>", "user\n<Query>: ", "\n<Document>: ")
+    together = PromptEncoder(tokenizer, make_spec(tokenizer, prompt))
+    query = "area?"
+    expected = reference(apart, "user\n<Query>: " + query + "\n<Document>: ")[0]
+    assert together.encode_query(query).tolist() == expected
+    code = "return x\n"
+    chunk, other = (
+        each.chunk(each.encode_query(query), *each.encode_document(code), code)[0]
+        for each in (together, apart)
+    )
+    first, last = chunk.document_span
+    assert chunk.input_ids[1:first].tolist() == expected
+    assert chunk.input_ids[first:last].tolist() == other.input_ids[slice(*other.document_span)].tolist()
+    assert together.spec.fingerprint != apart.spec.fingerprint
+    forged = together.encode_query("<|im_end|>").tolist()
+    assert tokenizer.token_to_id("<|im_end|>") not in forged
+
+
+def test_chunks_can_be_cut_anywhere(encoder):
+    code = program(30)
+    chunking = dataclasses.replace(encoder.spec.chunking, tokens=20, overlap=7, cut="tokens")
+    ids, offsets = encoder.encode_document(code)
+    chunks = encoder.chunk(encoder.encode_query("area"), ids, offsets, code, chunking)
+    spans = [chunk.tokens for chunk in chunks]
+    assert [first for first, _ in spans] == [13 * place for place in range(len(spans))]
+    assert {last - first for first, last in spans[:-1]} == {20}
+    assert spans[-1][1] == len(ids)
+    with pytest.raises(ValueError, match="cut at lines or tokens"):
+        dataclasses.replace(chunking, cut="words")

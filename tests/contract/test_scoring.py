@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import random
 
@@ -36,7 +37,7 @@ def token_scores(result: ChunkResult, scoring: Scoring) -> np.ndarray:
 
 
 @pytest.mark.parametrize("held", [1, 50, 4096])
-@pytest.mark.parametrize("scoring", [Scoring(), CALIBRATED])
+@pytest.mark.parametrize("scoring", [Scoring(), Scoring("emission"), CALIBRATED])
 def test_merging_equals_a_plain_average(scoring, held, monkeypatch):
     monkeypatch.setattr(lamr_contract.merging, "_HELD_TOKENS", held)  # whatever waits for others
     spans = [(0, 40), (30, 70), (35, 75), (70, 90)]
@@ -170,3 +171,17 @@ def merge(merger: ScoreMerger, result: ChunkResult) -> None:
     """Shapes are looked at when a chunk comes, values when chunks are averaged."""
     merger.add((0, 3), result)
     merger.merged()
+
+
+def test_emission_scores_are_the_probabilities():
+    result = random_result(20, 3)
+    np.testing.assert_allclose(token_scores(result, Scoring("emission")), result.keep_prob)
+
+
+def test_a_model_without_a_chain_is_another_model():
+    spec = spec_with(Scoring())
+    kinds = {
+        kind: dataclasses.replace(spec, scoring=Scoring(kind)).fingerprint
+        for kind in ("paper", "relative", "emission")
+    }
+    assert kinds["paper"] == kinds["relative"] != kinds["emission"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lamr_decoding import DecoderWeights, DecoderWeightsError
+from lamr_decoding import Decoder, DecoderWeights, DecoderWeightsError
 
 from .reference import random_weights
 
@@ -160,3 +160,15 @@ def test_half_precision_is_widened() -> None:
     weights = random_weights(6, 4, 1)
     narrow = weights.map(lambda values: values.astype(np.float16))
     assert narrow.hidden_weight.dtype == np.float32
+
+
+def test_without_a_chain_keep_prob_is_the_emissions() -> None:
+    weights = random_weights(12, 8, 2)
+    fused = np.random.default_rng(0).normal(size=(30, 12)).astype(np.float32)
+    bounds = np.array([0, 11, 30])
+    chained, free = (Decoder(each).decode(fused, bounds) for each in (weights, weights.without_chain()))
+    assert weights.chained
+    assert not weights.without_chain().chained
+    np.testing.assert_allclose(free.keep_prob, chained.emission_keep_prob, atol=1e-6)
+    np.testing.assert_array_equal(free.keep, chained.emission_keep_prob > 0.5)
+    assert np.abs(chained.keep_prob - free.keep_prob).max() > 0.01

@@ -222,3 +222,71 @@ def test_backbone_folder_to_start_from(tmp_path):
     assert "_name_or_path" not in started.config.backbone
     with pytest.raises(CheckpointError, match="not a backbone"):
         LamrModel.from_backbone(tmp_path, model.config)
+
+
+def shard(folder, **renamed):
+    """Split the weights into two shards with an index; the index may name other shards."""
+    path = folder / "model.safetensors"
+    tensors = load_file(path)
+    path.unlink()
+    names = sorted(tensors)
+    shards = {
+        "model-00001-of-00002.safetensors": names[::2],
+        "model-00002-of-00002.safetensors": names[1::2],
+    }
+    for file, held in shards.items():
+        save_file({name: tensors[name] for name in held}, folder / file)
+    places = {name: file for file, held in shards.items() for name in held} | renamed
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": places}))
+
+
+def test_shards_are_one_checkpoint(folder):
+    expected = load_checkpoint(folder).state_dict()
+    shard(folder)
+    torch.testing.assert_close(load_checkpoint(folder).state_dict(), expected)
+
+
+def test_shards_that_do_not_fit_their_index(folder):
+    shard(folder, stranger="model-00001-of-00002.safetensors")
+    with pytest.raises(CheckpointError, match=r"00001-of-00002\.safetensors: missing tensors: stranger"):
+        load_checkpoint(folder)
+    (folder / "model-00002-of-00002.safetensors").unlink()
+    with pytest.raises(CheckpointError, match=r"model-00002-of-00002\.safetensors is missing"):
+        load_checkpoint(folder)
+
+
+@pytest.mark.parametrize(
+    ("index", "message"),
+    [
+        ("{", "not an index"),
+        ("{}", "not an index"),
+        ('{"weight_map": {"a": "../model.safetensors"}}', "outside its folder"),
+    ],
+)
+def test_an_index_that_is_none(folder, index, message):
+    (folder / "model.safetensors").unlink()
+    (folder / "model.safetensors.index.json").write_text(index)
+    with pytest.raises(CheckpointError, match=message):
+        load_checkpoint(folder)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_precision_weights_become_float32(folder, dtype):
+    path = folder / "model.safetensors"
+    halves = {name: value.to(dtype) for name, value in load_file(path).items()}
+    save_file(halves, path)
+    state = load_checkpoint(folder).state_dict()
+    assert {value.dtype for value in state.values()} == {torch.float32}
+    torch.testing.assert_close(state, {name: value.float() for name, value in halves.items()})
+
+
+def test_pickled_weights_are_refused_with_the_remedy(folder):
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with pytest.raises(CheckpointError, match=r"pytorch_model\.bin is a pickle.*save_file\(torch\.load"):
+        load_checkpoint(folder)
+
+
+def test_a_pointer_to_large_file_storage_is_named(folder):
+    (folder / "model.safetensors").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:37\n")
+    with pytest.raises(CheckpointError, match="git lfs pull"):
+        load_checkpoint(folder)

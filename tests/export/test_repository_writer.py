@@ -11,13 +11,14 @@ import onnx
 import pytest
 from google.protobuf import text_format
 from lamr_contract.spec import Chunking, load_spec
+from lamr_decoding import DecoderWeights
 from lamr_export import CheckpointError, ExportError, export_repository, repository_writer, save_checkpoint
 from lamr_export.triton import default_batch_size, default_instances, model_config
 from lamr_serving import check_repository
 from tritonclient.grpc import model_config_pb2
 
 from .conftest import TEXTS
-from .models import bert, write_tokenizer
+from .models import CHUNKING, bert, write_tokenizer
 
 FILES = {
     "lamr/config.pbtxt",
@@ -318,3 +319,42 @@ def test_wrong_graph_is_never_shipped(traced, tmp_path, tamper, message):
         traced.export(out)
     assert files(out) == before
     assert names(tmp_path) == ["out"]
+
+
+def test_swe_pruners_folder_is_served_as_its_service_scores(exported):
+    made = exported("swepruner")
+    spec = load_spec(made.root)
+    assert (spec.scoring.kind, spec.threshold) == ("emission", 0.5)
+    assert (spec.chunking.window, spec.chunking.tokens, spec.chunking.cut) == (8192, 8192, "tokens")
+    assert not DecoderWeights.load(made.root / "lamr_decoder" / "1" / "decoder.npz").chained
+    assert any(
+        line.startswith("scoring emission, threshold 0.5; chunks filling the window") for line in made.lines
+    )
+
+
+def test_scoring_and_chunks_can_be_chosen(traced, tmp_path):
+    lines: list[str] = []
+    chosen = {"emission": (None, "emission"), "paper": (20, "paper")}
+    for scoring, (tokens, kind) in chosen.items():
+        traced.export(tmp_path / scoring, scoring=scoring, chunk_tokens=tokens, progress=lines.append)
+        spec = load_spec(tmp_path / scoring)
+        assert spec.scoring.kind == kind
+        assert spec.chunking.tokens == (tokens or CHUNKING.tokens)
+        assert spec.chunking.cut == "lines"
+        weights = DecoderWeights.load(tmp_path / scoring / "lamr_decoder" / "1" / "decoder.npz")
+        assert weights.chained == (scoring == "paper")
+    assert "scoring paper, threshold 0.4; chunks of 20 tokens, cut at lines" in "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"scoring": "relative"}, "paper, emission, not 'relative'"),
+        ({"chunk_tokens": 65}, "1 to 64 tokens"),
+        ({"chunk_tokens": 0}, "1 to 64 tokens"),
+    ],
+)
+def test_what_can_not_be_served(traced, tmp_path, options, message):
+    with pytest.raises(ExportError, match=message):
+        traced.export(tmp_path / "repository", **options)
+    assert not (tmp_path / "repository").exists()

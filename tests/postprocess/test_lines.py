@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lamr_postprocess import line_scores_from_tokens, line_spans, split_lines
-from lamr_postprocess.lines import TokenLines, code_points
+from lamr_postprocess.lines import CharacterMeans, TokenLines, code_points
 
 NEWLINES = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029 \tab\ufeffé😀"
 
@@ -127,3 +127,25 @@ def test_large_texts_are_cheap() -> None:
     got = line_scores_from_tokens(np.ones(len(starts)), np.stack([starts, starts + 4], axis=1), text)
     assert got.shape == (300_001,)
     assert got.min() == 1.0
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_means_over_characters_match_a_character_loop(data: st.DataObject) -> None:
+    text = data.draw(st.text(alphabet="ab \n\r\té", max_size=40))
+    edges = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=20)))
+    offsets = list(zip(edges[::2], edges[1::2], strict=False))
+    scores = [data.draw(st.floats(0, 1, width=32)) for _ in offsets]
+    held = {
+        place: score
+        for score, (first, last) in zip(scores, offsets, strict=True)
+        for place in range(first, last)
+    }
+    points, spans = code_points(text), line_spans(text)
+    want = []
+    for first, last in spans.tolist():
+        own = [held[place] for place in range(first, last) if place in held and text[place] not in "\r\n"]
+        want.append(sum(own) / len(own) if own else 0.0)
+    got = CharacterMeans(np.array(offsets).reshape(-1, 2), points, spans).means(scores)
+    assert got.dtype == np.float32
+    np.testing.assert_allclose(got, want, atol=1e-6)

@@ -172,6 +172,11 @@ def _check_weights(path: Path, spec: ModelSpec, width: int) -> None:
             f"{path} decodes {rubrics} rubrics, but the model has {', '.join(spec.rubrics)}; export the model again",
             path=path,
         )
+    if spec.scoring.unchained and weights.chained:
+        raise ModelRepositoryError(
+            f"{path} decodes with a chain, but the model's scoring is {spec.scoring.kind!r}, which wants none; "
+            f"export the model again with --scoring {spec.scoring.kind}"
+        )
     if width > 0 and features != width:
         raise ModelRepositoryError(
             f"{path} takes {features} features a token, but {ENCODER} makes {width}; export the model again",

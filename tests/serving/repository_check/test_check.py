@@ -1,11 +1,16 @@
 """A model repository is checked before Triton sees it, and the error names the file at fault."""
 
+import dataclasses
 import json
 import os
 import re
 
 import numpy as np
 import pytest
+from lamr_contract.names import SPEC_FILE
+from lamr_contract.scoring import Scoring
+from lamr_contract.spec import client_files, load_spec
+from lamr_decoding import DecoderWeights
 from lamr_serving import ModelRepositoryError, check_repository
 
 FILES = (
@@ -127,3 +132,16 @@ def test_a_decoder_of_another_size(tiny_copy, names):
             arrays[f"rubric_crf.{name}"] = np.repeat(arrays[f"rubric_crf.{name}"], 2, 0)
     np.savez(path, **arrays)
     refused(tiny_copy, str(path), "4 rubrics" if names == "rubrics" else "12 features")
+
+
+def test_a_chain_where_the_scoring_wants_none(tiny_copy):
+    spec = load_spec(tiny_copy.root)
+    free = dataclasses.replace(spec, scoring=Scoring("emission"))
+    (client_files(tiny_copy.root) / SPEC_FILE).write_text(free.to_json(), encoding="utf-8")
+    edit(tiny_copy, "lamr/config.pbtxt", spec.fingerprint, free.fingerprint)
+    path = tiny_copy.root / "lamr_decoder/1/decoder.npz"
+    weights = DecoderWeights.load(path)
+    dataclasses.replace(weights, fused_crf_start=np.ones(2, np.float32)).save(path)
+    refused(tiny_copy, str(path), "with a chain", "--scoring emission")
+    weights.without_chain().save(path)
+    check_repository(tiny_copy.root)

@@ -1,0 +1,191 @@
+"""Where checkpoints come from: folders, the Hugging Face cache, and a hub on loopback, with what each refuses."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import huggingface_hub
+import pytest
+from lamr_export import CheckpointError, load_checkpoint
+from lamr_export.sources import checkpoint_folder
+
+from .models import write_swepruner
+
+MODEL = "someone/pruner"
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+CARD = "---\nlanguage: en\nlicense: mit\n---\n# A pruner\nlicense: none of this\n"
+
+
+class Hub(BaseHTTPRequestHandler):
+    """The requests that huggingface_hub makes for one model, whose files lie in `server.folder`."""
+
+    def do_HEAD(self) -> None:
+        self._answer(with_body=False)
+
+    def do_GET(self) -> None:
+        self._answer(with_body=True)
+
+    def log_message(self, *_: object) -> None:
+        """Keep quiet."""
+
+    def _answer(self, with_body: bool) -> None:
+        self.server.requests.append(f"{self.command} {self.path}")
+        path = self.path.split("?")[0]
+        if MODEL not in path:
+            return self._send(404, b"", {"X-Error-Code": "RepoNotFound"})
+        if path.startswith(f"/api/models/{MODEL}"):
+            revision = path.removeprefix(f"/api/models/{MODEL}").split("/")[-1] or "main"
+            if revision not in ("main", COMMIT):
+                return self._send(404, b"", {"X-Error-Code": "RevisionNotFound"})
+            return self._send(200, self._listing("/tree/" in path))
+        file = self.server.folder / path.split(f"/resolve/{COMMIT}/")[-1]
+        if not file.is_file():
+            return self._send(404, b"", {"X-Error-Code": "EntryNotFound"})
+        content = file.read_bytes()
+        headers = {"ETag": f'"{hashlib.sha256(content).hexdigest()}"', "X-Repo-Commit": COMMIT}
+        return self._send(200, content, headers, with_body)
+
+    def _listing(self, as_tree: bool) -> bytes:
+        files = sorted(path for path in self.server.folder.iterdir())
+        if as_tree:
+            entries = [
+                {"type": "file", "path": path.name, "size": path.stat().st_size, "oid": "0" * 40}
+                for path in files
+            ]
+            return json.dumps(entries).encode()
+        siblings = [{"rfilename": path.name} for path in files]
+        return json.dumps({"id": MODEL, "sha": COMMIT, "siblings": siblings}).encode()
+
+    def _send(
+        self, status: int, content: bytes, headers: dict[str, str] | None = None, with_body: bool = True
+    ) -> None:
+        self.send_response(status)
+        for name, value in {**(headers or {}), "Content-Length": str(len(content))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if with_body and self.command == "GET":
+            self.wfile.write(content)
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ThreadingHTTPServer]:
+    """A hub with one model, as the one that is asked, and an empty cache."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
+    server.folder, server.requests = tmp_path / "served", []
+    server.folder.mkdir()
+    write_swepruner(server.folder)
+    (server.folder / "README.md").write_text(CARD)
+    (server.folder / "picture.png").write_bytes(b"not wanted")
+    endpoint = f"http://127.0.0.1:{server.server_port}"
+    monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", endpoint)
+    template = endpoint + "/{repo_id}/resolve/{revision}/{filename}"
+    monkeypatch.setattr(huggingface_hub.constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def test_an_id_is_downloaded_once_with_its_licence(hub, monkeypatch):
+    lines: list[str] = []
+    folder = checkpoint_folder(MODEL, progress=lines.append)
+    assert {path.name for path in folder.iterdir()} == {
+        "config.json",
+        "model.safetensors",
+        "tokenizer.json",
+        "README.md",
+    }
+    assert load_checkpoint(folder).config.rubrics == ("semantic",)
+    assert lines[-1] == f"{MODEL}, commit {COMMIT[:12]}, licence: mit"
+    fetched = [line for line in hub.requests if line.startswith("GET") and "/resolve/" in line]
+    checkpoint_folder(MODEL, COMMIT)
+    assert fetched == [line for line in hub.requests if line.startswith("GET") and "/resolve/" in line]
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    asked = len(hub.requests)
+    assert checkpoint_folder(MODEL) == folder
+    assert len(hub.requests) == asked
+
+
+def test_what_the_hub_does_not_have(hub):
+    with pytest.raises(CheckpointError, match=r"no folder someone/else.*no such model.*hf auth login"):
+        checkpoint_folder("someone/else")
+    with pytest.raises(CheckpointError, match="no revision v9"):
+        checkpoint_folder(MODEL, "v9")
+
+
+def test_without_a_network_the_cache_is_missed(hub, monkeypatch):
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    with pytest.raises(CheckpointError, match="isn't in the Hugging Face cache"):
+        checkpoint_folder(MODEL)
+
+
+def test_a_model_without_safetensors_and_without_a_licence(hub):
+    (hub.folder / "model.safetensors").rename(hub.folder / "pytorch_model.bin")
+    (hub.folder / "README.md").unlink()
+    lines: list[str] = []
+    with pytest.raises(CheckpointError, match=r"no safetensors files; convert.*save_file"):
+        checkpoint_folder(MODEL, progress=lines.append)
+    assert lines[-1].endswith("not named by its model card; ask its authors")
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    """A model's folder in the Hugging Face cache, with two snapshots."""
+    folder = tmp_path / "models--someone--pruner"
+    for commit in (COMMIT, "f" * 40):
+        (folder / "snapshots" / commit).mkdir(parents=True)
+    (folder / "refs").mkdir()
+    (folder / "refs" / "main").write_text(COMMIT)
+    return folder
+
+
+def test_a_folder_of_the_cache_gives_the_snapshot(cache):
+    assert checkpoint_folder(cache).name == COMMIT
+    assert checkpoint_folder(cache, "f" * 40).name == "f" * 40
+    with pytest.raises(CheckpointError, match=f"no revision v9; .*--revision: {COMMIT}, f+$"):
+        checkpoint_folder(cache, "v9")
+    with pytest.raises(CheckpointError, match=r"is a Hugging Face cache; .*models--someone--pruner"):
+        checkpoint_folder(cache.parent)
+
+
+def test_a_folder_is_taken_as_it_is(tmp_path):
+    write_swepruner(tmp_path)
+    assert checkpoint_folder(tmp_path) == tmp_path
+    with pytest.raises(CheckpointError, match="no revisions; leave --revision out"):
+        checkpoint_folder(tmp_path, "main")
+
+
+@pytest.mark.parametrize(
+    ("file", "message"),
+    [
+        ("lamr/1/lamr.json", "is an exported model repository"),
+        ("adapter_config.json", "holds an adapter"),
+        ("state.pt", "is a training's work folder"),
+    ],
+)
+def test_folders_of_other_kinds_are_named(tmp_path, file, message):
+    (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / file).write_text("{}")
+    with pytest.raises(CheckpointError, match=message):
+        checkpoint_folder(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["nowhere", "./a/b", "/no/where", "a/b/c"])
+def test_paths_that_lead_nowhere_are_not_asked_for(hub, name):
+    with pytest.raises(CheckpointError, match=f"{name.removeprefix('./')} is not a folder"):
+        checkpoint_folder(name)
+    assert hub.requests == []
+
+
+def test_a_mistyped_folder_is_not_asked_for(hub, tmp_path, monkeypatch):
+    (tmp_path / "runs").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CheckpointError, match="runs/mni is not a folder"):
+        checkpoint_folder("runs/mni")
+    assert hub.requests == []
