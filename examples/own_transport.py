@@ -1,4 +1,4 @@
-"""A transport of one's own: remembers answers, so that a chunk that comes back unchanged isn't asked about again.
+"""A transport of one's own: it remembers answers, so that nobody asks twice about a chunk that didn't change.
 
 python examples/own_transport.py FILE "How are retries limited?"
 """
@@ -21,7 +21,7 @@ class CachingTransport(Transport):
         self.hits = 0
 
     def infer(self, request: ChunkRequest, timeout: float | None = None) -> ChunkResult:
-        """From memory, or from the inner transport."""
+        """Return the answer from memory, or ask the inner transport."""
         key = hashlib.sha256(request.input_ids.tobytes() + repr(request.document_span).encode()).digest()
         if key in self._known:
             self.hits += 1
@@ -30,7 +30,7 @@ class CachingTransport(Transport):
         return self._known[key]
 
     def close(self) -> None:
-        """Close the inner one too."""
+        """Close the inner transport, too."""
         self._inner.close()
 
 

@@ -13,7 +13,7 @@ from lamr_client import InvalidInputError, Pruner, ServerError
 
 
 def main() -> None:
-    """Prune, print the code, then its account."""
+    """Prune, print the code, then why its lines were kept."""
     file, query, *server = sys.argv[1:]
     try:
         with Pruner(server[0] if server else None) as pruner:

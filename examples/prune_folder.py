@@ -13,7 +13,7 @@ from lamr_client import AsyncPruner, InvalidInputError, PruneResult
 
 
 async def prune(pruner: AsyncPruner, query: str, file: Path) -> tuple[Path, PruneResult | None]:
-    """One file; None for what isn't text."""
+    """Prune one file; the result is None for a file that isn't text."""
     try:
         return file, await pruner.prune(query, file.read_bytes(), path=file, on_error="passthrough")
     except InvalidInputError:  # not UTF-8: there is no text to pass through
@@ -21,12 +21,12 @@ async def prune(pruner: AsyncPruner, query: str, file: Path) -> tuple[Path, Prun
 
 
 def relevance(pair: tuple[Path, PruneResult | None]) -> float:
-    """What to sort by."""
+    """Return what files are sorted by."""
     return pair[1].relevance or 0.0 if pair[1] else 0.0
 
 
 async def main() -> None:
-    """Most relevant files first, each with what it costs an agent before and after."""
+    """Print the most relevant files first, each with the tokens that it costs an agent before and after."""
     folder, query, *server = sys.argv[1:]
     files = sorted(Path(folder).rglob("*.py"))
     async with AsyncPruner(server[0] if server else None, timeout=300) as pruner:

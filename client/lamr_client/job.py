@@ -165,7 +165,7 @@ class PruneJob:
             raise InvalidInputError(str(error)) from error
 
     def _count(self, text: str) -> int:
-        """Return a text's tokens; a search for a budget counts many texts, so the deadline is looked at each time."""
+        """Return the number of a text's tokens. A search for a budget counts many texts, so each checks the deadline."""
         self._check()
         return self._encoder.count_tokens(text)
 
@@ -252,13 +252,13 @@ def passthrough(
 ) -> PruneResult:
     """Return what `on_error="passthrough"` gives for an error.
 
+    The tokens of a text beyond `MOST_COUNTED_CHARS` are estimated, because counting them would take longer than the
+    caller was ready to wait.
+
     Args:
         encoder, text, options: see `unpruned`.
         error: why the text passes; the result's reason names it.
         begin: `time.perf_counter()` when the call began.
-
-    The tokens of a text beyond `MOST_COUNTED_CHARS` are estimated, since counting would take longer than the caller
-    was ready to wait.
     """
     count = encoder.count_tokens if len(text) <= MOST_COUNTED_CHARS else approximate_tokens
     result = unpruned(encoder, text, options, count(text))

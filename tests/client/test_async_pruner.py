@@ -21,7 +21,7 @@ from lamr_client import (
 
 from tests.tiny import program
 
-from .fakes import answer
+from .answers import answer
 
 QUERY = "which function computes the area?"
 

@@ -27,7 +27,7 @@ from lamr_client import (
 
 from tests.tiny import program
 
-from .fakes import answer
+from .answers import answer
 from .triton_fake import FakeTriton
 
 QUERY = "which function computes the area?"

@@ -31,7 +31,7 @@ from lamr_postprocess.selection import approximate_tokens
 
 from tests.tiny import program
 
-from .fakes import answer
+from .answers import answer
 
 QUERY = "which function computes the area?"
 

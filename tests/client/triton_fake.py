@@ -1,4 +1,4 @@
-"""A gRPC server that speaks as much of Triton's protocol as the client uses; its model is `fakes.answer`."""
+"""A gRPC server that speaks as much of Triton's protocol as the client uses; its model is `answers.answer`."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from lamr_contract.names import ENSEMBLE
 from lamr_contract.spec import ModelSpec
 from tritonclient.grpc import service_pb2, service_pb2_grpc
 
-from .fakes import answer
+from .answers import answer
 
 NEVER = 1e9  # seconds; gRPC gives more than this for a call without a deadline
 TYPES = {"keep": "UINT8", "keep_prob": "FP32", "rubric_prob": "FP32", "gate": "FP32", "relevance": "FP32"}
 
 
 class FakeTriton(service_pb2_grpc.GRPCInferenceServiceServicer):
-    """Context manager; `address` while it is open.
+    """A server for as long as the `with` block lasts, at `address`.
 
-    `faults` are (status, message) answered one by one before anything else; `hold` makes inference wait until it is
-    set; `drop` leaves outputs out. `wire_deadlines` and `queue_timeouts` hold what each inference came with: seconds of
-    gRPC's own deadline, and Triton's `timeout` parameter.
+    `faults` are pairs of status and message that are answered one by one before anything else. Inference waits until
+    `hold` is set. `drop` names outputs to leave out. `wire_deadlines` and `queue_timeouts` hold what each inference
+    came with: the seconds of gRPC's own deadline, and Triton's `timeout` parameter.
     """
 
     def __init__(

@@ -38,14 +38,14 @@ def test_share_one_gives_all_lines_of_a_block_one_score() -> None:
 def test_blank_lines_take_the_smaller_neighbour(text: str, share: float, seed: int) -> None:
     layout = line_layout(text)
     scores = np.random.default_rng(seed).random(len(layout.spans))
-    found = with_blocks(scores, layout, share)
-    assert found.shape == scores.shape
-    assert ((found >= 0) & (found <= 1)).all()
+    moved = with_blocks(scores, layout, share)
+    assert moved.shape == scores.shape
+    assert ((moved >= 0) & (moved <= 1)).all()
     inked = np.flatnonzero(~layout.blank)
     for line in np.flatnonzero(layout.blank):
-        around = [found[inked[inked < line][-1:]], found[inked[inked > line][:1]]]
+        around = [moved[inked[inked < line][-1:]], moved[inked[inked > line][:1]]]
         if len(inked):
-            assert found[line] == min(np.concatenate(around))
+            assert moved[line] == min(np.concatenate(around))
 
 
 def test_a_scoring_with_blocks_moves_lines() -> None:

@@ -50,11 +50,11 @@ def test_many_places_at_once_give_what_each_gives_alone(rows: list[tuple[int, st
     layout = line_layout(text)
     places = list(range(len(layout.spans)))
     together = enclosing_lines(layout, places)
-    for place, found in zip(places, together, strict=True):
-        assert found == enclosing_lines(layout, [place])[0]
-        columns = layout.columns[found].tolist()
+    for place, lines in zip(places, together, strict=True):
+        assert lines == enclosing_lines(layout, [place])[0]
+        columns = layout.columns[lines].tolist()
         assert columns == sorted(set(columns))
-        assert all(number < place or layout.blank[place] for number in found)
+        assert all(number < place or layout.blank[place] for number in lines)
 
 
 def test_header_tokens_come_before_the_chunk_and_are_bounded() -> None:
@@ -63,9 +63,9 @@ def test_header_tokens_come_before_the_chunk_and_are_bounded() -> None:
     starts = np.arange(0, len(offsets), 9)
     plan = np.stack([starts, np.minimum(starts + 12, len(offsets))], axis=1)
     for most in (0, 5, 20):
-        found = header_tokens(offsets, line_layout(CODE), plan, most)
-        assert len(found) == len(plan)
-        for (first, _), tokens in zip(plan, found, strict=True):
+        headers = header_tokens(offsets, line_layout(CODE), plan, most)
+        assert len(headers) == len(plan)
+        for (first, _), tokens in zip(plan, headers, strict=True):
             assert len(tokens) <= most
             assert (np.diff(tokens) > 0).all()
             assert (tokens < first).all()
@@ -74,6 +74,6 @@ def test_header_tokens_come_before_the_chunk_and_are_bounded() -> None:
 
 def test_deep_nesting_costs_no_more_than_the_outermost_headers() -> None:
     deep = "\n".join(" " * n + "x" for n in range(1500))
-    found = enclosing_lines(line_layout(deep), np.arange(1500))
-    assert max(map(len, found)) == MOST_HEADERS
-    assert found[-1] == list(range(MOST_HEADERS))
+    deep_headers = enclosing_lines(line_layout(deep), np.arange(1500))
+    assert max(map(len, deep_headers)) == MOST_HEADERS
+    assert deep_headers[-1] == list(range(MOST_HEADERS))

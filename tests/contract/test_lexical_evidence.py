@@ -15,11 +15,11 @@ BLOCKS = ["def first(a):\n    return a\n\n", "def second(b):\n    return b * 2\n
 
 def test_the_block_that_holds_the_word_has_the_most() -> None:
     text = "".join(BLOCKS * 12) + "def wanted(quota):\n    return quota\n"
-    found = line_evidence("Where is the quota checked?", text, line_layout(text))
+    evidence = line_evidence("Where is the quota checked?", text, line_layout(text))
     count = len(text.splitlines())
-    assert found.argmax() in (count - 2, count - 1)
-    assert found.max() > 0.9
-    assert (found[: count - 30] == 0).all(), "lines far from the word have none"
+    assert evidence.argmax() in (count - 2, count - 1)
+    assert evidence.max() > 0.9
+    assert (evidence[: count - 30] == 0).all(), "lines far from the word have none"
 
 
 def test_identifiers_match_by_their_words() -> None:
@@ -49,10 +49,10 @@ def test_a_token_has_its_lines_evidence() -> None:
 @given(st.text("ab q\n\t\r_", max_size=300), st.text("abqz ", max_size=12))
 def test_bounded_and_one_value_a_line(text: str, query: str) -> None:
     layout = line_layout(text)
-    found = line_evidence(query, text, layout)
-    assert found.shape == (len(layout.spans),)
-    assert np.isfinite(found).all()
-    assert ((found >= 0) & (found <= 1 + 1e-9)).all()
+    evidence = line_evidence(query, text, layout)
+    assert evidence.shape == (len(layout.spans),)
+    assert np.isfinite(evidence).all()
+    assert ((evidence >= 0) & (evidence <= 1 + 1e-9)).all()
 
 
 def test_evidence_moves_scores_up_and_zero_leaves_them() -> None:

@@ -14,7 +14,7 @@ from lamr_contract.merging import ScoreMerger
 from lamr_contract.model_io import ChunkRequest, ChunkResult
 from lamr_contract.scoring import KINDS, Outputs, Scoring
 
-from tests.client.fakes import answer
+from tests.client.answers import answer
 from tests.tiny import BERT_PROMPT, make_spec, wordpiece
 
 RUBRICS = ("semantic", "dependency")

@@ -1,4 +1,4 @@
-"""Counts equal those of a plain reading, token by token, in whatever script."""
+"""Counts of terms equal those of a plain reading, identifier by identifier, in whatever script."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ ALPHABET = "aAbBzZ019_ .(\n\r\u00e9\u00df\u0130\u212a\u00b2\u0663\u65e5\u03a3\u0
 def plain(code: str, query: list[str]) -> tuple[list[list[int]], list[int]]:
     counts, lengths = [], []
     for line in split_lines(code):
-        found = [term for token in re.findall(r"[^\W\d]\w*|\d+", line) for term in terms(token)]
-        counts.append([found.count(term) for term in query])
-        lengths.append(len(found))
+        own = [term for identifier in re.findall(r"[^\W\d]\w*|\d+", line) for term in terms(identifier)]
+        counts.append([own.count(term) for term in query])
+        lengths.append(len(own))
     return counts, lengths
 
 
 def check(code: str, query: list[str]) -> None:
     counts, lengths = plain(code, query)
     for layout in (None, line_layout(code)):
-        found = TermIndex(code, len(lengths), layout).counts(query)
-        np.testing.assert_array_equal(found.lines, np.reshape(counts, (len(lengths), len(query))))
-        np.testing.assert_array_equal(found.lengths, lengths)
+        counted = TermIndex(code, len(lengths), layout).counts(query)
+        np.testing.assert_array_equal(counted.lines, np.reshape(counts, (len(lengths), len(query))))
+        np.testing.assert_array_equal(counted.lengths, lengths)
 
 
 @settings(max_examples=400, deadline=None)
@@ -57,6 +57,6 @@ def test_identifiers_numbers_and_letters_beyond_ascii(code: str) -> None:
 
 
 def test_lines_beyond_the_count_are_left_out() -> None:
-    found = TermIndex("red\nred red\nred", 2).counts(["red"])
-    assert found.lines.tolist() == [[1], [2]]
-    assert found.lengths.tolist() == [1, 2]
+    counted = TermIndex("red\nred red\nred", 2).counts(["red"])
+    assert counted.lines.tolist() == [[1], [2]]
+    assert counted.lengths.tolist() == [1, 2]

@@ -20,7 +20,7 @@ from lamr_export.verify import standard_texts
 from lamr_training.model.vocabulary import Vocabulary
 from lamr_training.recipes.scoring_fit import START, compare, fit_scoring, score_files, selection
 
-from tests.client.fakes import answer
+from tests.client.answers import answer
 from tests.tiny import BERT_PROMPT, indenting, make_spec, program, wordpiece
 from tests.training.samples import encoder as encoder_of
 from tests.training.samples import tiny_model
