@@ -165,7 +165,7 @@ class PruneJob:
             raise InvalidInputError(str(error)) from error
 
     def _count(self, text: str) -> int:
-        """Return the number of a text's tokens. A search for a budget counts many texts, so each checks the deadline."""
+        """Return how many tokens a text has. A search for a budget counts many texts, so each checks the deadline."""
         self._check()
         return self._encoder.count_tokens(text)
 
