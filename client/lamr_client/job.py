@@ -193,13 +193,14 @@ class PruneJob:
     def _uncut(self, result: PruneResult) -> PruneResult:
         """Return a result with every line kept, for a cut whose markers cost more than its lines."""
         lines = range(1, len(result.line_scores) + 1)
+        reason = "kept whole: with markers in place of what could go it would be longer"
         return dataclasses.replace(
             result,
             text=self._text,
             kept_lines=tuple(lines),
             reasons={line: result.reasons.get(line, REASONS[GAP]) for line in lines},
             tokens_out=self._tokens,
-            reason="kept whole: with markers in place of what could go it would be longer",
+            reason=f"{result.reason}; {reason}" if result.reason else reason,
             cuts=(),
         )
 
