@@ -18,6 +18,7 @@ ALONE = {
     "large_files",
     "precision",
     "same_output",
+    "swe_pruner",
 }  # what `make bench` leaves out: minutes, or files of one's own
 REPORT = {"verification": {"changed_percent": 0.5, "moved_percent": 0.5}}
 
@@ -49,7 +50,10 @@ def test_every_program_starts(monkeypatch, capsys, program):
             module.main()
     else:
         assert callable(module.measure)
-        assert module.PARSER.parse_args(["first"] if program == "precision" else []).json is False
+        assert (
+            module.PARSER.parse_args(["first"] if program in ("precision", "swe_pruner") else []).json
+            is False
+        )
         assert "--json" in module.PARSER.format_help()
     assert f"python -m benchmarks.{program}" in str(module.__doc__)
 

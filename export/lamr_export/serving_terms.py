@@ -16,6 +16,12 @@ SCORINGS = ("paper", "emission")
 """The kinds of scoring that need nothing fitted, so that any checkpoint can be exported with them."""
 
 
+# Bytes that an encoder on a CPU takes at its peak for each head and pair of a chunk's tokens: scores in float32, and a
+# copy or two of them. Measured in docs/lab/swe-pruner.md.
+_BYTES_PER_SCORE = 9.4
+_WORTH_SAYING = 1e9
+
+
 def served_config(config: LamrConfig, scoring: str | None, chunk_tokens: int | None) -> LamrConfig:
     """Return a configuration with another scoring or chunk size, where one is given.
 
@@ -45,7 +51,20 @@ def serving_terms(config: LamrConfig) -> str:
     """Return a line that says how lines are scored, and in what chunks a file is read."""
     chunking = config.chunking
     size = "filling the window" if chunking.tokens >= chunking.window else f"of {chunking.tokens:,} tokens"
-    return (
+    terms = (
         f"scoring {config.scoring.kind}, threshold {config.threshold}; chunks {size}, cut at {chunking.cut}, "
         f"that share {chunking.overlap}, in a window of {chunking.window:,}"
     )
+    needed = attention_bytes(config)
+    if needed < _WORTH_SAYING:
+        return terms
+    return f"{terms}; a full chunk takes {needed / 1e9:.0f} GB on a CPU, and less with --chunk-tokens"
+
+
+def attention_bytes(config: LamrConfig) -> float:
+    """Return about how much memory attention over a full chunk takes on a CPU, in bytes.
+
+    Heads run side by side, so the layer with the most of them counts.
+    """
+    heads = max(config.fusion_heads, config.backbone.get("num_attention_heads", 1))
+    return float(_BYTES_PER_SCORE * heads * min(config.chunking.tokens, config.chunking.window) ** 2)
