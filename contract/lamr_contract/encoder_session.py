@@ -14,6 +14,10 @@ from lamr_contract.cpus import usable_cpus
 from lamr_contract.errors import MissingPackageError, ModelMismatchError
 from lamr_contract.names import ENCODER_INPUTS, ENCODER_OUTPUTS
 
+# Threads that wait for their part of a run spin for 20 µs at most, and not beyond the run. With onnxruntime's own
+# milliseconds they keep CPUs busy that other processes need, and a run whose threads wait for a CPU burns the rest.
+SPINNING = {"session.intra_op.spin_duration_us": "20", "session.force_spinning_stop": "1"}
+
 
 def open_encoder(path: Path, *, threads: int | None = None, providers: list[Any] | None = None) -> Any:
     """Return an `onnxruntime.InferenceSession` that takes and gives what an encoder does.
@@ -50,6 +54,8 @@ def open_encoder(path: Path, *, threads: int | None = None, providers: list[Any]
     options.intra_op_num_threads = threads or usable_cpus()
     # Every batch has other lengths, so a memory pattern would be planned, kept and never used again.
     options.enable_mem_pattern = False
+    for entry, value in SPINNING.items():
+        options.add_session_config_entry(entry, value)
     try:
         session = onnxruntime.InferenceSession(str(path), options, providers=providers)
     except Exception as error:  # its exceptions share no base but this

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from lamr_contract.cpus import usable_cpus
+from lamr_contract.encoder_session import SPINNING
 from lamr_contract.names import CONFIG_FILE
 from lamr_errors import how_to_install
 
 from lamr_serving.onnx_backend.config import ModelConfigError, OnnxModelConfig
 
 THREADS_VARIABLE = "LAMR_THREADS"
-SPINNING = {"session.intra_op.spin_duration_us": "20", "session.force_spinning_stop": "1"}
 PROVIDERS = {
     "openvino": "OpenVINOExecutionProvider",
     "tensorrt": "TensorrtExecutionProvider",
