@@ -113,7 +113,7 @@ def test_report(exported, kind, precision):
             assert checked.changed_percent < 20
         assert 0 < checked.keep_prob_mean_error < 0.01
         assert 0 < checked.moved_percent < 20
-    steps = ["reading", "tracing", *(["calibrating"] if precision == "int8" else []), "comparing"]
+    steps = ["reading", "scoring", "tracing", *(["calibrating"] if precision == "int8" else []), "comparing"]
     assert [line.split()[0] for line in made.lines] == steps
     assert f"{checked.changed_percent:.2f} %" in made.report.summary()
 
