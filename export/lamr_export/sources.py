@@ -63,8 +63,8 @@ def checkpoint_folder(
     if _HUB_ID.fullmatch(str(name)) and not path.parent.is_dir():
         return _download(str(name), revision, progress)
     raise CheckpointError(
-        f"{path} is not a folder; name the folder of a checkpoint's {CHECKPOINT_CONFIG}, or a model on the Hugging Face "
-        "Hub as OWNER/NAME"
+        f"{path} is not a folder; name the folder of a checkpoint's {CHECKPOINT_CONFIG}, or a model on the Hugging "
+        "Face Hub as OWNER/NAME"
     )
 
 

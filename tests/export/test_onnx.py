@@ -171,10 +171,14 @@ def test_decoder_agrees_with_pytorch_heads(exported, kind):
     emissions, gate = Decoder(weights).emissions(features.numpy())
     np.testing.assert_allclose(emissions, expected.emissions.numpy(), atol=1e-5)
     np.testing.assert_allclose(gate, expected.gate.numpy(), atol=1e-5)
+    chained = not made.model.config.scoring.unchained
+    assert chained == (kind != "swepruner")  # whose service scores without the chain
     for name, value in zip(
         ("transitions", "start", "end"), made.model.heads.fused_crf_tensors(), strict=True
     ):
-        np.testing.assert_array_equal(getattr(weights.fused_crf, name), value.detach().numpy())
+        np.testing.assert_array_equal(getattr(weights.fused_crf, name), value.detach().numpy() * chained)
+        own = getattr(made.model.heads.rubric_crf, name).detach().numpy()
+        np.testing.assert_array_equal(getattr(weights, f"rubric_crf_{name}"), own)
 
 
 def test_residual_sums_are_fused_where_that_helps(exported, tmp_path):
