@@ -83,6 +83,8 @@ def test_a_bare_reranker_becomes_a_checkpoint(tmp_path: Path, data: Path, base: 
     trained, start = load_checkpoint(out), load_checkpoint(out / "work" / "start")
     assert trained.config.relevance == "yes_no"
     assert trained.config.dropout == 0.4
+    chunking = trained.config.chunking  # not SWE-Pruner's, whose chunks fill the window
+    assert (chunking.tokens, chunking.cut, chunking.overlap) == (2048, "lines", 50)
     for name, value in trained.state_dict().items():
         frozen = name.startswith(("backbone.embed", "backbone.layers.0.", "backbone.layers.1."))
         if frozen:

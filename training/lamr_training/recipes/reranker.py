@@ -28,6 +28,8 @@ from lamr_training.model.backbone import backbone_layers
 from lamr_training.model.rarity import rarity
 from lamr_training.recipes.recipe import Recipe
 
+# SWE-Pruner's window, but chunks of a quarter of it, cut at lines: full ones would take gigabytes of attention scores.
+CHUNKING = replace(swepruner.CHUNKING, tokens=2048, overlap=50, cut="lines")
 COUNTED = 2_000
 """How many documents the rarity of tokens is counted on."""
 CHECKED = 200
@@ -119,7 +121,7 @@ def start_reranker(folder: Path, tokenizer: Tokenizer) -> LamrModel:
         version="1",
         backbone={},
         prompt=swepruner.PROMPT,
-        chunking=swepruner.CHUNKING,
+        chunking=CHUNKING,
         fusion_layers=paper_fusion_layers(backbone_layers(folder)),
         dropout=0.4,
         relevance="yes_no",
