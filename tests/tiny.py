@@ -23,12 +23,21 @@ QWEN_SPLIT = (
 
 
 def wordpiece() -> Tokenizer:
-    """Uncased, drops white space, as BERT's; truncates and pads by default, as sentence models' files do."""
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer()
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
-    tokenizer.train_from_iterator(CORPUS, trainers.WordPieceTrainer(vocab_size=400, special_tokens=special))
+    """Uncased, drops white space, as BERT's; truncates and pads by default, as sentence models' files do.
+
+    Its entries are the corpus's words and characters. (A trainer breaks ties by chance, so ids would change from run
+    to run, and with them what `answer` says.)
+    """
+    normalizer, splitter = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
+    words = {word for text in CORPUS for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text))}
+    marks = sorted({mark for word in words for mark in word})
+    entries = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *marks, *(f"##{mark}" for mark in marks)]
+    entries += sorted(word for word in words if len(word) > 1)
+    vocabulary = {entry: number for number, entry in enumerate(entries)}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    tokenizer.add_special_tokens(["[PAD]", "[UNK]", "[CLS]", "[SEP]"])
+    tokenizer.normalizer = normalizer
+    tokenizer.pre_tokenizer = splitter
     tokenizer.enable_truncation(16)
     tokenizer.enable_padding(length=16)
     return tokenizer

@@ -57,14 +57,15 @@ def test_result_equals_a_plain_reference(repository, end):
     lines = line_scores_from_tokens([np.mean(scores) for scores in held], offsets, code)
 
     with pruner(repository, MockTransport(answer)) as subject:
-        result = subject.prune(QUERY, code, path="area.py", threshold=0.6)
+        result = subject.prune(QUERY, code, path="area.py", threshold=0.7)
     np.testing.assert_allclose(result.line_scores, lines, atol=1e-6)
-    expected = prune_lines(code, lines, path="area.py", threshold=0.6)
+    expected = prune_lines(code, lines, path="area.py", threshold=0.7)
     assert (result.text, result.kept_lines, result.cuts) == (
         expected.text,
         expected.kept_lines,
         expected.cuts,
     )
+    assert result.cuts
     assert result.relevance == relevance
     assert result.status == "pruned"
     assert result.tokens_in == len(ids)
@@ -291,9 +292,12 @@ def test_other_errors_are_not_tried_again(repository, error):
 def test_timeout_bounds_everything_retries_included(repository):
     transport = MockTransport(answer, errors=[ServerUnavailableError("gone")] * 100, delay=0.02)
     begin = time.monotonic()
-    with pruner(repository, transport, retries=99) as subject, pytest.raises(ServerUnavailableError):
+    # The last pause ends just before the deadline; on a busy machine the process wakes up after it.
+    expected = (ServerUnavailableError, DeadlineExceededError)
+    with pruner(repository, transport, retries=99) as subject, pytest.raises(expected):
         subject.prune(QUERY, "area = 1\n", timeout=0.5)
     assert time.monotonic() - begin < 3
+    assert len(transport.requests) > 1
     assert all(0 < timeout <= 0.5 for timeout in transport.timeouts)
 
 

@@ -168,10 +168,12 @@ def test_time_grows_with_the_file():
             f"def function_{n}(argument_{n}):\n    value = argument_{n} + {n}\n    return value\n\n"
             for n in range(functions)
         )
-        started = time.process_time()
+        samples = []
         for number in range(5):
+            started = time.process_time()
             BASELINES["bm25-functions"]("how is the value of function 17 computed?", f"# {number}\n" + body)
-        return time.process_time() - started
+            samples.append(time.process_time() - started)
+        return min(samples)  # the others had company on their CPU
 
     seconds(10)
-    assert seconds(4_000) < 64 * seconds(250) + 0.02  # 16 times as long; a square would be 256
+    assert seconds(4_000) < 64 * seconds(250) + 0.004  # 16 times as long; a square would be 256
