@@ -56,7 +56,7 @@ class Repository:
 
 
 def bundled_histories() -> list[Repository]:
-    """The repositories that the shipped model was trained on, validated on, and that suites are made of."""
+    """The repositories that come with the distribution, by split; lamr-mini 0.5 was not trained on them."""
     text = (resources.files("lamr_training") / "data" / "histories.json").read_text(encoding="utf-8")
     return [Repository(**row) for row in json.loads(text)]
 
