@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import email
 import hashlib
-import json
 import re
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
-from importlib import resources
+from dataclasses import dataclass
 from pathlib import Path
 
 from lamr_evaluation.reserved import normalized, refuse_reserved, reserved_path
@@ -21,6 +19,7 @@ from lamr_evaluation.wheels import cached_wheel, download_wheel
 
 from lamr_training.corpus.sources import FOREIGN_FOLDERS
 from lamr_training.errors import CorpusError
+from lamr_training.manifest_rows import bundled_rows, read_rows, write_rows
 
 _PERMISSIVE = re.compile(
     r"\b(MIT|BSD|Apache|ISC|ISCL|PSF|Python Software Foundation|Unlicense|public domain|Repoze)\b", re.I
@@ -74,8 +73,7 @@ class SourceFile:
 
 def bundled_manifest() -> list[Package]:
     """The packages that come with the distribution: those that train `lamr-mini` by default."""
-    text = (resources.files("lamr_training") / "data" / "manifest.json").read_text(encoding="utf-8")
-    return [Package(**row) for row in json.loads(text)]
+    return bundled_rows("manifest.json", Package)
 
 
 def read_manifest(path: Path) -> list[Package]:
@@ -84,20 +82,12 @@ def read_manifest(path: Path) -> list[Package]:
     Raises:
         CorpusError: the file can't be read, or isn't a manifest.
     """
-    try:
-        return [Package(**row) for row in json.loads(path.read_text(encoding="utf-8"))]
-    except OSError as error:
-        raise CorpusError(f"{path}: can't be read ({error.strerror or error})") from error
-    except (ValueError, TypeError) as error:
-        raise CorpusError(
-            f"{path}: not a manifest ({error}); expected a JSON list of {', '.join(f.name for f in fields(Package))}"
-        ) from error
+    return read_rows(path, Package)
 
 
 def write_manifest(packages: Iterable[Package], path: Path) -> None:
     """Write packages as JSON, sorted by split and name."""
-    rows = [asdict(package) for package in sorted(packages, key=lambda p: (p.split, p.name))]
-    path.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    write_rows(sorted(packages, key=lambda package: (package.split, package.name)), path)
 
 
 def fetch(names: Sequence[str], cache: Path, split: str, progress: Progress | None = None) -> list[Package]:

@@ -5,16 +5,15 @@ It reads, checks and writes rows. It knows neither git nor what records are made
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields
-from importlib import resources
+from dataclasses import dataclass
 from pathlib import Path
 
 from lamr_evaluation.reserved import reserved_repository
 
 from lamr_training.errors import CorpusError
+from lamr_training.manifest_rows import bundled_rows, read_rows, write_rows
 
 SPLITS = ("train", "validation", "suite")
 PERMISSIVE = frozenset(
@@ -57,8 +56,7 @@ class Repository:
 
 def bundled_histories() -> list[Repository]:
     """The repositories that come with the distribution, by split; lamr-mini 0.5 was not trained on them."""
-    text = (resources.files("lamr_training") / "data" / "histories.json").read_text(encoding="utf-8")
-    return [Repository(**row) for row in json.loads(text)]
+    return bundled_rows("histories.json", Repository)
 
 
 def read_histories(path: Path) -> list[Repository]:
@@ -67,24 +65,14 @@ def read_histories(path: Path) -> list[Repository]:
     Raises:
         CorpusError: it can't be read, isn't a manifest, or names a repository that may not be used.
     """
-    try:
-        rows = [Repository(**row) for row in json.loads(path.read_text(encoding="utf-8"))]
-    except OSError as error:
-        raise CorpusError(f"{path}: can't be read ({error.strerror or error})") from error
-    except (ValueError, TypeError) as error:
-        names = ", ".join(each.name for each in fields(Repository))
-        raise CorpusError(
-            f"{path}: not a manifest of histories ({error}); expected a JSON list of {names}"
-        ) from error
+    rows = read_rows(path, Repository)
     check_histories(rows)
     return rows
 
 
 def write_histories(rows: Iterable[Repository], path: Path) -> None:
     """Write rows as JSON, sorted by split, language and name."""
-    ordered = sorted(rows, key=lambda row: (row.split, row.language, row.repository.lower()))
-    lines = ",\n".join(" " + json.dumps(asdict(row)) for row in ordered)
-    path.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+    write_rows(sorted(rows, key=lambda row: (row.split, row.language, row.repository.lower())), path)
 
 
 def check_histories(rows: Sequence[Repository]) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from lamr_training.loop.chains import rubric_chains
 from lamr_training.loop.example_set import ExampleSet
-from lamr_training.model.chains import rubric_chains
 from lamr_training.model.vocabulary import Vocabulary
 
 from tests.training.samples import tiny_model
