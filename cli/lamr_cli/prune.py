@@ -30,6 +30,7 @@ class Markers(str, enum.Enum):
     """How cuts are marked: `lamr_postprocess.render.STYLES`, as Typer needs them."""
 
     COMMENT = "comment"
+    NAMED = "named"
     SWE_PRUNER = "swe-pruner"
 
 
@@ -72,7 +73,8 @@ def prune(
     markers: Annotated[
         Markers,
         typer.Option(
-            help="How the text marks cuts; swe-pruner with --no-repair is exactly SWE-Pruner's text."
+            help="How the text marks cuts: named ones say which definitions went; swe-pruner with --no-repair is "
+            "exactly SWE-Pruner's text."
         ),
     ] = Markers.COMMENT,
     render: Annotated[

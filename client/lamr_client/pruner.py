@@ -111,7 +111,8 @@ class Pruner:
             min_tokens: code with fewer of the model's tokens passes untouched and unjudged, with
                 `status="passthrough"`, because a marker and a request cost more than such a cut saves.
             repair: whether to add the lines that the selection needs; without it the text may not parse.
-            markers: `comment`, or `swe-pruner` for its `(filtered 12 lines)`; the latter without repair gives exactly
+            markers: `comment`; `named` for comments that name the definitions that begin inside the cut, at most a
+                dozen tokens each; or `swe-pruner` for its `(filtered 12 lines)`, which without repair gives exactly
                 SWE-Pruner's text.
             on_error: `raise`, or `passthrough`: any `LamrError` about the query, the code or the server gives the
                 original text with `status="passthrough"` and the error as `reason`. Code that can't be decoded, and

@@ -132,17 +132,17 @@ def _captures(source: Source, query: tree_sitter.Query) -> dict[str, list[tree_s
     """The query's captures outside very long rows, whose names nobody reads and of which there are many."""
     long = np.flatnonzero(source.rows[:, 1] - source.rows[:, 0] > _LONG_ROW)
     if long.shape[0] == 0:
-        return _bounded_captures(source.tree.root_node, query, None)
+        return bounded_captures(source.tree.root_node, query)
     edges = np.concatenate(([0], source.rows[long].ravel(), [len(source.data)])).reshape(-1, 2)
     captures: dict[str, dict[tuple[int, int], tree_sitter.Node]] = {}
     for start, end in edges[edges[:, 1] > edges[:, 0]].tolist():
-        for name, nodes in _bounded_captures(source.tree.root_node, query, (start, end)).items():
+        for name, nodes in bounded_captures(source.tree.root_node, query, (start, end)).items():
             captures.setdefault(name, {}).update({(node.start_byte, node.end_byte): node for node in nodes})
     return {name: list(nodes.values()) for name, nodes in captures.items()}
 
 
-def _bounded_captures(
-    root: tree_sitter.Node, query: tree_sitter.Query, between: tuple[int, int] | None
+def bounded_captures(
+    root: tree_sitter.Node, query: tree_sitter.Query, between: tuple[int, int] | None = None
 ) -> dict[str, list[tree_sitter.Node]]:
     """The captures between two bytes, in time linear in the nodes and in no particular order.
 

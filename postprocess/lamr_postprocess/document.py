@@ -6,19 +6,21 @@ It knows no scores and writes no markers.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lamr_postprocess.definitions import Definitions, definitions_of
 from lamr_postprocess.headings import headings_of
 from lamr_postprocess.languages import Comment, Language
 from lamr_postprocess.lines import BoolArray, IntArray, blank_lines, code_points, line_spans, spans_of
 from lamr_postprocess.listing import Listing
 from lamr_postprocess.outline import NOBODY, Outline, outline_of
 from lamr_postprocess.repair import Codes, Rules, close, no_rules, rules_of, rules_without_tree
-from lamr_postprocess.syntax import CostlySyntaxError, parse
+from lamr_postprocess.syntax import CostlySyntaxError, Source, parse
 
 _MARKER_LENGTH = len("... 1 line pruned (123)")
 
@@ -70,6 +72,7 @@ class Document:
         comments: the comment syntaxes that parts of the text bring.
         rules: what repair needs.
         fillers: what rendering needs.
+        definitions: what named cuts hide; None where cuts aren't to be named or there is no syntax tree.
         note: what was not done as usual, in words; None when all was.
     """
 
@@ -87,6 +90,7 @@ class Document:
     comments: tuple[Comment, ...]
     rules: Rules
     fillers: Fillers
+    definitions: Definitions | None
     note: str | None
 
     def repair(self, selected: BoolArray) -> Codes:
@@ -107,7 +111,12 @@ class Document:
 
 
 def analyse(
-    text: str, language: Language, *, listing: Listing | None = None, repair: bool = True
+    text: str,
+    language: Language,
+    *,
+    listing: Listing | None = None,
+    repair: bool = True,
+    naming: Callable[[str], int] | None = None,
 ) -> Document:
     """Find the lines and the repair rules of a text. A text that can't be parsed is pruned line by line, never refused.
 
@@ -116,6 +125,8 @@ def analyse(
         language: its language.
         listing: what `read_listing` gives for the text.
         repair: whether there are rules; without them every selection is its own closure.
+        naming: counts tokens, where cuts are to name the definitions that they hide; this needs the syntax tree, and
+            so it needs `repair`.
     """
     body = text if listing is None else listing.body
     points = code_points(body)
@@ -124,9 +135,10 @@ def analyse(
     blank = blank_lines(points, spans)
     indents = _indents(points, spans)
     short = spans[:, 1] - spans[:, 0] - indents <= _MARKER_LENGTH + len(language.comment.opening) + 1
-    outline, rules, note = None, no_rules(lines), None
+    structure = _Structure(None, None, no_rules(lines), None)
     if repair:
-        outline, rules, note = _structure(body, language, short, blank, listing)
+        structure = _structure(body, language, short, blank, listing)
+    outline, source = structure.outline, structure.source
     return Document(
         text=text,
         language=language,
@@ -140,37 +152,50 @@ def analyse(
         starts=~blank if outline is None else outline.starts,
         markup=np.full(lines, NOBODY) if outline is None else outline.markup,
         comments=() if outline is None else outline.comments,
-        rules=rules,
+        rules=structure.rules,
         fillers=_no_fillers() if outline is None else _fillers(outline),
-        note=note,
+        definitions=None if naming is None or source is None else definitions_of(source, indents, naming),
+        note=structure.note,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Structure:
+    """What is known of a text's syntax: no tree and no outline where it is pruned line by line."""
+
+    source: Source | None
+    outline: Outline | None
+    rules: Rules
+    note: str | None
 
 
 def _structure(
     text: str, language: Language, short: BoolArray, blank: BoolArray, listing: Listing | None
-) -> tuple[Outline | None, Rules, str | None]:
-    """Outline, rules and note of a text. There is no outline where the text is pruned line by line."""
+) -> _Structure:
+    """The structure of a text."""
     by_line = rules_without_tree(short, blank, headings_of(text, language))
     if listing is not None and listing.files > 1:
-        return None, by_line, f"lines of {listing.files} files: pruned line by line"
+        return _Structure(None, None, by_line, f"lines of {listing.files} files: pruned line by line")
     if not language.grammar or not text:
         note = (
             None
             if language.name == "text" or not text
             else f"{language.name}: no grammar, pruned line by line"
         )
-        return None, by_line, note
+        return _Structure(None, None, by_line, note)
     try:
         source = parse(text, language)
     except CostlySyntaxError:
-        return None, by_line, f"{language.name} that takes too long to parse: pruned line by line"
+        return _Structure(
+            None, None, by_line, f"{language.name} that takes too long to parse: pruned line by line"
+        )
     root = source.tree.root_node
     broken = root.has_error
     if root.is_error or (broken and language.parses is not None and not language.parses(text)):
-        return None, by_line, f"{language.name} that doesn't parse: pruned line by line"
+        return _Structure(None, None, by_line, f"{language.name} that doesn't parse: pruned line by line")
     outline = outline_of(source, language)
     note = f"{language.name} with syntax errors: broken statements are kept or cut whole" if broken else None
-    return outline, rules_of(source, outline, language, short), note
+    return _Structure(source, outline, rules_of(source, outline, language, short), note)
 
 
 def _indents(points: NDArray[Any], spans: IntArray) -> IntArray:

@@ -6,7 +6,7 @@ own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from lamr_postprocess.document import Document, analyse
 from lamr_postprocess.languages import Language, detect_language, language_named
 from lamr_postprocess.lines import BoolArray
 from lamr_postprocess.listing import read_listing
-from lamr_postprocess.render import Style, render
+from lamr_postprocess.render import COMMENT, NAMED, Style, render
 from lamr_postprocess.repair import DEPENDENCY, KEEP, REASONS, SELECTED, Codes
 from lamr_postprocess.result import PrunedCode
 from lamr_postprocess.selection import (
@@ -65,7 +65,9 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
         min_tokens: a text with fewer tokens passes untouched, and `note` says so.
         dependency: bool [L], selected lines whose reason is `dependency` rather than `semantic`.
         repair: whether to add the lines that the selection needs; without it the result may not parse.
-        markers: `comment` or `swe-pruner`; the latter without repair gives exactly SWE-Pruner's text.
+        markers: `comment`; `named`, whose markers name the definitions that begin inside the cut, with at most a dozen
+            tokens each (names need a grammar and repair; a budget too small for them gets bare comments); or
+            `swe-pruner`, which without repair gives exactly SWE-Pruner's text.
         line_numbers: whether original line numbers stand before the lines.
 
     Raises:
@@ -78,7 +80,8 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
     limit = _limit(code, ratio, max_tokens, count)
     listing = read_listing(code)
     body, place = (code, path) if listing is None else (listing.body, path or listing.path)
-    document = analyse(code, _language(body, place, language), listing=listing, repair=repair)
+    naming = count if markers == NAMED else None
+    document = analyse(code, _language(body, place, language), listing=listing, repair=repair, naming=naming)
     lines = document.spans.shape[0]
     if style.is_swe_pruners:
         document = replace(document, rules=replace(document.rules, gaps=single_gaps(lines)))
@@ -97,10 +100,23 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
     elif tokens <= limit and not line_numbers:
         codes, style = np.full(lines, SELECTED, dtype=np.int8), Style(markers)
     else:
-        search = BudgetSearch(document, scores, wanted, lambda kept: count(render(document, kept, style)[0]))
-        codes, used = search.fill(limit)
+
+        def search(style: Style) -> BudgetSearch:
+            return BudgetSearch(
+                document, scores, wanted, lambda kept: count(render(document, kept, style)[0])
+            )
+
+        codes, used, style = _fill(search, limit, style)
         note = _overrun(used, limit, max_tokens) or note
     return _result(document, codes, _Marks(wanted, depends), style, note)
+
+
+def _fill(search: Callable[[Style], BudgetSearch], limit: int, style: Style) -> tuple[Codes, int, Style]:
+    """The best selection for a budget, its tokens, and the style that it has: names give way where they don't fit."""
+    codes, used = search(style).fill(limit)
+    if used > limit and style.markers == NAMED:
+        return _fill(search, limit, replace(style, markers=COMMENT))
+    return codes, used, style
 
 
 def _overrun(used: int, limit: int, max_tokens: int | None) -> str | None:

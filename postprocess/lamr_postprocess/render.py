@@ -2,7 +2,9 @@
 
 A cut is a maximal run of lines that are not kept. It becomes one marker line. In `comment` style the marker is a
 comment of the language, `# ... 12 lines pruned (34-45)`, at the smallest indentation of the statements that it stands
-for; where the cut empties a body, the filler statement comes before it. In `swe-pruner` style the marker is the bare
+for; where the cut empties a body, the filler statement comes before it. In `named` style the marker goes on with the
+definitions that begin inside the cut, `# ... 172 lines pruned (155-326): get, put_nowait …`, where the document knows
+them. In `swe-pruner` style the marker is the bare
 `(filtered 12 lines)`, which is no comment, so that the result may not parse; without repair the whole text is then
 SWE-Pruner's (`lamr_postprocess.swepruner`). A marker ends as the last line of its cut
 does. This module knows documents and masks; it chooses nothing.
@@ -20,7 +22,8 @@ from lamr_postprocess.result import Cut
 from lamr_postprocess.swepruner import filtered_text
 
 BOM = "\ufeff"
-STYLES = ("comment", "swe-pruner")
+COMMENT, NAMED, SWE_PRUNER = "comment", "named", "swe-pruner"
+STYLES = (COMMENT, NAMED, SWE_PRUNER)
 
 
 @dataclass(frozen=True)
@@ -36,14 +39,14 @@ class Style:
         ValueError: the marker style is unknown.
     """
 
-    markers: str = "comment"
+    markers: str = COMMENT
     line_numbers: bool = False
     repaired: bool = True
 
     @property
     def is_swe_pruners(self) -> bool:
         """Whether the text is the one that SWE-Pruner writes for the same selection."""
-        return self.markers == "swe-pruner" and not self.repaired
+        return self.markers == SWE_PRUNER and not self.repaired
 
     def __post_init__(self) -> None:
         if self.markers not in STYLES:
@@ -106,11 +109,13 @@ def _marker(document: Document, cut: Cut, lead: str, style: Style) -> str:
     head = document.margin
     head += BOM if cut.start == 1 and document.text.startswith(BOM) else ""
     head += "\t" if style.line_numbers else ""
-    if style.markers == "swe-pruner":
+    if style.markers == SWE_PRUNER:
         return f"{head}(filtered {cut.lines} lines){newline}"
     first, last = int(document.numbers[cut.start - 1]), int(document.numbers[cut.end - 1])
     where = f"{first}-{last}" if cut.lines > 1 else f"{first}"
     words = f"... {cut.lines} line{'s' if cut.lines > 1 else ''} pruned ({where})"
+    if style.markers == NAMED and document.definitions is not None:
+        words += document.definitions.label(cut.start - 1, cut.end - 1)
     return f"{head}{lead}{document.comment(cut.start - 1).wrap(words)}{newline}"
 
 

@@ -44,7 +44,7 @@ class Grammar:
         lists: for each kind id, the specification by the parent's kind id; the key -1 stands for any parent.
         comments, companions, prefixes, padded, opaque: the kind ids in the table's columns of these names.
         names: the name of each kind id.
-        query: the compiled `names` query, None where the table has none.
+        query, definitions: the compiled queries `names` and `definitions`, None where the table has none.
     """
 
     parser: tree_sitter.Language
@@ -56,6 +56,7 @@ class Grammar:
     opaque: frozenset[int]
     names: dict[int, str]
     query: tree_sitter.Query | None
+    definitions: tree_sitter.Query | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +114,7 @@ def grammar_of(language: Language) -> Grammar:
         opaque=kinds(language.opaque),
         names=names,
         query=tree_sitter.Query(parser, language.names) if language.names else None,
+        definitions=tree_sitter.Query(parser, language.definitions) if language.definitions else None,
     )
 
 

@@ -580,5 +580,5 @@ def test_a_selection_alone_with_swe_pruners_text(repository):
         assert set(result.reasons.values()) <= {"semantic", "dependency", "repair:gap"}
         bare = subject.prune(QUERY, code, path="area.py", repair=False)
         assert bare.kept_lines == tuple(np.flatnonzero(np.array(bare.line_scores) >= 0.4) + 1)
-        with pytest.raises(InvalidInputError, match="comment, swe-pruner, not 'dots'"):
+        with pytest.raises(InvalidInputError, match="comment, named, swe-pruner, not 'dots'"):
             subject.prune(QUERY, code, markers="dots")

@@ -35,6 +35,15 @@ _NAMES = """
 (assignment_expression left: (identifier) @update)
 """
 
+_DEFINITIONS = """
+(function_declarator declarator: (identifier) @name)
+(struct_specifier name: (type_identifier) @name body: (_))
+(union_specifier name: (type_identifier) @name body: (_))
+(enum_specifier name: (type_identifier) @name body: (_))
+(type_definition declarator: (type_identifier) @name)
+(preproc_function_def name: (identifier) @name)
+"""
+
 C = Language(
     name="c",
     comment=Comment("//"),
@@ -67,6 +76,7 @@ C = Language(
     companions=name_set("else_clause preproc_elif preproc_elifdef preproc_else"),
     opaque=name_set("string_literal preproc_def preproc_function_def preproc_call"),
     names=_NAMES,
+    definitions=_DEFINITIONS,
     continuation="\\",
 )
 
@@ -110,5 +120,14 @@ CPP = dataclasses.replace(
 (qualified_identifier name: (type_identifier) @ignore)
 (using_declaration (qualified_identifier name: (identifier) @import))
 (using_declaration "namespace") @import.all
+""",
+    definitions=_DEFINITIONS
+    + """
+(function_declarator declarator: (field_identifier) @name)
+(function_declarator declarator: (qualified_identifier name: (identifier) @name))
+(class_specifier name: (type_identifier) @name body: (_))
+(namespace_definition name: (namespace_identifier) @name)
+(alias_declaration name: (type_identifier) @name)
+(concept_definition name: (identifier) @name)
 """,
 )

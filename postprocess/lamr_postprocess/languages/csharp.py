@@ -54,6 +54,18 @@ _NAMES = """
 (file_scoped_namespace_declaration name: (identifier) @ignore)
 """
 
+_DEFINITIONS = """
+(class_declaration name: (identifier) @name)
+(struct_declaration name: (identifier) @name)
+(interface_declaration name: (identifier) @name)
+(record_declaration name: (identifier) @name)
+(enum_declaration name: (identifier) @name)
+(delegate_declaration name: (identifier) @name)
+(method_declaration name: (identifier) @name)
+(constructor_declaration name: (identifier) @name)
+(property_declaration name: (identifier) @name)
+"""
+
 CSHARP = Language(
     name="csharp",
     comment=Comment("//"),
@@ -90,4 +102,5 @@ CSHARP = Language(
         "string_literal verbatim_string_literal raw_string_literal interpolated_string_expression"
     ),
     names=_NAMES,
+    definitions=_DEFINITIONS,
 )

@@ -99,6 +99,14 @@ _HINTS = (
     r"^module\.exports\b|^'use strict'|^\"use strict\"",
 )
 
+_DEFINITIONS = """
+(function_declaration name: (identifier) @name)
+(generator_function_declaration name: (identifier) @name)
+(class_declaration name: (_) @name)
+(method_definition name: (property_identifier) @name)
+(variable_declarator name: (identifier) @name value: [(arrow_function) (function_expression) (class)])
+"""
+
 JAVASCRIPT = Language(
     name="javascript",
     comment=Comment("//"),
@@ -113,6 +121,7 @@ JAVASCRIPT = Language(
     padded=frozenset({"jsx_text"}),
     opaque=frozenset({"template_string", "string", "regex"}),
     names=_JAVASCRIPT_NAMES,
+    definitions=_DEFINITIONS,
     members_visible=False,
     joiners="([`+-*/.,?",
 )
@@ -140,6 +149,14 @@ TYPESCRIPT = dataclasses.replace(
     },
     padded=frozenset(),
     names=_TYPESCRIPT_NAMES,
+    definitions=_DEFINITIONS
+    + """
+(abstract_class_declaration name: (type_identifier) @name)
+(interface_declaration name: (type_identifier) @name)
+(type_alias_declaration name: (type_identifier) @name)
+(enum_declaration name: (identifier) @name)
+(internal_module name: (identifier) @name)
+""",
 )
 
 TSX = dataclasses.replace(

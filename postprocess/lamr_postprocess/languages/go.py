@@ -37,6 +37,13 @@ _NAMES = """
 (import_spec !name path: (interpreted_string_literal) @import.path)
 """
 
+_DEFINITIONS = """
+(function_declaration name: (identifier) @name)
+(method_declaration name: (field_identifier) @name)
+(type_spec name: (type_identifier) @name)
+(type_alias name: (type_identifier) @name)
+"""
+
 GO = Language(
     name="go",
     comment=Comment("//"),
@@ -68,4 +75,5 @@ GO = Language(
     comments=frozenset({"comment"}),
     opaque=frozenset({"raw_string_literal", "interpreted_string_literal"}),
     names=_NAMES,
+    definitions=_DEFINITIONS,
 )

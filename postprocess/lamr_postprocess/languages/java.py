@@ -51,6 +51,16 @@ _NAMES = """
 (continue_statement (identifier) @ignore)
 """
 
+_DEFINITIONS = """
+(class_declaration name: (identifier) @name)
+(interface_declaration name: (identifier) @name)
+(enum_declaration name: (identifier) @name)
+(record_declaration name: (identifier) @name)
+(annotation_type_declaration name: (identifier) @name)
+(method_declaration name: (identifier) @name)
+(constructor_declaration name: (identifier) @name)
+"""
+
 JAVA = Language(
     name="java",
     comment=Comment("//"),
@@ -86,5 +96,6 @@ JAVA = Language(
     companions=frozenset({"catch_clause", "finally_clause"}),
     opaque=frozenset({"string_literal"}),
     names=_NAMES,
+    definitions=_DEFINITIONS,
     builtins=name_set("String Object Integer Long Double Boolean System Math Override"),
 )

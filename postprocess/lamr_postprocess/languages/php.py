@@ -52,6 +52,15 @@ _NAMES = """
 (namespace_use_clause alias: (name) @import)
 """
 
+_DEFINITIONS = """
+(function_definition name: (name) @name)
+(method_declaration name: (name) @name)
+(class_declaration name: (name) @name)
+(interface_declaration name: (name) @name)
+(trait_declaration name: (name) @name)
+(enum_declaration name: (name) @name)
+"""
+
 PHP = Language(
     name="php",
     comment=Comment("//"),
@@ -81,5 +90,6 @@ PHP = Language(
     companions=name_set("else_clause else_if_clause catch_clause finally_clause"),
     opaque=name_set("string encapsed_string heredoc nowdoc"),
     names=_NAMES,
+    definitions=_DEFINITIONS,
     builtins=name_set("true false null TRUE FALSE NULL self parent static"),
 )

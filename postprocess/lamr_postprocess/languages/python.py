@@ -119,6 +119,11 @@ def _parses(text: str) -> bool:
     return True
 
 
+_DEFINITIONS = """
+(function_definition name: (identifier) @name)
+(class_definition name: (identifier) @name)
+"""
+
 PYTHON = Language(
     name="python",
     comment=Comment("#"),
@@ -160,6 +165,7 @@ PYTHON = Language(
     companions=name_set("elif_clause else_clause except_clause finally_clause"),
     opaque=frozenset({"string"}),
     names=_NAMES,
+    definitions=_DEFINITIONS,
     builtins=frozenset(dir(builtins))
     | {"__file__", "__path__", "WindowsError", "unicode", "xrange", "basestring"},
     implicit_name="annotations",

@@ -41,6 +41,13 @@ _NAMES = """
 (scope_resolution scope: (_) name: (constant) @ignore)
 """
 
+_DEFINITIONS = """
+(method name: (_) @name)
+(singleton_method name: (_) @name)
+(class name: (constant) @name)
+(module name: (constant) @name)
+"""
+
 RUBY = Language(
     name="ruby",
     comment=Comment("#"),
@@ -76,5 +83,6 @@ RUBY = Language(
     companions=name_set("else elsif rescue ensure"),
     opaque=name_set("string heredoc_body regex string_array symbol_array subshell"),
     names=_NAMES,
+    definitions=_DEFINITIONS,
     continuation="\\",
 )

@@ -65,6 +65,18 @@ _NAMES = """
 (use_wildcard) @import.all
 """
 
+_DEFINITIONS = """
+(function_item name: (identifier) @name)
+(function_signature_item name: (identifier) @name)
+(struct_item name: (type_identifier) @name)
+(enum_item name: (type_identifier) @name)
+(union_item name: (type_identifier) @name)
+(trait_item name: (type_identifier) @name)
+(type_item name: (type_identifier) @name)
+(mod_item name: (identifier) @name)
+(macro_definition name: (identifier) @name)
+"""
+
 RUST = Language(
     name="rust",
     comment=Comment("//"),
@@ -97,5 +109,6 @@ RUST = Language(
     prefixes=frozenset({"attribute_item"}),
     opaque=frozenset({"string_literal", "raw_string_literal", "token_tree"}),
     names=_NAMES,
+    definitions=_DEFINITIONS,
     builtins=_PRELUDE,
 )

@@ -90,6 +90,8 @@ class Language:
         padded: kinds whose leading and trailing white space doesn't belong to them (text between tags).
         opaque: kinds that are never cut inside though the grammar gives them children (strings).
         names: a tree-sitter query for scopes, bindings and uses; `captures.py` lists the captures.
+        definitions: a tree-sitter query that captures, as `@name`, the names that people find their way by: those of
+            functions, classes, types and the like, not of variables.
         builtins: names that are bound without the file's help.
         implicit_name: the name that a node captured as `@implicit` uses without spelling it.
         members_visible: whether functions in a class see its members by their bare names.
@@ -117,6 +119,7 @@ class Language:
     padded: frozenset[str] = frozenset()
     opaque: frozenset[str] = frozenset()
     names: str = ""
+    definitions: str = ""
     builtins: frozenset[str] = frozenset()
     implicit_name: str = ""
     members_visible: bool = True

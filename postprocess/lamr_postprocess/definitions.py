@@ -1,0 +1,92 @@
+"""The definitions of a file, by row: what a named cut says that it hides.
+
+A language's `definitions` query captures the names of its functions, classes and types. This module knows rows, names
+and a way to count tokens; it knows no cuts beyond their first and last row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from lamr_postprocess.captures import bounded_captures
+from lamr_postprocess.lines import IntArray
+from lamr_postprocess.syntax import Source
+
+MOST_TOKENS = 12
+"""What the names of one cut may add to its marker."""
+_LOOKED_AT = 64
+"""Definitions of one cut that are considered, the least indented first: a dozen tokens hold fewer."""
+_LONGEST = 80
+"""Characters of a name; longer ones are made by programs and say nothing in a marker."""
+_INTRODUCTION, _SEPARATOR, _MORE = ": ", ", ", " \u2026"
+
+
+@dataclass(frozen=True, eq=False)
+class Definitions:
+    """The n definitions of a file, in document order.
+
+    Attributes:
+        rows: int [n], the row of each name, 0-based and rising.
+        names: the names.
+        depths: int [n], the indentation of each name's row; a class stands less deep than its methods.
+        count: how many tokens a text has.
+    """
+
+    rows: IntArray
+    names: tuple[str, ...]
+    depths: IntArray
+    count: Callable[[str], int]
+    _costs: dict[str, int] = field(default_factory=dict)
+
+    def label(self, first: int, last: int) -> str:
+        """What a marker says about the definitions from row `first` to row `last`; empty where none begins there.
+
+        At most `MOST_TOKENS` tokens: outer definitions go before inner ones, and those that are named stand in document
+        order.
+        """
+        start, stop = np.searchsorted(self.rows, (first, last + 1)).tolist()
+        order = (start + np.argsort(self.depths[start:stop], kind="stable")[:_LOOKED_AT]).tolist()
+        candidates = dict.fromkeys(self.names[at] for at in order)  # overloads have one name
+        room = MOST_TOKENS - self._cost(_MORE)
+        chosen = set()
+        for name in candidates:
+            cost = self._cost(_SEPARATOR + name)
+            if cost <= room:
+                chosen.add(name)
+                room -= cost
+        if not chosen:
+            return ""
+        named = _SEPARATOR.join(dict.fromkeys(name for name in self.names[start:stop] if name in chosen))
+        whole = len(chosen) == len(candidates) and stop - start <= _LOOKED_AT
+        return _INTRODUCTION + named + ("" if whole else _MORE)
+
+    def _cost(self, text: str) -> int:
+        if text not in self._costs:
+            self._costs[text] = self.count(text)
+        return self._costs[text]
+
+
+def definitions_of(source: Source, indents: IntArray, count: Callable[[str], int]) -> Definitions | None:
+    """The definitions of a parsed file; None where the language's table has no query for them.
+
+    Args:
+        source: the parsed text.
+        indents: int [L], characters of leading white space of each row.
+        count: how many tokens a text has.
+    """
+    query = source.grammar.definitions
+    if query is None:
+        return None
+    nodes = bounded_captures(source.tree.root_node, query).get("name", [])
+    spans = sorted({(node.start_byte, node.end_byte, node.start_point[0]) for node in nodes})
+    found = [
+        (row, source.data[start:stop].decode("utf-8", "replace"))
+        for start, stop, row in spans
+        if stop - start <= _LONGEST
+    ]
+    found = [(row, name) for row, name in found if name.isprintable() and not set(name) & set("*/-<>")]
+    rows = np.array([row for row, _ in found], dtype=np.int64)
+    return Definitions(rows, tuple(name for _, name in found), indents[rows], count)

@@ -1,0 +1,148 @@
+"""Named cuts: markers say which definitions went, within a dozen tokens, and change nothing else."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from lamr_postprocess import (
+    LANGUAGES,
+    BudgetError,
+    approximate_tokens,
+    cut_texts,
+    detect_language,
+    prune_lines,
+    restore,
+)
+from lamr_postprocess.definitions import MOST_TOKENS
+from lamr_postprocess.syntax import grammar_of
+
+from benchmarks.material import error_nodes
+
+FIXTURES = sorted((Path(__file__).parent / "fixtures").iterdir())
+IDS = [path.name for path in FIXTURES]
+LABEL = re.compile(r"pruned \([\d-]+\)(.*)$", re.MULTILINE)
+QUEUE = """\
+import threading
+
+
+class Queue:
+    def __init__(self, size):
+        self.size = size
+
+    def put(self, item):
+        def wait():
+            return self.size
+        return wait()
+
+    def get(self):
+        return self.size
+
+
+class LifoQueue(Queue):
+    def get(self):
+        return None
+
+
+def main():
+    return Queue(3)
+"""
+NAMES = {
+    "Ledger.java": "lookUp",
+    "Orders.cs": "IPriced",
+    "crawler.go": "String",
+    "dashboard.tsx": "Row",
+    "geometry.cpp": "Vector",
+    "hashtable.c": "checked_alloc",
+    "interpreter.rs": "greet",
+    "inventory.js": "parseMovement",
+    "library.rb": "initialize",
+    "scheduler.ts": "constructor",
+    "shop.php": "batches",
+}
+"""One definition of each fixture that a cut around its middle line hides."""
+
+
+def _kept(code: str, *lines: int) -> np.ndarray:
+    scores = np.zeros(len(code.splitlines()))
+    scores[[line - 1 for line in lines]] = 1
+    return scores
+
+
+def test_a_marker_names_the_definitions_that_begin_in_its_cut() -> None:
+    pruned = prune_lines(QUEUE, _kept(QUEUE, 13), path="queue.py", markers="named")
+    labels = LABEL.findall(pruned.text)
+    assert ": __init__, put, wait" in labels
+    assert any(label.startswith(": LifoQueue, ") for label in labels)
+
+
+def test_outer_definitions_go_before_inner_ones() -> None:
+    inner = "".join(f"    def method_{n}(self):\n        return {n}\n" for n in range(30))
+    code = f"first = 1\n\n\nclass One:\n{inner}\n\nclass Two:\n{inner}"
+    pruned = prune_lines(code, _kept(code, 1), path="x.py", markers="named")
+    (label,) = LABEL.findall(pruned.text)
+    assert re.fullmatch(r": One, (method_\d+, )*Two \u2026", label)
+
+
+@pytest.mark.parametrize("path", FIXTURES, ids=IDS)
+def test_every_language_with_a_grammar_names_its_cuts(path: Path) -> None:
+    code = path.read_text(encoding="utf-8")
+    lines = len(code.splitlines())
+    for mask in (_kept(code, lines // 2), np.zeros(lines), np.arange(lines) % 40 == 0):
+        bare = prune_lines(code, mask, path=path.name)
+        named = prune_lines(code, mask, path=path.name, markers="named")
+        assert (named.kept_lines, named.cuts) == (bare.kept_lines, bare.cuts)
+        assert error_nodes(named.text, detect_language(code, path.name)) == 0
+        assert restore(named, cut_texts(code, named)) == code
+        for label in LABEL.findall(named.text):
+            assert approximate_tokens(label) <= MOST_TOKENS
+    named = prune_lines(code, _kept(code, lines // 2), path=path.name, markers="named")
+    assert any(re.search(rf"[:,] {NAMES[path.name]}\b", label) for label in LABEL.findall(named.text))
+
+
+def test_every_grammar_has_definitions() -> None:
+    for language in LANGUAGES:
+        assert not language.grammar or grammar_of(language).definitions is not None
+
+
+@pytest.mark.parametrize("path", FIXTURES, ids=IDS)
+def test_a_budget_counts_the_names(path: Path) -> None:
+    code = path.read_text(encoding="utf-8")
+    scores = np.random.default_rng(0).random(len(code.splitlines()))
+    for budget in (300, 800):
+        pruned = prune_lines(code, scores, path=path.name, max_tokens=budget, markers="named")
+        assert approximate_tokens(pruned.text) <= budget
+
+
+def test_names_give_way_where_the_budget_has_no_room_for_them() -> None:
+    with pytest.raises(BudgetError) as caught:
+        prune_lines(QUEUE, np.zeros(23), path="queue.py", max_tokens=1)
+    pruned = prune_lines(
+        QUEUE, np.zeros(23), path="queue.py", max_tokens=caught.value.needed, markers="named"
+    )
+    assert LABEL.findall(pruned.text) == [""]
+
+
+def test_a_text_without_a_tree_keeps_bare_markers() -> None:
+    for code, path in (("# Title\n\ntext\n\n## Part\n\ntext\n", "a.md"), ("def broken(:\n" * 9, "a.py")):
+        scores = np.zeros(len(code.splitlines()))
+        assert (
+            prune_lines(code, scores, path=path, markers="named").text
+            == prune_lines(code, scores, path=path).text
+        )
+
+
+def test_names_that_could_end_a_comment_are_left_out() -> None:
+    code = (
+        "x = 1\n\nclass Point\n  def *(other)\n    other\n  end\n\n  def plus(other)\n    other\n  end\nend\n"
+    )
+    pruned = prune_lines(code, _kept(code, 1), path="point.rb", markers="named")
+    assert ": Point, plus" in pruned.text
+    assert "*" not in pruned.text
+
+
+def test_a_very_long_name_is_not_written() -> None:
+    code = f"x = 1\n\n\ndef {'a' * 5000}():\n    return 1\n"
+    assert "aaa" not in prune_lines(code, _kept(code, 1), path="x.py", markers="named").text
