@@ -15,6 +15,14 @@ LineRange = tuple[int, int]
 Query = Annotated[
     str, typer.Option("--query", "-q", help="What you are looking for, as a question or words.")
 ]
+Task = Annotated[
+    str,
+    typer.Option(
+        help="What the query serves, such as an issue's text, of any length: the model reads the query whole and the "
+        "parts of the task that say most about the file.",
+        metavar="TEXT|@FILE",
+    ),
+]
 Server = Annotated[
     str | None,
     typer.Option(
@@ -54,6 +62,20 @@ def read_code(file: str) -> str:
     from lamr_client.inputs import decode_code
 
     return decode_code(sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes())
+
+
+def read_task(text: str) -> str:
+    """Return what `--task` names: the text itself, or for `@FILE` what the file holds.
+
+    Raises:
+        typer.BadParameter: the file can't be read or isn't UTF-8.
+    """
+    if not text.startswith("@"):
+        return text
+    try:
+        return Path(text[1:]).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise typer.BadParameter(f"--task {text}: can't be read as UTF-8 text ({error})") from error
 
 
 def parse_keep(texts: list[str]) -> tuple[LineRange | str, ...]:

@@ -17,9 +17,11 @@ from lamr_cli.arguments import (
     OnError,
     Query,
     Server,
+    Task,
     Timeout,
     parse_keep,
     read_code,
+    read_task,
 )
 from lamr_cli.rendering import Render, rendered
 
@@ -37,6 +39,7 @@ class Markers(str, enum.Enum):
 def prune(
     file: Annotated[str, typer.Argument(help="The file to prune; - reads standard input.", metavar="FILE|-")],
     query: Query,
+    task: Task = "",
     server: Server = None,
     threshold: Annotated[
         float | None,
@@ -100,6 +103,8 @@ def prune(
     lamr prune src/server.py -q "How are timeouts handled when the pool is full?"
 
     lamr prune src/server.py -q "retry limits" --render heat
+
+    lamr prune src/server.py -q "I'll look at how the pool waits" --task @issue.md
     """
     from lamr_client import Pruner
 
@@ -112,6 +117,7 @@ def prune(
         result = pruner.prune(
             query,
             code,
+            task=read_task(task),
             path=None if file == "-" else file,
             language=language,
             threshold=threshold,
@@ -168,4 +174,9 @@ def _summary(result: Any) -> str:
         f"{result.timings.total:.2f} s",
     ]
     summary = " · ".join(part for part in parts if part)
-    return f"{summary}\n{result.reason}" if result.reason else summary
+    read = (
+        f"of query and task the model read: {' '.join(result.query_read.split())}"
+        if result.query_read
+        else ""
+    )
+    return "\n".join(filter(None, (summary, result.reason, read)))

@@ -70,6 +70,7 @@ class AsyncPruner:
         query: str,
         code: str | bytes,
         *,
+        task: str = "",
         path: str | os.PathLike[str] | None = None,
         language: str | None = None,
         threshold: float | None = None,
@@ -87,6 +88,7 @@ class AsyncPruner:
         """See `Pruner.prune`. A cancelled one returns at once; requests that were sent stay with the server."""
         call = self._defaults.begin(timeout, on_error)
         options = PruneOptions(
+            task=task,
             path=path,
             language=language,
             threshold=threshold,

@@ -44,12 +44,25 @@ def check_query(query: str) -> None:
     Raises:
         InvalidInputError: the query isn't text, is empty or blank, or has a NUL character or lone surrogates.
     """
-    if not isinstance(query, str):
-        raise InvalidInputError(f"the query must be str, not {type(query).__name__}", argument="query")
+    _check_words(query, "query")
     if not query.strip():
         raise InvalidInputError("the query is empty; say what you are looking for", argument="query")
-    _refuse_surrogates(query, "query")
-    _refuse_nul(query, "query", "remove it")
+
+
+def check_task(task: str) -> None:
+    """Refuse what no task is; an empty one is none.
+
+    Raises:
+        InvalidInputError: the task isn't text, or has a NUL character or lone surrogates.
+    """
+    _check_words(task, "task")
+
+
+def _check_words(text: str, what: str) -> None:
+    if not isinstance(text, str):
+        raise InvalidInputError(f"the {what} must be str, not {type(text).__name__}", argument=what)
+    _refuse_surrogates(text, what)
+    _refuse_nul(text, what, "remove it")
 
 
 def _refuse_surrogates(text: str, what: str) -> None:

@@ -25,7 +25,7 @@ from lamr_postprocess.selection import approximate_tokens
 
 from lamr_client.deadline import Deadline
 from lamr_client.dispatch import OnResult
-from lamr_client.inputs import check_code, check_query
+from lamr_client.inputs import check_code, check_query, check_task
 from lamr_client.prune_options import PruneOptions
 from lamr_client.result import PruneResult, Timings
 
@@ -65,10 +65,13 @@ class PruneJob:
         self._check = (deadline or Deadline(None)).remaining
         self._begin = time.perf_counter()
         check_query(query)
+        check_task(options.task)
         check_code(text)
         self._encoder = encoder
         self._text = text
         self._options = options
+        self._reading = encoder.read_query(query, options.task, text)
+        query = self._reading.text
         query_ids = encoder.encode_query(query)
         if not len(query_ids):
             raise InvalidInputError(
@@ -185,6 +188,7 @@ class PruneJob:
             language=pruned.language,
             cuts=pruned.cuts,
             model=model_name(self._encoder),
+            query_read=None if self._reading.whole else self._reading.text,
         )
         # Line numbers are wanted for themselves, whatever they cost, and without repair the selection as it is.
         as_asked = self._options.line_numbers or not self._options.repair

@@ -21,6 +21,7 @@ class PruneOptions:
         InvalidInputError: a value lies outside its range, an expression is invalid, or a language is unknown.
     """
 
+    task: str = ""
     path: str | os.PathLike[str] | None = None
     language: str | None = None
     threshold: float | None = None

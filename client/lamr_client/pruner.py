@@ -82,6 +82,7 @@ class Pruner:
         query: str,
         code: str | bytes,
         *,
+        task: str = "",
         path: str | os.PathLike[str] | None = None,
         language: str | None = None,
         threshold: float | None = None,
@@ -99,8 +100,10 @@ class Pruner:
         """Keep the lines of `code` that answer `query`.
 
         Args:
-            query: what is looked for: a question, a task, or words.
+            query: what is looked for: a question, an intention, or words.
             code: one file; bytes must be UTF-8.
+            task: what the query serves, such as an issue's text; of any length. The model reads the query whole and
+                those parts of the task that say most about this code; `query_read` of the result tells which.
             path, language: either names the language; without both it is guessed from the content.
             threshold: lines that score at least this, in [0, 1], are kept; default the model's own.
             ratio: takes the place of a threshold: 4 keeps about a quarter of the tokens.
@@ -125,8 +128,8 @@ class Pruner:
             The result; for empty code an empty one with status `pruned`.
 
         Raises:
-            InvalidInputError: the query is blank or longer than the window allows, the code holds NUL or isn't UTF-8,
-                or an option can't be used.
+            InvalidInputError: the query is blank, query, task or code holds NUL, the code isn't UTF-8, or an option
+                can't be used.
             BudgetError: the smallest valid output exceeds `max_tokens`.
             ServerUnavailableError, OverloadedError, DeadlineExceededError: after the retries that were safe.
             ModelMismatchError: the server serves another model than the client's files are of.
@@ -134,6 +137,7 @@ class Pruner:
         """
         call = self._defaults.begin(timeout, on_error)
         options = PruneOptions(
+            task=task,
             path=path,
             language=language,
             threshold=threshold,

@@ -50,6 +50,8 @@ class PruneResult:
         language: the code's language by its usual name; None if it wasn't found out.
         cuts: the removed runs of lines.
         model: the model's name and version.
+        query_read: what the model read of the query and the task, where they were too long to be read whole; None
+            where they weren't.
         timings: how long the call took.
     """
 
@@ -65,6 +67,7 @@ class PruneResult:
     language: str | None
     cuts: tuple[Cut, ...]
     model: str
+    query_read: str | None = None
     timings: Timings = field(default_factory=Timings)
 
     def to_dict(self) -> dict[str, Any]:

@@ -22,9 +22,12 @@ from lamr_contract.errors import InvalidInputError, ModelMismatchError
 from lamr_contract.files import MOST_TOKENIZER_BYTES, read_regular
 from lamr_contract.layout import LineLayout, line_layout
 from lamr_contract.names import TOKENIZER_FILE
+from lamr_contract.reading import Reading, read
 from lamr_contract.spec import Chunking, ModelSpec, client_files, load_spec
 from lamr_contract.text_blocks import block_bounds, in_groups
 
+READ_SHARE = 0.3
+"""The share of the window that a query and a task may take; of longer ones the most telling parts are read."""
 MIN_CODE_TOKENS = 32
 """A query must leave room for so many code tokens; with fewer, a chunk says too little about its code."""
 # What a control token looks like: `<think>`, `[SEP]`, `<|im_end|>`.
@@ -106,6 +109,12 @@ class PromptEncoder:
         """Return the token ids int64 [q] of a query with the prompt's text around it; `code_room` says if they fit."""
         prompt = self.spec.prompt
         return self._tokenize(prompt.query_before + query + prompt.query_after)[0]
+
+    def read_query(self, query: str, task: str, code: str) -> Reading:
+        """Return what the model reads of a query and a task about a document: all of it, or what there is room for."""
+        beside = self.prompt_tokens + self._least_code(self.spec.chunking)
+        room = min(int(READ_SHARE * self.spec.chunking.window), self.spec.chunking.window - beside)
+        return read(query, task, code, lambda text: len(self.encode_query(text)), room)
 
     def encode_document(
         self, code: str, check: Callable[[], object] = lambda: None

@@ -125,7 +125,7 @@ def _outcome(scorer: LineScorer | Selector, item: Record) -> _Outcome:
     if isinstance(scorer, Selector):
         selection = scorer.select(item)
         return _Outcome(recall_curve(selection.scores, item.gold, item.counted), selection)
-    return _Outcome(recall_curve(scorer(item.query, item.code), item.gold, item.counted), None)
+    return _Outcome(recall_curve(scorer(item.words, item.code), item.gold, item.counted), None)
 
 
 def _kept_fractions(scored: _Scored | None, items: Sequence[Record]) -> list[float]:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from lamr_evaluation.errors import RecordError
 
 _REQUIRED = ("query", "code", "kept_frags")
-_OPTIONAL = ("path", "project", "kind", "language", "id")
+_OPTIONAL = ("task", "path", "project", "kind", "language", "id")
 _NUMBERS = ("kept_frags", "frame")
 
 
@@ -43,6 +43,7 @@ class Record:
         code: the whole file, or a window of it.
         kept_frags: 1-based numbers of the gold lines, ascending, without repeats; empty when no line answers.
         score: how relevant the file is to the query, in [0, 1].
+        task: what the query serves, such as an issue's text; empty when there is none.
         path, project, kind: where the file comes from and how the query was made; empty when unknown.
         language: what the file is written in, for grouping only; empty when unknown.
         id: a name that no other record of its file has, or empty.
@@ -61,6 +62,7 @@ class Record:
     row: int = field(default=0, compare=False)
     language: str = ""
     frame: tuple[int, ...] = ()
+    task: str = ""
 
     def __post_init__(self) -> None:
         """Check and normalize.
@@ -80,6 +82,11 @@ class Record:
                 lines = f"lines 1 to {count}" if count else "no lines"
                 raise ValueError(f"{name} holds {', '.join(map(str, outside[:3]))}, but the code has {lines}")
             object.__setattr__(self, name, tuple(sorted(set(numbers))))
+
+    @property
+    def words(self) -> str:
+        """All words that are known of what is looked for: the query, and after it the task."""
+        return f"{self.query}\n\n{self.task}" if self.task else self.query
 
     @cached_property
     def lines(self) -> tuple[str, ...]:

@@ -57,7 +57,7 @@ class PruneResultLike(Protocol):
 class PrunerLike(Protocol):
     """The method of `lamr_client.Pruner` that is measured."""
 
-    def prune(self, query: str, code: str, *, path: str | None = None) -> PruneResultLike: ...
+    def prune(self, query: str, code: str, *, task: str = "", path: str | None = None) -> PruneResultLike: ...
 
 
 class PrunerScorer:
@@ -76,7 +76,7 @@ class PrunerScorer:
         Raises:
             ValueError: the result's lines aren't those of the item.
         """
-        result = self._pruner.prune(item.query, item.code, path=item.path or None)
+        result = self._pruner.prune(item.query, item.code, task=item.task, path=item.path or None)
         count = len(item.lines)
         scores = np.asarray(result.line_scores, dtype=np.float64)
         lines = np.asarray(result.kept_lines, dtype=np.intp)

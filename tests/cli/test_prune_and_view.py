@@ -54,6 +54,20 @@ def test_every_form_tells_of_the_same_lines(file: Path) -> None:
     assert "\x1b" not in found[Render.HEAT].stdout
 
 
+def test_a_task_comes_as_text_or_from_a_file(file: Path, tmp_path: Path) -> None:
+    task = "Shapes\n\n" + "Nothing of note. Really nothing at all. " * 60 + "The area of a shape is wrong."
+    (tmp_path / "issue.md").write_text(task)
+    given = [
+        lamr("prune", file, "-q", "I'll look.", "--task", each) for each in (task, f"@{tmp_path}/issue.md")
+    ]
+    assert given[0].stdout == given[1].stdout != lamr("prune", file, "-q", "I'll look.").stdout
+    assert "of query and task the model read: I'll look. Shapes" in given[0].stderr
+    assert "The area of a shape is wrong." in given[1].stderr
+    missing = lamr("prune", file, "-q", QUERY, "--task", "@nowhere.md")
+    assert missing.exit_code == 2
+    assert "nowhere.md" in missing.stderr
+
+
 def test_heat_has_colours_where_they_are_wanted(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm-256color")

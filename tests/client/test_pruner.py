@@ -171,7 +171,6 @@ BAD_INPUTS = [
     ("a\0b", "x = 1", "query has a NUL at character 1"),
     ("a\ud800", "x = 1", "query has a lone surrogate at character 1"),
     (b"bytes", "x = 1", "query must be str"),
-    ("area " * 200, "x = 1", "200 tokens.*window of 96"),
     (QUERY, "x = 1\n\0", "NUL at character 6"),
     (QUERY, b"x = 1\n\0", "NUL at character 6"),
 ]
@@ -189,6 +188,39 @@ def test_bad_input_raises_before_anything_is_sent(repository, query, code, messa
     with pruner(repository, transport) as subject, pytest.raises(InvalidInputError, match=message):
         subject.prune(query, code)
     assert not transport.requests
+
+
+@pytest.mark.parametrize(
+    ("task", "message"),
+    [("a\0b", "task has a NUL at character 1"), (7, "task must be str"), ("\ud800", "task has a")],
+)
+def test_a_bad_task_raises_before_anything_is_sent(repository, task, message):
+    transport = MockTransport(answer)
+    with pruner(repository, transport) as subject, pytest.raises(InvalidInputError, match=message):
+        subject.prune(QUERY, "x = 1", task=task)
+    assert not transport.requests
+
+
+def test_a_long_query_is_read_in_part_and_said_so(repository):
+    transport = MockTransport(answer)
+    with pruner(repository, transport) as subject:
+        assert subject.prune(QUERY, "x = 1").query_read is None
+        result = subject.prune("area " * 200, "def area():\n    return 1\n")
+    assert result.query_read
+    assert set(result.query_read.split()) == {"area"}
+    assert result.to_dict()["query_read"] == result.query_read
+
+
+def test_of_a_task_the_model_reads_what_speaks_of_the_code(repository):
+    task = (
+        "Mend it\n" + "We like cats a lot.\n" * 50 + "The colour of a shape is wrong.\n" + "Thank you. " * 50
+    )
+    transport = MockTransport(answer)
+    with pruner(repository, transport) as subject:
+        result = subject.prune("area", "def colour(shape):\n    return 1\n", task=task)
+        assert subject.prune("area", "x = 1", task="of shapes").query_read is None
+    assert result.query_read.startswith("area\n")
+    assert "The colour of a shape is wrong." in result.query_read
 
 
 @pytest.mark.parametrize(("query", "code", "message"), BAD_INPUTS)

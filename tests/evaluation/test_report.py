@@ -35,7 +35,7 @@ class Pruner:
         self.text = text
         self.paths = []
 
-    def prune(self, query, code, *, path=None):
+    def prune(self, query, code, *, task="", path=None):
         self.paths.append(path)
         lines = code.splitlines()
         scores = [float(any(word in line for word in query.split())) for line in lines]
@@ -91,7 +91,7 @@ def test_text_that_no_longer_parses_is_counted_only_where_the_file_did():
 class Choosy(Pruner):
     """Refuses what its name says that it refuses."""
 
-    def prune(self, query, code, *, path=None):
+    def prune(self, query, code, *, task="", path=None):
         if query in {"y2", "y5"}:
             raise InvalidInputError(f"{query} isn't for me")
         return super().prune(query, code, path=path)
@@ -187,7 +187,7 @@ def test_nothing_to_evaluate_or_an_unknown_reference_is_refused():
 )
 def test_a_result_for_other_lines_is_refused(result):
     class Wrong:
-        def prune(self, query, code, *, path=None):
+        def prune(self, query, code, *, task="", path=None):
             return result
 
     scorer = PrunerScorer(Wrong())

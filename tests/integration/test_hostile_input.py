@@ -51,12 +51,10 @@ def test_invalid_utf8_is_named_with_its_offset(in_process: Pruner) -> None:
         in_process.prune(QUERY, b"x = '\xff'\n")
 
 
-def test_query_longer_than_the_window_names_both_sizes(in_process: Pruner) -> None:
-    with pytest.raises(
-        InvalidInputError,
-        match=rf"\d+.*{in_process.spec.chunking.window}|{in_process.spec.chunking.window}.*\d+",
-    ):
-        in_process.prune("timeout " * 5000, SOURCE)
+def test_query_far_longer_than_the_window_is_read_in_part(in_process: Pruner) -> None:
+    result = in_process.prune("timeout " * 5000 + "\nWhere is the pipe closed?", SOURCE)
+    assert result.status == "pruned"
+    assert "Where is the pipe closed?" in str(result.query_read)
 
 
 def test_unknown_language(in_process: Pruner) -> None:

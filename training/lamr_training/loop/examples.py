@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 from lamr_contract.document_scorer import QueriedDocument
 from lamr_contract.encoding import Chunk, PromptEncoder
-from lamr_contract.errors import InvalidInputError
 from lamr_evaluation.records import Record
 from numpy.typing import NDArray
 
@@ -71,23 +70,23 @@ def distinct_files(records: Iterable[Record]) -> list[str]:
 
 
 def two_rubrics(record: Record, settings: LabelSettings) -> NDArray[np.uint8]:
-    """The semantic and dependency labels of a record's lines, uint8 `[L, 2]`."""
+    """The semantic and dependency labels of a record's lines, uint8 `[L, 2]`; its frame depends on the gold lines."""
     labels = label_lines(record.code, record.kept_frags, record.score, settings)
-    return np.stack([labels.semantic, labels.dependency], axis=1).astype(np.uint8)
+    both = np.stack([labels.semantic, labels.dependency], axis=1).astype(np.uint8)
+    both[np.array(record.frame, np.int64) - 1, 1] = 1
+    return both
 
 
 def encode_record(
     record: Record, encoder: PromptEncoder, settings: LabelSettings, label: LineLabels = two_rubrics
-) -> EncodedRecord | None:
-    """Tokenize and label a record; None if its query doesn't fit the window."""
+) -> EncodedRecord:
+    """Tokenize and label a record."""
     by_line = label(record, settings)
-    query = encoder.encode_query(record.query)
+    reading = encoder.read_query(record.query, record.task, record.code)
+    query = encoder.encode_query(reading.text)
     ids, offsets = encoder.encode_document(record.code)
-    document = QueriedDocument(record.query, record.code, offsets)
-    try:
-        chunks = list(encoder.iter_chunks(query, ids, offsets, record.code, layout=document.layout))
-    except InvalidInputError:
-        return None
+    document = QueriedDocument(reading.text, record.code, offsets)
+    chunks = list(encoder.iter_chunks(query, ids, offsets, record.code, layout=document.layout))
     line = token_lines(offsets, document.layout.spans)
     return EncodedRecord(chunks, query, ids, by_line[line], document.evidence.astype(np.float32))
 
@@ -115,7 +114,7 @@ def make_examples(  # noqa: PLR0913 - keywords with defaults
     label: LineLabels = two_rubrics,
     seed: int = 0,
 ) -> Iterator[Example]:
-    """Yield the examples of all records, in their order; records whose query doesn't fit are passed over.
+    """Yield the examples of all records, in their order.
 
     Args:
         records: the records; each is a group of its own.
@@ -130,8 +129,6 @@ def make_examples(  # noqa: PLR0913 - keywords with defaults
     rng = np.random.default_rng(seed)
     for group, record in enumerate(records):
         encoded = encode_record(record, encoder, settings, label)
-        if encoded is None:
-            continue
         for number in _chosen(encoded, rarity, choice, rng):
             chunk = encoded.chunks[number]
             first, last = chunk.tokens

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from lamr_contract.document_scorer import DocumentScorer, QueriedDocument
 from lamr_contract.encoding import PromptEncoder
-from lamr_contract.errors import InvalidInputError
 from lamr_contract.model_io import ChunkRequest, ChunkResult
 from lamr_contract.scoring import BLOCK, LEXICAL, RELEVANCE, SEMANTIC, Scoring
 from lamr_evaluation.metrics import recall_curve
@@ -80,7 +79,7 @@ class ScoringReport:
 
 
 def score_files(ask: Ask, encoder: PromptEncoder, records: Iterable[Record]) -> list[ScoredFile]:
-    """Ask a model about whole files; records whose query doesn't fit the window are left out.
+    """Ask a model about whole files.
 
     Args:
         ask: gives the answers to requests in their order, as `LocalModel.infer_many` does.
@@ -90,14 +89,12 @@ def score_files(ask: Ask, encoder: PromptEncoder, records: Iterable[Record]) -> 
     files = []
     for record in records:
         ids, offsets = encoder.encode_document(record.code)
-        try:
-            chunks = encoder.chunk(encoder.encode_query(record.query), ids, offsets, record.code)
-        except InvalidInputError:
-            continue
+        reading = encoder.read_query(record.query, record.task, record.code)
+        chunks = encoder.chunk(encoder.encode_query(reading.text), ids, offsets, record.code)
         if not chunks:
             continue
         requests = [ChunkRequest(c.input_ids, c.document_span, want_rubrics=True) for c in chunks]
-        document = QueriedDocument(record.query, record.code, offsets)
+        document = QueriedDocument(reading.text, record.code, offsets)
         files.append(ScoredFile(record, [c.tokens for c in chunks], ask(requests), document))
     return files
 

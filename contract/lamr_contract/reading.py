@@ -1,0 +1,116 @@
+"""What a model reads of a query and a task that its window can't hold whole.
+
+A model's window is shared by query and code, so a long query would leave no room for code. The intent is read whole
+where it can be, and of a task the parts that say most about the document at hand: sentences and lines whose words are
+rare in the document, each word counted once, after the maximal coverage of McDonald (2007). Other parts are left out,
+and the reading says so. The module knows words and texts; it knows no tokens but their number, and no scores.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lamr_contract.arrays import Float64Array
+from lamr_contract.layout import line_layout
+from lamr_contract.words import TermIndex, query_terms
+
+MOST_CHARACTERS = 1 << 16
+"""How much of a query and of a task is looked at: three quarters of it at the beginning and the rest at the end."""
+_LONGEST_PART = 240  # characters; a longer sentence or line is cut at white space
+_PART = re.compile(r"\S(?:[^\r\n]*?[.!?;](?=\s)|[^\r\n]*)")
+_PIECE = re.compile(rf"\S(?:.{{0,{_LONGEST_PART - 2}}}\S)?(?!\S)|\S{{1,{_LONGEST_PART}}}")
+# The first part is the title of an issue and the summary of a message. Words of the intent are what a task is read for.
+_TITLE, _SHARED = 2.0, 1.5
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a model reads.
+
+    Attributes:
+        text: the text that goes into the prompt; parts that lie apart stand on lines of their own.
+        whole: whether nothing was left out.
+    """
+
+    text: str
+    whole: bool
+
+
+def read(query: str, task: str, code: str, count: Callable[[str], int], room: int) -> Reading:
+    """Choose what is read of a query and a task.
+
+    Args:
+        query: what the reader is after at the moment.
+        task: what the query serves; may be empty.
+        code: the document.
+        count: gives the number of tokens of a text.
+        room: the most tokens that are read.
+    """
+    whole = "\n\n".join(filter(None, (query.strip(), task.strip())))
+    # A token is at least one byte, so a text that is so much longer than its room needn't be counted.
+    if len(whole) <= MOST_CHARACTERS and count(whole) <= room:
+        return Reading(whole, True)
+    query, task = _bounded(query.strip()), _bounded(task.strip())
+    spent = count(query) + 1
+    if spent > room:  # the intent itself is too long, and then the task is no more than a part of it
+        told = _most_telling(_parts(f"{query}\n{task}"), "", code, count, room)
+        return Reading("\n".join(told) or query[: room // 4 + 1], False)
+    told = _most_telling(_parts(task), query, code, count, room - spent)
+    return Reading("\n".join([query, *told]), False)
+
+
+def _bounded(text: str) -> str:
+    if len(text) <= MOST_CHARACTERS:
+        return text
+    return text[: MOST_CHARACTERS * 3 // 4] + "\n" + text[-MOST_CHARACTERS // 4 :]
+
+
+def _parts(text: str) -> list[str]:
+    """The distinct sentences and lines of a text, in their order, none of them long."""
+    parts = (piece for part in _PART.findall(text) for piece in _PIECE.findall(part))
+    return list(dict.fromkeys(parts))
+
+
+def _most_telling(
+    parts: Sequence[str], query: str, code: str, count: Callable[[str], int], room: int
+) -> list[str]:
+    """The parts, in their order, that together name most of what is rare in the document, within a room of tokens."""
+    terms_of = [query_terms(part) for part in parts]
+    terms = list(dict.fromkeys(term for each in terms_of for term in each))
+    if not terms:
+        return []
+    worth = _rarity(terms, code) * np.where(np.isin(terms, query_terms(query)), _SHARED, 1.0)
+    place = {term: index for index, term in enumerate(terms)}
+    named = np.zeros((len(parts), len(terms)), np.bool_)
+    for row, each in enumerate(terms_of):
+        named[row, [place[term] for term in each]] = True
+    costs = np.array([count(part) + 1 for part in parts])
+    prior = np.ones(len(parts))
+    prior[0] = _TITLE
+    chosen: list[int] = []
+    while True:
+        gain = named @ worth * prior / np.sqrt(costs)
+        gain[costs > room] = 0.0
+        best = int(gain.argmax())
+        if gain[best] <= 0:
+            return [parts[index] for index in sorted(chosen)]
+        chosen.append(best)
+        room -= int(costs[best])
+        worth[named[best]] = 0.0
+
+
+def _rarity(terms: Sequence[str], code: str) -> Float64Array:
+    """How rare each of Q terms is among the document's lines, float64 [Q]; little for those that it lacks."""
+    layout = line_layout(code)
+    lines = len(layout.spans)
+    holding: NDArray[np.int64] = np.zeros(len(terms), np.int64)
+    if lines:
+        holding = (TermIndex(code, lines, layout).counts(terms).lines > 0).sum(axis=0)
+    rarity: Float64Array = np.log1p((lines - holding + 0.5) / (holding + 0.5))
+    least = 0.1 * float(np.log1p(lines + 1.0))
+    return np.where(holding > 0, rarity, least)
