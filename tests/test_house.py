@@ -21,6 +21,7 @@ FLOORS = {
     "lamr_export": 6,
     "lamr_evaluation": 7,
     "lamr_training": 8,
+    "lamr_agents": 8,
     "lamr_cli": 9,
 }
 FOLDERS = {name: ROOT / name.removeprefix("lamr_") / name for name in FLOORS}

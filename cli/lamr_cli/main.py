@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from lamr_cli import ablate, corpus, evaluate, export, label, prune, serve, status, train, view
+from lamr_cli import ablate, corpus, evaluate, export, label, prune, replay, serve, status, train, view
 from lamr_cli.exits import exit_code, explain
 
 app = typer.Typer(
@@ -27,6 +27,7 @@ app = typer.Typer(
 )
 app.command("prune")(prune.prune)
 app.command("view")(view.view)
+app.command("replay")(replay.replay)
 app.command("serve")(serve.serve)
 app.command("status")(status.status)
 app.command("export")(export.export)

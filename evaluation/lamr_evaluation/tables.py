@@ -18,7 +18,8 @@ def _figure(value: float, sign: bool = False) -> str:
     return f"{value:+.3f}" if sign else f"{value:.3f}"
 
 
-def _align(rows: Sequence[Sequence[str]]) -> str:
+def align(rows: Sequence[Sequence[str]]) -> str:
+    """The rows as columns: the first to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:
@@ -34,7 +35,7 @@ def metrics_table(summaries: Mapping[str, Summary]) -> str:
     """A table with the mean of every metric, one row for each scorer."""
     rows: list[tuple[str, ...]] = [("", *HEADINGS)]
     rows += [(name, *(_figure(value) for value in astuple(s.mean))) for name, s in summaries.items()]
-    return _align(rows)
+    return align(rows)
 
 
 def interval_table(summaries: Mapping[str, Summary]) -> str:
@@ -44,7 +45,7 @@ def interval_table(summaries: Mapping[str, Summary]) -> str:
     for name, summary in summaries.items():
         low, high = astuple(summary.low), astuple(summary.high)
         rows.append((name, *(f"{_figure(low[c])} to {_figure(high[c])}" for c in columns)))
-    return _align(rows)
+    return align(rows)
 
 
 def split_table(title: str, groups: Mapping[str, Summary]) -> str:
@@ -56,7 +57,7 @@ def split_table(title: str, groups: Mapping[str, Summary]) -> str:
         (label, str(groups[label].items), *(_figure(value) for value in astuple(groups[label].mean)))
         for label in sorted(groups)
     ]
-    return _align(rows)
+    return align(rows)
 
 
 def comparison_table(differences: Mapping[str, Summary]) -> str:
@@ -69,7 +70,7 @@ def comparison_table(differences: Mapping[str, Summary]) -> str:
             f"{_figure(mean[c], True)} [{_figure(low[c], True)}, {_figure(high[c], True)}]" for c in columns
         )
         rows.append((name, *cells))
-    return _align(rows)
+    return align(rows)
 
 
 def group_table(title: str, groups: Mapping[str, Mapping[str, Summary]]) -> str:
@@ -84,4 +85,4 @@ def group_table(title: str, groups: Mapping[str, Mapping[str, Summary]]) -> str:
         means = [astuple(summary.mean) for summary in summaries]
         cells = (f"{_figure(mean[recall])} / {_figure(mean[area])}" for mean in means)
         rows.append((label, str(summaries[0].items), *cells))
-    return _align(rows)
+    return align(rows)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 Kind = Literal["user", "assistant", "thought", "call", "result"]
@@ -28,6 +28,7 @@ class Event:
         text: the words, or the result's text; empty for a call.
         call: the name that joins a call and its result; empty where the host gives none.
         tool, arguments: the called tool and its input; only for a call.
+        record: index of the log's record that it is from; -1 for an event that no log gave.
     """
 
     kind: Kind
@@ -35,6 +36,7 @@ class Event:
     call: str = ""
     tool: str = ""
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    record: int = field(default=-1, compare=False)
 
 
 @dataclass(frozen=True)
@@ -84,10 +86,10 @@ def recognize(log: str, formats: Iterable[Format]) -> Format | None:
     """The first format one of whose records stands at the head of a log; None when there is none."""
     for form in formats:
         try:
-            head = _records(log if form.records else log[: 1 << 20], form)
+            head = read_records(log if form.records else log[: 1 << 20], form)
         except ValueError:
             continue
-        if any(_holds(record, form.mark) for record in head[:_RECORDS_LOOKED_AT]):
+        if any(holds(record, form.mark) for record in head[:_RECORDS_LOOKED_AT]):
             return form
     return None
 
@@ -101,15 +103,21 @@ def read_events(log: str, form: Format) -> list[Event]:
         ValueError: a log that is one JSON value can't be parsed.
     """
     events = []
-    for record in _records(log, form):
+    for place, record in enumerate(read_records(log, form)):
         for rule in form.rules:
-            if _holds(record, rule.record):
-                parts = (part for part in _follow(record, rule.at) if _holds(part, rule.part))
-                events += [event for event in (_event(rule, part) for part in parts) if event is not None]
+            if holds(record, rule.record):
+                parts = (part for part in _follow(record, rule.at) if holds(part, rule.part))
+                found = (_event(rule, part) for part in parts)
+                events += [replace(event, record=place) for event in found if event is not None]
     return events
 
 
-def _records(log: str, form: Format) -> list[Any]:
+def read_records(log: str, form: Format) -> list[Any]:
+    """The records of a log; lines that aren't JSON are passed over.
+
+    Raises:
+        ValueError: a log that is one JSON value can't be parsed.
+    """
     if form.records is not None:
         return list(_follow(json.loads(log), form.records + "[]"))
     records = []
@@ -141,11 +149,13 @@ def _follow(value: Any, way: str) -> Iterator[Any]:
             yield from _follow(part, rest)
 
 
-def _first(value: Any, way: str) -> Any:
+def first_at(value: Any, way: str) -> Any:
+    """The first thing that a way leads to; None where it leads to nothing."""
     return next(_follow(value, way), None)
 
 
-def _holds(value: Any, wanted: Mapping[str, str | None]) -> bool:
+def holds(value: Any, wanted: Mapping[str, str | None]) -> bool:
+    """Whether the wanted values stand at their ways; None is any value."""
     absent = object()
     for way, expected in wanted.items():
         there = next(_follow(value, way), absent)
@@ -155,9 +165,9 @@ def _holds(value: Any, wanted: Mapping[str, str | None]) -> bool:
 
 
 def _event(rule: Rule, part: Any) -> Event | None:
-    call = _first(part, rule.call)
+    call = first_at(part, rule.call)
     call = call if isinstance(call, str) else ""
-    words = _words(_first(part, rule.text))
+    words = _words(first_at(part, rule.text))
     if rule.unless and rule.unless.search(words):
         return None
     if rule.pattern:
@@ -166,8 +176,8 @@ def _event(rule: Rule, part: Any) -> Event | None:
             return None
         words = match[1] if rule.pattern.groups else words
     if rule.kind == "call":
-        tool = _first(part, rule.tool)
-        arguments = {"command": words} if rule.pattern else _arguments(_first(part, rule.arguments))
+        tool = first_at(part, rule.tool)
+        arguments = {"command": words} if rule.pattern else _arguments(first_at(part, rule.arguments))
         return Event("call", call=call, tool=tool if isinstance(tool, str) else SHELL, arguments=arguments)
     if not words.strip():
         return None

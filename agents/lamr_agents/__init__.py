@@ -1,0 +1,7 @@
+"""How agents reach the pruner: the query from a session, when to prune, and what it would have saved."""
+
+from lamr_agents.intent import Intent, Known, intent_of
+from lamr_agents.policy import Asked, Policy
+from lamr_agents.skim import Skim, skim
+
+__all__ = ["Asked", "Intent", "Known", "Policy", "Skim", "intent_of", "skim"]

@@ -1,0 +1,13 @@
+"""What can be wrong with what the agents' room reads; each message names the cause and the remedy."""
+
+from __future__ import annotations
+
+from lamr_client import InvalidInputError
+
+
+class LogError(InvalidInputError):
+    """No log of a known host was found where one was looked for."""
+
+
+class PriceError(InvalidInputError):
+    """A price table can't be used."""

@@ -1,0 +1,73 @@
+"""The query of a tool call, from what a host knows when the call ends: no parameter and no token of the agent's own.
+
+A host fills in what it has of `Known`, and what is missing gives way to the next best. How much of a long task a model
+reads is the pruner's matter (`query_read` of a result says it). This module knows words; it knows no host, no tool and
+no model.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+Source = Literal["question", "session", "task", "nothing"]
+
+MOST_OWN_WORDS = 500
+"""Characters of the assistant's words that are taken, from their end: the latest sentences speak of the call."""
+_SENTENCE_START = re.compile(r"(?:(?<=[.!?:])\s+|\n+)(?=\S)")
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a host knows.
+
+    Attributes:
+        question: a focus question that the agent passed with the call (`context_focus_question`), where it did.
+        said: the assistant's last words before the call, aloud or else in thought.
+        description: what the call itself says of its purpose.
+        searched: what the assistant searches for, now or last.
+        task: what the user wants.
+    """
+
+    question: str = ""
+    said: str = ""
+    description: str = ""
+    searched: str = ""
+    task: str = ""
+
+
+@dataclass(frozen=True)
+class Intent:
+    """What a tool's result is read for.
+
+    Attributes:
+        query: the pruner's query; empty where nothing is known.
+        task: what the query serves; empty where the task is the query.
+        source: where the query is from.
+    """
+
+    query: str
+    task: str
+    source: Source
+
+
+def intent_of(known: Known) -> Intent:
+    """The intent of a call: the question if there is one, else the assistant's own words, else the task."""
+    task = known.task.strip()
+    if known.question.strip():
+        return Intent(known.question.strip(), task, "question")
+    own = (_end(known.said.strip()), known.description.strip(), known.searched.strip())
+    session = "\n".join(dict.fromkeys(filter(None, own)))
+    if session:
+        return Intent(session, task, "session")
+    return Intent(task, "", "task" if task else "nothing")
+
+
+def _end(words: str) -> str:
+    """The last sentences of a text, as many as `MOST_OWN_WORDS` characters hold."""
+    if len(words) <= MOST_OWN_WORDS:
+        return words
+    first = len(words) - MOST_OWN_WORDS
+    begun = _SENTENCE_START.search(words, first)
+    return words[begun.end() if begun else first :]

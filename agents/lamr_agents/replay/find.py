@@ -1,0 +1,48 @@
+"""Where the logs of agents lie. This module knows folders and endings, and nothing of what a log holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from lamr_agents.errors import LogError
+
+LOGS: Mapping[str, str] = {
+    "claude-code": ".claude/projects/**/*.jsonl",
+    "codex": ".codex/sessions/**/*.jsonl",
+    "pi": ".pi/agent/sessions/**/*.jsonl",
+    "gemini-cli": ".gemini/tmp/*/chats/*.json",
+    "copilot-cli": ".copilot/session-state/**/*.jsonl",
+}
+"""The logs of each host in a user's home. Others have no place of their own: name their files or folders."""
+_ENDINGS = (".jsonl", ".json", ".traj")
+
+
+def find_logs(paths: Iterable[Path], home: Path | None = None) -> list[Path]:
+    """The files that may be logs: those named, those in named folders, and without a name those of every host.
+
+    Args:
+        paths: files and folders.
+        home: the user's home folder.
+
+    Raises:
+        LogError: a path doesn't exist, or there is no file.
+    """
+    paths = list(paths)
+    for path in paths:
+        if not path.exists():
+            raise LogError(f"{path}: doesn't exist; name files of sessions or folders that hold some")
+    base = home or Path.home()
+    found = list(_under(paths)) if paths else [file for form in LOGS.values() for file in base.glob(form)]
+    if not found:
+        where = ", ".join(map(str, paths)) or ", ".join(f"~/{form}" for form in LOGS.values())
+        raise LogError(f"no logs of sessions in {where}; name files or folders")
+    return sorted(set(found))
+
+
+def _under(paths: Iterable[Path]) -> Iterator[Path]:
+    for path in paths:
+        if path.is_dir():
+            yield from (file for file in path.rglob("*") if file.suffix in _ENDINGS and file.is_file())
+        else:
+            yield path

@@ -1,0 +1,89 @@
+"""`lamr replay`: what pruning would have saved in one's own sessions, and what it would have cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lamr_cli.arguments import TIMEOUT, Model, Server, Timeout
+from lamr_cli.progress import bar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lamr_agents.replay import Prices, Replayed
+    from lamr_client import Pruner
+
+
+def replay(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="Logs, or folders that hold some; default: those of Claude Code, Codex, pi, Gemini CLI and Copilot "
+            "CLI in your home.",
+            metavar="[LOG|FOLDER]...",
+        ),
+    ] = None,
+    prices: Annotated[
+        Path | None, typer.Option(help="A price table in TOML; default: list prices that come with lamr.")
+    ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(help="Write a page on which each read can be opened, with cuts and regret in colour."),
+    ] = None,
+    limit: Annotated[int, typer.Option(help="Replay so many sessions, the latest first.", min=1)] = 50,
+    server: Server = None,
+    model: Model = None,
+    timeout: Timeout = TIMEOUT,
+    as_json: Annotated[bool, typer.Option("--json", help="Print every read as JSON.")] = False,
+) -> None:
+    """Replay recorded sessions of agents as if their big reads had been pruned.
+
+    Each read of a source file is pruned for what the agent said before it. The rest of the session then tells what
+    the cut would have cost: lines that were later edited, quoted, or read again by range. Savings and costs are in
+    dollars by a price table and as shares of the session's bill. Nothing leaves this machine unless --server names
+    another one.
+
+    lamr replay ~/.claude/projects --html replay.html
+    """
+    from lamr_agents.replay import Report, bundled_prices, find_logs, read_prices
+    from lamr_client import Pruner
+
+    table = read_prices(prices) if prices else bundled_prices()
+    logs = sorted(find_logs(paths or []), key=lambda log: log.stat().st_mtime, reverse=True)
+    with Pruner(server, model=model, timeout=timeout) as pruner, bar() as progress:
+        replayed, passed_over = _replayed(logs, limit, pruner, table, progress)
+    report = Report(tuple(replayed), tuple(passed_over))
+    if not replayed:
+        typer.echo(f"none of {len(logs)} files is a session of a known host that holds a request", err=True)
+        raise typer.Exit(2)
+    typer.echo(report.to_json() if as_json else report.table())
+    if len(logs) > len(replayed) + len(passed_over):
+        typer.echo(f"the latest {len(replayed)} sessions; --limit takes more", err=True)
+    if html:
+        from lamr_agents.replay.page import render_page
+
+        html.write_text(render_page(report), encoding="utf-8")
+        typer.echo(f"{html}: {sum(len(session.reads) for session in replayed)} reads", err=True)
+
+
+def _replayed(
+    logs: list[Path], limit: int, pruner: Pruner, prices: Prices, progress: Callable[[str, int, int], None]
+) -> tuple[list[Replayed], list[Path]]:
+    from lamr_agents.replay import replay_log
+
+    replayed: list[Replayed] = []
+    passed_over: list[Path] = []
+    most = min(limit, len(logs))
+    for log in logs:
+        if len(replayed) == limit:
+            break
+        session = replay_log(log, pruner, prices)
+        if session is None:
+            passed_over.append(log)
+        elif session.reads:
+            replayed.append(session)
+        progress("sessions", len(replayed), most)
+    return replayed, passed_over

@@ -1,0 +1,151 @@
+"""The requests of a session that its log accounts for: how many tokens each read, wrote and took from the cache.
+
+What differs between hosts is a `UsageRule`, a table like a `Format`. A log of a host that keeps no accounts has none.
+This module knows tokens and no prices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lamr_evaluation.sessions.events import Format, first_at, holds, read_records
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request to a model.
+
+    Attributes:
+        record: index of the log's record that accounts for it; a result in an earlier record was part of its input.
+        fresh: input tokens that no cache was written with or read for.
+        written: input tokens that the cache was written with.
+        cached: input tokens that the cache was read for.
+        output: tokens that the model gave.
+        model: its name; empty where the log doesn't say.
+    """
+
+    record: int
+    fresh: int
+    written: int
+    cached: int
+    output: int
+    model: str = ""
+
+    @property
+    def context(self) -> int:
+        """All input tokens."""
+        return self.fresh + self.written + self.cached
+
+
+@dataclass(frozen=True)
+class UsageRule:
+    """Where a host's records account for a request.
+
+    Attributes:
+        record: ways and values that mark such a record; None is any value.
+        fresh, written, cached: the ways to input tokens, from the record; an empty way is 0.
+        output: the ways to output tokens, which are added.
+        model: the way to the model's name, in this or else in an earlier record.
+        key: the way to what several records about one request share; the last of them counts.
+        fresh_holds_cached: whether the host's count of input tokens includes those that the cache was read for.
+    """
+
+    record: Mapping[str, str | None]
+    fresh: str
+    written: str
+    cached: str
+    output: tuple[str, ...]
+    model: str
+    key: str = ""
+    fresh_holds_cached: bool = False
+
+
+USAGE: Mapping[str, UsageRule] = {
+    "claude-code": UsageRule(
+        {"message.role": "assistant", "message.usage": None},
+        "message.usage.input_tokens",
+        "message.usage.cache_creation_input_tokens",
+        "message.usage.cache_read_input_tokens",
+        ("message.usage.output_tokens",),
+        "message.model",
+        key="message.id",
+    ),
+    "codex": UsageRule(
+        {"payload.type": "token_count", "payload.info.last_token_usage": None},
+        "payload.info.last_token_usage.input_tokens",
+        "",
+        "payload.info.last_token_usage.cached_input_tokens",
+        ("payload.info.last_token_usage.output_tokens",),
+        "payload.model",
+        key="payload.info.total_token_usage.total_tokens",
+        fresh_holds_cached=True,
+    ),
+    "pi": UsageRule(
+        {"message.role": "assistant", "message.usage": None},
+        "message.usage.input",
+        "message.usage.cacheWrite",
+        "message.usage.cacheRead",
+        ("message.usage.output",),
+        "message.model",
+    ),
+    "opencode": UsageRule(
+        {"info.role": "assistant", "info.tokens": None},
+        "info.tokens.input",
+        "info.tokens.cache.write",
+        "info.tokens.cache.read",
+        ("info.tokens.output", "info.tokens.reasoning"),
+        "info.modelID",
+        key="info.id",
+    ),
+    "gemini-cli": UsageRule(
+        {"type": "gemini", "tokens": None},
+        "tokens.input",
+        "",
+        "tokens.cached",
+        ("tokens.output", "tokens.thoughts"),
+        "model",
+        fresh_holds_cached=True,
+    ),
+}
+"""By the name of the format."""
+
+
+def read_requests(log: str, form: Format) -> list[Request]:
+    """The requests that a log accounts for, in their order; none where its host keeps no accounts.
+
+    Raises:
+        ValueError: a log that is one JSON value can't be parsed.
+    """
+    rule = USAGE.get(form.name)
+    if rule is None:
+        return []
+    found: dict[Any, Request] = {}
+    model = ""
+    for place, record in enumerate(read_records(log, form)):
+        named = first_at(record, rule.model)
+        model = named if isinstance(named, str) else model
+        if not holds(record, rule.record):
+            continue
+        request = _request(rule, record, place, model)
+        key = first_at(record, rule.key) if rule.key else None
+        key = place if key is None else key
+        if request.context:  # an answer that the host made up itself was no request
+            record_of_first = found[key].record if key in found else place
+            found[key] = Request(
+                record_of_first, request.fresh, request.written, request.cached, request.output, request.model
+            )
+    return sorted(found.values(), key=lambda request: request.record)
+
+
+def _request(rule: UsageRule, record: Any, place: int, model: str) -> Request:
+    cached = _tokens(record, rule.cached)
+    fresh = _tokens(record, rule.fresh) - (cached if rule.fresh_holds_cached else 0)
+    output = sum(_tokens(record, way) for way in rule.output)
+    return Request(place, max(0, fresh), _tokens(record, rule.written), cached, output, model)
+
+
+def _tokens(record: Any, way: str) -> int:
+    value = first_at(record, way) if way else 0
+    return value if isinstance(value, int) and value > 0 else 0

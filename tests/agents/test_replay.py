@@ -1,0 +1,199 @@
+"""Sessions replayed: what is cut, what is regretted, and what both come to in money."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from lamr_agents.errors import LogError, PriceError
+from lamr_agents.replay import Report, bundled_prices, find_logs, read_prices, replay_log
+from lamr_agents.replay.bill import CALL_OUTPUT, Bill, made_up_requests
+from lamr_agents.replay.page import render_page
+from lamr_agents.replay.prices import Price
+from lamr_agents.replay.report import total
+from lamr_agents.replay.yardsticks import YARDSTICKS
+from lamr_cli.main import app
+from lamr_evaluation.sessions import FORMATS, Request, read_events, read_requests, recognize
+from lamr_postprocess import approximate_tokens
+from typer.testing import CliRunner
+
+from tests.agents.samples import CODE, LINES, claude, line_of, pruner, says, session, usage
+
+PRICE = Price(("*",), input=1.0, cache_write=2.0, cache_read=0.1, output=10.0)
+
+
+def requests_of(log: str) -> list[Request]:
+    form = recognize(log, FORMATS)
+    assert form is not None
+    return read_requests(log, form)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    path = tmp_path / "session.jsonl"
+    path.write_text(session(), encoding="utf-8")
+    return path
+
+
+def test_a_log_accounts_for_each_request_once() -> None:
+    assert requests_of(session()) == [
+        Request(1, 10, 1000, 0, 50, "claude-opus-4-8"),
+        Request(4, 5, 4000, 1010, 60, "claude-opus-4-8"),
+        Request(6, 5, 100, 5015, 5, "claude-opus-4-8"),
+    ]
+
+
+def test_the_bill_is_what_the_requests_cost() -> None:
+    bill = Bill(requests_of(session()), PRICE, True)
+    assert bill.total == pytest.approx(20 + 2 * 5100 + 0.1 * 6025 + 10 * 115)
+
+
+def test_a_text_is_paid_for_once_and_then_at_the_caches_price() -> None:
+    bill = Bill(requests_of(session()), PRICE, True)
+    assert bill.of_text(1000, record=3) == pytest.approx(1000 * (2.0 + 0.1))
+    assert bill.of_text(1000, record=5) == pytest.approx(1000 * 2.0)
+    assert bill.of_text(1000, record=6) == 0
+    asking = 5015 * 0.1 + CALL_OUTPUT * 10
+    assert bill.of_fetching(1000, record=3) == pytest.approx(asking + bill.of_text(1000, 3))
+
+
+def test_a_text_is_paid_for_until_the_context_is_compacted() -> None:
+    requests = [Request(n, 0, 10, 10_000, 1) for n in range(5)] + [Request(5, 0, 2000, 0, 1)]
+    assert Bill(requests, PRICE, True).of_text(100, record=0) == pytest.approx(100 * (2.0 + 3 * 0.1))
+
+
+def test_requests_are_made_up_where_a_log_has_no_accounts() -> None:
+    text = session()
+    form = recognize(text, FORMATS)
+    assert form is not None
+    requests = made_up_requests(read_events(text, form))
+    assert [request.record for request in requests] == [1, 4, 6]
+    assert requests[1].written >= approximate_tokens(CODE)
+    assert requests[2].cached == requests[1].context
+
+
+def test_a_replay_finds_what_was_cut_and_needed(log: Path) -> None:
+    with pruner() as asking:
+        replayed = replay_log(log, asking, bundled_prices())
+    assert replayed is not None
+    assert (replayed.host, replayed.model, replayed.requests) == ("claude-code", "claude-opus-4-8", 3)
+    (read,) = replayed.reads
+    assert read.skim.reason == "pruned"
+    assert read.later.lines == (line_of("value_30 ="),)
+    assert (read.kept.needed, read.regretted, read.kept.fetched_again) == (1, (), False)
+    assert read.yardsticks["head of the file"].fetched_again
+    sums = total([replayed])
+    assert sums.needed == sums.kept == 1
+    assert sums.saved > 0
+    assert sums.net == pytest.approx(sums.saved - sums.pruning)
+
+
+def test_a_cut_line_that_is_quoted_later_must_be_fetched_again(tmp_path: Path) -> None:
+    path = tmp_path / "session.jsonl"
+    quote = f"Look at `{LINES[line_of('value_7 =') - 1].strip()}`."
+    late = claude("assistant", says(quote), model="claude-opus-4-8", id="m9", usage=usage(5, 100, 5115, 5))
+    path.write_text(session(late), encoding="utf-8")
+    with pruner() as asking:
+        replayed = replay_log(path, asking, bundled_prices())
+    assert replayed is not None
+    (read,) = replayed.reads
+    assert read.regretted == (line_of("value_7 ="),)
+    assert read.kept.fetched_again
+    assert read.fetching > 0
+    page = render_page(Report((replayed,)))
+    assert f'<li class="regret" value="{line_of("value_7 =")}">' in page
+    assert "<script" not in page
+
+
+def test_other_ways_to_cut_stay_within_the_tokens() -> None:
+    for name, yardstick in YARDSTICKS.items():
+        kept = yardstick("value of field 30", LINES, 400)
+        assert 0 < approximate_tokens("".join(f"{LINES[n - 1]}\n" for n in kept)) <= 400, name
+    assert YARDSTICKS["head of the file"]("", LINES, 400)[0] == 1
+    assert line_of("value_30 =") in YARDSTICKS["grep ± 5 lines"]("value_30", LINES, 400)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "not a log\n", '{"messages": [', "\x00\x01"])
+def test_a_file_that_is_no_log_is_passed_over(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(text, encoding="utf-8")
+    with pruner() as asking:
+        assert replay_log(path, asking, bundled_prices()) is None
+
+
+def test_logs_are_found_in_folders_and_in_the_home(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    own = home / ".claude" / "projects" / "p" / "s.jsonl"
+    own.parent.mkdir(parents=True)
+    own.write_text("{}")
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "a.json").write_text("{}")
+    (tmp_path / "logs" / "a.txt").write_text("{}")
+    assert find_logs([], home) == [own]
+    assert find_logs([tmp_path / "logs", own], home) == sorted([tmp_path / "logs" / "a.json", own])
+    with pytest.raises(LogError, match="doesn't exist"):
+        find_logs([tmp_path / "none"])
+    with pytest.raises(LogError, match="no logs of sessions in ~/"):
+        find_logs([], tmp_path / "logs")
+
+
+def test_the_bundled_prices_know_the_models_that_agents_use() -> None:
+    prices = bundled_prices()
+    for model, dollars in {
+        "claude-opus-4-8": 5.0,
+        "claude-opus-4-1-20250805": 15.0,
+        "claude-3-5-sonnet-latest": 3.0,
+        "anthropic/claude-haiku-4-5": 1.0,
+        "gpt-5.5": 5.0,
+        "gpt-5-codex": 1.25,
+        "something-else": 3.0,
+        "": 3.0,
+    }.items():
+        assert prices.of(model).input == pytest.approx(dollars / 1e6), model
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("= 3", "not TOML"),
+        ("", r"has no \[\[price\]\]"),
+        ("[[price]]\nmodels = 'x'", "models must be a list"),
+        ("[[price]]\nmodels = ['*']\ninput = 'much'", "input must be dollars"),
+        ("[[price]]\nmodels = ['*']\ninput = 1\ncache_read = 1", "output must be dollars"),
+        ("[pruner]\nhour = -1\n[[price]]\nmodels = ['*']", r"hour of \[pruner\] must be"),
+    ],
+)
+def test_a_price_table_that_cant_be_used_says_where(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "prices.toml"
+    path.write_text(text)
+    with pytest.raises(PriceError, match=message):
+        read_prices(path)
+
+
+def test_a_model_without_a_price_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "prices.toml"
+    path.write_text("[[price]]\nmodels = ['a*']\ninput = 1\ncache_read = 0.1\noutput = 5\n")
+    assert read_prices(path).of("abc").cache_write == pytest.approx(1e-6)
+    with pytest.raises(PriceError, match="no row for 'b'"):
+        read_prices(path).of("b")
+
+
+def test_the_command_prints_tables_json_and_a_page(log: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    done = CliRunner().invoke(app, ["replay", str(log), "--html", str(page)])
+    assert done.exit_code == 0, done.output
+    assert "needed kept" in done.output
+    assert "head of the file" in done.output
+    assert "handler_30" in page.read_text(encoding="utf-8")
+    done = CliRunner().invoke(app, ["replay", str(log), "--json"])
+    value = json.loads(done.stdout)
+    assert value["total"]["reads"] == 1
+    assert value["sessions"][0]["reads"][0]["edited"] == [line_of("value_30 =")]
+
+
+def test_the_command_says_when_nothing_is_a_session(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text("{}")
+    done = CliRunner().invoke(app, ["replay", str(tmp_path)])
+    assert done.exit_code == 2
+    assert "none of 1 files is a session" in done.output

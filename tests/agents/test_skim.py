@@ -1,0 +1,94 @@
+"""What passes untouched and why, and what an agent is shown of the rest."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from lamr_agents import Asked, Known, Policy, intent_of, skim
+from lamr_agents.policy import OUTLINED, PRUNED
+from lamr_agents.skim import asked_for, outline
+from lamr_client import ServerUnavailableError
+from lamr_client.mock_transport import uniform_answer
+
+from tests.agents.samples import CODE, SAID, TASK, line_of, pruner
+
+INTENT = intent_of(Known(said=SAID, task=TASK))
+ASKED = asked_for(CODE, "/w/a.py", intent=INTENT)
+
+
+@pytest.mark.parametrize(
+    ("asked", "reason"),
+    [
+        (replace(ASKED, failed=True), "the tool reports an error"),
+        (replace(ASKED, path="notes.txt"), "not code"),
+        (replace(ASKED, tokens=1499), "small"),
+        (replace(ASKED, lines=119), "small"),
+        (replace(ASKED, first=20, last=400), "a range was asked for"),
+        (replace(ASKED, first=1, last=150, lines=150), "a range was asked for"),
+        (replace(ASKED, first=20), "a range was asked for"),
+        (replace(ASKED, again=True), "shown before"),
+        (replace(ASKED, intended=False), "nothing is known of why"),
+        (replace(ASKED, first=1, last=250, lines=250), None),
+        (ASKED, None),
+    ],
+)
+def test_what_passes_and_why(asked: Asked, reason: str | None) -> None:
+    assert Policy().passes(asked) == reason
+
+
+def test_what_passes_comes_back_as_it_was_and_unjudged() -> None:
+    def never(request):
+        raise AssertionError("the pruner was asked")
+
+    with pruner(never) as asking:
+        shown = skim(asking, replace(ASKED, again=True), INTENT)
+    assert (shown.text, shown.cut, shown.reason) == (CODE, False, "shown before")
+    assert shown.cuts() == []
+    assert shown.tokens_in == shown.tokens_out
+
+
+def test_a_cut_is_named_and_the_note_says_how_to_undo_it() -> None:
+    with pruner() as asking:
+        shown = skim(asking, ASKED, INTENT)
+    assert shown.reason == PRUNED
+    assert line_of("value_30 =") in shown.kept_lines
+    assert "pruned (1-" in shown.text
+    assert ": handler_0, handler_1" in shown.text
+    assert shown.text.splitlines()[-1].startswith(
+        f"[lamr: {len(shown.kept_lines)} of the lines 1-{ASKED.lines} are shown"
+    )
+    hidden = sum(last - first + 1 for first, last in shown.cuts())
+    assert hidden + len(shown.kept_lines) == shown.lines
+    assert shown.tokens_out < shown.tokens_in / 2
+
+
+def test_a_file_beside_the_point_is_an_outline() -> None:
+    with pruner(lambda request: uniform_answer(request, 0.001)) as asking:
+        shown = skim(asking, ASKED, INTENT, Policy(least_relevance=0.05, least_saving=0.0))
+    assert shown.reason == OUTLINED
+    assert "def handler_0(" in shown.text
+    assert "read_header" not in shown.text
+    assert "nothing here seems to answer" in shown.text
+
+
+def test_an_outline_names_every_definition_and_nothing_else() -> None:
+    text, kept = outline("x = 1\n\n\nclass A:\n    def f(self):\n        return 1\n\n\ny = 2\n", "a.py")
+    assert kept == (4, 5)
+    assert "return" not in text
+
+
+def test_a_pruner_that_fails_doesnt_fail_the_call() -> None:
+    def fails(request):
+        raise ServerUnavailableError("nothing answers at 127.0.0.1:1")
+
+    with pruner(fails) as asking:
+        shown = skim(asking, ASKED, INTENT)
+    assert shown.text == CODE
+    assert shown.reason.startswith("not pruned: ServerUnavailableError: nothing answers")
+
+
+def test_a_cut_that_saves_little_isnt_made() -> None:
+    with pruner(lambda request: uniform_answer(request, 1.0)) as asking:
+        shown = skim(asking, ASKED, INTENT, Policy(least_saving=0.999))
+    assert (shown.text, shown.reason) == (CODE, "little to cut")
