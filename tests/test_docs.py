@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 GUIDE = [path for path in sorted((ROOT / "docs").glob("*.md")) if path.name != "architecture.md"]
 MOST_WORDS_A_PAGE = 860  # of the guide's pages on average; a page that says more is made up for by others
+GROUPS = {"front"}
 OTHERS_OPTIONS = {"--shm-size", "--trace-config", "--grpc-use-ssl", "--log-verbose"}  # docker's and Triton's
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 CODE = re.compile(r"^```\w*\n(.*?)^```|`([^`\n]+)`", re.MULTILINE | re.DOTALL)
@@ -37,15 +38,19 @@ def snippets(path: Path) -> list[str]:
 
 @cache
 def commands() -> dict[str, set[str]]:
-    """The options of every `lamr` command."""
-    group = typer.main.get_command(app)
-    return {
-        name: {
+    """The options of every `lamr` command; a command of a group goes by both words, and the group has all of theirs."""
+    return _options(typer.main.get_command(app).commands)
+
+
+def _options(listed: dict) -> dict[str, set[str]]:
+    found = {}
+    for name, command in listed.items():
+        options = {
             option for parameter in command.params for option in [*parameter.opts, *parameter.secondary_opts]
         }
-        | {"--help", "-h"}
-        for name, command in group.commands.items()
-    }
+        within = {f"{name} {word}": more for word, more in _options(getattr(command, "commands", {})).items()}
+        found |= {name: options.union({"--help", "-h"}, *within.values()), **within}
+    return found
 
 
 def faults(line: str) -> list[str]:
@@ -54,6 +59,8 @@ def faults(line: str) -> list[str]:
     if words[:1] == ["lamr"] and len(words) > 1:
         if words[1].startswith("-"):
             return [word for word in words[1:] if word not in ("--help", "--version", "-h")]
+        if words[1] in GROUPS and len(words) > 2 and re.fullmatch(r"[a-z]+", words[2]):
+            words = [words[0], f"{words[1]} {words[2]}", *words[3:]]
         options = commands().get(words[1])
         if options is None:
             return [words[1]]
@@ -91,6 +98,9 @@ def test_what_a_page_tells_to_type_exists(page: Path) -> None:
         ("lamr prune FILE -q x --max-tokens 3", []),
         ("lamr prune FILE --most-tokens 3", ["--most-tokens"]),
         ("lamr prone FILE", ["prone"]),
+        ("lamr front drain one --undo", []),
+        ("lamr front drane one", ["front drane"]),
+        ("lamr front check --undo", ["--undo"]),
         ("python -m benchmarks.serving", []),
         ("python -m benchmarks.served", ["benchmarks.served"]),
         ("make tests", ["tests"]),

@@ -19,13 +19,22 @@ FLOORS = {
     "lamr_client": 4,
     "lamr_serving": 5,
     "lamr_export": 6,
+    "lamr_front": 6,
     "lamr_evaluation": 7,
     "lamr_training": 8,
     "lamr_agents": 8,
     "lamr_cli": 9,
 }
 FOLDERS = {name: ROOT / name.removeprefix("lamr_") / name for name in FLOORS}
-LIGHT = ["lamr_errors", "lamr_decoding", "lamr_postprocess", "lamr_contract", "lamr_client", "lamr_serving"]
+LIGHT = [
+    "lamr_errors",
+    "lamr_decoding",
+    "lamr_postprocess",
+    "lamr_contract",
+    "lamr_client",
+    "lamr_serving",
+    "lamr_front",
+]
 HEAVY = ["torch", "transformers", "onnxruntime", "onnx"]
 
 

@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from lamr_cli import ablate, corpus, evaluate, export, label, prune, replay, serve, status, train, view
+from lamr_cli import ablate, corpus, evaluate, export, front, label, prune, replay, serve, status, train, view
 from lamr_cli.exits import exit_code, explain
 
 app = typer.Typer(
@@ -30,6 +30,7 @@ app.command("view")(view.view)
 app.command("replay")(replay.replay)
 app.command("serve")(serve.serve)
 app.command("status")(status.status)
+app.add_typer(front.app, name="front")
 app.command("export")(export.export)
 app.command("eval")(evaluate.evaluate)
 app.command("corpus")(corpus.corpus)

@@ -1,0 +1,223 @@
+"""`lamr front`: tenants, keys, quotas and fair queues before a pool of servers."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from collections.abc import Sequence
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lamr_cli.exits import SERVER_TROUBLE
+
+if TYPE_CHECKING:
+    from lamr_front.control import FrontStatus
+    from lamr_front.fleet import Fleet
+
+FILE = Path("tenants.toml")
+DRAIN_SECONDS = 60.0
+
+Tenants = Annotated[Path, typer.Option("--tenants", "-t", help="The file of tenants.", envvar="LAMR_TENANTS")]
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Serve many tenants from a pool of servers: keys, quotas, a fair share for each.\n\n"
+    "lamr front key alice bob\n\n"
+    "lamr serve --port 8001\n\n"
+    "lamr front run",
+)
+
+
+@app.command("key")
+def key(
+    names: Annotated[
+        list[str], typer.Argument(help="Tenants, which are added if they are new.", metavar="NAME...")
+    ],
+    days: Annotated[int | None, typer.Option(help="The key opens nothing after so many days.", min=1)] = None,
+    tenants: Tenants = FILE,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the keys as one JSON object.")] = False,
+) -> None:
+    """Make an API key for each tenant, print it once and store its hash.
+
+    A tenant may have several keys, so that a new one can be handed out before the old one is deleted from the file.
+    """
+    from lamr_front.keys import make_key
+    from lamr_front.tenants_file import add_keys
+
+    expires = (
+        None if days is None else datetime.now(timezone.utc).replace(microsecond=0) + timedelta(days=days)
+    )
+    fresh = not tenants.exists()
+    made = {name: make_key(expires) for name in names}
+    add_keys(tenants, {name: stored for name, (_, stored) in made.items()})
+    if as_json:
+        typer.echo(json.dumps({name: shown for name, (shown, _) in made.items()}))
+    else:
+        for name, (shown, _) in made.items():
+            typer.echo(f"{name}  {shown}")
+    typer.echo(
+        f"lamr: {'wrote' if fresh else 'added to'} {tenants}; the keys are shown this once. "
+        + ("" if fresh else "`lamr front reload` puts them into force."),
+        err=True,
+    )
+
+
+@app.command("check")
+def check(tenants: Tenants = FILE) -> None:
+    """Check the file of tenants, and let HAProxy check what is rendered from it. Nothing is changed."""
+    import tempfile
+
+    from lamr_front.haproxy import check_config, find_haproxy
+    from lamr_front.rendering import CONFIG, Places, render
+    from lamr_front.tenants_file import read_fleet
+
+    fleet = read_fleet(tenants)
+    with tempfile.TemporaryDirectory(prefix="lamr-front-") as name:
+        folder = Path(name)
+        for file, text in render(fleet, Places(folder, folder), str(tenants)).files.items():
+            (folder / file).write_text(text, encoding="utf-8")
+        Places(folder, folder).state_file.touch()
+        check_config(find_haproxy(), folder / CONFIG)
+    typer.echo(_fleet_text(fleet))
+
+
+@app.command("render")
+def render_files(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The folder to write into.", file_okay=False)
+    ],
+    tenants: Tenants = FILE,
+    sockets: Annotated[
+        Path | None, typer.Option(help="The folder where HAProxy makes its sockets; default: the output's.")
+    ] = None,
+) -> None:
+    """Write HAProxy's configuration and maps into a folder, for those who run HAProxy themselves."""
+    from lamr_front.rendering import Places, render
+    from lamr_front.tenants_file import read_fleet
+
+    folder = output.absolute()
+    places = Places(folder, sockets.absolute() if sockets else folder)
+    rendering = render(read_fleet(tenants), places, str(tenants))
+    for each in (places.folder, places.sockets):
+        each.mkdir(parents=True, exist_ok=True)
+    for file, text in rendering.files.items():
+        (folder / file).write_text(text, encoding="utf-8")
+        typer.echo(folder / file)
+    places.state_file.touch()
+
+
+@app.command("run")
+def run(tenants: Tenants = FILE) -> None:
+    """Run the front until Ctrl-C or SIGTERM, and start HAProxy again when it dies.
+
+    Standard output gets a line of JSON for each request, standard error what becomes of replicas.
+    """
+    from lamr_front.running import run as run_front
+
+    if status := run_front(tenants):
+        raise typer.Exit(SERVER_TROUBLE if status else 0)
+
+
+@app.command("reload")
+def reload(tenants: Tenants = FILE) -> None:
+    """Put a changed file of tenants into force. No request is lost; keys that were deleted stop working at once."""
+    from lamr_front import control
+
+    typer.echo(_fleet_text(control.reload(tenants)))
+
+
+@app.command("drain")
+def drain(
+    replica: Annotated[str, typer.Argument(help="The replica's name in the file of tenants.")],
+    undo: Annotated[bool, typer.Option("--undo", help="Send it requests again.")] = False,
+    timeout: Annotated[float, typer.Option(help="Seconds to wait.", min=0)] = DRAIN_SECONDS,
+    tenants: Tenants = FILE,
+) -> None:
+    """Send a replica no more requests and wait until it has answered those that it has. Then it can be stopped."""
+    from lamr_front import control
+
+    if undo:
+        control.undrain(tenants, replica)
+        typer.echo(f"{replica} gets requests again as soon as it is ready")
+        return
+    shown = sys.stderr.isatty()
+
+    def on_wait(left: int) -> None:
+        if shown:
+            sys.stderr.write(f"\r\x1b[Klamr: {replica} has {left} requests under way")
+            sys.stderr.flush()
+
+    control.drain(tenants, replica, timeout, on_wait)
+    if shown:
+        sys.stderr.write("\r\x1b[K")
+    typer.echo(f"{replica} is drained: stop it, start it again, then `lamr front drain {replica} --undo`")
+
+
+@app.command("status")
+def status(
+    tenants: Tenants = FILE,
+    as_json: Annotated[bool, typer.Option("--json", help="Print every field as JSON.")] = False,
+) -> None:
+    """Show replicas, and what each tenant has under way, waiting and refused.
+
+    Exit code 3 when no front of this file runs, or no replica is up.
+    """
+    from lamr_front.control import read_status
+
+    front = read_status(tenants)
+    typer.echo(json.dumps(dataclasses.asdict(front)) if as_json else _status_text(front))
+    if not any(replica.state == "up" for replica in front.replicas):
+        raise typer.Exit(SERVER_TROUBLE)
+
+
+def _fleet_text(fleet: Fleet) -> str:
+    windows = fleet.windows()
+    lines = [f"{len(fleet.replicas)} replicas take {fleet.capacity} requests at once"]
+    for tenant in fleet.tenants:
+        limits = [f"{tenant.limits.concurrent} at once"]
+        if tenant.limits.requests:
+            limits.append(f"{tenant.limits.requests:,} requests")
+        if tenant.limits.bytes:
+            limits.append(f"{tenant.limits.bytes:,} bytes")
+        period = f" in {fleet.settings.quota_seconds} s" if len(limits) > 1 else ""
+        access = f"{len(tenant.keys)} keys, {len(tenant.certificates)} certificates"
+        lines.append(
+            f"  {tenant.name:<16} window {windows[tenant.name]}, weight {tenant.weight:g}, {access}, "
+            f"{', '.join(limits)}{period}"
+        )
+    return "\n".join(lines)
+
+
+def _status_text(front: FrontStatus) -> str:
+    replicas = [("replica", "state", "under way", "answered", "last check")]
+    replicas += [
+        (each.name, each.state, f"{each.under_way} of {each.capacity}", f"{each.answered:,}", each.why)
+        for each in front.replicas
+    ]
+    tenants = [("tenant", "in the pool", "queued", "requests", "refused", "wait")]
+    tenants += [
+        (
+            each.name,
+            f"{each.in_pool} of {each.window}",
+            f"{each.queued}",
+            f"{each.requests:,}",
+            f"{each.refused:,}",
+            f"{each.queue_ms} ms",
+        )
+        for each in front.tenants
+    ]
+    waiting = (
+        f"{front.waiting} requests wait for a replica; {front.refused_strangers:,} strangers were refused"
+    )
+    return f"{_columns(replicas)}\n\n{_columns(tenants)}\n\n{waiting}"
+
+
+def _columns(rows: Sequence[tuple[str, ...]]) -> str:
+    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )

@@ -1,0 +1,25 @@
+"""How a client says who it is, and what a front says to one that comes too often. Both sides read it here.
+
+The module knows header names and wording. It knows neither keys nor gRPC.
+"""
+
+from __future__ import annotations
+
+import re
+
+KEY_METADATA = "authorization"  # gRPC's metadata keys are lower case
+KEY_SCHEME = "Bearer "
+
+COME_BACK = "come back in {seconds} s"
+_COME_BACK = re.compile(re.escape(COME_BACK).replace(r"\{seconds\}", r"(\d+(?:\.\d+)?)"))
+
+
+def key_metadata(api_key: str | None) -> dict[str, str]:
+    """The metadata that carries an API key; none without a key."""
+    return {} if api_key is None else {KEY_METADATA: f"{KEY_SCHEME}{api_key}"}
+
+
+def seconds_to_wait(message: str) -> float | None:
+    """The seconds after which a refusal's message says to come back; None if it doesn't say."""
+    found = _COME_BACK.search(message)
+    return float(found[1]) if found else None

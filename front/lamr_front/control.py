@@ -1,0 +1,248 @@
+"""Changing and watching a front that runs: reload, drain, status.
+
+The module knows what must happen in which order, so that nothing is lost and a revoked key opens nothing any more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from lamr_front import admin
+from lamr_front.errors import FrontError, FrontStartError
+from lamr_front.fleet import Fleet
+from lamr_front.haproxy import check_config, complaints, find_haproxy
+from lamr_front.rendering import Places, render
+from lamr_front.run_folder import RunFolder
+from lamr_front.tenants_file import read_fleet
+
+POOL = "replicas"
+TENANT_PREFIX = "tenant-"
+POLL_SECONDS = 0.1
+
+
+@dataclass(frozen=True)
+class ReplicaStatus:
+    """A replica as the front sees it.
+
+    Attributes:
+        state: `up`, `down`, `drained` or HAProxy's own word.
+        why: what the last check found.
+        under_way: requests there now.
+        answered: requests that were sent there since the front was started or reloaded.
+    """
+
+    name: str
+    address: str
+    state: str
+    why: str
+    under_way: int
+    capacity: int
+    answered: int
+
+
+@dataclass(frozen=True)
+class TenantStatus:
+    """A tenant at a running front.
+
+    Attributes:
+        window: requests that it may have in the pool at once.
+        in_pool, queued: requests there now, and in the tenant's own queue.
+        requests, refused: since the front was started or reloaded; `requests` holds both.
+        queue_ms: mean wait of the last requests.
+    """
+
+    name: str
+    window: int
+    in_pool: int
+    queued: int
+    requests: int
+    refused: int
+    queue_ms: int
+
+
+@dataclass(frozen=True)
+class FrontStatus:
+    """A running front.
+
+    Attributes:
+        waiting: requests in the pool that wait for a replica.
+        refused_strangers: refusals of requests that no known tenant made, or that no client may make.
+    """
+
+    replicas: tuple[ReplicaStatus, ...]
+    tenants: tuple[TenantStatus, ...]
+    waiting: int
+    refused_strangers: int
+
+
+def prepare(tenants: Path, folder: RunFolder) -> tuple[Fleet, Path]:
+    """Read the file, render it into a new generation and let HAProxy check it. It isn't put in force.
+
+    Returns:
+        the fleet, and the generation's folder.
+
+    Raises:
+        TenantsFileError, FrontStartError: what is wrong.
+    """
+    fleet = read_fleet(tenants)
+    folder.make()
+    generation = folder.next_generation()
+    config = folder.write(generation, render(fleet, folder.places(generation), str(tenants)))
+    try:
+        check_config(find_haproxy(), config)
+    except BaseException:
+        folder.forget(config.parent)
+        raise
+    return fleet, config.parent
+
+
+def reload(tenants: Path) -> Fleet:
+    """Put a changed file of tenants into force in the front that runs.
+
+    Keys that the file has no more are revoked first, in the process that serves now, so that connections which outlive
+    the reload can't use them. Requests under way are answered by the old process, new ones by the new.
+
+    Raises:
+        TenantsFileError: the file can't be used; nothing was changed.
+        FrontStartError: HAProxy can't start with it; the front goes on as it was, but for revoked keys.
+        FrontNotRunningError: no front of this file runs.
+    """
+    folder = RunFolder(tenants)
+    admin.ask(folder.current.admin_socket, "show info")
+    with folder.held("reload"):
+        fleet, new = prepare(tenants, folder)
+        before = folder.current
+        _revoke(before, new)
+        save_state(before)
+        folder.put_in_force(new)
+        answer = admin.ask(before.master_socket, "reload")
+        if "Success=1" not in answer:
+            folder.put_in_force(before.folder)
+            folder.forget(new)
+            raise FrontStartError(
+                f"HAProxy goes on as it was, since it can't start again:\n{complaints(answer)}"
+            )
+        folder.sweep()
+    return fleet
+
+
+def drain(
+    tenants: Path, replica: str, seconds: float, on_wait: Callable[[int], None] = lambda _: None
+) -> None:
+    """Send a replica no more requests, and wait until it has answered those that it has.
+
+    Args:
+        tenants: the file of tenants.
+        replica: its name.
+        seconds: how long to wait.
+        on_wait: called with the number of requests that are still under way there.
+
+    Raises:
+        FrontError: there is no such replica, or it didn't get empty in time; it stays drained then.
+        FrontNotRunningError: no front of this file runs.
+    """
+    places = _set_state(tenants, replica, "drain")
+    deadline = time.monotonic() + seconds
+    while left := _find(places, replica).under_way:
+        on_wait(left)
+        if time.monotonic() > deadline:
+            raise FrontError(
+                f"{replica} still has {left} requests after {seconds:g} s; it gets no new ones. "
+                f"Wait again with the same command, or give up with `lamr front drain {replica} --undo`"
+            )
+        time.sleep(POLL_SECONDS)
+
+
+def undrain(tenants: Path, replica: str) -> None:
+    """Send a drained replica requests again, once its checks find it ready. It raises what `drain` raises."""
+    _set_state(tenants, replica, "ready")
+
+
+def read_status(tenants: Path) -> FrontStatus:
+    """What a running front does.
+
+    Raises:
+        FrontNotRunningError: no front of this file runs.
+    """
+    rows = admin.read_statistics(RunFolder(tenants).current.admin_socket)
+    pool = next(row for row in rows if (row["pxname"], row["svname"]) == (POOL, "BACKEND"))
+    api = next(row for row in rows if (row["pxname"], row["svname"]) == ("api", "FRONTEND"))
+    tenant_rows: dict[str, dict[str, dict[str, str]]] = {}
+    for row in rows:
+        if row["pxname"].startswith(TENANT_PREFIX):
+            tenant_rows.setdefault(row["pxname"].removeprefix(TENANT_PREFIX), {})[row["svname"]] = row
+    tenants_seen = tuple(_tenant(name, row["BACKEND"], row["pool"]) for name, row in tenant_rows.items())
+    return FrontStatus(
+        replicas=tuple(_replica(row) for row in rows if row["pxname"] == POOL and row["svname"] != "BACKEND"),
+        tenants=tenants_seen,
+        waiting=_number(pool["qcur"]),
+        refused_strangers=_number(api["dreq"]) - sum(tenant.refused for tenant in tenants_seen),
+    )
+
+
+def save_state(places: Places) -> None:
+    """Write down which replicas are drained or down, for the process that comes next."""
+    partial = places.state_file.with_suffix(".new")
+    partial.write_text(admin.ask(places.admin_socket, f"show servers state {POOL}"), encoding="utf-8")
+    partial.replace(places.state_file)
+
+
+def _revoke(before: Places, new: Path) -> None:
+    for name in ("keys.map", "certificates.map"):
+        file = before.folder / name
+        wanted = dict(line.rsplit(" ", 1) for line in (new / name).read_text(encoding="utf-8").splitlines())
+        for entry in admin.read_map(before.admin_socket, file):
+            if entry not in wanted:
+                admin.order(before.admin_socket, f"del map {file} {entry}")
+
+
+def _set_state(tenants: Path, replica: str, state: str) -> Places:
+    places = RunFolder(tenants).current
+    _find(places, replica)
+    admin.order(places.admin_socket, f"set server {POOL}/{replica} state {state}")
+    with contextlib.suppress(OSError):
+        save_state(places)
+    return places
+
+
+def _find(places: Places, replica: str) -> ReplicaStatus:
+    rows = admin.read_statistics(places.admin_socket)
+    found = {
+        row["svname"]: _replica(row) for row in rows if row["pxname"] == POOL and row["svname"] != "BACKEND"
+    }
+    if replica not in found:
+        raise FrontError(f"there is no replica {replica!r}; there are {', '.join(found)}")
+    return found[replica]
+
+
+def _replica(row: dict[str, str]) -> ReplicaStatus:
+    state = row["status"].lower()
+    return ReplicaStatus(
+        name=row["svname"],
+        address=row["addr"],
+        state={"drain": "drained"}.get(state, state),
+        why=row["last_chk"],
+        under_way=_number(row["scur"]),
+        capacity=_number(row["slim"]),
+        answered=_number(row["stot"]),
+    )
+
+
+def _tenant(name: str, backend: dict[str, str], pool: dict[str, str]) -> TenantStatus:
+    return TenantStatus(
+        name=name,
+        window=_number(pool["slim"]),
+        in_pool=_number(pool["scur"]),
+        queued=_number(backend["qcur"]) + _number(pool["qcur"]),
+        requests=_number(backend["stot"]),
+        refused=_number(backend["dreq"]),
+        queue_ms=_number(backend["qtime"]),
+    )
+
+
+def _number(text: str) -> int:
+    return int(text) if text else 0

@@ -1,0 +1,142 @@
+"""A fleet in data: where the front listens, the replicas behind it, and the tenants with what they may.
+
+The module knows meanings and defaults. `tenants_file` reads a fleet, `rendering` writes HAProxy's configuration for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from lamr_contract.names import ENSEMBLE
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The front itself.
+
+    Attributes:
+        listen: `host:port` for clients.
+        operations: `host:port` of `/metrics` and `/ready`, for the people who run it.
+        certificate: a PEM file of the server's certificate chain and private key; None listens without TLS.
+        client_ca: a PEM file; a client with a certificate signed by it is the tenant that lists the certificate's name.
+        replica_ca: a PEM file; the front speaks TLS to the replicas and wants certificates signed by it.
+        replica_certificate: a PEM file of the certificate chain and key that the front shows to the replicas.
+        max_request_bytes: the largest request that passes. HAProxy holds each request in a buffer of about this size,
+            so that it can be sent again when a replica dies.
+        max_connections: of clients.
+        quota_seconds: the period that requests and bytes are counted over. It starts at multiples of itself.
+        queue_seconds: how long a request may wait for its turn.
+        answer_seconds: how long a replica may take to answer.
+        busy_tenants: how many tenants of mean weight the pool has room for at once when windows are derived.
+    """
+
+    listen: str = "127.0.0.1:8443"
+    operations: str = "127.0.0.1:8405"
+    certificate: Path | None = None
+    client_ca: Path | None = None
+    replica_ca: Path | None = None
+    replica_certificate: Path | None = None
+    max_request_bytes: int = 60_000
+    max_connections: int = 4096
+    quota_seconds: int = 10
+    queue_seconds: int = 15
+    answer_seconds: int = 65
+    busy_tenants: int = 4
+
+
+@dataclass(frozen=True)
+class Replica:
+    """A Triton server.
+
+    Attributes:
+        name: in messages, logs and `lamr front drain`.
+        grpc: `host:port` of its gRPC port.
+        capacity: requests that the front has under way there at once; below the server's own queue limit.
+    """
+
+    name: str
+    grpc: str
+    capacity: int = 6
+
+
+@dataclass(frozen=True)
+class ApiKey:
+    """What is stored of an API key.
+
+    Attributes:
+        sha256: of the key, 64 hexadecimal digits. Keys are random, so a plain hash tells nothing about them.
+        expires: when the key stops opening anything; None never.
+    """
+
+    sha256: str
+    expires: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a tenant may use; None is no limit.
+
+    Attributes:
+        concurrent: requests under way or waiting at once.
+        requests, bytes: in each period of `Settings.quota_seconds`. What was refused isn't counted.
+    """
+
+    concurrent: int = 64
+    requests: int | None = None
+    bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Tenant:
+    """Somebody who may ask.
+
+    Attributes:
+        name: in logs and metrics.
+        weight: the share that the tenant gets of a busy pool, relative to the others'.
+        window: requests in the pool at once; None derives it from the weight. The rest waits in the tenant's own queue.
+        models: what it may ask for.
+        keys: any of them is the tenant.
+        certificates: common names of client certificates that are the tenant.
+        limits: what it may use.
+    """
+
+    name: str
+    weight: float = 1.0
+    window: int | None = None
+    models: tuple[str, ...] = (ENSEMBLE,)
+    keys: tuple[ApiKey, ...] = ()
+    certificates: tuple[str, ...] = ()
+    limits: Limits = field(default_factory=Limits)
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """Everything that a front is rendered from."""
+
+    settings: Settings
+    replicas: tuple[Replica, ...]
+    tenants: tuple[Tenant, ...]
+
+    @property
+    def capacity(self) -> int:
+        """Requests that all replicas together take at once."""
+        return sum(replica.capacity for replica in self.replicas)
+
+    def windows(self) -> dict[str, int]:
+        """The window of each tenant, by name.
+
+        As many tenants of mean weight as are expected to be busy at once fill the pool together. Windows are whole
+        numbers, so they grow until the smallest is 1: shares follow the weights, and a large fleet waits in the pool a
+        little longer than a small one.
+        """
+        weights = [tenant.weight for tenant in self.tenants if tenant.window is None]
+        if not weights:
+            return {tenant.name: tenant.window or 1 for tenant in self.tenants}
+        busy = min(self.settings.busy_tenants, len(self.tenants))
+        unit = max(self.capacity * len(weights) / (busy * sum(weights)), 1 / min(weights))
+        return {
+            tenant.name: tenant.window or max(1, min(self.capacity, round(tenant.weight * unit)))
+            for tenant in self.tenants
+        }

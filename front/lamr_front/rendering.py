@@ -1,0 +1,228 @@
+"""A fleet as HAProxy's configuration: one file, and the maps that it looks tenants up in.
+
+The module knows HAProxy's words, gRPC's statuses and Triton's paths; the layout is in the template. It starts nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from lamr_contract.admission import COME_BACK, KEY_METADATA, KEY_SCHEME
+from lamr_errors import how_to_install
+
+from lamr_front import health_check
+from lamr_front.errors import FrontError
+from lamr_front.fleet import Fleet, Settings
+
+CONFIG = "haproxy.cfg"
+TEMPLATES = Path(__file__).parent / "templates"
+SERVICE = "/inference.GRPCInferenceService/"
+INFER = f"{SERVICE}ModelInfer"
+ABOUT_SERVER = ("ServerLive", "ServerReady", "ServerMetadata")
+ABOUT_MODEL = ("ModelReady", "ModelMetadata", "ModelConfig")
+HEADERS_BYTES = (
+    4096  # room that a buffer needs beside the body: the head of the request, and HAProxy's own reserve
+)
+
+# HTTP's status, gRPC's, and what a client reads. HAProxy makes these answers itself.
+HTTP_ERRORS = (
+    (400, 13, "bad request"),
+    (408, 4, "the request was not received in time"),
+    (500, 13, "the front failed; its log says more"),
+    (502, 14, "the replica went away"),
+    (503, 14, "the wait for a replica reached the queue's limit"),
+    (504, 4, "the replica did not answer in time"),
+)
+REPLICA_HEADER = "lamr-replica"  # from one tier to the other; clients don't get it
+NO_REPLICA = "no replica is ready"
+
+# Nothing here is a client's text but path and trace; the path is escaped, and the trace has the form of one.
+LOG_FIELDS = {
+    "time": '"%[date,utime(%Y-%m-%dT%H:%M:%SZ)]"',
+    "tenant": '"%[var(txn.tenant)]"',
+    "path": '"%[var(txn.path),json(utf8ps)]"',
+    "replica": '"%[var(txn.replica)]"',
+    "http": "%ST",
+    "grpc": '"%[var(txn.grpc)]"',
+    "why": '"%[var(txn.why)]"',
+    "termination": '"%ts"',
+    "bytes_in": "%U",
+    "bytes_out": "%B",
+    "queue_ms": "%Tw",
+    "answer_ms": "%Tr",
+    "total_ms": "%Ta",
+    "queued_before": "%bq",
+    "trace": '"%[var(txn.trace)]"',
+}
+
+
+@dataclass(frozen=True)
+class Rendering:
+    """HAProxy's files, by name. `CONFIG` is the one to start it with; it names the others by their full paths."""
+
+    files: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where the files of a front lie.
+
+    Attributes:
+        folder: of the configuration and its maps.
+        sockets: of what HAProxy makes when it runs; a short path, since a socket's has at most 107 bytes.
+    """
+
+    folder: Path
+    sockets: Path
+
+    @property
+    def admin_socket(self) -> Path:
+        return self.sockets / "admin.sock"
+
+    @property
+    def master_socket(self) -> Path:
+        return self.sockets / "master.sock"
+
+    @property
+    def pool_socket(self) -> Path:
+        return self.sockets / "pool.sock"
+
+    @property
+    def peer_socket(self) -> Path:
+        return self.sockets / "peer.sock"
+
+    @property
+    def state_file(self) -> Path:
+        return self.sockets / "state"
+
+
+def render(fleet: Fleet, places: Places, source: str) -> Rendering:
+    """Write HAProxy's configuration for a fleet.
+
+    Args:
+        fleet: what it shall do.
+        places: where the files will lie.
+        source: names the file that the fleet was read from.
+
+    Raises:
+        FrontError: the extra `front` isn't installed.
+    """
+    try:
+        import jinja2  # noqa: PLC0415
+    except ImportError as error:
+        raise FrontError(f"{error.name} isn't installed: {how_to_install('front')}") from error
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # not HTML; `tenants_file` lets no character through that HAProxy would read
+    )
+    environment.filters |= {"quoted": _quoted, "unix": lambda path: f"unix@{_quoted(path)}"}
+    maps = _maps(fleet)
+    settings = fleet.settings
+    text = environment.get_template(f"{CONFIG}.jinja").render(
+        source=re.sub(r"[^\x20-\x7e]", "?", source),
+        s=settings,
+        tenants=fleet.tenants,
+        replicas=fleet.replicas,
+        windows=fleet.windows(),
+        maps={name: places.folder / f"{name}.map" for name in maps},
+        admin_socket=places.admin_socket,
+        pool_socket=places.pool_socket,
+        state_file=places.state_file,
+        peer_address=f"unix@{_quoted(places.peer_socket)}",
+        bufsize=_buffer_size(settings.max_request_bytes),
+        bind_tls=_bind_tls(settings),
+        server_tls=_server_tls(settings),
+        http_errors=[{"http": http, "grpc": grpc, "message": message} for http, grpc, message in HTTP_ERRORS],
+        gRPC_answers=_answers(),
+        refuse=_refuse,
+        come_back=lambda seconds: COME_BACK.format(seconds=seconds),
+        log_format=_log_format(),
+        key_header=KEY_METADATA,
+        key_scheme=KEY_SCHEME,
+        infer_path=INFER,
+        health=health_check,
+        replica_header=REPLICA_HEADER,
+        ready_request=health_check.request(f"{SERVICE}ModelReady"),
+    )
+    return Rendering({CONFIG: text, **{f"{name}.map": content for name, content in maps.items()}})
+
+
+def _maps(fleet: Fleet) -> dict[str, str]:
+    keys = [(key, tenant.name) for tenant in fleet.tenants for key in tenant.keys]
+    tables = {
+        "keys": [(key.sha256, name) for key, name in keys],
+        "expiries": [(key.sha256, str(int(key.expires.timestamp()))) for key, _ in keys if key.expires],
+        "certificates": [(cn, tenant.name) for tenant in fleet.tenants for cn in tenant.certificates],
+    }
+    lists = {
+        "look": [f"{SERVICE}{call}" for call in (*ABOUT_SERVER, *ABOUT_MODEL)],
+        "names_model": [f"{SERVICE}{call}" for call in ABOUT_MODEL],
+    }
+    return {name: "".join(f"{key} {value}\n" for key, value in rows) for name, rows in tables.items()} | {
+        name: "".join(f"{row}\n" for row in rows) for name, rows in lists.items()
+    }
+
+
+def _refuse(status: int, message: str) -> str:
+    """The beginning of a rule that answers with a gRPC status. Denials are counted in HAProxy's metrics."""
+    return f'http-request deny status 200 hdr grpc-status {status} hdr grpc-message "{message}"'
+
+
+def _answers() -> str:
+    """The rules that make HAProxy's own answers gRPC's: status 200, and a content type even without a body."""
+    return "\n".join(
+        (
+            "http-after-response set-var(txn.grpc) res.hdr(grpc-status)",
+            f'http-after-response set-header grpc-message "{NO_REPLICA}" '
+            "if { status 503 } { nbsrv(replicas) eq 0 }",
+            "http-after-response set-header content-type application/grpc if { res.hdr(grpc-status) -m found }",
+            "http-after-response set-status 200 if { res.hdr(grpc-status) -m found }",
+        )
+    )
+
+
+def _log_format() -> str:
+    return "{" + ",".join(f"{json.dumps(name)}:{value}" for name, value in LOG_FIELDS.items()) + "}"
+
+
+def _buffer_size(max_request_bytes: int) -> int:
+    """The next multiple of 16 KiB that holds the largest request and what comes with it."""
+    step = 16 << 10
+    return -(-(max_request_bytes + HEADERS_BYTES) // step) * step
+
+
+def _bind_tls(settings: Settings) -> str:
+    if settings.certificate is None:
+        return ""
+    parts = ["ssl crt", _quoted(settings.certificate), "alpn h2,http/1.1"]
+    if settings.client_ca is not None:
+        parts += [
+            "ca-file",
+            _quoted(settings.client_ca),
+            "verify optional crt-ignore-err all ca-ignore-err all",
+        ]
+    return " ".join(parts)
+
+
+def _server_tls(settings: Settings) -> str:
+    if settings.replica_ca is None:
+        return ""
+    parts = ["ssl alpn h2 verify required ca-file", _quoted(settings.replica_ca)]
+    if settings.replica_certificate is not None:
+        parts += ["crt", _quoted(settings.replica_certificate)]
+    return " ".join(parts)
+
+
+def _quoted(value: object) -> str:
+    """A word of HAProxy's configuration, whatever characters it has."""
+    text = str(value)
+    if re.fullmatch(r"[\w./@:+-]+", text):
+        return text
+    return "'" + text.replace("'", "'\\''") + "'"

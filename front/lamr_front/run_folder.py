@@ -1,0 +1,133 @@
+"""The folder of a running front: generations of rendered files, and the sockets through which it is spoken to.
+
+    <temporary folder>/lamr-front-<user>/<hash of the tenants file's path>/
+        lock                       held while a front runs
+        7/haproxy.cfg, 7/*.map     what was rendered, one folder for each reload
+        current                    link to the one in force
+        admin.sock, master.sock    HAProxy's own
+        state                      which replicas are drained or down, for the next generation
+
+The module knows paths, links and locks. It knows nothing of what the files say.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from lamr_front.errors import FrontError, FrontStartError
+from lamr_front.rendering import CONFIG, Places, Rendering
+
+CURRENT = "current"
+KEPT = 2  # generations: the one in force, and the one before it, which an old worker may still name
+FOLDER_VARIABLE = "LAMR_FRONT_DIR"
+
+
+class RunFolder:
+    """Where the front of one file of tenants keeps what it needs to run.
+
+    Attributes:
+        path: the folder. It is the user's own and nobody else can enter it.
+    """
+
+    def __init__(self, tenants: Path) -> None:
+        """Name the folder; nothing is made yet.
+
+        Args:
+            tenants: the file that the front is rendered from. All commands that name it find the same folder.
+        """
+        parent = os.environ.get(FOLDER_VARIABLE)
+        root = Path(parent) if parent else Path(tempfile.gettempdir()) / f"lamr-front-{os.getuid()}"
+        self.path = root / hashlib.sha256(str(tenants.resolve()).encode()).hexdigest()[:12]
+
+    def make(self) -> None:
+        """Make the folder.
+
+        Raises:
+            FrontError: somebody else made it, or it can't be made.
+        """
+        try:
+            for folder in (self.path.parent, self.path):
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                found = folder.lstat()
+                if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+                    raise FrontError(f"{folder} isn't this user's own folder; set {FOLDER_VARIABLE} to one")
+        except OSError as error:
+            raise FrontError(
+                f"{error.filename}: {error.strerror}; set {FOLDER_VARIABLE} to a folder"
+            ) from error
+
+    def places(self, generation: int) -> Places:
+        """Where the files of a generation lie."""
+        return Places(self.path / str(generation), self.path)
+
+    @property
+    def current(self) -> Places:
+        """The files in force."""
+        folder = self.path / CURRENT
+        return Places(folder.resolve() if folder.exists() else folder, self.path)
+
+    @property
+    def config(self) -> Path:
+        """The path that HAProxy is started with, and reads again at each reload."""
+        return self.path / CURRENT / CONFIG
+
+    def next_generation(self) -> int:
+        """A number that no generation has."""
+        return (
+            max((int(each.name) for each in self.path.glob("[0-9]*") if each.name.isdigit()), default=0) + 1
+        )
+
+    def write(self, generation: int, rendering: Rendering) -> Path:
+        """Write the files of a generation, which isn't in force yet. Returns the configuration's path."""
+        folder = self.path / str(generation)
+        folder.mkdir(mode=0o700)
+        for name, text in rendering.files.items():
+            (folder / name).write_text(text, encoding="utf-8")
+        self.places(generation).state_file.touch()
+        return folder / CONFIG
+
+    def put_in_force(self, folder: Path) -> None:
+        """Point `current` at a generation's folder, at once."""
+        link = self.path / f".{CURRENT}"
+        link.unlink(missing_ok=True)
+        link.symlink_to(folder.name)
+        link.replace(self.path / CURRENT)
+
+    def forget(self, folder: Path) -> None:
+        """Remove a generation that didn't come into force."""
+        shutil.rmtree(folder, ignore_errors=True)
+
+    def sweep(self) -> None:
+        """Remove all generations but the latest ones."""
+        in_force = (self.path / CURRENT).resolve()
+        numbers = sorted(int(each.name) for each in self.path.glob("[0-9]*") if each.name.isdigit())
+        for number in numbers[:-KEPT]:
+            if (folder := self.path / str(number)) != in_force:
+                self.forget(folder)
+
+    @contextlib.contextmanager
+    def held(self, name: str = "lock") -> Iterator[None]:
+        """Hold a lock of the folder.
+
+        Raises:
+            FrontStartError: another process holds it.
+        """
+        descriptor = os.open(self.path / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise FrontStartError(
+                    "a front of this file runs already, or is being reloaded; `lamr front status` shows it"
+                ) from error
+            yield
+        finally:
+            os.close(descriptor)

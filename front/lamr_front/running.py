@@ -1,0 +1,239 @@
+"""A front in the foreground, as `lamr front run` runs it: HAProxy is started, started again when it dies, and stopped.
+
+The module knows processes and signals. What HAProxy is told is in `rendering`; changes at run time are in `control`.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, TextIO
+
+from lamr_front import admin, leash
+from lamr_front.control import prepare
+from lamr_front.errors import FrontNotRunningError, FrontStartError
+from lamr_front.fleet import Fleet
+from lamr_front.haproxy import complaints, find_haproxy
+from lamr_front.run_folder import RunFolder
+
+START_SECONDS = 30.0
+STEADY_SECONDS = 10.0  # a HAProxy that ran so long had started well
+MOST_FAILURES = 5
+FAILURE_PAUSE = 0.5
+POLL_SECONDS = 0.05
+
+
+class Front:
+    """A running HAProxy, as a context manager.
+
+    with Front(Path("tenants.toml")) as front:
+        ...
+
+    Attributes:
+        fleet: what was read from the file when the front was started.
+    """
+
+    fleet: Fleet
+
+    def __init__(
+        self, tenants: Path, log: IO[bytes] | int | None = None, report: TextIO | None = None
+    ) -> None:
+        """Start nothing yet.
+
+        Args:
+            tenants: the file of tenants.
+            log: takes a line of JSON for each request; None is standard output.
+            report: takes what HAProxy says about replicas and itself; None is standard error.
+        """
+        self._tenants = tenants
+        self._log = log
+        self._report = report or sys.stderr
+        self._folder = RunFolder(tenants)
+        self._stack = contextlib.ExitStack()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._words: collections.deque[str] = collections.deque(maxlen=50)
+        self._reader: threading.Thread | None = None
+        self._stopping = False
+
+    def __enter__(self) -> Front:
+        self._folder.make()
+        self._stack.enter_context(self._folder.held())
+        try:
+            self.fleet, generation = prepare(self._tenants, self._folder)
+            self._folder.put_in_force(generation)
+            self._folder.sweep()
+            self._folder.current.state_file.write_text(
+                ""
+            )  # whoever starts a front anew finds nothing drained
+            self.start()
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self.stop(graceful=False)
+        finally:
+            self._stack.close()
+
+    @property
+    def pid(self) -> int:
+        """The process id of HAProxy's master."""
+        assert self._process is not None
+        return self._process.pid
+
+    def start(self) -> None:
+        """Start HAProxy on the files in force, and wait until it answers.
+
+        Raises:
+            FrontStartError: it ended, in its own words, or doesn't answer.
+        """
+        _raise_descriptor_limit()
+        self._words.clear()
+        self._process = subprocess.Popen(
+            [
+                *(sys.executable, "-I", "-S", leash.__file__, str(os.getpid())),
+                str(find_haproxy()),
+                *("-W", "-S", f"{self._folder.current.master_socket},mode,600"),
+                *("-f", str(self._folder.config)),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=self._log,
+            stderr=subprocess.PIPE,
+            start_new_session=True,  # a terminal's Ctrl-C reaches this process alone, which passes it on
+        )
+        self._reader = threading.Thread(target=self._relay, args=(self._process.stderr,), daemon=True)
+        self._reader.start()
+        deadline = time.monotonic() + START_SECONDS
+        while not self._answers():
+            if self._process.poll() is not None:
+                self._reader.join(1)
+                raise FrontStartError(f"HAProxy ended at once:\n{complaints(chr(10).join(self._words))}")
+            if time.monotonic() > deadline:
+                self.stop(graceful=False)
+                raise FrontStartError(f"HAProxy didn't answer within {START_SECONDS:g} s")
+            time.sleep(POLL_SECONDS)
+
+    def poll(self) -> int | None:
+        """HAProxy's exit status; None while it runs."""
+        assert self._process is not None
+        return self._process.poll()
+
+    def stop(self, *, graceful: bool) -> None:
+        """Stop HAProxy: after the requests under way, or at once. May be called again."""
+        if self._process is None or self._process.poll() is not None:
+            return
+        self._stopping = True
+        self._process.send_signal(signal.SIGUSR1 if graceful else signal.SIGTERM)
+        if not graceful:
+            try:
+                self._process.wait(10)
+            except subprocess.TimeoutExpired:
+                os.killpg(self._process.pid, signal.SIGKILL)
+                self._process.wait()
+
+    def _answers(self) -> bool:
+        assert self._process is not None
+        with contextlib.suppress(FrontNotRunningError):
+            if not (info := admin.ask(self._folder.current.master_socket, "show proc", 5)):
+                return False
+            # An admin socket that an earlier HAProxy left behind would refuse the connection.
+            return str(self._process.pid) in info and "Pid:" in admin.ask(
+                self._folder.current.admin_socket, "show info", 5
+            )
+        return False
+
+    def _relay(self, stream: IO[bytes]) -> None:
+        for line in stream:
+            text = line.decode(errors="replace").rstrip()
+            self._words.append(text)
+            if not text.startswith("[NOTICE]") and not self._stopping:
+                _say(self._report, text)
+
+
+def run(tenants: Path, report: TextIO | None = None, on_ready: Callable[[Fleet], None] | None = None) -> int:
+    """Run a front until SIGINT or SIGTERM, then let requests under way end. A second signal ends it at once.
+
+    Call this from the main thread. HAProxy is started again when it dies.
+
+    Args:
+        tenants: the file of tenants.
+        report: takes messages; standard error if None.
+        on_ready: called once, when clients can come.
+
+    Returns:
+        0 after a signal; 1 when HAProxy died again and again.
+
+    Raises:
+        TenantsFileError, FrontStartError: it can't be started.
+    """
+    out = report or sys.stderr
+    signals: list[int] = []
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    handlers = {number: signal.signal(number, lambda n, _: signals.append(n)) for number in numbers}
+    try:
+        with Front(tenants, report=out) as front:
+            settings = front.fleet.settings
+            scheme = "https" if settings.certificate else "http"
+            _say(
+                out,
+                f"{len(front.fleet.tenants)} tenants at {scheme}://{settings.listen}, "
+                f"{len(front.fleet.replicas)} replicas; metrics at http://{settings.operations}/metrics\n"
+                "Stop with Ctrl-C or SIGTERM.",
+            )
+            if on_ready is not None:
+                on_ready(front.fleet)
+            return _watch(front, signals, out)
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+
+
+def _watch(front: Front, signals: list[int], out: TextIO) -> int:
+    failures, begun, told = 0, time.monotonic(), 0
+    while True:
+        if len(signals) > told:
+            told = len(signals)
+            _say(
+                out,
+                "stopping after the requests under way; again to stop at once" if told == 1 else "stopping",
+            )
+            front.stop(graceful=told == 1)
+        if front.poll() is not None:
+            if signals:
+                _say(out, "stopped")
+                return 0
+            failures = 1 if time.monotonic() - begun > STEADY_SECONDS else failures + 1
+            if failures > MOST_FAILURES:
+                _say(out, "HAProxy dies again and again; giving up")
+                return 1
+            _say(out, f"HAProxy died (status {front.poll()}) and is started again")
+            time.sleep(FAILURE_PAUSE * (failures > 1))
+            begun = time.monotonic()
+            with contextlib.suppress(FrontStartError):  # it counts as another death
+                front.start()
+        time.sleep(POLL_SECONDS)
+
+
+def _raise_descriptor_limit() -> None:
+    """Allow as many files as the hard limit does: each connection takes one, and each forwarded request up to four."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def _say(out: TextIO, text: str) -> None:
+    with contextlib.suppress(OSError, ValueError):  # a closed terminal must not keep the front from stopping
+        out.write("".join(f"lamr: {line}\n" for line in text.splitlines()))
+        out.flush()

@@ -1,0 +1,121 @@
+"""One table of a TOML file, whose values are taken out by name and type; what is left over is a mistake.
+
+The module knows types and messages and nothing of tenants.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator
+from datetime import date, datetime, time, timezone
+from typing import Any, TypeVar
+
+from lamr_front.errors import TenantsFileError
+from lamr_front.toml_lines import TomlFile
+
+T = TypeVar("T")
+_WORDS: dict[type, str] = {
+    str: "text in quotes",
+    int: "a whole number",
+    float: "a number",
+    list: "a list of texts",
+    dict: "a table",
+    datetime: "a date (2027-01-31) or a time (2027-01-31T12:00:00Z)",
+}
+
+
+class Table:
+    """A table of the file. `done` must be called when everything known has been taken."""
+
+    def __init__(self, file: TomlFile, path: tuple[str | int, ...], values: dict[str, Any]) -> None:
+        self._file = file
+        self._path = path
+        self._values = dict(values)
+        self._known: list[str] = []
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._values
+
+    def fail(self, message: str, *names: str | int) -> TenantsFileError:
+        """The error about a value of this table, or about the table itself, with its line."""
+        path = (*self._path, *names)
+        where = ".".join(str(name) for name in path if isinstance(name, str))
+        return TenantsFileError(
+            f"{where}: {message}" if where else message, path=self._file.path, line=self._file.line(*path)
+        )
+
+    def take(self, name: str, kind: type[T], accept: Callable[[T], str | None] = lambda _: None) -> T | None:
+        """A value; None where the file has none.
+
+        Args:
+            name: its key.
+            kind: `str`, `int`, `float`, `list` (of texts), `dict` or `datetime` (a date counts as its beginning, and
+                both are in UTC where they say nothing else).
+            accept: what is wrong with a value; None if nothing is.
+
+        Raises:
+            TenantsFileError: the value is of another kind, or not accepted.
+        """
+        self._known.append(name)
+        if name not in self._values:
+            return None
+        value = _as(kind, self._values.pop(name))
+        if value is None:
+            raise self.fail(f"must be {_WORDS[kind]}", name)
+        if (problem := accept(value)) is not None:
+            raise self.fail(problem, name)
+        return value
+
+    def take_or(self, name: str, default: T, accept: Callable[[T], str | None] = lambda _: None) -> T:
+        """A value of the default's type; the default where the file has none. It raises what `take` raises."""
+        value = self.take(name, type(default), accept)
+        return default if value is None else value
+
+    def table(self, name: str) -> Table:
+        """A table within this one, empty where the file has none."""
+        return Table(self._file, (*self._path, name), self.take_or(name, dict[str, Any]()))
+
+    def tables(self, name: str) -> Iterator[tuple[str, Table]]:
+        """The tables under a name, each with its own name."""
+        for key, value in (self.take_or(name, dict[str, Any]())).items():
+            if not isinstance(value, dict):
+                raise self.fail(f"must be {_WORDS[dict]}", name, key)
+            yield key, Table(self._file, (*self._path, name, key), value)
+
+    def array(self, name: str) -> Iterator[Table]:
+        """The tables of an array of tables."""
+        self._known.append(name)
+        values = self._values.pop(name, [])
+        if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
+            raise self.fail(f"must be tables that begin with [[…{name}]]", name)
+        for index, value in enumerate(values):
+            yield Table(self._file, (*self._path, name, index), value)
+
+    def done(self) -> None:
+        """Refuse what nobody took.
+
+        Raises:
+            TenantsFileError: names a key that isn't known, and the one that was probably meant.
+        """
+        for name in self._values:
+            near = difflib.get_close_matches(name, self._known, 1)
+            meant = f"did you mean {near[0]}?" if near else f"it takes {', '.join(sorted(self._known))}"
+            raise self.fail(f"not known here; {meant}", name)
+
+
+def _as(kind: type[T], value: Any) -> T | None:
+    if kind is datetime:
+        return _time_of(value)  # type: ignore[return-value]
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if kind is list and not (isinstance(value, list) and all(isinstance(item, str) for item in value)):
+        return None
+    return value if isinstance(value, kind) and not isinstance(value, bool) else None
+
+
+def _time_of(value: Any) -> datetime | None:
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime.combine(value, time())
+    if not isinstance(value, datetime):
+        return None
+    return value if value.tzinfo else value.replace(tzinfo=timezone.utc)
