@@ -60,13 +60,15 @@ class AsyncDispatcher:
 
     async def _call(self, group: list[Chunk], want_rubrics: bool, deadline: Deadline) -> list[ChunkResult]:
         requests = requests_of(group, want_rubrics)
+        failure: ServerError | None = None
         for failures in itertools.count(1):
             try:
                 async with self._slots:
-                    return await self._transport.infer_many(requests, deadline.remaining())
+                    return await self._transport.infer_many(requests, deadline.remaining(failure))
             except DeadlineExceededError as error:
                 raise deadline.exceeded() from error
             except ServerError as error:
+                failure = error
                 if self._closed or (pause := self._retry.pause(failures, error, deadline)) is None:
                     raise
             await asyncio.sleep(pause)

@@ -29,17 +29,20 @@ class Deadline:
         self.timeout = timeout
         self._end = None if timeout is None or timeout == math.inf else time.monotonic() + timeout
 
-    def remaining(self) -> float | None:
+    def remaining(self, failure: ServerError | None = None) -> float | None:
         """Return the seconds left, more than 0; None without an end.
 
+        Args:
+            failure: why the call has no answer yet, if that is known.
+
         Raises:
-            DeadlineExceededError: no time is left.
+            ServerError: no time is left: `failure`, or else `DeadlineExceededError`.
         """
         if self._end is None:
             return None
         left = self._end - time.monotonic()
         if left <= 0:
-            raise self.exceeded()
+            raise failure or self.exceeded()
         return left
 
     def allows(self, seconds: float) -> bool:
@@ -80,5 +83,4 @@ class Retry:
             return None
         bound = min(self.most, self.first * 2 ** (failures - 1))
         seconds = random.uniform(bound / 2, bound)
-        deadline.remaining()
         return seconds if deadline.allows(seconds) else None

@@ -101,15 +101,17 @@ class Dispatcher:
 
     def _call(self, group: list[Chunk], want_rubrics: bool, deadline: Deadline) -> list[ChunkResult]:
         requests = requests_of(group, want_rubrics)
+        failure: ServerError | None = None
         for failures in itertools.count(1):
-            left = deadline.remaining()
+            left = deadline.remaining(failure)
             if not self._slots.acquire(timeout=left):
-                raise deadline.exceeded()
+                raise failure or deadline.exceeded()
             try:
-                return self._transport.infer_many(requests, deadline.remaining())
+                return self._transport.infer_many(requests, deadline.remaining(failure))
             except DeadlineExceededError as error:
                 raise deadline.exceeded() from error
             except ServerError as error:
+                failure = error
                 if self._closed or (pause := self._retry.pause(failures, error, deadline)) is None:
                     raise
             finally:
