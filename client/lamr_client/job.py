@@ -15,13 +15,17 @@ import os
 import time
 from collections.abc import Callable, Iterator
 
+import numpy as np
 from lamr_contract.document_scorer import DocumentScorer, LineScores, QueriedDocument
+from lamr_contract.encoded_data import EncodedData
 from lamr_contract.encoding import Chunk, PromptEncoder
 from lamr_contract.errors import InvalidInputError, LamrError
+from lamr_contract.layout import LineLayout, line_layout
 from lamr_contract.model_io import ChunkResult
 from lamr_postprocess import BudgetError, PrunedCode, line_spans, prune_lines
 from lamr_postprocess.repair import GAP, REASONS
 from lamr_postprocess.selection import approximate_tokens
+from numpy.typing import NDArray
 
 from lamr_client.deadline import Deadline
 from lamr_client.dispatch import OnResult
@@ -84,14 +88,31 @@ class PruneJob:
         self.chunks: Iterator[Chunk] = iter(())
         self.want_rubrics = False
         self._scorer: DocumentScorer | None = None
+        self._judged = len(ids)
+        self._data: EncodedData | None = None
         if len(ids) and not self._is_small():
+            layout = line_layout(text)
+            if options.repair:  # without repair the caller wants the model's own selection
+                ids, offsets = self._without_data(layout, ids, offsets)
             scoring = encoder.spec.scoring
-            document = QueriedDocument(query, text, offsets, scoring)
+            document = QueriedDocument(query, text, offsets, scoring, layout=layout)
             self._scorer = DocumentScorer(scoring, encoder.spec.rubrics, document)
             self.want_rubrics = self._scorer.want_rubrics
             self._check()
-            self.chunks = encoder.iter_chunks(query_ids, ids, offsets, text, layout=document.layout)
+            self.chunks = encoder.iter_chunks(query_ids, ids, offsets, text, layout=layout)
         self._encoded = time.perf_counter()
+
+    def _without_data(
+        self, layout: LineLayout, ids: NDArray[np.int64], offsets: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the tokens that aren't encoded data. A text of nothing else is judged like any other."""
+        data = EncodedData.of(layout)
+        outside = data.outside(offsets)
+        if not len(data.spans) or not outside.any():
+            return ids, offsets
+        self._data = data
+        self._judged = int(outside.sum())
+        return ids[outside], offsets[outside]
 
     def add(self, tokens: tuple[int, int], result: ChunkResult) -> None:
         """Take in the answer about the chunk of this token range, in any order.
@@ -112,7 +133,7 @@ class PruneJob:
             nonlocal judged
             self.add(tokens, result)
             judged = max(judged, tokens[1])
-            on_progress(judged, self._tokens)
+            on_progress(judged, self._judged)
 
         return add
 
@@ -129,7 +150,7 @@ class PruneJob:
         if self._scorer is None:
             result = self._too_small() if self._tokens else self._nothing_to_judge()
         else:
-            scores = self._scorer.finish()
+            scores = self._with_data_last(self._scorer.finish())
             self._check()
             result = self._result(scores, self._prune(scores))
         end = time.perf_counter()
@@ -137,6 +158,12 @@ class PruneJob:
             self._encoded - self._begin, answered - self._encoded, end - answered, end - self._begin
         )
         return dataclasses.replace(result, timings=timings)
+
+    def _with_data_last(self, scores: LineScores) -> LineScores:
+        """Return line scores with 0 for the lines of encoded data, whatever the model said of what is around it."""
+        if self._data is None:
+            return scores
+        return dataclasses.replace(scores, scores=np.where(self._data.lines, np.float32(0), scores.scores))
 
     def _is_small(self) -> bool:
         """Return whether `min_tokens` lets the code pass; a budget that the code exceeds forbids it."""
@@ -184,7 +211,7 @@ class PruneJob:
             tokens_in=self._tokens,
             tokens_out=tokens,
             status="pruned",
-            reason=pruned.note,
+            reason="; ".join(filter(None, (pruned.note, self._data.note() if self._data else None))) or None,
             language=pruned.language,
             cuts=pruned.cuts,
             model=model_name(self._encoder),

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from lamr_contract.arrays import Float64Array
 from lamr_contract.blocks import with_blocks
-from lamr_contract.layout import line_layout
+from lamr_contract.layout import LineLayout, line_layout
 from lamr_contract.lexical_evidence import line_evidence
 from lamr_contract.merging import ScoreMerger
 from lamr_contract.model_io import ChunkResult
@@ -32,7 +32,13 @@ class QueriedDocument:
     """
 
     def __init__(
-        self, query: str, text: str, offsets: NDArray[np.int64], scoring: Scoring | None = None
+        self,
+        query: str,
+        text: str,
+        offsets: NDArray[np.int64],
+        scoring: Scoring | None = None,
+        *,
+        layout: LineLayout | None = None,
     ) -> None:
         """Find the lines of a text.
 
@@ -41,9 +47,10 @@ class QueriedDocument:
             text: the document.
             offsets: int64 [n, 2], first and one-past-last character of each token.
             scoring: says how tokens' scores become scores of lines; if None, as the paper does it.
+            layout: `line_layout(text)`, where it is at hand.
         """
         self._query, self._text = query, text
-        self.layout = line_layout(text)
+        self.layout = layout or line_layout(text)
         means = KINDS[(scoring or Scoring()).kind].lines
         self.token_lines = means(offsets, self.layout.points, self.layout.spans)
 

@@ -44,7 +44,7 @@ from lamr_export.quantize import quantize_encoder
 from lamr_export.report import ExportReport
 from lamr_export.serving_terms import served_config, serving_terms
 from lamr_export.sources import checkpoint_folder
-from lamr_export.triton import decoder_program, default_batch_size, default_instances, model_config
+from lamr_export.triton import decoder_program, default_batch_size, model_config
 from lamr_export.verify import (
     SampleText,
     Verification,
@@ -113,9 +113,9 @@ def export_repository(  # noqa: PLR0913 - each is one choice of the command line
         _write_client_files(folder, spec, tokenizer)
         _write_decoder(folder, model)
         width = model.heads.norm.normalized_shape[0]
-        instances = default_instances(sum(weights.numel() for weights in model.parameters()))
+        parameters = sum(weights.numel() for weights in model.parameters())
         for name in MODELS:
-            text = model_config(name, spec, width, size, precision, instances)
+            text = model_config(name, spec, width, size, precision, parameters)
             config_file(folder, name).write_text(text, encoding="utf-8")
         progress(f"tracing the encoder ({precision})")
         encoder = version_folder(folder, ENCODER)

@@ -25,6 +25,11 @@ _MOST_REQUESTS = 8
 _TOKENS_PER_CPU_RUN = 1024
 # From this number of parameters on a second copy of the weights is too much for most machines.
 _LARGE = 100_000_000
+# Up to this number of parameters times a chunk's tokens two cores read many chunks in a second.
+_QUICK = 20_000_000_000
+# How long chunks may wait for an encoder, in seconds. For a quick one it is what bounds an overloaded server's latency
+# (docs/lab/survival.md); another one needs so long for the chunks of a single file.
+_QUICK_WAIT, _LONG_WAIT = 2, 60
 # With a window of 8,192 tokens a server on two cores would not be ready for a minute.
 _LONGEST_WARM_UP = 2048
 
@@ -39,8 +44,18 @@ def default_instances(parameters: int) -> int:
     return 1 if parameters >= _LARGE else 2
 
 
+def default_wait(parameters: int, window: int) -> int:
+    """Seconds after which a chunk that still waits for the encoder is refused: two, and a minute for slow encoders."""
+    return _QUICK_WAIT if parameters * window <= _QUICK else _LONG_WAIT
+
+
 def model_config(  # noqa: PLR0913, PLR0917 - one argument a setting
-    model: str, spec: ModelSpec, width: int, max_batch_size: int, precision: str = "fp32", instances: int = 1
+    model: str,
+    spec: ModelSpec,
+    width: int,
+    max_batch_size: int,
+    precision: str = "fp32",
+    parameters: int = 0,
 ) -> str:
     """The `config.pbtxt` of one of the three models.
 
@@ -50,7 +65,7 @@ def model_config(  # noqa: PLR0913, PLR0917 - one argument a setting
         width: D, the number of a token's features.
         max_batch_size: the most requests in one execution.
         precision: the precision of the encoder's products, which decides the provider that is asked for.
-        instances: the number of the encoder's copies.
+        parameters: how many the model has, which decides how many copies of it run and how long chunks wait.
     """
     template = (TEMPLATES / f"{model}.pbtxt").read_text(encoding="utf-8")
     return Template(template).substitute(
@@ -60,7 +75,8 @@ def model_config(  # noqa: PLR0913, PLR0917 - one argument a setting
         engine=engine_for(precision).pbtxt(),
         window=spec.chunking.window,
         max_batch_tokens=max(_TOKENS_PER_CPU_RUN, spec.chunking.window),
-        instances=instances,
+        instances=default_instances(parameters),
+        wait=default_wait(parameters, spec.chunking.window) * 1_000_000,
         rubrics=len(spec.rubrics),
         fingerprint=json.dumps(spec.fingerprint),
         name=json.dumps(spec.name, ensure_ascii=False),

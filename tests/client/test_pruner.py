@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 import threading
@@ -290,6 +291,56 @@ def test_python_that_does_not_parse_says_so(repository):
         result = subject.prune(QUERY, "def broken(:\n    return ]\n" * 30, language="python")
     assert result.status == "pruned"
     assert "parse" in result.reason
+
+
+# ---- encoded data
+
+
+def notebook(image: str) -> str:
+    """A notebook as Jupyter writes it: one cell whose output is an image."""
+    data = {"image/png": image, "text/plain": ["<Figure size 640x480>"]}
+    plot = {"output_type": "display_data", "metadata": {}, "data": data}
+    cell = {"cell_type": "code", "metadata": {}, "outputs": [plot], "source": ["area = 1\n", "plot(area)"]}
+    return json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1) + "\n"
+
+
+IMAGE = base64.b64encode(np.random.default_rng(0).bytes(6000)).decode()
+
+
+def test_images_of_notebooks_are_cut_and_never_judged(repository):
+    transport, code = MockTransport(uniform_answer), notebook(IMAGE)
+    with pruner(repository, transport) as subject:
+        result = subject.prune(QUERY, code, path="area.ipynb")
+        asked, transport.requests = transport.requests, []
+        other = subject.prune(QUERY, notebook(""), path="area.ipynb")
+    shown, without = (
+        [request.input_ids.tolist() for request in requests] for requests in (asked, transport.requests)
+    )
+    assert shown == without
+    (cut,) = result.cuts
+    assert IMAGE in code.splitlines()[cut.start - 1]
+    assert cut.start == cut.end
+    marker = f"      // ... 1 line pruned ({cut.start})"
+    assert result.text == code.replace(code.splitlines()[cut.start - 1], marker)
+    assert result.line_scores[cut.start - 1] == 0
+    assert "1 line of encoded data" in result.reason
+    assert other.reason == "json: no grammar, pruned line by line"
+    assert result.tokens_out < result.tokens_in
+
+
+def test_an_image_is_kept_where_it_is_asked_for(repository):
+    code = notebook(IMAGE)
+    for options in ({"keep": ["image/png"]}, {"repair": False}, {"threshold": 0.0}):
+        with pruner(repository, MockTransport(uniform_answer)) as subject:
+            assert subject.prune(QUERY, code, path="area.ipynb", **options).text == code
+
+
+def test_a_file_of_nothing_but_data_is_judged(repository):
+    transport = MockTransport(uniform_answer)
+    with pruner(repository, transport) as subject:
+        result = subject.prune(QUERY, "A" * 2000)
+    assert transport.requests
+    assert result.text == "A" * 2000
 
 
 # ---- retries, deadlines, passthrough

@@ -134,8 +134,8 @@ def test_configurations_are_the_contract(exported):
         ("fused", "input_ids")
     ]
     queue = encoder.dynamic_batching.default_queue_policy
-    assert queue.max_queue_size >= 64
-    assert queue.default_timeout_microseconds > 0
+    assert queue.max_queue_size == 0  # a full queue kills Triton 24.10 (docs/lab/survival.md)
+    assert queue.default_timeout_microseconds == 2_000_000
     assert queue.TimeoutAction.Name(queue.timeout_action) == "REJECT"
     assert decoder.HasField("dynamic_batching")
     assert not decoder.dynamic_batching.HasField("default_queue_policy")
@@ -164,8 +164,19 @@ def test_names_are_escaped(exported):
 def test_only_small_encoders_are_loaded_twice(exported):
     assert [default_instances(count) for count in (30_000_000, 600_000_000)] == [2, 1]
     spec = load_spec(exported("bert").root)
-    text = model_config("lamr_encoder", spec, 96, 8, instances=1)
+    text = model_config("lamr_encoder", spec, 96, 8, parameters=600_000_000)
     assert text_format.Parse(text, model_config_pb2.ModelConfig()).instance_group[0].count == 1
+
+
+@pytest.mark.parametrize(
+    ("parameters", "window", "seconds"),
+    [(21_000_000, 320, 2), (21_000_000, 8192, 60), (600_000_000, 2048, 60), (600_000_000, 512, 60)],
+)
+def test_chunks_may_wait_longer_for_slow_encoders(exported, parameters, window, seconds):
+    spec = dataclasses.replace(load_spec(exported("bert").root), chunking=Chunking(window, window // 2, 0))
+    text = model_config("lamr_encoder", spec, 96, 8, parameters=parameters)
+    policy = text_format.Parse(text, model_config_pb2.ModelConfig()).dynamic_batching.default_queue_policy
+    assert policy.default_timeout_microseconds == seconds * 1_000_000
 
 
 def test_long_windows_make_small_batches():

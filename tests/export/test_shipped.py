@@ -21,7 +21,7 @@ from lamr_contract.names import (
 from lamr_contract.spec import bundled_repository, client_files, load_spec
 from lamr_decoding import DecoderWeights
 from lamr_export import triton
-from lamr_export.triton import decoder_program, default_instances, model_config
+from lamr_export.triton import decoder_program, model_config
 
 CONFIGS = {config_file(Path(), model).as_posix() for model in MODELS}
 PROGRAM = (version_folder(Path(), DECODER) / PROGRAM_FILE).as_posix()
@@ -36,10 +36,9 @@ def written_today(root: Path) -> dict[str, bytes]:
     """The text files of a repository as the export writes them for its spec, weights and report."""
     spec, report = load_spec(root), report_of(root)
     width = DecoderWeights.load(version_folder(root, DECODER) / WEIGHTS_FILE).fused_size
-    instances = default_instances(report["parameters"])
     texts = {
         config_file(Path(), model).as_posix(): model_config(
-            model, spec, width, report["max_batch_size"], report["precision"], instances
+            model, spec, width, report["max_batch_size"], report["precision"], report["parameters"]
         )
         for model in MODELS
     }

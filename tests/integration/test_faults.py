@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import random
 import shutil
 import threading
 import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import psutil
 import pytest
 from lamr_client import (
     AsyncPruner,
+    ChunkRequest,
     DeadlineExceededError,
     GrpcTransport,
     ModelMismatchError,
@@ -19,7 +24,11 @@ from lamr_client import (
     bundled_repository,
     load_spec,
 )
+from lamr_client import triton_wire as wire
+from lamr_contract.names import ENSEMBLE
 from lamr_serving import ModelRepositoryError, TritonServer
+from tritonclient.grpc import InferenceServerClient
+from tritonclient.utils import InferenceServerException
 
 from tests.integration.conftest import STDLIB
 
@@ -72,6 +81,41 @@ def test_deadline(server: TritonServer) -> None:
 
 
 @pytest.mark.server
+@pytest.mark.server
+def test_deadlines_and_cancellations_of_other_clients_do_not_kill_the_server(server: TritonServer) -> None:
+    # Triton 24.10 died of them within seconds when the encoder's queue had a limit (docs/lab/survival.md).
+    process = psutil.Process(server.pid)
+    spec = load_spec(bundled_repository())
+    request = ChunkRequest(np.full(spec.chunking.window, 2000, np.int64), (8, spec.chunking.window - 1))
+    endpoint = wire.Endpoint(server.addresses.grpc, ENSEMBLE, batched=True, fingerprint=None)
+    until = time.monotonic() + 5
+    given_up: Counter[str] = Counter()
+
+    def impatient(number: int) -> None:
+        chance = random.Random(number)
+        with InferenceServerClient(server.addresses.grpc) as client:
+            while time.monotonic() < until:
+                inputs, outputs = wire.inputs_of(request, endpoint), wire.outputs_of(request)
+                calls = [
+                    client.async_infer(ENSEMBLE, inputs, lambda **_: None, outputs=outputs) for _ in range(4)
+                ]
+                try:
+                    client.infer(ENSEMBLE, inputs, outputs=outputs, client_timeout=chance.uniform(0.005, 0.2))
+                except InferenceServerException as error:
+                    given_up[str(error.status())] += 1
+                for call in calls:
+                    call.cancel()
+
+    with ThreadPoolExecutor(24) as pool:
+        for _ in pool.map(impatient, range(24)):
+            pass
+    assert given_up["StatusCode.DEADLINE_EXCEEDED"] > 24
+    with Pruner(server.addresses.grpc, timeout=60, retries=10) as pruner:
+        assert pruner.prune(QUERY, "x = 1\n").status == "pruned"
+    assert process.pid == server.pid
+    assert process.is_running()
+
+
 def test_wrong_model_name(server: TritonServer) -> None:
     transport = GrpcTransport(server.addresses.grpc, load_spec(bundled_repository()), model="lamr_none")
     with Pruner(transport=transport) as pruner, pytest.raises(ModelMismatchError, match="lamr_none"):

@@ -35,6 +35,7 @@ from lamr_contract.names import (
     RUBRIC_PROB,
     WEIGHTS_FILE,
 )
+from lamr_contract.stalls import StallWatch
 from lamr_decoding import Decoder, DecoderWeights
 
 Array = npt.NDArray[Any]
@@ -52,9 +53,15 @@ class TritonPythonModel:
             raise pb_utils.TritonModelException(str(error)) from error
         parameters = json.loads(args["model_config"])["parameters"]
         self._fingerprint = parameters.get(FINGERPRINT_PARAMETER, {}).get("string_value", "")
+        self._watch = StallWatch()
+        self._watch.start()
 
     def execute(self, requests: list[Any]) -> list[Any]:
         """Answer each request, in order. A request that can't be decoded gets an error of its own."""
+        with self._watch.answering():
+            return self._answer(requests)
+
+    def _answer(self, requests: list[Any]) -> list[Any]:
         responses: list[Any] = [None] * len(requests)
         states: dict[int, Array] = {}
         for index, request in enumerate(requests):

@@ -99,7 +99,7 @@ class Supervision:
 
     def _start(self) -> None:
         """Start a server."""
-        self._ready = False
+        self._ready = self._doomed = False
         self._stubs: list[int] = []  # descriptors that become readable when a stub ends
         self._most_stubs, self._lacking_since = 0, 0.0
         supervisor = os.getpid()
@@ -142,7 +142,11 @@ class Supervision:
             if os.getppid() != self._orders.parent:
                 self._stop()
             if self._deadline is None and (self._lacks_a_stub() or not set(self._stubs).isdisjoint(readable)):
-                self._log("a model process has died (killed for memory?), and Triton can't serve without it")
+                if not self._doomed:
+                    self._log(
+                        "a model process has died (killed for memory?), and Triton can't serve without it"
+                    )
+                self._doomed = True
                 self._kill()
             self._limit_log()
 

@@ -379,6 +379,21 @@ def test_a_killed_model_process_ends_the_server_and_says_why(tiny, tmp_path):
     assert traces() == before
 
 
+@pytest.mark.parametrize("model", ["lamr_encoder", "lamr_decoder"])
+def test_a_model_process_that_stood_still_ends_the_server_and_says_why(tiny, tmp_path, model):
+    # Triton has given up its requests by then, and would hand its late answers to others.
+    serving = Serving(tmp_path, tiny.root)
+    stub = next(
+        child for child in serving.triton.children() if any(model in word for word in child.cmdline())
+    )
+    stub.suspend()
+    time.sleep(1.2)
+    stub.resume()
+    assert serving.process.wait(30) == 128 + signal.SIGKILL
+    assert "stood still for" in serving.text()
+    assert all_gone(serving.children)
+
+
 def test_a_server_that_dies_is_started_again_at_the_same_address(tiny, tmp_path):
     before = traces()
     serving = Serving(tmp_path, tiny.root, "restart=True")

@@ -11,6 +11,7 @@ from typing import Any
 
 import onnxruntime
 import triton_python_backend_utils as pb_utils
+from lamr_contract.stalls import StallWatch
 from lamr_serving.onnx_backend.backend import OnnxBackend
 from lamr_serving.onnx_backend.config import ModelConfigError, read_config
 from lamr_serving.onnx_backend.session import open_session, run_options
@@ -34,7 +35,10 @@ class TritonPythonModel:
             f"{args['model_instance_name']}: {file}, onnxruntime {onnxruntime.__version__}, "
             f"{session.get_providers()[0]}, {session.get_session_options().intra_op_num_threads} threads"
         )
+        self._watch = StallWatch()
+        self._watch.start()
 
     def execute(self, requests: list[Any]) -> list[Any]:
         """Answer each request, in order."""
-        return self._backend.execute(requests)
+        with self._watch.answering():
+            return self._backend.execute(requests)
