@@ -73,10 +73,9 @@ def measure(options: argparse.Namespace) -> Iterator[Figure]:
                 yield Figure(f"  refused at {share:g} x, slowest", load.refusal_most_ms, "ms")
     light, heavy = loads[0.8], loads[2]
     yield Figure("p99 at twice the capacity over 0.8 times", heavy.p99_ms / light.p99_ms, "x", 3)
-    allowed = settings.get(WAIT, 0) / 1e3
-    yield Figure(
-        "  refused within, p99, over the wait that is allowed", heavy.refusal_p99_ms / allowed, "x", 1.5
-    )
+    if allowed := settings.get(WAIT, 0) / 1e3:
+        ratio = heavy.refusal_p99_ms / allowed
+        yield Figure("  refused within, p99, over the wait that is allowed", ratio, "x", 1.5)
     yield Figure("  lost", heavy.lost, "", 0)
 
 
