@@ -18,7 +18,9 @@ _NAMED = 20
 
 
 def train(
-    preset: Annotated[str, typer.Argument(help="lamr-mini, qwen3-reranker-0.6b, or tiny (a quick check).")],
+    preset: Annotated[
+        str, typer.Argument(help="lamr-mini, fine-tune, qwen3-reranker-0.6b, or tiny (a quick check).")
+    ],
     data: Annotated[
         Path,
         typer.Option("--data", "-d", help="Folder with train.jsonl and validation.jsonl (`lamr corpus`)."),
@@ -28,7 +30,11 @@ def train(
         Path | None, typer.Option(help="Folder for examples, checkpoints and logs; default: OUT/work.")
     ] = None,
     base: Annotated[
-        Path | None, typer.Option(help="Folder of the backbone, for presets that don't bring their own.")
+        Path | None,
+        typer.Option(
+            help="Folder of the backbone, for presets that don't bring their own; for fine-tune a repository or "
+            "checkpoint of lamr-mini, by default the shipped one."
+        ),
     ] = None,
     steps: Annotated[int | None, typer.Option(help="Optimizer steps; default: the preset's.", min=1)] = None,
     workers: Annotated[
@@ -52,6 +58,8 @@ def train(
     last lines say what gate and chains have learned.
 
     lamr train lamr-mini --data records --out runs/mini --workers 2
+
+    lamr train fine-tune --data records --out runs/ours
 
     accelerate launch -m lamr_cli.main train qwen3-reranker-0.6b --base Qwen3-Reranker-0.6B --data records --out runs/q
     """

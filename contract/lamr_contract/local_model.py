@@ -35,6 +35,7 @@ class LocalModel:
         threads: int | None = None,
         providers: list[Any] | None = None,
         max_batch_tokens: int = 4096,
+        weights: DecoderWeights | None = None,
     ) -> None:
         """Load the model.
 
@@ -42,12 +43,14 @@ class LocalModel:
             repository: a model repository written by `lamr export`.
             threads, providers: see `encoder_session.open_encoder`.
             max_batch_tokens: see `packed_batch.cut_by_tokens`.
+            weights: take the place of the repository's decoder, for what is fitted on a model before it is served.
 
         Raises:
             ModelMismatchError: a file is missing or broken.
             MissingPackageError: onnxruntime isn't installed.
         """
-        self._decoder = Decoder(DecoderWeights.load(version_folder(repository, DECODER) / WEIGHTS_FILE))
+        weights = weights or DecoderWeights.load(version_folder(repository, DECODER) / WEIGHTS_FILE)
+        self._decoder = Decoder(weights)
         encoder = version_folder(repository, ENCODER) / ONNX_FILE
         self._session = open_encoder(encoder, threads=threads, providers=providers)
         self._max_batch_tokens = max_batch_tokens
@@ -79,6 +82,21 @@ class LocalModel:
             ModelMismatchError: the decoder isn't this encoder's.
             ClosedError: the model is closed.
         """
+        return self._decode(requests, *self.encode(requests))
+
+    def encode(
+        self, requests: Sequence[ChunkRequest]
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.float32]]:
+        """Run the encoder on one batch.
+
+        Returns:
+            the features of all code tokens float32 [m, D]; where each request's begin and the last one's end,
+            int64 [B + 1]; and the relevance float32 [B].
+
+        Raises:
+            ServerError: onnxruntime failed.
+            ClosedError: the model is closed.
+        """
         if self._session is None:
             raise ClosedError("this model is closed; load it again")
         lengths = [len(request.input_ids) for request in requests]
@@ -88,7 +106,7 @@ class LocalModel:
         except Exception as error:  # onnxruntime's exceptions share no base but this
             raise ServerError(f"onnxruntime failed on a batch of {lengths} tokens ({error})") from error
         code, bounds = code_states(fused, lengths, [request.document_span for request in requests])
-        return self._decode(requests, code, bounds, relevance.reshape(-1))
+        return code, bounds, relevance.reshape(-1)
 
     def _decode(
         self,

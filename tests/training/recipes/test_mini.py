@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import pytest
 import torch
+from lamr_contract.errors import ModelMismatchError
 from lamr_evaluation.records import write_records
 from lamr_export.checkpoint import load_checkpoint
 from lamr_training.corpus.build import make_records
 from lamr_training.corpus.settings import CorpusSettings
+from lamr_training.errors import RunError
 from lamr_training.loop.run_folder import BOARD, STATE
 from lamr_training.loop.settings import TrainingSettings
 from lamr_training.loop.work_folder import WorkFolder
+from lamr_training.recipes.fine_tune import FineTuneRecipe
 from lamr_training.recipes.mini import MiniRecipe, MiniSizes, Round
+from lamr_training.recipes.scoring_fit import ScoringReport
 
 from tests.training.samples import files
 
@@ -37,9 +43,21 @@ def written_at(work: WorkFolder) -> dict[Path, int]:
     return {path: path.stat().st_mtime_ns for path in files}
 
 
-def test_from_records_to_a_checkpoint_with_a_fitted_scoring(tmp_path: Path) -> None:
+@dataclass(frozen=True)
+class Made:
+    """What one run of the recipe left."""
+
+    data: Path
+    work: WorkFolder
+    out: Path
+    report: ScoringReport
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    folder = tmp_path_factory.mktemp("mini")
     records = make_records(files(), CorpusSettings(min_lines=10, queries_per_file=8))["train"]
-    data = tmp_path / "data"
+    data, work = folder / "data", WorkFolder(folder / "work")
     data.mkdir()
     for name, rows in {
         "train": records,
@@ -48,14 +66,15 @@ def test_from_records_to_a_checkpoint_with_a_fitted_scoring(tmp_path: Path) -> N
         "written-validation": [r for r in records if r.score][6:8],
     }.items():
         assert write_records(rows, data / f"{name}.jsonl")
-
-    work = WorkFolder(tmp_path / "work")
     RECIPE.prepare(data, work)
     RECIPE.fit(work)
-    report = RECIPE.finish(data, work, tmp_path / "out")
+    return Made(data, work, folder / "out", RECIPE.finish(data, work, folder / "out"))
 
+
+def test_from_records_to_a_checkpoint_with_a_fitted_scoring(made: Made, tmp_path: Path) -> None:
+    data, work, report = made.data, made.work, made.report
     assert 0 < report.area <= 1
-    model = load_checkpoint(tmp_path / "out")
+    model = load_checkpoint(made.out)
     assert model.config.scoring.kind == "relative"
     assert model.config.fusion_width == 384
     assert model.config.similarity
@@ -71,3 +90,26 @@ def test_from_records_to_a_checkpoint_with_a_fitted_scoring(tmp_path: Path) -> N
     RECIPE.fit(work)
     assert RECIPE.finish(data, work, tmp_path / "again") == report
     assert written_at(work) == before, "finished stages are taken from the work folder"
+
+
+def test_a_trained_model_learns_more(made: Made, tmp_path: Path) -> None:
+    settings = replace(RECIPE.settings, steps=2)
+    recipe = FineTuneRecipe(settings=settings, base=made.out, checked=3, scored=3)
+    recipe.check()
+    assert recipe.layers() == 1
+    work = WorkFolder(tmp_path / "work")
+    recipe.prepare(made.data, work)
+    recipe.fit(work)
+    report = recipe.finish(made.data, work, tmp_path / "out")
+    assert 0 < report.area <= 1
+    name = "heads.hidden.weight"
+    start, trained, out = (
+        model.state_dict()[name]
+        for model in (load_checkpoint(made.out), work.load_after(1), load_checkpoint(tmp_path / "out"))
+    )
+    assert not torch.equal(start, trained)
+    torch.testing.assert_close(out, (start + trained) / 2)
+    with pytest.raises(RunError, match="one process"):
+        replace(recipe, workers=2).check()
+    with pytest.raises(ModelMismatchError, match="nowhere"):
+        replace(recipe, base=tmp_path / "nowhere").check()

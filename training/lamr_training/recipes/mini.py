@@ -7,7 +7,6 @@ are made elsewhere.
 
 from __future__ import annotations
 
-import hashlib
 import random
 import tempfile
 from collections.abc import Sequence
@@ -18,13 +17,7 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as processes
-from lamr_contract.encoding import PromptEncoder
-from lamr_contract.local_model import LocalModel
 from lamr_evaluation.records import Record, read_records
-from lamr_export.checkpoint import CHECKPOINT_WEIGHTS, save_checkpoint
-from lamr_export.model import LamrModel
-from lamr_export.repository_writer import export_repository
-from lamr_export.verify import standard_texts
 from lamr_postprocess import split_lines
 from tokenizers import Tokenizer
 
@@ -45,7 +38,8 @@ from lamr_training.model.backbone import (
 )
 from lamr_training.model.vocabulary import code_vocabulary
 from lamr_training.recipes.recipe import Recipe
-from lamr_training.recipes.scoring_fit import ScoringReport, compare, fit_scoring, score_files
+from lamr_training.recipes.scored_checkpoint import mean_weights, write_scored
+from lamr_training.recipes.scoring_fit import ScoringReport
 
 # A written question's file gives chunks that answer it, chunks that look as if they did, and a few of the rest.
 _WRITTEN_CHOICE = ChunkChoice(positives=2, hard=2.0, easy=1.0, hardest=6)
@@ -194,25 +188,18 @@ class MiniRecipe(Recipe):
             )
 
     def finish(self, data: Path, work: WorkFolder, out: Path) -> ScoringReport:
-        """Write the mean of the rounds' weights, with a scoring that is fitted on whole files.
+        """Write the mean of the rounds' weights, with a bias and a scoring that are fitted on whole files.
 
         The second round is better where its records are many and worse where they are few; the mean, between two ends
         of one path, is better than either (Wortsman et al. 2022, model soups).
         """
-        model = _mean([work.load_after(1 + number) for number in range(self.runs)])
+        model = mean_weights([work.load_after(1 + number) for number in range(self.runs)])
         alias_line_ends(model, Tokenizer.from_file(str(work.tokenizer_file)))
-        save_checkpoint(model, out, work.tokenizer_file)
         records = [
             *list(read_records(data / "validation.jsonl"))[-self.sizes.scored :],
             *read_records(data / WRITTEN["validation"]),
         ]
-        exported = _exported(out, work)
-        files = score_files(LocalModel(exported).infer_many, PromptEncoder.from_repository(exported), records)
-        config = model.config
-        scoring = fit_scoring(files, config.rubrics, threshold=config.threshold)
-        model.config = replace(config, scoring=scoring)
-        save_checkpoint(model, out, work.tokenizer_file)
-        return compare(files, scoring, config.rubrics, config.threshold)
+        return write_scored(model, work, out, records)
 
 
 def _windows(text: str, count: int) -> list[str]:
@@ -226,28 +213,3 @@ def _fit_in_worker(rank: int, recipe: MiniRecipe, work: WorkFolder, number: int,
     dist.init_process_group("gloo", store=store, rank=rank, world_size=recipe.workers)
     recipe.fit_round(work, number)
     dist.destroy_process_group()
-
-
-def _mean(models: list[LamrModel]) -> LamrModel:
-    """The first of the models, with the mean of all their weights."""
-    weights = [model.state_dict() for model in models]
-    mean = {
-        name: torch.stack([each[name] for each in weights]).mean(dim=0)
-        if value.is_floating_point()
-        else value
-        for name, value in weights[0].items()
-    }
-    models[0].load_state_dict(mean)
-    return models[0]
-
-
-def _exported(checkpoint: Path, work: WorkFolder) -> Path:
-    """The int8 export of a checkpoint, which is what the shipped model serves; an export of the same weights is reused.
-
-    Nobody reads the export's report, so a single text is enough for it.
-    """
-    digest = hashlib.sha256((checkpoint / CHECKPOINT_WEIGHTS).read_bytes()).hexdigest()
-    folder = work.path / f"exported-{digest[:12]}"
-    if not folder.exists():
-        export_repository(checkpoint, folder, "int8", texts=standard_texts()[:1])
-    return folder

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lamr_training.loop.losses import LossWeights
 from lamr_training.loop.settings import TrainingSettings
+from lamr_training.recipes.fine_tune import FineTuneRecipe
 from lamr_training.recipes.mini import MiniRecipe, MiniSizes, Round
 from lamr_training.recipes.recipe import Recipe
 from lamr_training.recipes.reranker import RerankerRecipe
@@ -25,6 +26,22 @@ PRESETS: dict[str, Recipe] = {
             decay=0.5,
             average=0.99,
             validate_every=400,
+            loss=LossWeights(relevance=0.2, listwise=1.0, ranking=2.0, balance=0.1),
+        )
+    ),
+    # The shipped model learns more of what it is used for. Rates are a fraction of those that it was made with.
+    "fine-tune": FineTuneRecipe(
+        settings=TrainingSettings(
+            steps=1000,
+            tokens=4096,
+            bf16=True,
+            learning_rate=2e-5,
+            head_rate=3e-4,
+            lexical_rate=5e-4,
+            warmup=0.06,
+            decay=0.5,
+            average=0.99,
+            validate_every=200,
             loss=LossWeights(relevance=0.2, listwise=1.0, ranking=2.0, balance=0.1),
         )
     ),

@@ -88,15 +88,21 @@ def score_files(ask: Ask, encoder: PromptEncoder, records: Iterable[Record]) -> 
     """
     files = []
     for record in records:
-        ids, offsets = encoder.encode_document(record.code)
-        reading = encoder.read_query(record.query, record.task, record.code)
-        chunks = encoder.chunk(encoder.encode_query(reading.text), ids, offsets, record.code)
-        if not chunks:
-            continue
-        requests = [ChunkRequest(c.input_ids, c.document_span, want_rubrics=True) for c in chunks]
-        document = QueriedDocument(reading.text, record.code, offsets)
-        files.append(ScoredFile(record, [c.tokens for c in chunks], ask(requests), document))
+        requests, ranges, document = requests_of(encoder, record)
+        if requests:
+            files.append(ScoredFile(record, ranges, ask(requests), document))
     return files
+
+
+def requests_of(
+    encoder: PromptEncoder, record: Record
+) -> tuple[list[ChunkRequest], list[tuple[int, int]], QueriedDocument]:
+    """Return what a client asks about a record's file: the requests, each one's token range, and the document."""
+    ids, offsets = encoder.encode_document(record.code)
+    reading = encoder.read_query(record.query, record.task, record.code)
+    chunks = encoder.chunk(encoder.encode_query(reading.text), ids, offsets, record.code)
+    requests = [ChunkRequest(c.input_ids, c.document_span, want_rubrics=True) for c in chunks]
+    return requests, [c.tokens for c in chunks], QueriedDocument(reading.text, record.code, offsets)
 
 
 def compare(

@@ -1,0 +1,46 @@
+"""The shipped model can be trained on: what comes back answers as the shipped one does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from lamr_contract.encoding import PromptEncoder
+from lamr_contract.local_model import LocalModel
+from lamr_contract.model_io import ChunkRequest
+from lamr_contract.packed_batch import encoder_feed
+from lamr_contract.spec import bundled_repository
+from lamr_training.errors import RunError
+from lamr_training.model.served import load_served
+
+from tests.training.samples import CACHE
+
+
+def test_the_shipped_model_answers_as_before() -> None:
+    repository = bundled_repository()
+    model, tokenizer = load_served(repository)
+    spec = PromptEncoder.from_repository(repository).spec
+    encoder = PromptEncoder(tokenizer, model.config.spec(spec.tokenizer_sha256))
+    assert encoder.spec == spec
+    ids, offsets = encoder.encode_document(CACHE)
+    [chunk, *_] = encoder.chunk(encoder.encode_query("when is an answer too old?"), ids, offsets, CACHE)
+    request = ChunkRequest(chunk.input_ids, chunk.document_span, want_rubrics=True)
+    fused, _, relevance = LocalModel(repository).encode([request])
+    with torch.no_grad():
+        feed = {name: torch.from_numpy(value) for name, value in encoder_feed([chunk.input_ids]).items()}
+        states, probability = model(**feed)
+    first, last = chunk.document_span
+    assert np.corrcoef(fused.ravel(), states[first:last].numpy().ravel())[0, 1] > 0.98
+    assert float(probability) == pytest.approx(float(relevance[0]), abs=0.05)
+    weights = model.decoder_weights()
+    served = LocalModel(repository, weights=weights).run([request])[0]
+    np.testing.assert_array_equal(served.keep_prob, LocalModel(repository).run([request])[0].keep_prob)
+
+
+def test_another_architecture_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    narrower = replace(load_served(bundled_repository())[0].config, fusion_width=192)
+    monkeypatch.setattr("lamr_training.model.served.mini_config", lambda _: narrower)
+    with pytest.raises(RunError, match=r"can't be trained on \(fusion_input"):
+        load_served(bundled_repository())

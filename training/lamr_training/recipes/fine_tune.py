@@ -1,0 +1,86 @@
+"""Trains a mini model on: from a served repository or a checkpoint, on the records of a folder.
+
+The start is the shipped model unless another one is named. The result is the mean of start and trained weights, with a
+bias that lets Viterbi's path decide and a scoring that is fitted on whole files. This module ties stages together; the
+loop and the fits are elsewhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from lamr_contract.names import TOKENIZER_FILE
+from lamr_contract.spec import bundled_repository
+from lamr_evaluation.records import read_records
+from lamr_export.checkpoint import load_checkpoint
+from lamr_export.config import CHECKPOINT_CONFIG
+from lamr_export.model import LamrModel
+from tokenizers import Tokenizer
+
+from lamr_training.errors import RunError
+from lamr_training.loop.example_set import ExampleSet
+from lamr_training.loop.examples import ChunkChoice, make_examples
+from lamr_training.loop.work_folder import WorkFolder
+from lamr_training.model.served import load_served
+from lamr_training.recipes.recipe import Recipe
+from lamr_training.recipes.scored_checkpoint import mean_weights, write_scored
+from lamr_training.recipes.scoring_fit import ScoringReport
+
+CHOICE = ChunkChoice(positives=2, hard=2.0, easy=1.0, hardest=6)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FineTuneRecipe(Recipe):
+    """A mini model that learns from more records.
+
+    Attributes:
+        checked: how many validation records are chunked for the figures that are printed while training.
+        scored: how many validation records the bias and the scoring are fitted on, whole files each.
+    """
+
+    checked: int = 50
+    scored: int = 120
+
+    def check(self) -> None:
+        """Refuse a start that is neither a repository nor a checkpoint, and several processes."""
+        if self.workers > 1:
+            raise RunError("this preset trains in one process; leave --workers out")
+        self._start()
+
+    def layers(self) -> int:
+        """The layers of the start's backbone."""
+        return int(self._start()[0].config.backbone["num_hidden_layers"])
+
+    def prepare(self, data: Path, work: WorkFolder) -> None:
+        """Write the start checkpoint, the examples and the checks, if any of them is missing."""
+        if work.is_prepared():
+            return
+        work.write_start(*self._start())
+        model, encoder = work.load_start()
+        if model.lexical is None:
+            raise RunError(
+                f"{self.base}: has no lexical features, so hard chunks can't be chosen; see `lamr-mini`"
+            )
+        rarity = model.lexical.rarity.numpy()
+        records = read_records(data / "train.jsonl")
+        ExampleSet.of(list(make_examples(records, encoder, rarity, choice=CHOICE))).save(work.examples())
+        checks = islice(read_records(data / "validation.jsonl"), self.checked)
+        ExampleSet.of(list(make_examples(checks, encoder, rarity, seed=1))).save(work.checks)
+
+    def fit(self, work: WorkFolder) -> None:
+        """Train in one run."""
+        work.train(work.load_after(0), self.settings)
+
+    def finish(self, data: Path, work: WorkFolder, out: Path) -> ScoringReport:
+        """Write the mean of start and trained weights, with bias and scoring fitted on the last validation records."""
+        model = mean_weights([work.load_after(0), work.load_after(1)])
+        records = list(read_records(data / "validation.jsonl"))[-self.scored :]
+        return write_scored(model, work, out, records)
+
+    def _start(self) -> tuple[LamrModel, Tokenizer]:
+        base = self.base or bundled_repository()
+        if (base / CHECKPOINT_CONFIG).is_file():
+            return load_checkpoint(base), Tokenizer.from_file(str(base / TOKENIZER_FILE))
+        return load_served(base)
