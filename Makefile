@@ -4,16 +4,19 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help demo test lint format typecheck bench wheel clean
+.PHONY: help demo test test-hosts lint format typecheck bench wheel clean
 
 help:            ## list the targets
-	@grep -E '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
 demo: $(VENV)/.installed-serve   ## serve the shipped model with Triton and prune a standard-library file
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.installed-dev lint typecheck   ## lint, type-check and run every test
 	$(BIN)/python -m pytest
+
+test-hosts: $(VENV)/.installed-dev $(VENV)/hosts   ## scripted sessions with Claude Code itself (Node and 240 MB)
+	LAMR_HOSTS=$(abspath $(VENV)/hosts) $(BIN)/python -m pytest tests/agents/hosts
 
 lint: $(VENV)/.installed-dev     ## ruff, lint and format
 	$(BIN)/ruff check .
@@ -48,6 +51,10 @@ $(VENV)/.installed-serve: pyproject.toml | $(BIN)/python
 # the ordinary one. Where there is no wheel of it, that benchmark takes the next engine and says so.
 $(VENV)/openvino: | $(BIN)/python
 	-$(PIP) install --quiet --no-deps --target $@ 'onnxruntime-openvino>=1.24,<1.25'
+
+# The agents that hooks are written for, in the versions that they were tried with.
+$(VENV)/hosts: | $(BIN)/python
+	npm install --no-audit --no-fund --prefix $@ @anthropic-ai/claude-code@2.1.197
 
 $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	$(PIP) install --quiet --editable '.[dev]'

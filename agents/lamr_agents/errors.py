@@ -11,3 +11,7 @@ class LogError(InvalidInputError):
 
 class PriceError(InvalidInputError):
     """A price table can't be used."""
+
+
+class SettingsError(InvalidInputError):
+    """A host's settings can't be changed as they are."""

@@ -14,7 +14,21 @@ from typing import Annotated
 
 import typer
 
-from lamr_cli import ablate, corpus, evaluate, export, front, label, prune, replay, serve, status, train, view
+from lamr_cli import (
+    ablate,
+    agents,
+    corpus,
+    evaluate,
+    export,
+    front,
+    label,
+    prune,
+    replay,
+    serve,
+    status,
+    train,
+    view,
+)
 from lamr_cli.exits import exit_code, explain
 
 app = typer.Typer(
@@ -28,6 +42,9 @@ app = typer.Typer(
 app.command("prune")(prune.prune)
 app.command("view")(view.view)
 app.command("replay")(replay.replay)
+app.command("install")(agents.install)
+app.command("uninstall")(agents.uninstall)
+app.add_typer(agents.app)
 app.command("serve")(serve.serve)
 app.command("status")(status.status)
 app.add_typer(front.app, name="front")

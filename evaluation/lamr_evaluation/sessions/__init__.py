@@ -7,7 +7,7 @@ show of one; `reads` finds the big reads of a session, and `uses` the lines of e
 
 from lamr_evaluation.sessions.events import Event, Format, Rule, read_events, recognize
 from lamr_evaluation.sessions.formats import FORMATS
-from lamr_evaluation.sessions.reads import BigRead, big_reads
+from lamr_evaluation.sessions.reads import BigRead, Heard, big_reads
 from lamr_evaluation.sessions.tools import Edit, Read
 from lamr_evaluation.sessions.usage import Request, read_requests
 from lamr_evaluation.sessions.uses import LaterUse, later_use
@@ -18,6 +18,7 @@ __all__ = [
     "Edit",
     "Event",
     "Format",
+    "Heard",
     "LaterUse",
     "Read",
     "Request",

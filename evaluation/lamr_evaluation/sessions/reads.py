@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 
 from lamr_postprocess.languages import detect_language
@@ -56,33 +56,66 @@ class BigRead:
     description: str
 
 
+@dataclass
+class Heard:
+    """What was said up to a place in a session; `hear` takes one event after the other.
+
+    Attributes:
+        aloud, thought: the assistant's last words since the user spoke.
+        searched: what the assistant last searched for since then; empty where it didn't.
+    """
+
+    aloud: str = ""
+    thought: str = ""
+    searched: str = ""
+    _messages: list[str] = field(default_factory=list)
+
+    def hear(self, event: Event) -> None:
+        """Take in the next event."""
+        if event.kind == "user" and (words := spoken(event.text)):
+            self._messages.append(words)
+            self.aloud = self.thought = self.searched = ""
+        elif event.kind == "assistant":
+            self.aloud = event.text.strip()
+        elif event.kind == "thought":
+            self.thought = event.text.strip()
+        elif event.kind == "call":
+            self.searched = pattern_of(event.tool, event.arguments) or self.searched
+
+    @property
+    def said(self) -> str:
+        """The assistant's last words, aloud or else in thought."""
+        return self.aloud or self.thought
+
+    @property
+    def task(self) -> str:
+        """The user's latest message, with earlier ones before it while it is short."""
+        task = ""
+        for message in reversed(self._messages):
+            task = f"{message}\n\n{task}" if task else message
+            if len(task) >= _SHORT_MESSAGE:
+                break
+        return task
+
+
 def big_reads(session: Sequence[Event]) -> Iterator[BigRead]:
     """The session's big reads of files in a language with a grammar, in their order."""
     results = {
         event.call: place for place, event in enumerate(session) if event.kind == "result" and event.call
     }
-    said: list[str] = []
-    aloud = thought = searched = ""
+    heard = Heard()
     for place, event in enumerate(session):
-        if event.kind == "user" and (words := spoken(event.text)):
-            said.append(words)
-            aloud = thought = searched = ""
-        elif event.kind == "assistant":
-            aloud = event.text.strip()
-        elif event.kind == "thought":
-            thought = event.text.strip()
-        elif event.kind == "call":
-            searched = pattern_of(event.tool, event.arguments) or searched
-            read = read_of(event.tool, event.arguments)
-            answer = results.get(event.call) if event.call else _next_result(session, place)
-            if read is None or answer is None or not detect_language("", read.path).grammar:
-                continue
-            shown = shown_lines(session[answer].text)
-            if _big(shown):
-                description = description_of(event.arguments)
-                yield BigRead(
-                    answer, event, read, shown, _task(said), aloud or thought, searched, description
-                )
+        heard.hear(event)
+        if event.kind != "call":
+            continue
+        read = read_of(event.tool, event.arguments)
+        answer = results.get(event.call) if event.call else _next_result(session, place)
+        if read is None or answer is None or not detect_language("", read.path).grammar:
+            continue
+        shown = shown_lines(session[answer].text)
+        if _big(shown):
+            description = description_of(event.arguments)
+            yield BigRead(answer, event, read, shown, heard.task, heard.said, heard.searched, description)
 
 
 def spoken(message: str) -> str:
@@ -102,13 +135,3 @@ def _big(shown: Shown) -> bool:
     if count >= LEAST_LINES:
         return count <= MOST_LINES
     return count >= FEWEST_LINES and sum(map(len, shown.lines)) >= LEAST_CHARACTERS
-
-
-def _task(said: Sequence[str]) -> str:
-    """The user's latest message, with earlier ones before it while it is short."""
-    task = ""
-    for message in reversed(said):
-        task = f"{message}\n\n{task}" if task else message
-        if len(task) >= _SHORT_MESSAGE:
-            break
-    return task

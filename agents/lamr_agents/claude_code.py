@@ -1,0 +1,132 @@
+"""Claude Code: what its `PostToolUse` hook says of a call, and the answer that replaces a tool's output.
+
+`updatedToolOutput` must have the very shape of the tool's own output, or the host ignores it: for Read a file with its
+content, for Bash the standard output. Read's content is numbered anew by the host, so the note says whose numbers the
+markers carry. This module knows that host's shapes; it knows no socket and no settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lamr_evaluation.sessions import Event, Heard, read_events
+from lamr_evaluation.sessions.formats import CLAUDE_CODE
+from lamr_evaluation.sessions.tools import description_of, read_of
+
+from lamr_agents.intent import Intent, Known, intent_of
+from lamr_agents.policy import Asked
+from lamr_agents.skim import Skim, asked_for
+
+HOST = CLAUDE_CODE.name
+TOOLS = ("Read", "Bash")
+"""The tools whose results are files: Bash where it prints one (`cat`, `sed -n`, `head`)."""
+QUESTION = "context_focus_question"
+_TAIL_BYTES = 1 << 20
+_NUMBERS = "[lamr: the host numbers the lines that are left; the markers carry the file's own numbers]\n"
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call whose result may be pruned.
+
+    Attributes:
+        session: the host's name for it.
+        tool: its name.
+        asked: what was asked for and came back.
+        intent: what the agent is after.
+        response: the tool's output as the host gave it.
+    """
+
+    session: str
+    tool: str
+    asked: Asked
+    intent: Intent
+    response: Mapping[str, Any]
+
+
+def read_call(payload: Mapping[str, Any]) -> Call | None:
+    """A hook's call; None where it is none of a tool that reads a file."""
+    tool, given, response = (payload.get(key) for key in ("tool_name", "tool_input", "tool_response"))
+    if not isinstance(tool, str) or not isinstance(given, Mapping) or not isinstance(response, Mapping):
+        return None
+    read = read_of(tool, given)
+    text = _text(tool, response)
+    if tool not in TOOLS or read is None or text is None:
+        return None
+    heard = hear(Path(str(payload.get("transcript_path") or "")))
+    question = given.get(QUESTION)
+    known = Known(
+        question=question if isinstance(question, str) else "",
+        said=heard.said,
+        description=description_of(given),
+        searched=heard.searched,
+        task=heard.task,
+    )
+    intent = intent_of(known)
+    asked = asked_for(
+        text,
+        str(Path(str(payload.get("cwd") or "")) / read.path),
+        intent=intent,
+        first=read.first,
+        last=read.last,
+        failed=bool(response.get("stderr")) or bool(response.get("interrupted")),
+    )
+    return Call(str(payload.get("session_id") or ""), tool, asked, intent, response)
+
+
+def answer(call: Call, shown: Skim) -> Mapping[str, Any] | None:
+    """What the hook prints; None where the result stays as it is without a word.
+
+    A result that the pruner failed on stays as it is, and the agent is told.
+    """
+    said: dict[str, Any] = {"hookEventName": "PostToolUse"}
+    if shown.cut:
+        said["updatedToolOutput"] = _with_text(call.tool, call.response, shown.text)
+    elif shown.reason.startswith("not pruned"):
+        said["additionalContext"] = f"[lamr: {shown.reason}]"
+    else:
+        return None
+    return {"hookSpecificOutput": said}
+
+
+def hear(transcript: Path) -> Heard:
+    """What was said last in a transcript; nothing where it can't be read."""
+    try:
+        size = transcript.stat().st_size
+        with transcript.open("rb") as stream:
+            stream.seek(max(0, size - _TAIL_BYTES))
+            heard = _heard(stream.read())
+            if not heard.task and size > _TAIL_BYTES:  # the user spoke long ago
+                stream.seek(0)
+                heard = _heard(stream.read())
+    except OSError:
+        return Heard()
+    return heard
+
+
+def _heard(log: bytes) -> Heard:
+    events: Sequence[Event] = read_events(log.decode("utf-8", "replace"), CLAUDE_CODE)
+    heard = Heard()
+    for event in events:
+        heard.hear(event)
+    return heard
+
+
+def _text(tool: str, response: Mapping[str, Any]) -> str | None:
+    if tool == "Bash":
+        text = response.get("stdout")
+        return text if isinstance(text, str) and not response.get("isImage") else None
+    file = response.get("file")
+    text = file.get("content") if response.get("type") == "text" and isinstance(file, Mapping) else None
+    return text if isinstance(text, str) else None
+
+
+def _with_text(tool: str, response: Mapping[str, Any], text: str) -> dict[str, Any]:
+    """The tool's output with another text, in the same shape."""
+    if tool == "Bash":
+        return {**response, "stdout": text}
+    text += _NUMBERS
+    return {**response, "file": {**response["file"], "content": text, "numLines": text.count("\n") + 1}}

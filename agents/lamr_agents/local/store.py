@@ -1,0 +1,131 @@
+"""What was decided about each result of a tool: which session saw which file, and what was saved.
+
+One SQLite file of the user's; old rows go. This module knows rows and no host. It holds no code.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+MOST_ROWS = 50_000
+MOST_DAYS = 90
+
+_TABLE = """
+CREATE TABLE IF NOT EXISTS shown (
+    at REAL NOT NULL, host TEXT NOT NULL, session TEXT NOT NULL, tool TEXT NOT NULL, path TEXT NOT NULL,
+    reason TEXT NOT NULL, tokens_in INTEGER NOT NULL, tokens_out INTEGER NOT NULL, seconds REAL NOT NULL
+);
+CREATE INDEX IF NOT EXISTS shown_to ON shown (session, path);
+CREATE INDEX IF NOT EXISTS shown_at ON shown (at);
+"""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One result of a tool.
+
+    Attributes:
+        host, session, tool, path: whose, and of what.
+        reason: `pruned`, `outlined`, or why the result passed.
+        tokens_in, tokens_out: as `Skim` counts them.
+        seconds: that it took.
+    """
+
+    host: str
+    session: str
+    tool: str
+    path: str
+    reason: str
+    tokens_in: int
+    tokens_out: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What all results with one reason come to."""
+
+    reason: str
+    results: int
+    tokens_in: int
+    tokens_out: int
+    seconds: float
+
+
+class Store:
+    """The file; threads and processes may share it.
+
+    Args:
+        path: where it lies or is made; its folder is made for the user alone.
+    """
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._lock = threading.Lock()
+        self._rows = sqlite3.connect(path, check_same_thread=False, timeout=2.0)
+        with self._lock, self._rows:
+            self._rows.executescript(_TABLE)
+
+    def was_shown(self, session: str, path: str) -> bool:
+        """Whether a session saw a file before."""
+        with self._lock:
+            found = self._rows.execute(
+                "SELECT 1 FROM shown WHERE session = ? AND path = ? LIMIT 1", (session, path)
+            )
+            return found.fetchone() is not None
+
+    def add(self, shown: Shown, now: float | None = None) -> None:
+        """Record a result, and forget those that are too old or too many."""
+        now = time.time() if now is None else now
+        row = (
+            now,
+            shown.host,
+            shown.session,
+            shown.tool,
+            shown.path,
+            shown.reason,
+            shown.tokens_in,
+            shown.tokens_out,
+            shown.seconds,
+        )
+        with self._lock, self._rows:
+            self._rows.execute("INSERT INTO shown VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+            self._rows.execute("DELETE FROM shown WHERE at < ?", (now - MOST_DAYS * 86_400,))
+            self._rows.execute(
+                "DELETE FROM shown WHERE rowid <= (SELECT max(rowid) FROM shown) - ?", (MOST_ROWS,)
+            )
+
+    def tallies(self) -> Sequence[Tally]:
+        """What was decided so far, by reason, the most frequent first."""
+        with self._lock:
+            rows = self._rows.execute(
+                "SELECT reason, count(*), sum(tokens_in), sum(tokens_out), sum(seconds) FROM shown "
+                "GROUP BY reason ORDER BY count(*) DESC, reason"
+            )
+            return [Tally(*row) for row in rows.fetchall()]
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._rows.close()
+
+
+def default_folder() -> Path:
+    """Where the socket and the store lie: `lamr/agents` in the user's cache folder."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "lamr" / "agents"
+
+
+def default_store() -> Path:
+    """The store's file."""
+    return default_folder() / "shown.sqlite3"
+
+
+def default_socket() -> Path:
+    """The local server's socket."""
+    return default_folder() / "hook.sock"

@@ -1,0 +1,114 @@
+"""`lamr install`, `lamr uninstall` and `lamr agents`: lamr in the agents that people use."""
+
+from __future__ import annotations
+
+import enum
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lamr_cli.arguments import Model, Server
+
+if TYPE_CHECKING:
+    from lamr_agents.install import Change
+
+app = typer.Typer(
+    name="agents", help="What hooks did so far, and the local server behind them.", no_args_is_help=True
+)
+
+
+class Host(str, enum.Enum):
+    """The hosts that a hook can be installed for."""
+
+    CLAUDE_CODE = "claude-code"
+
+
+HostName = Annotated[Host, typer.Argument(help="The agent.", metavar="HOST")]
+Project = Annotated[
+    bool, typer.Option("--project/--user", help="The settings of this folder's project, or your own.")
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the change and make none.")]
+
+
+def install(
+    host: HostName,
+    project: Project = False,
+    dry_run: DryRun = False,
+    server: Server = None,
+    model: Model = None,
+) -> None:
+    """Have an agent's big reads pruned from now on.
+
+    Puts a hook into the agent's settings; other hooks stay. The hook starts a local server when it first needs one,
+    which keeps the model warm and ends after an hour without calls. Restart the agent afterwards.
+
+    lamr install claude-code --dry-run
+    """
+    from lamr_agents.install import hook_command, installed, settings_path
+
+    assert host is Host.CLAUDE_CODE
+    serve = ["--server", server] if server else []
+    serve += ["--model", str(model.resolve())] if model else []
+    _make(installed(settings_path(project), hook_command(serve)), dry_run, "nothing to do: it is installed")
+
+
+def uninstall(host: HostName, project: Project = False, dry_run: DryRun = False) -> None:
+    """Take lamr's hook out of an agent's settings; everything else in them stays.
+
+    lamr uninstall claude-code
+    """
+    from lamr_agents.install import removed, settings_path
+
+    assert host is Host.CLAUDE_CODE
+    _make(removed(settings_path(project)), dry_run, "nothing to do: it isn't installed")
+
+
+def _make(change: Change, dry_run: bool, nothing: str) -> None:
+    if not change.diff:
+        typer.echo(f"{change.path}: {nothing}", err=True)
+        return
+    if dry_run:
+        typer.echo(change.diff, nl=False)
+        return
+    change.write()
+    typer.echo(f"{change.path}: written; restart the agent", err=True)
+
+
+@app.command("stats")
+def stats(
+    store: Annotated[Path | None, typer.Option(help="The record to read; default: your own.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
+) -> None:
+    """Print how many results were pruned, how many passed and why, and the tokens that went.
+
+    lamr agents stats
+    """
+    from dataclasses import asdict
+
+    from lamr_agents.local.store import Store, default_store
+    from lamr_evaluation.tables import align
+
+    path = store or default_store()
+    if not path.exists():
+        typer.echo(f"{path}: no results yet; see `lamr install claude-code`", err=True)
+        raise typer.Exit(2)
+    opened = Store(path)
+    tallies = opened.tallies()
+    opened.close()
+    if as_json:
+        typer.echo(json.dumps([asdict(tally) for tally in tallies]))
+        return
+    rows = [("results of tools", "number", "tokens", "cut", "seconds each")]
+    rows += [
+        (
+            tally.reason,
+            f"{tally.results:,}",
+            f"{tally.tokens_in:,}",
+            f"{tally.tokens_in - tally.tokens_out:,}",
+            f"{tally.seconds / tally.results:.2f}",
+        )
+        for tally in tallies
+    ]
+    typer.echo(align(rows))

@@ -1,0 +1,11 @@
+"""Tests with the real hosts run where `make test-hosts` has installed them and says so in LAMR_HOSTS."""
+
+from __future__ import annotations
+
+import os
+
+from tests.client.conftest import free_port
+
+__all__ = ["free_port"]
+
+collect_ignore_glob = [] if os.environ.get("LAMR_HOSTS") else ["test_*.py"]

@@ -1,0 +1,111 @@
+"""Claude Code itself, against a scripted model: with the hook, without it, and with a pruner that can't be reached."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from lamr_agents.install import hook_command, installed
+from lamr_agents.local.server import lock_of
+from lamr_agents.local.store import Store
+
+from tests.agents.hosts.anthropic_endpoint import Endpoint, Step, endpoint, tool_results
+from tests.agents.samples import CODE, LINES, SAID, TASK, line_of
+
+CLAUDE = Path(os.environ["LAMR_HOSTS"]) / "node_modules" / ".bin" / "claude"
+SECONDS = 240
+
+
+def play(folder: Path, script: list[Step], serve: list[str] | None) -> tuple[Endpoint, str]:
+    """Run a session in a folder; `serve` are the options of the hook's server, None is a session without the hook."""
+    project, home = folder / "project", folder / "home"
+    project.mkdir(parents=True)
+    home.mkdir()
+    (project / "a.py").write_text(CODE, encoding="utf-8")
+    sockets = folder / "s"
+    if serve is not None:
+        options = ["--store", str(folder / "shown.sqlite3"), "--idle", "60", *serve]
+        command = hook_command(options, sockets)
+        installed(project / ".claude" / "settings.json", command).write()
+    with endpoint(script) as model, ending(sockets):
+        environment = {
+            **os.environ,
+            "HOME": str(home),
+            "ANTHROPIC_BASE_URL": model.url,
+            "ANTHROPIC_API_KEY": "none",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "DISABLE_AUTOUPDATER": "1",
+        }
+        command = [str(CLAUDE), "-p", TASK, "--model", "claude-opus-4-5", "--allowedTools", "Read,Bash"]
+        done = subprocess.run(
+            command,
+            cwd=project,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=True,
+        )
+    return model, done.stdout
+
+
+@contextmanager
+def ending(socket: Path) -> Iterator[None]:
+    """End the server that a hook has started, if one has."""
+    try:
+        yield
+    finally:
+        if lock_of(socket).exists():
+            os.kill(int(lock_of(socket).read_text()), signal.SIGTERM)
+
+
+def script(project: Path) -> list[Step]:
+    path = str(project / "a.py")
+    first = line_of("def handler_7(")
+    return [
+        Step(SAID, "Read", {"file_path": path}),
+        Step("Now handler_7, which was cut.", "Read", {"file_path": path, "offset": first, "limit": 3}),
+        Step("The same by the shell.", "Bash", {"command": "cat a.py", "description": "Show a.py"}),
+        Step("Done."),
+    ]
+
+
+def sent(model: Endpoint) -> int:
+    """Characters of all requests."""
+    return sum(len(json.dumps(body["messages"])) for body in model.requests)
+
+
+def test_a_session_with_the_hook_and_without(tmp_path: Path) -> None:
+    with_hook, said = play(tmp_path / "with", script(tmp_path / "with" / "project"), [])
+    without, _ = play(tmp_path / "without", script(tmp_path / "without" / "project"), None)
+    assert said.strip() == "Done."
+    whole, ranged, again = tool_results(with_hook.requests[-1])
+    assert "def handler_30(request, response):" in whole
+    assert "pruned (1-" in whole
+    assert ": handler_0, handler_1" in whole
+    assert "value_7 =" not in whole
+    assert "of the lines 1-" in whole
+    assert LINES[line_of("value_7 =") - 1] in ranged  # the cut can be undone in one step
+    assert "[lamr" not in ranged
+    assert "value_7 =" in again  # a file that was shown before isn't cut again
+    assert tool_results(without.requests[-1])[0].count("handler_") > 50
+    print(f"characters sent to the model: {sent(without):,} without lamr, {sent(with_hook):,} with it")
+    assert sent(with_hook) < sent(without)
+    reasons = {tally.reason for tally in Store(tmp_path / "with" / "shown.sqlite3").tallies()}
+    assert reasons == {"pruned", "shown before"}, reasons
+
+
+def test_a_pruner_that_cant_be_reached_is_told_and_the_session_goes_on(
+    tmp_path: Path, free_port: int
+) -> None:
+    serve = ["--server", f"127.0.0.1:{free_port}", "--timeout", "2"]
+    model, said = play(tmp_path, [*script(tmp_path / "project")[:1], Step("Done.")], serve)
+    assert said.strip() == "Done."
+    (whole,) = tool_results(model.requests[-1])
+    assert "value_7 =" in whole
+    assert "[lamr: not pruned: ServerUnavailableError" in json.dumps(model.requests[-1]["messages"])

@@ -1,0 +1,302 @@
+"""Claude Code's hook: its payloads as the host sends them, its answers, its settings, and the processes between."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lamr_agents import thin
+from lamr_agents.claude_code import hear, read_call
+from lamr_agents.errors import SettingsError
+from lamr_agents.install import hook_command, installed, removed
+from lamr_agents.local.server import LocalServer
+from lamr_agents.local.store import MOST_DAYS, Shown, Store
+from lamr_cli.main import app
+from lamr_client import MissingPackageError
+from typer.testing import CliRunner
+
+from tests.agents.samples import CODE, SAID, TASK, pruner, session
+
+READ = {
+    "type": "text",
+    "file": {"filePath": "/w/a.py", "content": CODE, "numLines": 304, "startLine": 1, "totalLines": 304},
+}
+BASH = {"stdout": CODE, "stderr": "", "interrupted": False, "isImage": False, "noOutputExpected": False}
+
+
+def payload(tool: str, given: dict[str, Any], response: Any, **more: Any) -> dict[str, Any]:
+    """What Claude Code 2.1.197 sends to a hook, without the fields that nobody reads here."""
+    return {
+        "session_id": "s1",
+        "transcript_path": "",
+        "cwd": "/w",
+        "permission_mode": "default",
+        "hook_event_name": "PostToolUse",
+        "tool_name": tool,
+        "tool_input": given,
+        "tool_response": response,
+        "tool_use_id": "toolu_1",
+        "duration_ms": 57,
+        **more,
+    }
+
+
+@pytest.fixture
+def transcript(tmp_path: Path) -> str:
+    path = tmp_path / "transcript.jsonl"
+    path.write_text("".join(session().splitlines(keepends=True)[:2]), encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = Store(tmp_path / "folder" / "shown.sqlite3")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def server(tmp_path: Path, store: Store) -> LocalServer:
+    return LocalServer(tmp_path / "hook.sock", store, pruner)
+
+
+def said(answer: bytes) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads(answer)["hookSpecificOutput"]
+    assert value["hookEventName"] == "PostToolUse"
+    return value
+
+
+def ask(server: LocalServer, *arguments: Any, **more: Any) -> bytes:
+    return server.answer(json.dumps(payload(*arguments, **more)).encode())
+
+
+def test_reads_output_is_replaced_in_its_own_shape(server: LocalServer, transcript: str) -> None:
+    output = said(ask(server, "Read", {"file_path": "/w/a.py"}, READ, transcript_path=transcript))[
+        "updatedToolOutput"
+    ]
+    assert output.keys() == READ.keys()
+    assert output["file"].keys() == READ["file"].keys()  # type: ignore[attr-defined]
+    content = output["file"]["content"]
+    assert "def handler_30(" in content
+    assert "value_7 =" not in content
+    assert output["file"]["numLines"] == content.count("\n") + 1
+    assert "the markers carry the file's own numbers" in content.splitlines()[-1]
+
+
+def test_a_file_that_the_shell_prints_is_replaced_too(server: LocalServer, transcript: str) -> None:
+    output = said(ask(server, "Bash", {"command": "cat a.py"}, BASH, transcript_path=transcript))[
+        "updatedToolOutput"
+    ]
+    assert output.keys() == BASH.keys()
+    assert "def handler_30(" in output["stdout"]
+    assert len(output["stdout"]) < len(CODE) / 2
+
+
+def test_a_second_read_of_the_file_passes_by_whatever_tool(server: LocalServer, transcript: str) -> None:
+    assert ask(server, "Read", {"file_path": "/w/a.py"}, READ, transcript_path=transcript)
+    assert not ask(server, "Read", {"file_path": "/w/a.py"}, READ, transcript_path=transcript)
+    assert not ask(server, "Bash", {"command": "cat a.py"}, BASH, transcript_path=transcript)
+    assert ask(server, "Read", {"file_path": "/w/a.py"}, READ, transcript_path=transcript, session_id="s2")
+
+
+def test_a_question_that_comes_with_the_call_wins(transcript: str) -> None:
+    given = {"file_path": "/w/a.py", "context_focus_question": "What does handler_9 write?"}
+    call = read_call(payload("Read", given, READ, transcript_path=transcript))
+    assert call is not None
+    assert (call.intent.query, call.intent.task) == ("What does handler_9 write?", TASK)
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "response"),
+    [
+        ("Grep", {"pattern": "x"}, {"mode": "content", "content": CODE}),
+        ("Bash", {"command": "make test"}, BASH),
+        ("Bash", {"command": "cat a.py"}, {**BASH, "isImage": True}),
+        ("Read", {"file_path": "/w/a.png"}, {"type": "image", "file": {"base64": "x"}}),
+        ("Read", {"file_path": "/w/a.py"}, CODE),
+        ("Read", {}, READ),
+        ("Read", None, READ),
+        (None, {}, {}),
+    ],
+)
+def test_what_is_no_read_of_a_file_stays_as_it_is(
+    server: LocalServer, tool: Any, given: Any, response: Any, transcript: str
+) -> None:
+    assert ask(server, tool, given, response, transcript_path=transcript) == b""
+
+
+@pytest.mark.parametrize("call", [b"", b"[]", b"nonsense", b"\xff\xfe"])
+def test_a_call_that_is_none_doesnt_harm(server: LocalServer, call: bytes) -> None:
+    assert server.answer(call) == b""
+
+
+def test_a_pruner_that_cant_be_made_is_told(tmp_path: Path, store: Store, transcript: str) -> None:
+    def fails() -> Any:
+        raise MissingPackageError("onnxruntime isn't installed")
+
+    broken = LocalServer(tmp_path / "hook.sock", store, fails)
+    answer = said(ask(broken, "Read", {"file_path": "/w/a.py"}, READ, transcript_path=transcript))
+    assert answer == {
+        "hookEventName": "PostToolUse",
+        "additionalContext": "[lamr: not pruned: MissingPackageError: onnxruntime isn't installed]",
+    }
+
+
+def test_the_intent_is_what_was_said_last(transcript: str, tmp_path: Path) -> None:
+    heard = hear(Path(transcript))
+    assert (heard.said, heard.task) == (SAID, TASK)
+    assert hear(tmp_path / "none").task == ""
+
+
+def test_the_task_of_a_long_session_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "long.jsonl"
+    first, *rest = session().splitlines(keepends=True)
+    path.write_text(first + "".join(rest) * 150, encoding="utf-8")
+    assert path.stat().st_size > 1 << 20
+    assert hear(path).task == TASK
+
+
+def test_the_store_counts_and_forgets(store: Store) -> None:
+    shown = Shown("claude-code", "s", "Read", "/w/a.py", "pruned", 100, 40, 0.5)
+    store.add(shown, now=0.0)
+    assert store.was_shown("s", "/w/a.py")
+    store.add(Shown("claude-code", "s", "Read", "/w/b.py", "small", 10, 10, 0.0), now=MOST_DAYS * 86_400 + 1)
+    assert not store.was_shown("s", "/w/a.py")
+    (tally,) = store.tallies()
+    assert (tally.reason, tally.results, tally.tokens_in, tally.tokens_out) == ("small", 1, 10, 10)
+
+
+def test_stats_prints_what_was_decided(store: Store, tmp_path: Path) -> None:
+    store.add(Shown("claude-code", "s", "Read", "/w/a.py", "pruned", 1000, 400, 0.5))
+    path = str(tmp_path / "folder" / "shown.sqlite3")
+    done = CliRunner().invoke(app, ["agents", "stats", "--store", path])
+    assert "pruned" in done.stdout
+    assert "600" in done.stdout
+    done = CliRunner().invoke(app, ["agents", "stats", "--store", path, "--json"])
+    assert json.loads(done.stdout)[0]["tokens_out"] == 400
+    done = CliRunner().invoke(app, ["agents", "stats", "--store", str(tmp_path / "none")])
+    assert done.exit_code == 2
+
+
+OTHER = {"matcher": "Edit", "hooks": [{"type": "command", "command": "fmt"}]}
+
+
+def test_the_hook_goes_in_once_and_comes_out_without_a_trace(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    before = json.dumps({"model": "opus", "hooks": {"PostToolUse": [OTHER], "Stop": []}}, indent=2) + "\n"
+    path.write_text(before)
+    installed(path, hook_command()).write()
+    installed(path, hook_command(["--server", "a b:1"])).write()
+    entries = json.loads(path.read_text())["hooks"]["PostToolUse"]
+    assert entries[0] == OTHER
+    assert len(entries) == 2
+    assert entries[1]["matcher"] == "Read|Bash"
+    assert "a b:1" in entries[1]["hooks"][0]["command"]
+    assert not installed(path, hook_command(["--server", "a b:1"])).diff
+    removed(path).write()
+    assert path.read_text() == before
+    assert not removed(path).diff
+
+
+def test_a_hook_in_anothers_entry_comes_out_alone(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    ours = {"type": "command", "command": hook_command()}
+    path.write_text(json.dumps({"hooks": {"PostToolUse": [{**OTHER, "hooks": [*OTHER["hooks"], ours]}]}}))
+    removed(path).write()
+    assert json.loads(path.read_text())["hooks"]["PostToolUse"] == [OTHER]
+
+
+def test_settings_that_dont_exist_are_made_and_unmade(tmp_path: Path) -> None:
+    path = tmp_path / ".claude" / "settings.json"
+    assert not removed(path).diff
+    installed(path, hook_command()).write()
+    removed(path).write()
+    assert json.loads(path.read_text()) == {}
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"hooks": []}', '{"hooks": {"PostToolUse": [1]}}'])
+def test_settings_that_arent_of_the_hosts_form_are_left_alone(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "settings.json"
+    path.write_text(text)
+    with pytest.raises(SettingsError, match="nothing was changed"):
+        installed(path, hook_command())
+    assert path.read_text() == text
+
+
+def test_the_command_shows_the_change_and_makes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / ".claude" / "settings.json"
+    done = CliRunner().invoke(app, ["install", "claude-code", "--project", "--dry-run"])
+    assert '+            "type": "command"' in done.stdout
+    assert not path.exists()
+    assert CliRunner().invoke(app, ["install", "claude-code", "--project"]).exit_code == 0
+    assert "lamr_agents" in path.read_text()
+    done = CliRunner().invoke(app, ["install", "claude-code", "--project"])
+    assert "it is installed" in done.stderr
+    assert CliRunner().invoke(app, ["uninstall", "claude-code", "--project"]).exit_code == 0
+    assert "lamr_agents" not in path.read_text()
+
+
+@contextmanager
+def running(server: LocalServer) -> Iterator[None]:
+    ready = threading.Event()
+    thread = threading.Thread(target=server.run, kwargs={"ready": ready.set})
+    thread.start()
+    assert ready.wait(10)
+    try:
+        yield
+    finally:
+        server.stop()
+        thread.join()
+
+
+def hook(call: bytes, *options: str) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-I", "-S", thin.__file__, *options]
+    return subprocess.run(command, input=call, capture_output=True, check=True, timeout=60)
+
+
+def test_the_hooks_process_asks_the_server_and_a_second_server_gives_way(
+    tmp_path: Path, server: LocalServer, store: Store, transcript: str
+) -> None:
+    call = json.dumps(payload("Read", {"file_path": "/w/a.py"}, READ, transcript_path=transcript)).encode()
+    path = str(tmp_path / "hook.sock")
+    with running(server):
+        assert Path(path).stat().st_mode & 0o077 == 0
+        assert not LocalServer(Path(path), store, pruner).run()
+        assert "updatedToolOutput" in said(hook(call, "--socket", path).stdout)
+        again = hook(call, "--socket", path).stdout
+        assert json.loads(again) == {}
+    assert not Path(path).exists()
+
+
+def test_a_small_result_costs_no_server(tmp_path: Path) -> None:
+    call = json.dumps(payload("Read", {"file_path": "/w/a.py"}, {"type": "text"})).encode()
+    assert hook(call, "--socket", str(tmp_path / "none.sock")).stdout == b""
+
+
+def test_a_server_that_never_answers_is_told_within_the_limit(tmp_path: Path) -> None:
+    import socket
+
+    path = str(tmp_path / "deaf.sock")
+    call = json.dumps(payload("Read", {"file_path": "/w/a.py"}, READ)).encode()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as deaf:
+        deaf.bind(path)
+        deaf.listen()
+        begin = time.monotonic()
+        answer = said(hook(call, "--socket", path, "--limit", "0.5").stdout)
+        assert time.monotonic() - begin < 30
+    assert answer["additionalContext"].startswith("[lamr: not pruned: TimeoutError")
+
+
+def test_a_server_that_cant_start_is_told(tmp_path: Path) -> None:
+    call = json.dumps(payload("Read", {"file_path": "/w/a.py"}, READ)).encode()
+    options = ["--socket", str(tmp_path / "s.sock"), "--limit", "0.3", "--serve", '["--no-such-option"]']
+    assert "not pruned: TimeoutError" in said(hook(call, *options).stdout)["additionalContext"]
