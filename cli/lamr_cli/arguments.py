@@ -26,7 +26,8 @@ Task = Annotated[
 Server = Annotated[
     str | None,
     typer.Option(
-        help="HOST:PORT of a server's gRPC port (see `lamr serve`); without it, runs in process.",
+        help="HOST:PORT of a server's gRPC port (see `lamr serve`), or https://HOST of a front, with its key in "
+        "LAMR_API_KEY and its certificate's authority in LAMR_CA; without it, runs in process.",
         envvar="LAMR_SERVER",
     ),
 ]

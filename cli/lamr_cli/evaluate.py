@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lamr_cli.arguments import Model
+from lamr_cli.credentials import credentials
 from lamr_cli.exits import INCOMPLETE
 from lamr_cli.extras import needs_extra
 from lamr_cli.progress import bar
@@ -86,7 +87,7 @@ def evaluate(
     if not items:
         raise RecordError(f"{name}: {_nothing(problems)}", path=data)
     baselines = _baselines(cosine)
-    with Pruner(server, model=model, timeout=timeout) as pruner, bar() as progress:
+    with Pruner(server, model=model, timeout=timeout, **credentials(server)) as pruner, bar() as progress:
         try:
             report = evaluate_pruner(
                 items, pruner, baselines=baselines, on_problem=on_problem, progress=progress

@@ -23,6 +23,7 @@ from lamr_cli.arguments import (
     read_code,
     read_task,
 )
+from lamr_cli.credentials import credentials
 from lamr_cli.rendering import Render, rendered
 
 PATIENCE_SECONDS = 2.0  # before the progress of a pruning is shown
@@ -113,7 +114,7 @@ def prune(
             f"--json prints the whole result, --render {render.value} its lines: give one"
         )
     code = read_code(file)
-    with Pruner(server, model=model, timeout=timeout) as pruner:
+    with Pruner(server, model=model, timeout=timeout, **credentials(server)) as pruner:
         result = pruner.prune(
             query,
             code,

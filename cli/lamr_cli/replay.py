@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lamr_cli.arguments import TIMEOUT, Model, Server, Timeout
+from lamr_cli.credentials import credentials
 from lamr_cli.progress import bar
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def replay(
 
     table = read_prices(prices) if prices else bundled_prices()
     logs = sorted(find_logs(paths or []), key=lambda log: log.stat().st_mtime, reverse=True)
-    with Pruner(server, model=model, timeout=timeout) as pruner, bar() as progress:
+    with Pruner(server, model=model, timeout=timeout, **credentials(server)) as pruner, bar() as progress:
         replayed, passed_over = _replayed(logs, limit, pruner, table, progress)
     report = Report(tuple(replayed), tuple(passed_over))
     if not replayed:

@@ -51,6 +51,13 @@ def serve(
     verbose: Annotated[
         int, typer.Option("--verbose", "-v", count=True, help="More of Triton's log; repeatable.")
     ] = DEFAULTS.verbosity,
+    tls_cert: Annotated[
+        Path | None, typer.Option(help="PEM file of a certificate chain: the gRPC port speaks TLS.")
+    ] = None,
+    tls_key: Annotated[Path | None, typer.Option(help="PEM file of the certificate's private key.")] = None,
+    tls_client_ca: Annotated[
+        Path | None, typer.Option(help="PEM file: answer only clients with a certificate that it signed.")
+    ] = None,
     as_json: Annotated[
         bool,
         typer.Option("--json", help="When ready, print addresses and models as one line of JSON on stdout."),
@@ -58,7 +65,7 @@ def serve(
 ) -> None:
     """Serve a model with NVIDIA Triton until Ctrl-C or SIGTERM.
 
-    Nothing is authenticated: listen on loopback, or behind something that does it.
+    Without --tls-client-ca nobody is asked who they are: listen on loopback, or behind `lamr front`.
 
     lamr serve --port 8001
 
@@ -78,6 +85,9 @@ def serve(
         startup_timeout=startup_timeout,
         log_file=log,
         verbosity=verbose,
+        tls_cert=tls_cert,
+        tls_key=tls_key,
+        tls_client_ca=tls_client_ca,
     )
     status = serve_repository(
         bundled_repository() if model is None else model, options, on_ready=_print_ready if as_json else None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from lamr_errors import how_to_install
 
+from lamr_cli.credentials import credentials
 from lamr_cli.exits import SERVER_TROUBLE
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ def status(
     server: Annotated[
         str | None,
         typer.Option(
-            help="HOST:PORT of a server's gRPC port; default: this installation.", envvar="LAMR_SERVER"
+            help="HOST:PORT of a server's gRPC port, or https://HOST of a front; default: this installation.",
+            envvar="LAMR_SERVER",
         ),
     ] = None,
     timeout: Annotated[float, typer.Option(help="Seconds to wait for each answer.", min=0.001)] = 5.0,
@@ -35,7 +37,7 @@ def status(
         installation = local_status()
         typer.echo(json.dumps(dataclasses.asdict(installation)) if as_json else _local_text(installation))
         return
-    answer = server_status(server, timeout)
+    answer = server_status(server, timeout, **credentials(server))
     typer.echo(json.dumps(dataclasses.asdict(answer)) if as_json else _server_text(answer))
     if not answer.ready:
         raise typer.Exit(SERVER_TROUBLE)

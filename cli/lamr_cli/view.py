@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from lamr_cli.arguments import TIMEOUT, Language, Model, Query, Server, Timeout, read_code
+from lamr_cli.credentials import credentials
 
 
 def view(
@@ -46,7 +47,7 @@ def view(
     if path is not None and target.exists() and target.samefile(path):
         raise typer.BadParameter(f"{target} is the file to look at; name another page", param_hint="--output")
     code = read_code(file)
-    with Pruner(server, model=model, timeout=timeout) as pruner:
+    with Pruner(server, model=model, timeout=timeout, **credentials(server)) as pruner:
         start = pruner.spec.threshold if threshold is None else threshold
         # At threshold 0 every line is kept by its own reason, which the page needs for all of them.
         result = pruner.prune(query, code, path=path, language=language, threshold=0)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lamr_contract.encoding import Chunk, PromptEncoder
 from lamr_contract.errors import (
+    AccessDeniedError,
     ClosedError,
     DeadlineExceededError,
     InvalidInputError,
@@ -15,6 +16,7 @@ from lamr_contract.errors import (
     MissingPackageError,
     ModelMismatchError,
     OverloadedError,
+    QuotaExceededError,
     ServerError,
     ServerUnavailableError,
 )
@@ -22,6 +24,7 @@ from lamr_contract.model_io import ChunkRequest, ChunkResult
 from lamr_contract.scoring import Scoring
 from lamr_contract.spec import Chunking, ModelSpec, PromptTemplate, bundled_repository, load_spec
 
+from lamr_client.connection import Connection, parse_connection
 from lamr_client.pruner import Pruner
 from lamr_client.result import PruneResult, Timings
 from lamr_client.transport import AsyncTransport, Transport
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from lamr_client.mock_transport import AsyncMockTransport, MockTransport, uniform_answer
 
 __all__ = [
+    "AccessDeniedError",
     "AsyncGrpcTransport",
     "AsyncMockTransport",
     "AsyncPruner",
@@ -43,6 +47,7 @@ __all__ = [
     "ChunkResult",
     "Chunking",
     "ClosedError",
+    "Connection",
     "DeadlineExceededError",
     "GrpcTransport",
     "InProcessTransport",
@@ -57,6 +62,7 @@ __all__ = [
     "PromptTemplate",
     "PruneResult",
     "Pruner",
+    "QuotaExceededError",
     "Scoring",
     "ServerError",
     "ServerUnavailableError",
@@ -64,6 +70,7 @@ __all__ = [
     "Transport",
     "bundled_repository",
     "load_spec",
+    "parse_connection",
     "uniform_answer",
 ]
 

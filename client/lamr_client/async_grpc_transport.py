@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from lamr_contract.errors import ModelMismatchError, ServerUnavailableError
@@ -13,6 +13,7 @@ from lamr_contract.names import ENSEMBLE
 from lamr_contract.spec import ModelSpec
 
 from lamr_client import triton_wire as wire
+from lamr_client.connection import Connection, parse_connection
 from lamr_client.deadline import Deadline
 from lamr_client.patience import Patience
 from lamr_client.transport import AsyncTransport
@@ -21,9 +22,13 @@ from lamr_client.transport import AsyncTransport
 class AsyncGrpcTransport(AsyncTransport):
     """`GrpcTransport` for one event loop: the loop that first uses it."""
 
-    def __init__(self, address: str, spec: ModelSpec | None = None, *, model: str = ENSEMBLE) -> None:
+    def __init__(
+        self, address: str | Connection, spec: ModelSpec | None = None, *, model: str = ENSEMBLE
+    ) -> None:
         """See `GrpcTransport`. A transport may be made outside of a loop."""
-        self.address = address
+        self._connection = address if isinstance(address, Connection) else parse_connection(address)
+        self.address = self._connection.address
+        self._metadata = self._connection.metadata
         self._spec = spec
         self._model = model
         self._client: Any = None
@@ -44,6 +49,7 @@ class AsyncGrpcTransport(AsyncTransport):
                 outputs=wire.outputs_of(request),
                 timeout=wire.queue_timeout(deadline.remaining()),
                 parameters=endpoint.parameters,
+                headers=self._metadata,
             )
         )
         self._calls.add(call)
@@ -51,7 +57,7 @@ class AsyncGrpcTransport(AsyncTransport):
         await asyncio.wait((call,), timeout=deadline.remaining())
         if not call.done():
             raise deadline.exceeded()
-        with self._errors():
+        async with self._errors():
             answer = call.result()
         return wire.result_of(answer, request, endpoint)
 
@@ -76,7 +82,9 @@ class AsyncGrpcTransport(AsyncTransport):
         async with self._lock:
             if self._client is None:  # a channel belongs to the loop that is running when it is made
                 make_client = await asyncio.to_thread(_import_client)
-                self._client = make_client(self.address, channel_args=list(wire.CHANNEL_OPTIONS))
+                self._client = make_client(
+                    **self._connection.client_arguments(), channel_args=list(wire.CHANNEL_OPTIONS)
+                )
             while self._endpoint is None:
                 if self._closed:
                     raise wire.closed(self.address)
@@ -89,13 +97,15 @@ class AsyncGrpcTransport(AsyncTransport):
             return self._endpoint
 
     async def _ask_config(self, deadline: Deadline) -> wire.Endpoint:
-        with self._errors():
-            answer = await self._client.get_model_config(self._model, client_timeout=deadline.remaining())
+        async with self._errors():
+            answer = await self._client.get_model_config(
+                self._model, headers=self._metadata, client_timeout=deadline.remaining()
+            )
         self._patience.reached()
         return wire.check_config(answer.config, self.address, self._model, self._spec)
 
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
+    @asynccontextmanager
+    async def _errors(self) -> AsyncIterator[None]:
         """Turn tritonclient's errors, and grpc's for a closed channel, into the client's."""
         from grpc.aio import UsageError  # noqa: PLC0415
         from tritonclient.utils import InferenceServerException  # noqa: PLC0415
@@ -107,10 +117,24 @@ class AsyncGrpcTransport(AsyncTransport):
                 raise wire.closed(self.address) from error
             if isinstance(error, asyncio.CancelledError):
                 raise
-            failure = wire.error_of(error, self.address, self._model)
+            stopping = wire.is_unknown_model(error) and (
+                self._patience.was_reached or await self._is_unready()
+            )
+            failure = wire.error_of(error, self.address, self._model, stopping=stopping)
             if isinstance(failure, (ServerUnavailableError, ModelMismatchError)):
                 self._endpoint = None  # another model may be at the address, or come up there
             raise failure from error
+
+    async def _is_unready(self) -> bool:
+        """Whether the server itself says that it isn't ready."""
+        from tritonclient.utils import InferenceServerException  # noqa: PLC0415
+
+        try:
+            return not await self._client.is_server_ready(
+                headers=self._metadata, client_timeout=wire.READINESS_SECONDS
+            )
+        except InferenceServerException as error:
+            return wire.is_unavailable(error)
 
 
 def _import_client() -> Any:

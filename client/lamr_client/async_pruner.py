@@ -16,11 +16,12 @@ from lamr_postprocess.selection import Keep
 
 from lamr_client.async_dispatch import AsyncDispatcher
 from lamr_client.call import CallDefaults, OnError
+from lamr_client.connection import Connection
 from lamr_client.deadline import Retry
 from lamr_client.inputs import decode_code
 from lamr_client.job import OnProgress, PruneJob, passthrough
 from lamr_client.prune_options import PruneOptions
-from lamr_client.pruner import check_setup
+from lamr_client.pruner import check_setup, connect_to
 from lamr_client.result import PruneResult
 from lamr_client.transport import AsyncTransport, ThreadedTransport, Transport
 
@@ -50,6 +51,10 @@ class AsyncPruner:
         max_concurrency: int = 8,
         retries: int = 2,
         on_error: OnError = "raise",
+        api_key: str | None = None,
+        ca: str | os.PathLike[str] | None = None,
+        cert: str | os.PathLike[str] | None = None,
+        key: str | os.PathLike[str] | None = None,
     ) -> None:
         """See `Pruner`. Loading a model blocks, so make the pruner before the loop gets busy, or in a thread.
 
@@ -57,11 +62,12 @@ class AsyncPruner:
             transport: see `Pruner`; a blocking one is called in threads.
         """
         check_setup(server, transport, max_concurrency, retries)
+        connection = connect_to(server, api_key=api_key, ca=ca, cert=cert, key=key)
         self._defaults = CallDefaults(timeout, on_error)
         repository = bundled_repository() if model is None else Path(model)
         self._encoder = PromptEncoder.from_repository(repository)
         self.spec = self._encoder.spec
-        transport = transport or _open_transport(server, repository, self.spec)
+        transport = transport or _open_transport(connection, repository, self.spec)
         transport = ThreadedTransport(transport) if isinstance(transport, Transport) else transport
         self._dispatcher = AsyncDispatcher(transport, max_concurrency, Retry(retries))
 
@@ -125,11 +131,13 @@ class AsyncPruner:
         await self.close()
 
 
-def _open_transport(server: str | None, repository: Path, spec: ModelSpec) -> AsyncTransport | Transport:
-    if server is None:
+def _open_transport(
+    connection: Connection | None, repository: Path, spec: ModelSpec
+) -> AsyncTransport | Transport:
+    if connection is None:
         from lamr_client.in_process import InProcessTransport  # noqa: PLC0415  # onnxruntime and the decoder
 
         return InProcessTransport(repository)
     from lamr_client.async_grpc_transport import AsyncGrpcTransport  # noqa: PLC0415  # gRPC
 
-    return AsyncGrpcTransport(server, spec)
+    return AsyncGrpcTransport(connection, spec)

@@ -10,7 +10,13 @@ import random
 import time
 from dataclasses import dataclass
 
-from lamr_contract.errors import DeadlineExceededError, OverloadedError, ServerError, ServerUnavailableError
+from lamr_contract.errors import (
+    DeadlineExceededError,
+    OverloadedError,
+    QuotaExceededError,
+    ServerError,
+    ServerUnavailableError,
+)
 
 # Inference changes nothing on the server, so asking again is safe even if the first request was under way. After a
 # deadline there is no time left, and every other error would come again.
@@ -83,4 +89,6 @@ class Retry:
             return None
         bound = min(self.most, self.first * 2 ** (failures - 1))
         seconds = random.uniform(bound / 2, bound)
+        if isinstance(error, QuotaExceededError):
+            seconds += error.retry_after  # and not all callers at the same moment
         return seconds if deadline.allows(seconds) else None

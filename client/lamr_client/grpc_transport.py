@@ -19,6 +19,7 @@ from lamr_contract.names import ENSEMBLE
 from lamr_contract.spec import ModelSpec
 
 from lamr_client import triton_wire as wire
+from lamr_client.connection import Connection, parse_connection
 from lamr_client.deadline import Deadline
 from lamr_client.patience import Patience
 from lamr_client.transport import Transport
@@ -33,20 +34,27 @@ class GrpcTransport(Transport):
     travels with each request, too, and a server of another model refuses it.
     """
 
-    def __init__(self, address: str, spec: ModelSpec | None = None, *, model: str = ENSEMBLE) -> None:
+    def __init__(
+        self, address: str | Connection, spec: ModelSpec | None = None, *, model: str = ENSEMBLE
+    ) -> None:
         """Open a channel; nothing is sent yet.
 
         Args:
-            address: `host:port` of the server's gRPC port.
+            address: `host:port` of the server's gRPC port, or whatever else `parse_connection` reads; a `Connection`
+                for one that has a key or certificates.
             spec: what the client's files say of their model, to compare with the served one; None compares nothing.
             model: the ensemble's name.
         """
         from tritonclient.grpc import InferenceServerClient  # noqa: PLC0415
 
-        self.address = address
+        connection = address if isinstance(address, Connection) else parse_connection(address)
+        self.address = connection.address
+        self._metadata = connection.metadata
         self._spec = spec
         self._model = model
-        self._client = InferenceServerClient(address, channel_args=list(wire.CHANNEL_OPTIONS))
+        self._client = InferenceServerClient(
+            **connection.client_arguments(), channel_args=list(wire.CHANNEL_OPTIONS)
+        )
         self._endpoint: wire.Endpoint | None = None
         self._lock = threading.Lock()
         self._patience = Patience()
@@ -99,6 +107,7 @@ class GrpcTransport(Transport):
                 outputs=outputs,
                 timeout=wire.queue_timeout(left),
                 parameters=endpoint.parameters,
+                headers=self._metadata,
             )
         except BaseException:
             self._leave()
@@ -137,7 +146,9 @@ class GrpcTransport(Transport):
 
     def _ask_config(self, deadline: Deadline) -> wire.Endpoint:
         with self._errors():
-            answer = self._client.get_model_config(self._model, client_timeout=deadline.remaining())
+            answer = self._client.get_model_config(
+                self._model, headers=self._metadata, client_timeout=deadline.remaining()
+            )
         self._patience.reached()
         return wire.check_config(answer.config, self.address, self._model, self._spec)
 
@@ -155,7 +166,19 @@ class GrpcTransport(Transport):
         except InferenceServerException as error:
             if self._closed:
                 raise wire.closed(self.address) from error
-            failure = wire.error_of(error, self.address, self._model)
+            stopping = wire.is_unknown_model(error) and (self._patience.was_reached or self._is_unready())
+            failure = wire.error_of(error, self.address, self._model, stopping=stopping)
             if isinstance(failure, (ServerUnavailableError, ModelMismatchError)):
                 self._endpoint = None  # another model may be at the address, or come up there
             raise failure from error
+
+    def _is_unready(self) -> bool:
+        """Whether the server itself says that it isn't ready."""
+        from tritonclient.utils import InferenceServerException  # noqa: PLC0415
+
+        try:
+            return not self._client.is_server_ready(
+                headers=self._metadata, client_timeout=wire.READINESS_SECONDS
+            )
+        except InferenceServerException as error:
+            return wire.is_unavailable(error)

@@ -17,16 +17,21 @@ PAUSE_SECONDS = 0.1
 class Patience:
     """Decides whether to ask again after a failed attempt to connect. Each transport has its own.
 
+    Attributes:
+        was_reached: whether the server ever answered.
+
     A server that was reached before is waited for longer than one that never was. Once the time is up, the server
     counts as gone, and every later attempt is the only one until the server is reached again.
     """
 
     def __init__(self) -> None:
+        self.was_reached = False
         self._seconds = FIRST_SECONDS
         self._since: float | None = None
 
     def reached(self) -> None:
         """Note that the server answered."""
+        self.was_reached = True
         self._seconds = RESTART_SECONDS
         self._since = None
 

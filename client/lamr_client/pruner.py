@@ -18,6 +18,7 @@ from lamr_contract.spec import ModelSpec, bundled_repository
 from lamr_postprocess.selection import Keep
 
 from lamr_client.call import CallDefaults, OnError
+from lamr_client.connection import Connection, parse_connection
 from lamr_client.deadline import Retry
 from lamr_client.dispatch import Dispatcher
 from lamr_client.inputs import decode_code
@@ -52,17 +53,25 @@ class Pruner:
         max_concurrency: int = 8,
         retries: int = 2,
         on_error: OnError = "raise",
+        api_key: str | None = None,
+        ca: str | os.PathLike[str] | None = None,
+        cert: str | os.PathLike[str] | None = None,
+        key: str | os.PathLike[str] | None = None,
     ) -> None:
         """Load the client's files of a model and, without a server, the model too. Nothing is sent yet.
 
         Args:
-            server: `host:port` of a Triton's gRPC port; None prunes in this process.
+            server: `host:port` of a Triton's gRPC port, or `https://host:port` of one with TLS; None prunes in this
+                process.
             model: the model repository; default the bundled one. A server must serve the same model.
             transport: takes the place of a server; it is closed with the pruner.
             timeout: seconds for one `prune`, retries included; `math.inf` for no end.
             max_concurrency: requests under way at once, over all threads.
             retries: attempts after the first of a request to a server that is unavailable or overloaded.
             on_error: see `prune`.
+            api_key: proves to a front who asks.
+            ca: a PEM file of the authorities that may have signed the server's certificate; None trusts gRPC's list.
+            cert, key: PEM files of a certificate and its private key, which prove the same as a key.
 
         Raises:
             ModelMismatchError: a file of the repository is missing or broken.
@@ -70,11 +79,12 @@ class Pruner:
             MissingPackageError: pruning in process needs onnxruntime, which isn't installed.
         """
         check_setup(server, transport, max_concurrency, retries)
+        connection = connect_to(server, api_key=api_key, ca=ca, cert=cert, key=key)
         self._defaults = CallDefaults(timeout, on_error)
         repository = bundled_repository() if model is None else Path(model)
         self._encoder = PromptEncoder.from_repository(repository)
         self.spec = self._encoder.spec
-        transport = transport or _open_transport(server, repository, self.spec)
+        transport = transport or _open_transport(connection, repository, self.spec)
         self._dispatcher = Dispatcher(transport, max_concurrency, Retry(retries))
 
     def prune(  # noqa: PLR0913  # keyword-only, each with a default
@@ -132,6 +142,7 @@ class Pruner:
                 can't be used.
             BudgetError: the smallest valid output exceeds `max_tokens`.
             ServerUnavailableError, OverloadedError, DeadlineExceededError: after the retries that were safe.
+            AccessDeniedError: the server wants another key.
             ModelMismatchError: the server serves another model than the client's files are of.
             ClosedError: the pruner was closed.
         """
@@ -180,19 +191,39 @@ def check_setup(server: str | None, transport: object | None, max_concurrency: i
     """
     if server is not None and transport is not None:
         raise InvalidInputError("give either a server or a transport, not both", argument="transport")
-    if server is not None and not server.rpartition(":")[2].isdigit():
-        raise InvalidInputError(f"server must be host:port of a gRPC port, not {server!r}", argument="server")
     if max_concurrency < 1:
         raise InvalidInputError("max_concurrency must be at least 1", argument="max_concurrency")
     if retries < 0:
         raise InvalidInputError("retries must be at least 0", argument="retries")
 
 
-def _open_transport(server: str | None, repository: Path, spec: ModelSpec) -> Transport:
-    if server is None:
+def connect_to(
+    server: str | None,
+    *,
+    api_key: str | None,
+    ca: str | os.PathLike[str] | None,
+    cert: str | os.PathLike[str] | None,
+    key: str | os.PathLike[str] | None,
+) -> Connection | None:
+    """Return how to reach a server; None without one.
+
+    Raises:
+        InvalidInputError: see `parse_connection`; or there is something to show and no server to show it to.
+    """
+    if server is not None:
+        return parse_connection(server, api_key=api_key, ca=ca, cert=cert, key=key)
+    given = {"api_key": api_key, "ca": ca, "cert": cert, "key": key}
+    for name, value in given.items():
+        if value is not None:
+            raise InvalidInputError(f"{name} is for a server; give one", argument=name)
+    return None
+
+
+def _open_transport(connection: Connection | None, repository: Path, spec: ModelSpec) -> Transport:
+    if connection is None:
         from lamr_client.in_process import InProcessTransport  # noqa: PLC0415  # onnxruntime and the decoder
 
         return InProcessTransport(repository)
     from lamr_client.grpc_transport import GrpcTransport  # noqa: PLC0415  # gRPC
 
-    return GrpcTransport(server, spec)
+    return GrpcTransport(connection, spec)

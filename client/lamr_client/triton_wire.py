@@ -15,12 +15,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from lamr_contract.admission import seconds_to_wait
 from lamr_contract.errors import (
+    AccessDeniedError,
     ClosedError,
     DeadlineExceededError,
     LamrError,
     ModelMismatchError,
     OverloadedError,
+    QuotaExceededError,
     ServerError,
     ServerUnavailableError,
 )
@@ -44,6 +47,9 @@ _OVERLOAD = re.compile(r"maximum queue size|request timeout expired|queue .*(ful
 # Triton starts a model's process again when it dies; until then the process's requests fail with an internal error.
 _RESTARTING = re.compile(r"stub process .*not healthy|failed to process the request.*stub", re.IGNORECASE)
 
+_UNTRUSTED = re.compile(r"CERTIFICATE_VERIFY_FAILED|Hostname Verification|handshake failed", re.IGNORECASE)
+_TOO_LARGE = re.compile(r"bytes .*too large|larger than max", re.IGNORECASE)
+
 # Pings find a server that vanished without closing its connection. They are sent only while calls are under way, and no
 # more often than Triton's default policy forgives. Retries meet a restarted server because the backoff is short, where
 # gRPC's own starts at 1 s.
@@ -58,6 +64,7 @@ CHANNEL_OPTIONS = (
     ("grpc.max_reconnect_backoff_ms", 1_000),
 )
 
+READINESS_SECONDS = 1.0  # for a server without the model to say whether it is ready
 LINGER_SECONDS = 2.0  # how long a channel that is to be closed waits for the answers to its calls
 
 
@@ -170,44 +177,88 @@ def result_of(answer: Any, request: ChunkRequest, endpoint: Endpoint) -> ChunkRe
     )
 
 
-def error_of(error: Exception, address: str, model: str) -> LamrError:
+def is_unknown_model(error: Exception) -> bool:
+    """Whether Triton says that it doesn't have the model: it never had, or it has begun to stop."""
+    message = _message(error)
+    return "unknown model" in message.lower() and "no available versions" not in message
+
+
+def is_unavailable(error: Exception) -> bool:
+    """Whether nothing answered, or something that is about to stop."""
+    return _status(error) == "UNAVAILABLE"
+
+
+def error_of(error: Exception, address: str, model: str, *, stopping: bool = False) -> LamrError:
     """Return the client's error for an `InferenceServerException`, or for a call on a closed channel.
 
     Args:
         error: what tritonclient raised.
         address: the server's.
         model: the ensemble's name.
+        stopping: whether a server without the model is one that has had it before, or that says that it isn't ready:
+            then it is being stopped or replaced, and there is one to wait for.
     """
-    status = str(getattr(error, "status", lambda: "")() or "").removeprefix("StatusCode.")
-    message = str(getattr(error, "message", lambda: error)())
+    status = _status(error)
+    message = _message(error)
     if status == "DEADLINE_EXCEEDED" or message == "Deadline Exceeded":
         return DeadlineExceededError(f"{address} gave no answer in time", server=address)
-    if "unknown model" in message.lower() and "no available versions" not in message:
-        return ModelMismatchError(
-            f"{address} serves no model {model!r} ({message}); is it a lamr server?", server=address
-        )
+    if (refusal := _refusal(status, message, address)) is not None:
+        return refusal
     if status == "RESOURCE_EXHAUSTED" or (status == "UNAVAILABLE" and _OVERLOAD.search(message)):
         return OverloadedError(
             f"{address} is overloaded ({message}); ask again later, or with fewer requests at once",
             server=address,
         )
-    restarting = _RESTARTING.search(message)  # inference changes nothing, so asking again is safe
-    if restarting or status in ("UNAVAILABLE", "CANCELLED"):
-        remedy = "a model's process is being restarted" if restarting else "is the server running there?"
-        return ServerUnavailableError(f"{address} can't be reached ({message}); {remedy}", server=address)
-    if status in ("NOT_FOUND", "INVALID_ARGUMENT", "UNIMPLEMENTED"):
-        return ModelMismatchError(
-            f"{address} doesn't serve what this client asks for ({message}); is it a lamr server?",
-            server=address,
-        )
+    if (absence := _absence(status, message, address, stopping=stopping)) is not None:
+        return absence
+    if (unknown := is_unknown_model(error)) or status in ("NOT_FOUND", "INVALID_ARGUMENT", "UNIMPLEMENTED"):
+        what = f"serves no model {model!r}" if unknown else "doesn't serve what this client asks for"
+        return ModelMismatchError(f"{address} {what} ({message}); is it a lamr server?", server=address)
     return ServerError(
         f"{address} failed ({status or type(error).__name__}: {message}); its log says more", server=address
     )
 
 
+def _refusal(status: str, message: str, address: str) -> ServerError | None:
+    """The error for what a front says to a client that may not ask, or not so much."""
+    if status in ("UNAUTHENTICATED", "PERMISSION_DENIED"):
+        return AccessDeniedError(f"{address} refuses: {message}", server=address)
+    if status == "RESOURCE_EXHAUSTED" and (wait := seconds_to_wait(message)) is not None:
+        return QuotaExceededError(f"{address} refuses: {message}", server=address, retry_after=wait)
+    if status == "INVALID_ARGUMENT" and _TOO_LARGE.search(message):
+        return ServerError(
+            f"{address} refuses: {message}; it must take requests as large as the model's chunks",
+            server=address,
+        )
+    return None
+
+
+def _absence(status: str, message: str, address: str, *, stopping: bool) -> ServerUnavailableError | None:
+    """The error for a server that isn't there, or not for long. Inference changes nothing, so asking again is safe."""
+    restarting = _RESTARTING.search(message)
+    if not (restarting or stopping or status in ("UNAVAILABLE", "CANCELLED")):
+        return None
+    remedy = "is the server running there?"
+    if restarting:
+        remedy = "a model's process is being restarted"
+    elif stopping:
+        remedy = "it is stopping"
+    elif _UNTRUSTED.search(message):
+        remedy = "its certificate isn't trusted; give the authority that signed it (`ca`, LAMR_CA)"
+    return ServerUnavailableError(f"{address} can't be reached ({message}); {remedy}", server=address)
+
+
 def closed(address: str) -> ClosedError:
     """Return the error of a call on a transport that its owner has closed."""
     return ClosedError(f"the transport to {address} is closed; make a new one")
+
+
+def _status(error: Exception) -> str:
+    return str(getattr(error, "status", lambda: "")() or "").removeprefix("StatusCode.")
+
+
+def _message(error: Exception) -> str:
+    return str(getattr(error, "message", lambda: error)())
 
 
 def _input(name: str, values: NDArray[Any], dtype: str, batched: bool) -> Any:

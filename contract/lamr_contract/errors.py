@@ -7,7 +7,9 @@
     ├── MissingPackageError                   a package or provider that the call needs isn't installed
     └── ServerError                           the server's side
         ├── ServerUnavailableError            nothing answers, or it went away
+        ├── AccessDeniedError                 a front refuses the key, or what was asked for with it
         ├── OverloadedError                   it answers that its queue is full; retry later
+        │   └── QuotaExceededError            the caller has used up what a front allows it; `retry_after` says when
         └── DeadlineExceededError             no answer within the timeout
 
 This module knows names and meanings; which gRPC status becomes which error is the transport's business.
@@ -18,6 +20,7 @@ from __future__ import annotations
 from lamr_errors import SERVER_TROUBLE, InvalidInputError, LamrError, ModelMismatchError
 
 __all__ = [
+    "AccessDeniedError",
     "ClosedError",
     "DeadlineExceededError",
     "InvalidInputError",
@@ -25,6 +28,7 @@ __all__ = [
     "MissingPackageError",
     "ModelMismatchError",
     "OverloadedError",
+    "QuotaExceededError",
     "ServerError",
     "ServerUnavailableError",
 ]
@@ -64,8 +68,24 @@ class ServerUnavailableError(ServerError):
     """Nothing answers at the address, or the connection was lost."""
 
 
+class AccessDeniedError(ServerError):
+    """The server wants a key that it knows, or the key doesn't open what was asked for. Asking again can't help."""
+
+
 class OverloadedError(ServerError):
     """The server refused the request because its queue is full or the wait in it grew too long."""
+
+
+class QuotaExceededError(OverloadedError):
+    """The caller asks more than it may: too many requests or bytes in a period, or too many requests at once.
+
+    Attributes:
+        retry_after: seconds until asking again makes sense.
+    """
+
+    def __init__(self, message: str, *, server: str | None = None, retry_after: float) -> None:
+        super().__init__(message, server=server)
+        self.retry_after = retry_after
 
 
 class DeadlineExceededError(ServerError):

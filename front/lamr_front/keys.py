@@ -19,5 +19,5 @@ def make_key(expires: datetime | None = None) -> tuple[str, ApiKey]:
 
 
 def hash_of(key: str) -> str:
-    """The SHA-256 of a key in hexadecimal digits, as HAProxy computes it."""
+    """The SHA-256 of a key, or of a certificate's name, in hexadecimal digits, as HAProxy computes it."""
     return hashlib.sha256(key.encode()).hexdigest()

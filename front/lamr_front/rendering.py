@@ -16,6 +16,7 @@ from lamr_errors import how_to_install
 from lamr_front import health_check
 from lamr_front.errors import FrontError
 from lamr_front.fleet import Fleet, Settings
+from lamr_front.keys import hash_of
 
 CONFIG = "haproxy.cfg"
 TEMPLATES = Path(__file__).parent / "templates"
@@ -33,7 +34,7 @@ HTTP_ERRORS = (
     (408, 4, "the request was not received in time"),
     (500, 13, "the front failed; its log says more"),
     (502, 14, "the replica went away"),
-    (503, 14, "the wait for a replica reached the queue's limit"),
+    (503, 14, "the wait in the queue reached its limit"),
     (504, 4, "the replica did not answer in time"),
 )
 REPLICA_HEADER = "lamr-replica"  # from one tier to the other; clients don't get it
@@ -159,7 +160,9 @@ def _maps(fleet: Fleet) -> dict[str, str]:
     tables = {
         "keys": [(key.sha256, name) for key, name in keys],
         "expiries": [(key.sha256, str(int(key.expires.timestamp()))) for key, _ in keys if key.expires],
-        "certificates": [(cn, tenant.name) for tenant in fleet.tenants for cn in tenant.certificates],
+        "certificates": [
+            (hash_of(name), tenant.name) for tenant in fleet.tenants for name in tenant.certificates
+        ],  # a map's keys have no spaces, names may,
     }
     lists = {
         "look": [f"{SERVICE}{call}" for call in (*ABOUT_SERVER, *ABOUT_MODEL)],
@@ -214,7 +217,7 @@ def _bind_tls(settings: Settings) -> str:
 def _server_tls(settings: Settings) -> str:
     if settings.replica_ca is None:
         return ""
-    parts = ["ssl alpn h2 verify required ca-file", _quoted(settings.replica_ca)]
+    parts = ["ssl alpn h2 check-ssl check-alpn h2 verify required ca-file", _quoted(settings.replica_ca)]
     if settings.replica_certificate is not None:
         parts += ["crt", _quoted(settings.replica_certificate)]
     return " ".join(parts)

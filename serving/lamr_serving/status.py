@@ -8,12 +8,20 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import os
 import platform
 from dataclasses import dataclass
 from typing import Any
 
+from lamr_client.connection import Connection, parse_connection
 from lamr_contract.cpus import usable_cpus
-from lamr_contract.errors import DeadlineExceededError, LamrError, ServerError, ServerUnavailableError
+from lamr_contract.errors import (
+    AccessDeniedError,
+    DeadlineExceededError,
+    LamrError,
+    ServerError,
+    ServerUnavailableError,
+)
 from lamr_contract.names import (
     ENCODER,
     ENSEMBLE,
@@ -113,14 +121,24 @@ class LocalStatus:
     threads: int
 
 
-def server_status(address: str, timeout: float = 5.0) -> ServerStatus:
-    """Ask a server what it is, what it serves and how it fares.
+def server_status(  # noqa: PLR0913  # keyword-only, each with a default
+    address: str,
+    timeout: float = 5.0,
+    *,
+    api_key: str | None = None,
+    ca: str | os.PathLike[str] | None = None,
+    cert: str | os.PathLike[str] | None = None,
+    key: str | os.PathLike[str] | None = None,
+) -> ServerStatus:
+    """Ask a server what it is, what it serves and how it fares. A front tells of the tenant's model alone.
 
     Args:
-        address: `host:port` of its gRPC endpoint.
+        address: `host:port` of its gRPC endpoint, or whatever else `parse_connection` reads.
         timeout: seconds to wait for each of a few answers.
+        api_key, ca, cert, key: see `Pruner`.
 
     Raises:
+        AccessDeniedError: a front doesn't know the key.
         ServerUnavailableError: nothing answers there.
         DeadlineExceededError: an answer did not come in time.
         ServerError: something answers, but not as Triton does.
@@ -128,11 +146,12 @@ def server_status(address: str, timeout: float = 5.0) -> ServerStatus:
     from tritonclient import grpc  # noqa: PLC0415  # takes a while to import
     from tritonclient.utils import InferenceServerException  # noqa: PLC0415
 
+    connection = parse_connection(address, api_key=api_key, ca=ca, cert=cert, key=key)
     try:
-        with grpc.InferenceServerClient(address) as client:
-            return _ask(client, address, timeout)
+        with grpc.InferenceServerClient(**connection.client_arguments()) as client:
+            return _ask(client, connection, timeout)
     except InferenceServerException as error:
-        raise _translate(error, address) from error
+        raise _translate(error, connection.address) from error
 
 
 def local_status() -> LocalStatus:
@@ -167,28 +186,26 @@ def local_status() -> LocalStatus:
     )
 
 
-def _ask(client: Any, address: str, timeout: float) -> ServerStatus:
-    live = client.is_server_live(client_timeout=timeout)
-    ready = client.is_server_ready(client_timeout=timeout)
-    metadata = client.get_server_metadata(client_timeout=timeout)
-    # Statistics rather than the repository's index, which `lamr serve` keeps to itself.
-    statistics = client.get_inference_statistics(client_timeout=timeout).model_stats
+def _ask(client: Any, connection: Connection, timeout: float) -> ServerStatus:
+    options = {"headers": connection.metadata, "client_timeout": timeout}
+    live = client.is_server_live(**options)
+    ready = client.is_server_ready(**options)
+    metadata = client.get_server_metadata(**options)
+    statistics = _statistics(client, options)
     loaded = {
-        entry.name
-        for entry in statistics
-        if client.is_model_ready(entry.name, entry.version, client_timeout=timeout)
+        entry.name for entry in statistics if client.is_model_ready(entry.name, entry.version, **options)
     }
     parameters: dict[str, str] = {}
     provider, precision = None, None
-    if ENSEMBLE in loaded:
-        config = client.get_model_config(ENSEMBLE, client_timeout=timeout).config
+    if ENSEMBLE in loaded or (not statistics and client.is_model_ready(ENSEMBLE, **options)):
+        config = client.get_model_config(ENSEMBLE, **options).config
         parameters = {key: value.string_value for key, value in config.parameters.items()}
     if ENCODER in loaded:
-        config = client.get_model_config(ENCODER, client_timeout=timeout).config
+        config = client.get_model_config(ENCODER, **options).config
         provider = provider_of(config)
         precision = config.parameters[PRECISION_PARAMETER].string_value or None
     return ServerStatus(
-        address=address,
+        address=connection.address,
         live=bool(live),
         ready=bool(ready),
         server=metadata.name,
@@ -200,6 +217,18 @@ def _ask(client: Any, address: str, timeout: float) -> ServerStatus:
         precision=precision,
         models=tuple(_model(entry, entry.name in loaded) for entry in statistics),
     )
+
+
+def _statistics(client: Any, options: dict[str, Any]) -> Any:
+    """Each model's counts; none from a front. (The repository's index is `lamr serve`'s own.)"""
+    from tritonclient.utils import InferenceServerException  # noqa: PLC0415
+
+    try:
+        return client.get_inference_statistics(**options).model_stats
+    except InferenceServerException as error:
+        if (error.status() or "").endswith("PERMISSION_DENIED"):
+            return []
+        raise
 
 
 def provider_of(config: Any) -> str:
@@ -230,6 +259,8 @@ def _model(counted: Any, ready: bool) -> ModelStatus:
 
 def _translate(error: Any, address: str) -> ServerError:
     code = error.status() or ""
+    if code.endswith(("UNAUTHENTICATED", "PERMISSION_DENIED")):
+        return AccessDeniedError(f"{address} refuses: {error.message()}", server=address)
     if code.endswith("UNAVAILABLE"):
         return ServerUnavailableError(
             f"no server answers at {address} ({error.message()}); is `lamr serve` running?"

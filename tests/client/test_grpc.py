@@ -10,6 +10,7 @@ import grpc
 import numpy as np
 import pytest
 from lamr_client import (
+    AccessDeniedError,
     AsyncGrpcTransport,
     AsyncPruner,
     ChunkRequest,
@@ -20,9 +21,11 @@ from lamr_client import (
     ModelMismatchError,
     OverloadedError,
     Pruner,
+    QuotaExceededError,
     ServerError,
     ServerUnavailableError,
     load_spec,
+    parse_connection,
 )
 
 from tests.tiny import program
@@ -119,7 +122,12 @@ async def test_unknown_model_name(transport_class, spec):
             "Request for unknown model: 'lamr' has no available versions",
             ServerUnavailableError,
         ),
-        ("NOT_FOUND", "Request for unknown model: 'lamr' is not found", ModelMismatchError),
+        # The model was there a moment ago, so the server is stopping.
+        ("NOT_FOUND", "Request for unknown model: 'lamr' is not found", ServerUnavailableError),
+        ("UNAUTHENTICATED", "this API key isn't known", AccessDeniedError),
+        ("PERMISSION_DENIED", "this call isn't for clients", AccessDeniedError),
+        ("RESOURCE_EXHAUSTED", "quota of tenant a: 3 requests in 9 s; come back in 7 s", QuotaExceededError),
+        ("INVALID_ARGUMENT", "a request of 70000 bytes or more is too large; 60000 are allowed", ServerError),
         ("INVALID_ARGUMENT", "unexpected shape for input 'input_ids'", ModelMismatchError),
         ("DEADLINE_EXCEEDED", "Deadline Exceeded", DeadlineExceededError),
         ("INTERNAL", "onnx runtime error 6", ServerError),
@@ -133,6 +141,28 @@ async def test_statuses_become_errors(transport_class, spec, status, message, ex
             with pytest.raises(expected, match=triton.address) as caught:
                 await call
             assert type(caught.value) is expected
+        await transport.close()
+
+
+@pytest.mark.parametrize(("ready", "expected"), [(False, ServerUnavailableError), (True, ModelMismatchError)])
+async def test_a_server_without_the_model_is_asked_whether_it_is_ready(
+    transport_class, spec, ready, expected
+):
+    with FakeTriton(spec) as triton:
+        triton.ready = ready
+        transport = transport_class(triton.address, spec, model="other")
+        with pytest.raises(expected):
+            await transport.infer(request_of(9), 1)
+        await transport.close()
+
+
+async def test_a_key_travels_with_each_call(transport_class, spec):
+    with FakeTriton(spec) as triton:
+        connection = parse_connection(triton.address, api_key="lamr_secret")
+        assert "lamr_secret" not in repr(connection)
+        transport = transport_class(connection, spec)
+        await transport.infer(request_of(9), 5)
+        assert [dict(seen)["authorization"] for seen in triton.metadata] == ["Bearer lamr_secret"] * 2
         await transport.close()
 
 

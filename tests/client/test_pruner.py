@@ -21,6 +21,7 @@ from lamr_client import (
     OverloadedError,
     PromptEncoder,
     Pruner,
+    QuotaExceededError,
     ServerError,
     ServerUnavailableError,
     job,
@@ -352,6 +353,21 @@ def test_safe_errors_are_tried_again(repository, error):
     with pruner(repository, transport) as subject:
         assert subject.prune(QUERY, "area = 1\n").status == "pruned"
     assert len(transport.requests) == 3
+
+
+def test_a_quota_is_waited_for_within_the_deadline(repository):
+    error = QuotaExceededError("come back in 0.2 s", retry_after=0.2)
+    transport = MockTransport(answer, errors=[error])
+    with pruner(repository, transport) as subject:
+        begin = time.monotonic()
+        assert subject.prune(QUERY, "area = 1\n").status == "pruned"
+        assert time.monotonic() - begin > 0.2
+    late = QuotaExceededError("come back in 1000 s", retry_after=1000)
+    transport = MockTransport(answer, errors=[late])
+    with pruner(repository, transport) as subject, pytest.raises(QuotaExceededError) as caught:
+        subject.prune(QUERY, "area = 1\n")
+    assert caught.value.retry_after == 1000
+    assert len(transport.requests) == 1
 
 
 @pytest.mark.parametrize("error", [ServerUnavailableError("gone"), OverloadedError("full")])

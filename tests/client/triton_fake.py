@@ -40,6 +40,8 @@ class FakeTriton(service_pb2_grpc.GRPCInferenceServiceServicer):
         self.asked: list[tuple[str, ...]] = []
         self.wire_deadlines: list[float | None] = []
         self.queue_timeouts: list[int | None] = []
+        self.ready = True
+        self.metadata: list[tuple] = []  # of each call but those about readiness
         self._server = grpc.server(ThreadPoolExecutor(8), options=[("grpc.so_reuseport", 0)])
         service_pb2_grpc.add_GRPCInferenceServiceServicer_to_server(self, self._server)
         self.port = self._server.add_insecure_port(f"127.0.0.1:{port}")
@@ -56,7 +58,11 @@ class FakeTriton(service_pb2_grpc.GRPCInferenceServiceServicer):
     def stop(self) -> None:
         self._server.stop(0).wait()
 
+    def ServerReady(self, request, context):
+        return service_pb2.ServerReadyResponse(ready=self.ready)
+
     def ModelConfig(self, request, context):
+        self.metadata.append(context.invocation_metadata())
         if request.name != ENSEMBLE:
             context.abort(
                 grpc.StatusCode.NOT_FOUND, f"Request for unknown model: '{request.name}' is not found"
@@ -69,6 +75,7 @@ class FakeTriton(service_pb2_grpc.GRPCInferenceServiceServicer):
         return response
 
     def ModelInfer(self, request, context):
+        self.metadata.append(context.invocation_metadata())
         context.add_callback(self.cancelled.release)
         left = context.time_remaining()
         self.wire_deadlines.append(left if left is not None and left < NEVER else None)

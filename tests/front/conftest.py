@@ -31,8 +31,7 @@ class Replica(FakeTriton):
 
     def __init__(self, *arguments, **options) -> None:
         super().__init__(*arguments, **options)
-        self.ready = True
-        self.metadata: list[dict[str, str]] = []
+        self.asked_with: list[dict[str, str]] = []
 
     def ModelReady(self, request, context):
         if self.ready is None:
@@ -42,9 +41,6 @@ class Replica(FakeTriton):
     def ServerLive(self, request, context):
         return service_pb2.ServerLiveResponse(live=True)
 
-    def ServerReady(self, request, context):
-        return service_pb2.ServerReadyResponse(ready=True)
-
     def ServerMetadata(self, request, context):
         return service_pb2.ServerMetadataResponse(name="triton")
 
@@ -52,7 +48,7 @@ class Replica(FakeTriton):
         return service_pb2.ModelMetadataResponse(name=request.name)
 
     def ModelInfer(self, request, context):
-        self.metadata.append(dict(context.invocation_metadata()))
+        self.asked_with.append(dict(context.invocation_metadata()))
         return super().ModelInfer(request, context)
 
 

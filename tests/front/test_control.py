@@ -124,11 +124,11 @@ def test_a_drained_replica_gets_nothing_and_stays_so_over_a_reload(two) -> None:
         states = {replica.name: replica.state for replica in control.read_status(two.file).replicas}
         assert states == {"r0": "drained", "r1": "up"}
         control.reload(two.file)
-        seen = len(two.replicas[0].metadata)
+        seen = len(two.replicas[0].asked_with)
         traffic.more(40)
-        assert len(two.replicas[0].metadata) == seen
+        assert len(two.replicas[0].asked_with) == seen
         control.undrain(two.file, "r0")
-        two.until(lambda: len(two.replicas[0].metadata) > seen)
+        two.until(lambda: len(two.replicas[0].asked_with) > seen)
     assert set(traffic.codes) == {"OK"}
     with pytest.raises(FrontError, match="there are r0, r1"):
         control.drain(two.file, "other", 1)
@@ -139,7 +139,7 @@ def test_draining_waits_for_requests_under_way(two) -> None:
         each.hold.clear()
     stub = stub_of(two.channel())
     calls = [stub.ModelInfer.future(inference(), metadata=two.metadata("alice")) for _ in range(4)]
-    two.until(lambda: all(len(each.metadata) == 2 for each in two.replicas))
+    two.until(lambda: all(len(each.asked_with) == 2 for each in two.replicas))
     left: list[int] = []
     with pytest.raises(FrontError, match="still has 2 requests"):
         control.drain(two.file, "r0", 0.3, left.append)

@@ -62,7 +62,7 @@ def test_it_answers_and_stops_when_told(site, replica, process) -> None:
     ask(site)
     replica.hold.clear()
     under_way = stub_of(site.channel()).ModelInfer.future(inference(), metadata=site.metadata("alice"))
-    site.until(lambda: len(replica.metadata) == 2)
+    site.until(lambda: len(replica.asked_with) == 2)
     process.send_signal(signal.SIGTERM)
     assert "after the requests under way" in process.stderr.readline()
     replica.hold.set()

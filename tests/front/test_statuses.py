@@ -81,8 +81,8 @@ def test_who_may_ask_and_what(open_site, replica) -> None:
     assert error.code() is grpc.StatusCode.INVALID_ARGUMENT
     assert "60000 bytes are allowed" in error.details()
 
-    assert len(replica.metadata) == 1  # nothing that was refused
-    assert "authorization" not in replica.metadata[0]  # nor any key
+    assert len(replica.asked_with) == 1  # nothing that was refused
+    assert "authorization" not in replica.asked_with[0]  # nor any key
 
 
 def test_administration_is_refused(open_site) -> None:
@@ -158,13 +158,13 @@ def test_a_tenant_has_so_many_requests_at_once(site, replica) -> None:
     stub = stub_of(site.channel())
     replica.hold.clear()
     calls = [stub.ModelInfer.future(inference(), metadata=site.metadata("alice")) for _ in range(2)]
-    site.until(lambda: len(replica.metadata) == 2)
+    site.until(lambda: len(replica.asked_with) == 2)
     error = refusal(lambda: stub.ModelInfer(inference(), metadata=site.metadata("alice")))
     assert error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
     assert "tenant alice: 2 requests at once" in error.details()
     assert seconds_to_wait(error.details()) == 1
     calls.append(stub.ModelInfer.future(inference(), metadata=site.metadata("bob")))
-    site.until(lambda: len(replica.metadata) == 3)
+    site.until(lambda: len(replica.asked_with) == 3)
     replica.hold.set()
     assert all(call.result(10) for call in calls)
 
@@ -190,7 +190,7 @@ def test_a_wait_has_an_end(site, replica) -> None:
     stub = stub_of(site.channel())
     replica.hold.clear()
     first = stub.ModelInfer.future(inference(), metadata=site.metadata("alice"))
-    site.until(lambda: bool(replica.metadata))
+    site.until(lambda: bool(replica.asked_with))
     error = refusal(lambda: stub.ModelInfer(inference(), metadata=site.metadata("alice")))
     assert error.code() is grpc.StatusCode.UNAVAILABLE
     assert "queue" in error.details()

@@ -67,6 +67,7 @@ def command(
         # So many finished requests are kept for the next ones, each with the memory of its largest tensors.
         "--grpc-infer-allocation-pool-size=1",
         f"--log-verbose={options.verbosity}",
+        *transport_security(options),
         *options.extra_arguments,
     ]
 
@@ -85,6 +86,20 @@ def restrictions(key: str) -> list[str]:
         for names, pair in groups
         for flag in ("grpc-restricted-protocol", "http-restricted-api")
     ]
+
+
+def transport_security(options: ServerOptions) -> list[str]:
+    """The flags that encrypt the gRPC port; none without a certificate."""
+    if options.tls_cert is None or options.tls_key is None:
+        return []
+    flags = [
+        "--grpc-use-ssl=true",
+        f"--grpc-server-cert={options.tls_cert.absolute()}",
+        f"--grpc-server-key={options.tls_key.absolute()}",
+    ]
+    if options.tls_client_ca is not None:
+        flags += ["--grpc-use-ssl-mutual=true", f"--grpc-root-cert={options.tls_client_ca.absolute()}"]
+    return flags
 
 
 def environment(bundle: TritonBundle, workspace: Workspace, options: ServerOptions) -> dict[str, str]:

@@ -31,10 +31,13 @@ class ServerOptions:
         log_bytes: the size at which the log is moved to a file of the same name with ".1" behind it.
         shared_memory_bytes, shared_memory_growth_bytes: the first size and the growth step of each model process's
             shared memory, through which tensors pass.
+        tls_cert, tls_key: PEM files of the gRPC port's certificate chain and of its private key; None serves without
+            TLS. HTTP and metrics have none.
+        tls_client_ca: a PEM file; only clients with a certificate that it signed are answered.
         extra_arguments: further arguments of `tritonserver`, passed on as they are.
 
     Raises:
-        ServerStartError: a number makes no sense.
+        ServerStartError: a number makes no sense, or a file for TLS isn't there.
     """
 
     host: str = "127.0.0.1"
@@ -51,6 +54,9 @@ class ServerOptions:
     log_bytes: int = 64 * MIB
     shared_memory_bytes: int = 32 * MIB
     shared_memory_growth_bytes: int = 32 * MIB
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    tls_client_ca: Path | None = None
     extra_arguments: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -65,3 +71,15 @@ class ServerOptions:
                 raise ServerStartError(f"{name} must be positive, not {getattr(self, name)}")
         if self.threads < 0 or self.verbosity < 0:
             raise ServerStartError("threads and verbosity can't be negative")
+        self._check_tls()
+
+    def _check_tls(self) -> None:
+        if (self.tls_cert is None) != (self.tls_key is None):
+            raise ServerStartError("TLS needs a certificate and its private key: give both")
+        if self.tls_client_ca is not None and self.tls_cert is None:
+            raise ServerStartError(
+                "clients' certificates are asked for under TLS only: give tls_cert and tls_key"
+            )
+        for file in (self.tls_cert, self.tls_key, self.tls_client_ca):
+            if file is not None and not file.is_file():
+                raise ServerStartError(f"there is no file {file}")
