@@ -49,6 +49,7 @@ class Policy:
         longest_range: lines up to which a range points at something; a longer one that starts at the file's beginning
             is how agents without a reading tool open a file (`sed -n 1,250p`).
         least_saving: the least share of tokens that a cut must save.
+        threshold: the least score of a line that is kept; None for the model's own.
         least_relevance: a file that the model finds less relevant is shown as an outline. The default is below what
             lamr-mini 0.5 gives 95 of 100 files that hold an answer, and above a fifth of those that hold none.
     """
@@ -57,6 +58,7 @@ class Policy:
     least_lines: int = 120
     longest_range: int = 150
     least_saving: float = 0.1
+    threshold: float | None = None
     least_relevance: float = 0.05
 
     def passes(self, asked: Asked) -> str | None:

@@ -23,7 +23,15 @@ class Prunes(Protocol):
     """What `skim` asks of a pruner; `lamr_client.Pruner` is one."""
 
     def prune(  # noqa: PLR0913
-        self, query: str, code: str, *, task: str, path: str, markers: str, on_error: Literal["passthrough"]
+        self,
+        query: str,
+        code: str,
+        *,
+        task: str,
+        path: str,
+        threshold: float | None,
+        markers: str,
+        on_error: Literal["passthrough"],
     ) -> PruneResult:
         """As `Pruner.prune`."""
         ...
@@ -92,7 +100,13 @@ def skim(pruner: Prunes, asked: Asked, intent: Intent, policy: Policy | None = N
     if reason is not None:
         return _untouched(asked, reason)
     result = pruner.prune(
-        intent.query, asked.text, task=intent.task, path=asked.path, markers=NAMED, on_error="passthrough"
+        intent.query,
+        asked.text,
+        task=intent.task,
+        path=asked.path,
+        threshold=policy.threshold,
+        markers=NAMED,
+        on_error="passthrough",
     )
     text, kept, done = result.text, result.kept_lines, PRUNED
     if result.status == "pruned" and policy.is_beside_the_point(result):

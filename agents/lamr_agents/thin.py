@@ -94,7 +94,7 @@ def _start(path: str, serve: "list[str]") -> None:
     """Start a server that outlives this process; two that start at once settle it by the socket's lock."""
     import subprocess  # noqa: PLC0415 - a warm call doesn't need it
 
-    command = [sys.executable, "-m", "lamr_agents.local", "--socket", path, *serve]
+    command = [sys.executable, "-m", "lamr_cli.main", "agents", "serve", "--socket", path, *serve]
     nothing = subprocess.DEVNULL
     subprocess.Popen(
         command, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True, cwd=os.sep

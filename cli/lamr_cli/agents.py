@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lamr_cli.arguments import Model, Server
+from lamr_cli.credentials import credentials
 
 if TYPE_CHECKING:
     from lamr_agents.install import Change
@@ -74,6 +75,34 @@ def _make(change: Change, dry_run: bool, nothing: str) -> None:
         return
     change.write()
     typer.echo(f"{change.path}: written; restart the agent", err=True)
+
+
+@app.command("serve")
+def serve(
+    socket: Annotated[
+        Path | None, typer.Option(help="Where to listen; default: a socket that is yours alone.")
+    ] = None,
+    store: Annotated[Path | None, typer.Option(help="The record to write; default: your own.")] = None,
+    server: Server = None,
+    model: Model = None,
+    timeout: Annotated[float, typer.Option(help="Seconds for one pruning.", min=0.001)] = 7.0,
+    idle: Annotated[float, typer.Option(help="End after so many seconds without a call.", min=1)] = 3600.0,
+) -> None:
+    """Answer hooks: the local server, which hooks start themselves.
+
+    lamr agents serve --idle 60
+    """
+    from lamr_agents.local.server import LocalServer
+    from lamr_agents.local.store import Store, default_socket, default_store
+    from lamr_client import Pruner
+
+    def make_pruner() -> Pruner:
+        return Pruner(server, model=model, timeout=timeout, retries=0, **credentials(server))
+
+    path = socket or default_socket()
+    if not LocalServer(path, Store(store or default_store()), make_pruner).run(idle):
+        typer.echo(f"{path}: another server listens there already", err=True)
+        raise typer.Exit(2)
 
 
 @app.command("stats")

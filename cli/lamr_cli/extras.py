@@ -20,6 +20,7 @@ _MODULES = {
         "safetensors",
         "huggingface_hub",
     ),
+    "http": ("fastapi", "starlette", "uvicorn", "pydantic", "prometheus_client"),
     "train": ("torch", "transformers", "tqdm", "matplotlib", "tensorboard"),
 }
 

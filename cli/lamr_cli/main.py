@@ -21,6 +21,7 @@ from lamr_cli import (
     evaluate,
     export,
     front,
+    http,
     label,
     prune,
     replay,
@@ -46,6 +47,7 @@ app.command("install")(agents.install)
 app.command("uninstall")(agents.uninstall)
 app.add_typer(agents.app)
 app.command("serve")(serve.serve)
+app.command("http")(http.http)
 app.command("status")(status.status)
 app.add_typer(front.app, name="front")
 app.command("export")(export.export)

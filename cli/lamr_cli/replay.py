@@ -14,8 +14,7 @@ from lamr_cli.progress import bar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lamr_agents.replay import Prices, Replayed
-    from lamr_client import Pruner
+    from lamr_agents.replay import Replayed
 
 
 def replay(
@@ -35,6 +34,10 @@ def replay(
         typer.Option(help="Write a page on which each read can be opened, with cuts and regret in colour."),
     ] = None,
     limit: Annotated[int, typer.Option(help="Replay so many sessions, the latest first.", min=1)] = 50,
+    threshold: Annotated[
+        float | None,
+        typer.Option(help="Keep lines that score at least this; default: the model's own.", min=0, max=1),
+    ] = None,
     server: Server = None,
     model: Model = None,
     timeout: Timeout = TIMEOUT,
@@ -49,13 +52,18 @@ def replay(
 
     lamr replay ~/.claude/projects --html replay.html
     """
-    from lamr_agents.replay import Report, bundled_prices, find_logs, read_prices
+    from lamr_agents.policy import Policy
+    from lamr_agents.replay import Report, bundled_prices, find_logs, read_prices, replay_log
     from lamr_client import Pruner
 
     table = read_prices(prices) if prices else bundled_prices()
     logs = sorted(find_logs(paths or []), key=lambda log: log.stat().st_mtime, reverse=True)
     with Pruner(server, model=model, timeout=timeout, **credentials(server)) as pruner, bar() as progress:
-        replayed, passed_over = _replayed(logs, limit, pruner, table, progress)
+
+        def replay_one(log: Path) -> Replayed | None:
+            return replay_log(log, pruner, table, Policy(threshold=threshold))
+
+        replayed, passed_over = _replayed(logs, limit, replay_one, progress)
     report = Report(tuple(replayed), tuple(passed_over))
     if not replayed:
         typer.echo(f"none of {len(logs)} files is a session of a known host that holds a request", err=True)
@@ -71,17 +79,18 @@ def replay(
 
 
 def _replayed(
-    logs: list[Path], limit: int, pruner: Pruner, prices: Prices, progress: Callable[[str, int, int], None]
+    logs: list[Path],
+    limit: int,
+    replay_one: Callable[[Path], Replayed | None],
+    progress: Callable[[str, int, int], None],
 ) -> tuple[list[Replayed], list[Path]]:
-    from lamr_agents.replay import replay_log
-
     replayed: list[Replayed] = []
     passed_over: list[Path] = []
     most = min(limit, len(logs))
     for log in logs:
         if len(replayed) == limit:
             break
-        session = replay_log(log, pruner, prices)
+        session = replay_one(log)
         if session is None:
             passed_over.append(log)
         elif session.reads:

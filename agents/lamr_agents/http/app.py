@@ -1,0 +1,208 @@
+"""The application: paths, the `AsyncPruner` behind them, errors as statuses, and metrics.
+
+This module joins; it knows neither how a body is written out nor how load is kept away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import JSONResponse
+from lamr_client import (
+    AccessDeniedError,
+    AsyncPruner,
+    DeadlineExceededError,
+    InvalidInputError,
+    LamrError,
+    ModelMismatchError,
+    OverloadedError,
+    PruneResult,
+    QuotaExceededError,
+    ServerUnavailableError,
+)
+from lamr_postprocess import split_lines
+from lamr_postprocess.render import SWE_PRUNER
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+
+from lamr_agents.http.bodies import (
+    CohereBody,
+    CohereDocument,
+    PruneBody,
+    SwePrunerAnswer,
+    SwePrunerBody,
+    TeiBody,
+)
+from lamr_agents.http.limits import RETRY_SECONDS, LimitMiddleware, Limits
+
+STATUSES: Sequence[tuple[type[LamrError], int]] = (
+    (InvalidInputError, 422),
+    (AccessDeniedError, 403),
+    (OverloadedError, 429),
+    (ServerUnavailableError, 503),
+    (DeadlineExceededError, 504),
+    (ModelMismatchError, 502),
+    (LamrError, 500),
+)
+"""The status of an error; the first that it is one of."""
+_LATER = (429, 503)
+"""Statuses after which the same request may be sent again."""
+
+
+class _Metrics:
+    """What is counted."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        names = ("path", "status")
+        self.requests = Counter("lamr_http_requests", "Requests.", names, registry=self.registry)
+        self.seconds = Histogram("lamr_http_seconds", "Seconds a request.", ("path",), registry=self.registry)
+        self.under_way = Gauge("lamr_http_under_way", "Requests under way.", registry=self.registry)
+        self.tokens = Counter("lamr_http_tokens", "Tokens in and out.", ("way",), registry=self.registry)
+
+    def count(self, result: PruneResult) -> None:
+        self.tokens.labels("in").inc(result.tokens_in)
+        self.tokens.labels("out").inc(result.tokens_out)
+
+
+def create_app(make_pruner: Callable[[], AsyncPruner], limits: Limits | None = None) -> FastAPI:
+    """Make the application.
+
+    Args:
+        make_pruner: gives the pruner; called in a thread when the application starts.
+        limits: on bodies, requests at once and time.
+    """
+    limits = limits or Limits()
+    metrics = _Metrics()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with await asyncio.to_thread(make_pruner) as pruner:
+            app.state.pruner = pruner
+            yield
+
+    app = FastAPI(
+        title="lamr", description="Prunes source code for a question.", lifespan=lifespan, redoc_url=None
+    )
+    app.middleware("http")(_measured(metrics))
+    app.add_middleware(LimitMiddleware, limits=limits)
+    app.add_exception_handler(LamrError, _as_status)
+    _add_paths(app, metrics)
+    return app
+
+
+def _measured(
+    metrics: _Metrics,
+) -> Callable[[Request, Callable[[Request], Awaitable[Response]]], Awaitable[Response]]:
+    async def measure(request: Request, pass_on: Callable[[Request], Awaitable[Response]]) -> Response:
+        begin = time.perf_counter()
+        with metrics.under_way.track_inprogress():
+            response = await pass_on(request)
+        route = request.scope.get("route")
+        path = getattr(route, "path", "other")
+        metrics.requests.labels(path, str(response.status_code)).inc()
+        metrics.seconds.labels(path).observe(time.perf_counter() - begin)
+        return response
+
+    return measure
+
+
+async def _as_status(_request: Request, error: Exception) -> JSONResponse:
+    status = next(status for kind, status in STATUSES if isinstance(error, kind))
+    facts = {name: value for name, value in vars(error).items() if isinstance(value, str | int | float)}
+    body = {"error": type(error).__name__, "message": str(error), "facts": facts}
+    wait = error.retry_after if isinstance(error, QuotaExceededError) else RETRY_SECONDS
+    headers = {"Retry-After": str(math.ceil(wait))} if status in _LATER else None
+    return JSONResponse(body, status, headers)
+
+
+def _add_paths(app: FastAPI, metrics: _Metrics) -> None:
+    @app.get("/health", summary="Whether the server answers, and with which model")
+    async def health() -> dict[str, Any]:
+        spec = app.state.pruner.spec
+        return {"status": "healthy", "model_loaded": True, "model": f"{spec.name} {spec.version}"}
+
+    @app.get("/metrics", summary="Figures for Prometheus", include_in_schema=False)
+    async def figures() -> Response:
+        return Response(generate_latest(metrics.registry), media_type=CONTENT_TYPE_LATEST)
+
+    @app.post("/v1/prune", summary="Prune a file, with every option and every field of the result")
+    async def prune(body: PruneBody) -> JSONResponse:
+        result = await app.state.pruner.prune(**body.model_dump())
+        metrics.count(result)
+        return JSONResponse(result.to_dict())
+
+    @app.post("/prune", summary="Prune a file as SWE-Pruner's service does")
+    async def prune_as_swe_pruner(body: SwePrunerBody) -> SwePrunerAnswer:
+        try:
+            result = await app.state.pruner.prune(
+                body.query,
+                body.code,
+                threshold=body.threshold,
+                keep=(1,) if body.always_keep_first_frags else (),
+                repair=False,
+                markers=SWE_PRUNER,
+            )
+        except InvalidInputError as error:  # that service, too, answers with the code as it came
+            return _swe_pruners(body.code, None, f"{type(error).__name__}: {error}")
+        metrics.count(result)
+        return _swe_pruners(body.code, result, None)
+
+    async def relevances(query: str, documents: Sequence[str]) -> list[tuple[int, float]]:
+        """Index and relevance of each document, the most relevant first."""
+        results = await asyncio.gather(*(app.state.pruner.prune(query, each) for each in documents))
+        scored = [(index, result.relevance or 0.0) for index, result in enumerate(results)]
+        return sorted(scored, key=lambda each: -each[1])
+
+    @app.post("/v1/rerank", summary="Rank documents by relevance, as Cohere's rerank does")
+    async def rerank(body: CohereBody) -> dict[str, Any]:
+        texts = [each.text if isinstance(each, CohereDocument) else each for each in body.documents]
+        ranked = (await relevances(body.query, texts))[: body.top_n]
+        results: list[dict[str, Any]] = [{"index": at, "relevance_score": score} for at, score in ranked]
+        if body.return_documents:
+            results = [{**each, "document": {"text": texts[each["index"]]}} for each in results]
+        return {"id": str(uuid.uuid4()), "results": results, "meta": {"api_version": {"version": "1"}}}
+
+    @app.post("/rerank", summary="Rank texts by relevance, as text-embeddings-inference does")
+    async def rerank_as_tei(body: TeiBody) -> list[dict[str, Any]]:
+        ranked = await relevances(body.query, body.texts)
+        results: list[dict[str, Any]] = [{"index": at, "score": score} for at, score in ranked]
+        if body.return_text:
+            results = [{**each, "text": body.texts[each["index"]]} for each in results]
+        return results
+
+
+def _swe_pruners(code: str, result: PruneResult | None, error: str | None) -> SwePrunerAnswer:
+    lines = split_lines(code)
+    if result is None:
+        every = list(range(1, len(lines) + 1))
+        return SwePrunerAnswer(
+            score=0.0,
+            pruned_code=code,
+            token_scores=[],
+            kept_frags=every,
+            origin_token_cnt=0,
+            left_token_cnt=0,
+            model_input_token_cnt=0,
+            error_msg=error,
+        )
+    scores: list[list[str | float]] = [
+        [line.rstrip("\r\n") + "Ċ", score] for line, score in zip(lines, result.line_scores, strict=True)
+    ]
+    return SwePrunerAnswer(
+        score=result.relevance or 0.0,
+        pruned_code=result.text,
+        token_scores=scores,
+        kept_frags=list(result.kept_lines),
+        origin_token_cnt=result.tokens_in,
+        left_token_cnt=result.tokens_out,
+        model_input_token_cnt=result.tokens_in,
+        error_msg=None,
+    )

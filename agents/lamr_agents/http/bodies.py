@@ -1,0 +1,91 @@
+"""The bodies of requests and answers: lamr's own, SWE-Pruner's service's, Cohere's and TEI's. It does no work."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+MOST_DOCUMENTS = 1000
+
+
+class PruneBody(BaseModel):
+    """`POST /v1/prune`: the options of `Pruner.prune` by their names."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    query: str = Field(description="What is looked for: a question, an intention, or words.")
+    code: str = Field(description="One file.")
+    task: str = Field("", description="What the query serves, such as an issue's text; of any length.")
+    path: str | None = Field(None, description="The file's path, which tells its language.")
+    language: str | None = Field(None, description="The language, instead of the path.")
+    threshold: float | None = Field(None, ge=0, le=1, description="Lines that score at least this are kept.")
+    ratio: float | None = Field(None, ge=1, description="Instead of a threshold: 4 keeps about a quarter.")
+    max_tokens: int | None = Field(None, ge=1, description="Never more of the model's tokens than this.")
+    keep: list[int | tuple[int, int] | str] = Field(
+        default_factory=list, description="Lines to keep: numbers, [first, last] or regular expressions."
+    )
+    line_numbers: bool = Field(False, description="Write original line numbers before the lines.")
+    min_tokens: int = Field(0, ge=0, description="Code with fewer tokens passes untouched.")
+    repair: bool = Field(True, description="Add the lines that the selection needs.")
+    markers: Literal["comment", "named", "swe-pruner"] = Field("comment", description="How cuts are marked.")
+
+
+class SwePrunerBody(BaseModel):
+    """`POST /prune` as SWE-Pruner's service takes it; fields that it doesn't know are let pass, as there."""
+
+    query: str
+    code: str
+    threshold: float | None = Field(None, ge=0, le=1, description="Default: the model's own.")
+    always_keep_first_frags: bool = Field(False, description="Keep the first line.")
+    chunk_overlap_tokens: int = Field(50, description="Taken and not used: the model has its own chunks.")
+
+
+class SwePrunerAnswer(BaseModel):
+    """What SWE-Pruner's service answers.
+
+    `token_scores` has one entry a line, its text with `Ċ` for the line's end and its score: that is what thresholds are
+    compared with here.
+    """
+
+    score: float
+    pruned_code: str
+    token_scores: list[list[str | float]]
+    kept_frags: list[int]
+    origin_token_cnt: int
+    left_token_cnt: int
+    model_input_token_cnt: int
+    error_msg: str | None = None
+
+
+class CohereDocument(BaseModel):
+    """A document as an object."""
+
+    text: str
+
+
+class CohereBody(BaseModel):
+    """`POST /v1/rerank` as Cohere's rerank takes it."""
+
+    query: str
+    documents: list[str | CohereDocument] = Field(min_length=1, max_length=MOST_DOCUMENTS)
+    top_n: int | None = Field(None, ge=1)
+    return_documents: bool = False
+    model: str | None = Field(None, description="Taken and not used: there is one model.")
+
+
+class TeiBody(BaseModel):
+    """`POST /rerank` as text-embeddings-inference takes it."""
+
+    query: str
+    texts: list[str] = Field(min_length=1, max_length=MOST_DOCUMENTS)
+    raw_scores: Literal[False] = Field(False, description="Scores are probabilities here.")
+    return_text: bool = False
+
+
+class Problem(BaseModel):
+    """Why a request failed: the error's name, what it says, and its facts."""
+
+    error: str
+    message: str
+    facts: dict[str, Any] = Field(default_factory=dict)

@@ -1,0 +1,244 @@
+"""`lamr http` on a real port: its answers, what it refuses, and SWE-Pruner's clients."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+import uvicorn
+from lamr_agents.http.app import create_app
+from lamr_agents.http.limits import Limits
+from lamr_client import (
+    AccessDeniedError,
+    AsyncPruner,
+    DeadlineExceededError,
+    ModelMismatchError,
+    OverloadedError,
+    QuotaExceededError,
+    ServerUnavailableError,
+)
+from lamr_client.mock_transport import AsyncMockTransport, uniform_answer
+
+from tests.agents.samples import CODE, LINES, pruner
+
+Rule = Callable[..., Any]
+
+
+class Site:
+    """A running application.
+
+    Attributes:
+        transport: what the pruner asks; tests set its errors and delay.
+    """
+
+    def __init__(self, port: int, transport: AsyncMockTransport) -> None:
+        self.url = f"http://127.0.0.1:{port}"
+        self.transport = transport
+
+    def get(self, path: str) -> str:
+        with urllib.request.urlopen(self.url + path, timeout=60) as answer:
+            text: str = answer.read().decode()
+            return text
+
+    def post(self, path: str, body: Any) -> tuple[int, Any, dict[str, str]]:
+        """Status, parsed body and headers of an answer."""
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        request = urllib.request.Request(
+            self.url + path, data, {"Content-Type": "application/json"}, method="POST"
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return answer.status, json.loads(answer.read()), dict(answer.headers)
+        except urllib.error.HTTPError as error:
+            return error.code, json.loads(error.read()), dict(error.headers)
+
+
+@contextmanager
+def site(limits: Limits | None = None, rule: Rule | None = None) -> Iterator[Site]:
+    transport = AsyncMockTransport(rule or (lambda request: uniform_answer(request, 0.5)))
+    app = create_app(lambda: AsyncPruner(transport=transport, retries=0), limits)
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=5))
+        thread = threading.Thread(target=asyncio.run, args=(server.serve(sockets=[holder]),))
+        thread.start()
+        while not server.started:
+            assert thread.is_alive()
+            time.sleep(0.01)
+        try:
+            yield Site(holder.getsockname()[1], transport)
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Site]:
+    with site() as started:
+        yield started
+
+
+@pytest.fixture
+def served(running: Site) -> Iterator[Site]:
+    yield running
+    running.transport.errors, running.transport.delay = [], 0.0
+
+
+QUERY = "What does handler_30 write?"
+
+
+def test_prune_answers_every_field_of_the_result(served: Site) -> None:
+    options = {"path": "a.py", "markers": "named", "keep": [1, [5, 6], "handler_59"], "line_numbers": True}
+    status, answer, _ = served.post("/v1/prune", {"query": QUERY, "code": CODE, **options})
+    assert status == 200
+    with pruner() as asking:
+        expected = asking.prune(
+            QUERY, CODE, path="a.py", markers="named", keep=(1, (5, 6), "handler_59"), line_numbers=True
+        ).to_dict()
+    assert {**answer, "timings": None} == json.loads(json.dumps({**expected, "timings": None}))
+
+
+def test_swe_pruners_request_gets_swe_pruners_answer(served: Site) -> None:
+    body = {"query": QUERY, "code": CODE, "threshold": 0.5, "always_keep_first_frags": True}
+    status, answer, _ = served.post("/prune", {**body, "chunk_overlap_tokens": 50})
+    assert status == 200
+    assert answer.keys() == {
+        "score",
+        "pruned_code",
+        "token_scores",
+        "kept_frags",
+        "origin_token_cnt",
+        "left_token_cnt",
+        "model_input_token_cnt",
+        "error_msg",
+    }
+    assert answer["error_msg"] is None
+    assert 1 in answer["kept_frags"]
+    assert "(filtered " in answer["pruned_code"]
+    assert answer["token_scores"][0][0] == LINES[0] + "Ċ"
+    assert answer["left_token_cnt"] < answer["origin_token_cnt"]
+    shown = [line for line in answer["pruned_code"].split("\n") if not line.startswith("(filtered ")]
+    assert set(shown) <= set(LINES)
+
+
+@pytest.mark.parametrize("body", [{"query": " ", "code": CODE}, {"query": QUERY, "code": "a\0b"}])
+def test_swe_pruners_clients_get_the_code_back_where_it_cant_be_judged(served: Site, body: Any) -> None:
+    status, answer, _ = served.post("/prune", body)
+    assert (status, answer["pruned_code"]) == (200, body["code"])
+    assert answer["error_msg"].startswith("InvalidInputError: ")
+
+
+def _relevance(request: Any) -> Any:
+    return uniform_answer(request, len(request.input_ids) / 1000)
+
+
+def test_documents_are_ranked_by_relevance() -> None:
+    short, long = "x = 1\n", "value = compute(1, 2, 3)\n" * 5
+    with site(rule=_relevance) as served:
+        body = {"query": QUERY, "documents": [short, {"text": long}, short]}
+        _, answer, _ = served.post("/v1/rerank", {**body, "top_n": 2, "return_documents": True})
+        assert [each["index"] for each in answer["results"]] == [1, 0]
+        assert answer["results"][0]["document"] == {"text": long}
+        scores = [each["relevance_score"] for each in answer["results"]]
+        assert scores == sorted(scores, reverse=True)
+        _, answer, _ = served.post("/rerank", {"query": QUERY, "texts": [short, long], "return_text": True})
+        assert [(each["index"], each["text"]) for each in answer] == [(1, long), (0, short)]
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (OverloadedError("its queue is full"), 429),
+        (QuotaExceededError("too many", retry_after=2.5), 429),
+        (AccessDeniedError("no such key"), 403),
+        (ServerUnavailableError("nothing answers"), 503),
+        (DeadlineExceededError("no answer"), 504),
+        (ModelMismatchError("another model"), 502),
+    ],
+)
+@pytest.mark.parametrize("path", ["/v1/prune", "/prune"])
+def test_trouble_behind_is_a_status(served: Site, path: str, error: Exception, status: int) -> None:
+    served.transport.errors = [error]
+    found, answer, headers = served.post(path, {"query": QUERY, "code": CODE})
+    assert found == status
+    assert answer["error"] == type(error).__name__
+    assert answer["message"]
+    wait = {name.lower(): value for name, value in headers.items()}.get("retry-after")
+    assert wait == (("3" if isinstance(error, QuotaExceededError) else "1") if status in (429, 503) else None)
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/prune", {"query": QUERY}),
+        ("/v1/prune", {"query": QUERY, "code": CODE, "threshold": 2}),
+        ("/v1/prune", {"query": QUERY, "code": CODE, "treshold": 0.5}),
+        ("/v1/prune", {"query": " ", "code": CODE}),
+        ("/v1/prune", {"query": QUERY, "code": CODE, "max_tokens": 1}),
+        ("/v1/prune", {"query": QUERY, "code": CODE, "keep": ["("]}),
+        ("/v1/prune", b"not json"),
+        ("/prune", {"code": CODE}),
+        ("/v1/rerank", {"query": QUERY, "documents": []}),
+        ("/rerank", {"query": QUERY, "texts": ["x"], "raw_scores": True}),
+    ],
+)
+def test_what_cant_be_used_is_422(served: Site, path: str, body: Any) -> None:
+    assert served.post(path, body)[0] == 422
+
+
+def test_facts_of_an_error_come_along(served: Site) -> None:
+    _, answer, _ = served.post("/v1/prune", {"query": QUERY, "code": CODE, "max_tokens": 1})
+    assert answer["error"] == "BudgetError"
+    assert answer["facts"]["needed"] > answer["facts"]["max_tokens"] == 1
+
+
+def test_large_bodies_and_too_many_requests_are_refused() -> None:
+    with site(Limits(body=50_000, requests=1)) as served:
+        assert served.post("/v1/prune", {"query": QUERY, "code": "x" * 50_001})[0] == 413
+        served.transport.delay = 1.5
+        first: list[int] = []
+        body = {"query": QUERY, "code": CODE}
+        thread = threading.Thread(target=lambda: first.append(served.post("/v1/prune", body)[0]))
+        thread.start()
+        while not served.transport.at_once:
+            time.sleep(0.01)
+        status, answer, headers = served.post("/v1/prune", body)
+        assert (status, answer["error"]) == (429, "OverloadedError")
+        assert headers["retry-after"] == "1"
+        assert json.loads(served.get("/health"))["status"] == "healthy"  # whatever there is to do
+        thread.join()
+        assert first == [200]
+        served.transport.delay = 0.0
+        assert served.post("/v1/prune", body)[0] == 200
+
+
+def test_a_body_that_announces_no_length_is_counted() -> None:
+    with site(Limits(body=1000)) as served:
+        port = int(served.url.rpartition(":")[2])
+        with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+            connection.sendall(
+                b"POST /v1/prune HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n7d0\r\n"
+                + b"x" * 2000
+            )
+            assert connection.recv(100).startswith(b"HTTP/1.1 413")
+
+
+def test_health_metrics_and_the_page_of_paths(served: Site) -> None:
+    served.post("/v1/prune", {"query": QUERY, "code": CODE})
+    health = json.loads(served.get("/health"))
+    assert (health["status"], health["model_loaded"]) == ("healthy", True)
+    figures = served.get("/metrics")
+    assert 'lamr_http_requests_total{path="/v1/prune",status="200"}' in figures
+    assert 'lamr_http_tokens_total{way="in"}' in figures
+    paths = json.loads(served.get("/openapi.json"))["paths"]
+    assert {"/prune", "/v1/prune", "/v1/rerank", "/rerank", "/health"} <= paths.keys()
+    assert "swagger" in served.get("/docs").lower()
