@@ -11,8 +11,13 @@ from pathlib import Path
 
 import huggingface_hub
 import pytest
-from lamr_export import CheckpointError, load_checkpoint
+from lamr_cli.exits import exit_code
+from lamr_cli.main import app
+from lamr_contract.spec import load_spec
+from lamr_errors import BAD_INPUT
+from lamr_export import CheckpointError, load_checkpoint, repository_writer, verify
 from lamr_export.sources import checkpoint_folder
+from typer.testing import CliRunner, Result
 
 from .models import write_swepruner
 
@@ -110,6 +115,37 @@ def test_an_id_is_downloaded_once_with_its_licence(hub, monkeypatch):
     asked = len(hub.requests)
     assert checkpoint_folder(MODEL) == folder
     assert len(hub.requests) == asked
+
+
+def command(*arguments: str | Path) -> Result:
+    """`lamr export` as a shell runs it, but in this process, where the hub is the one that is asked."""
+    return CliRunner().invoke(app, ["export", *map(str, arguments)])
+
+
+def test_the_command_exports_an_id_and_says_whose_it_is(hub, tmp_path, monkeypatch):
+    monkeypatch.setattr(verify, "LONGEST", 64)  # whole windows of 8,192 would take minutes
+    monkeypatch.setattr(repository_writer, "standard_texts", lambda: [("alpha", "alpha = beta\n" * 20)])
+    ran = command(MODEL, "--output", tmp_path / "made", "--revision", COMMIT, "--json")
+    assert ran.exit_code == 0, ran.output
+    assert f"{MODEL}, commit {COMMIT[:12]}, licence: mit" in ran.stderr
+    assert "scoring emission, threshold 0.5" in ran.stderr
+    spec = load_spec(tmp_path / "made")
+    assert json.loads(ran.stdout)["fingerprint"] == spec.fingerprint
+    assert spec.scoring.kind == "emission"
+    assert any("/resolve/" in line for line in hub.requests)
+
+
+def test_the_command_says_what_the_hub_and_the_cache_lack(hub, tmp_path, monkeypatch):
+    absent = command("someone/else", "--output", tmp_path / "made")
+    assert isinstance(absent.exception, CheckpointError)
+    assert exit_code(absent.exception) == BAD_INPUT
+    assert "no such model" in str(absent.exception)
+    hub.requests.clear()
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    offline = command(MODEL, "--output", tmp_path / "made")
+    assert "isn't in the Hugging Face cache" in str(offline.exception)
+    assert hub.requests == []
+    assert not (tmp_path / "made").exists()
 
 
 def test_what_the_hub_does_not_have(hub):
