@@ -5,7 +5,8 @@
 One supervised server goes through the phases, and in each of them steady clients with a timeout of a minute prune all
 the time: a failure or another answer than on a quiet server is one that a user would see. Deaths are counted, and so is
 how often a call came back later than its timeout allows. `--calls` is the number of calls with timeouts of 5 ms to 5 s;
-a tenth as many are cancelled and a tenth as many random frames sent. Everything stays on loopback.
+a tenth as many are cancelled, as many are another client's, and as many random frames are sent. Everything stays on
+loopback.
 """
 
 from __future__ import annotations
@@ -28,12 +29,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
-from lamr_client import AsyncPruner, DeadlineExceededError, GrpcTransport, LamrError, Pruner
+from lamr_client import AsyncPruner, DeadlineExceededError, GrpcTransport, LamrError, Pruner, triton_wire
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.model_io import ChunkRequest
+from lamr_contract.names import ENSEMBLE
+from lamr_contract.spec import load_spec
 from lamr_serving import ServerOptions, TritonServer
 from lamr_serving.launcher.process import Witness
+from tritonclient.grpc import InferenceServerClient
+from tritonclient.utils import InferenceServerException
 
+from benchmarks.load import chunks
 from benchmarks.report import Figure, model_options, run
 
 QUESTION = "Where is the exit status of a child decoded?"
@@ -146,6 +152,34 @@ def cancellations(ground: Ground, options: argparse.Namespace) -> None:
     asyncio.run(attack())
 
 
+def other_clients(ground: Ground, options: argparse.Namespace) -> None:
+    """Clients that aren't ours: gRPC's own deadlines and cancellations, after 5 to 200 ms, beyond the capacity."""
+    spec = load_spec(options.repository)
+    work = chunks(spec.chunking.window, 200)
+    endpoint = triton_wire.Endpoint(ground.address, ENSEMBLE, batched=True, fingerprint=None)
+
+    def call(number: int) -> None:
+        chance = random.Random(number)
+        request = chance.choice(work)
+        inputs, outputs = triton_wire.inputs_of(request, endpoint), triton_wire.outputs_of(request)
+        seconds = chance.uniform(0.005, 0.2)
+        try:
+            if number % 2:
+                client.infer(ENSEMBLE, inputs, outputs=outputs, client_timeout=seconds)
+                ground.outcomes["answered"] += 1
+                return
+            under_way = client.async_infer(ENSEMBLE, inputs, lambda **_: None, outputs=outputs)
+            time.sleep(seconds)
+            under_way.cancel()
+            ground.outcomes["cancelled"] += 1
+        except InferenceServerException as error:
+            ground.outcomes[str(error.status())] += 1
+
+    with InferenceServerClient(ground.address) as client, ThreadPoolExecutor(CALLERS) as pool:
+        for _ in pool.map(call, range(options.calls // 10)):
+            pass
+
+
 def impatient_processes(ground: Ground, options: argparse.Namespace) -> None:
     """Client processes that are killed in the middle of their calls: their connections break."""
     program = (
@@ -220,14 +254,15 @@ def frames(ground: Ground, options: argparse.Namespace) -> None:
 PHASES: dict[str, Phase] = {
     "timeouts": timeouts,
     "cancellations": cancellations,
+    "other clients": other_clients,
     "impatient processes": impatient_processes,
     "kills": kills,
     "pauses": pauses,
     "idle connections": idle_connections,
     "frames": frames,
 }
-# A death in these phases is what the phase does, or what a client that breaks its connection may do to Triton 24.10.
-DEADLY = ("kills", "pauses", "impatient processes")
+# Deaths are what these phases do: a model's process that stood still ends itself (`lamr_contract.stalls`).
+DEADLY = ("kills", "pauses")
 
 
 def measure(options: argparse.Namespace) -> Iterator[Figure | str]:
