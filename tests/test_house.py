@@ -20,6 +20,7 @@ FLOORS = {
     "lamr_serving": 5,
     "lamr_export": 6,
     "lamr_front": 6,
+    "lamr_repositories": 6,
     "lamr_evaluation": 7,
     "lamr_training": 8,
     "lamr_agents": 8,
@@ -34,6 +35,7 @@ LIGHT = [
     "lamr_client",
     "lamr_serving",
     "lamr_front",
+    "lamr_repositories",
 ]
 HEAVY = ["torch", "transformers", "onnxruntime", "onnx"]
 

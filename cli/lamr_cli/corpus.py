@@ -75,8 +75,8 @@ def corpus(
 
     lamr corpus --out records --packages aiohttp,attrs --validation loguru
     """
-    from lamr_evaluation.suites import default_cache
     from lamr_evaluation.wheels import WHEELS
+    from lamr_repositories.cache import default_cache
     from lamr_training.corpus.build import build_corpus
     from lamr_training.corpus.fetch import choose_splits, fetch, read_manifest
 

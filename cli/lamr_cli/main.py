@@ -23,6 +23,7 @@ from lamr_cli import (
     front,
     http,
     label,
+    pack,
     prune,
     replay,
     serve,
@@ -41,6 +42,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("prune")(prune.prune)
+app.command("pack")(pack.pack)
 app.command("view")(view.view)
 app.command("replay")(replay.replay)
 app.command("install")(agents.install)

@@ -10,15 +10,18 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 
 @contextlib.contextmanager
-def bar() -> Iterator[Callable[[str, int, int], None]]:
+def bar(disable: bool = False) -> Iterator[Callable[[str, int, int], None]]:
     """Give a function that takes what is being done, how much of it is done and how much there is.
 
     Each kind of work gets a bar of its own.
+
+    Args:
+        disable: whether to show none in any case.
     """
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     tasks: dict[str, TaskID] = {}
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+    with Progress(*columns, console=console, disable=disable or not console.is_terminal) as progress:
 
         def advance(what: str, done: int, total: int) -> None:
             if what not in tasks:

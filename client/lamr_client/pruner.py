@@ -6,14 +6,16 @@ answers is that of `dispatch`.
 
 from __future__ import annotations
 
+import dataclasses
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from lamr_contract.encoding import PromptEncoder
+from lamr_contract.encoding import Chunk, PromptEncoder
 from lamr_contract.errors import InvalidInputError, LamrError
+from lamr_contract.model_io import ChunkResult
 from lamr_contract.spec import ModelSpec, bundled_repository
 from lamr_postprocess.selection import Keep
 
@@ -169,6 +171,38 @@ class Pruner:
             if call.on_error == "raise":
                 raise
             return passthrough(self._encoder, text, options, error, call.begin)
+
+    @property
+    def encoder(self) -> PromptEncoder:
+        """The model's prompt and tokenizer, for callers that make requests of their own (see `ask`)."""
+        return self._encoder
+
+    def ask(
+        self,
+        chunks: Iterable[Chunk],
+        on_answer: Callable[[int, ChunkResult], None],
+        *,
+        want_rubrics: bool = False,
+        timeout: float | None = None,
+    ) -> None:
+        """Ask the model about chunks of any number of files, with the pruner's concurrency and retries.
+
+        Args:
+            chunks: taken one by one, as they are sent.
+            on_answer: takes a chunk's place, from 0, and the answer, in the caller's thread and in any order.
+            want_rubrics: whether answers must carry `rubric_prob`.
+            timeout: seconds for all of them; default the pruner's.
+
+        Raises:
+            ServerUnavailableError, OverloadedError, DeadlineExceededError: after the retries that were safe.
+            ModelMismatchError: the server serves another model than the client's files are of.
+            ClosedError: the pruner was closed.
+        """
+        deadline = self._defaults.begin(timeout, None).deadline
+        numbered = (dataclasses.replace(chunk, tokens=(place, place)) for place, chunk in enumerate(chunks))
+        self._dispatcher.run(
+            numbered, want_rubrics, lambda place, result: on_answer(place[0], result), deadline
+        )
 
     def close(self) -> None:
         """Close the transport; calls under way fail. Closing twice is harmless."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -142,6 +142,11 @@ class PromptEncoder:
             for group in in_groups(blocks)
             for encoding in self._tokenizer.encode_batch_fast(group, add_special_tokens=False)
         )
+
+    def count_each(self, texts: Sequence[str]) -> NDArray[np.int64]:
+        """Return how many tokens each of n short texts has by itself, int64 [n]; long ones are for `count_tokens`."""
+        encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        return np.fromiter(map(len, encodings), np.int64, len(encodings))
 
     def code_room(self, query_tokens: int, chunking: Chunking | None = None) -> int:
         """Return how many code tokens a chunk holds beside the prompt and the query.

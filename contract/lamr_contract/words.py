@@ -7,7 +7,7 @@ lose their English endings, and a query loses its stop words. The module knows c
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain, product
 from typing import Any
@@ -147,20 +147,49 @@ class TermIndex:
 
     def counts(self, query: Sequence[str]) -> TermCounts:
         """Count the terms of a query, which `query_terms` gives, by line."""
-        alike = self._alike(query)
-        spans = map(slice, self._starts[alike].tolist(), self._ends[alike].tolist())
-        texts = list(map(self._text.__getitem__, spans))
-        rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         column = {term: index for index, term in enumerate(query)}
-        columns_of = [[column[term] for term in terms(text) if term in column] for text in rows]
-        columns = np.fromiter(chain.from_iterable(columns_of), np.int64)
-        many = np.array([len(each) for each in columns_of], np.int64)
-        row = np.fromiter(map(rows.__getitem__, texts), np.int64, len(texts))
-        term = columns[ranges((np.cumsum(many) - many)[row], many[row])]
-        line = np.repeat(self._line[alike], many[row])
+        term, line = self._occurrences(
+            self._alike(query), lambda text: [column[term] for term in terms(text) if term in column]
+        )
         total = np.bincount(term * self._count + line, minlength=len(query) * self._count)
         lines = total.astype(np.float64).reshape(len(query), self._count).T
         return TermCounts(lines, self._lengths)
+
+    def occurrences(self) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
+        """Return all distinct terms of the text, and of each of n occurrences its term's place and its line, int64 [n].
+
+        Counting them by piece once serves every later query, which is what an index of many files needs.
+        """
+        column: dict[str, int] = {}
+        inside = np.flatnonzero(self._line < self._count)
+        term, line = self._occurrences(
+            inside, lambda text: [column.setdefault(term, len(column)) for term in terms(text)]
+        )
+        return list(column), term, line
+
+    @property
+    def lengths(self) -> Float64Array:
+        """How many terms of any kind each line has, float64 [L]."""
+        return self._lengths
+
+    def _occurrences(
+        self, identifiers: NDArray[np.int64], columns: Callable[[str], list[int]]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the column and the line, int64 [n] both, of each term of some identifiers.
+
+        Args:
+            identifiers: which of the text's identifiers.
+            columns: the columns of one identifier's terms; asked once for each distinct identifier.
+        """
+        spans = map(slice, self._starts[identifiers].tolist(), self._ends[identifiers].tolist())
+        texts = list(map(self._text.__getitem__, spans))
+        rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
+        columns_of = [columns(text) for text in rows]
+        flat = np.fromiter(chain.from_iterable(columns_of), np.int64)
+        many = np.array([len(each) for each in columns_of], np.int64)
+        row = np.fromiter(map(rows.__getitem__, texts), np.int64, len(texts))
+        term = flat[ranges((np.cumsum(many) - many)[row], many[row])]
+        return term, np.repeat(self._line[identifiers], many[row])
 
     def _alike(self, query: Sequence[str]) -> NDArray[np.int64]:
         """Return the identifiers that may hold a term of a query, ascending.

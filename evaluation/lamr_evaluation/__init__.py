@@ -3,6 +3,8 @@
 Needs numpy (matplotlib for plots only); never torch.
 """
 
+from lamr_repositories.cache import default_cache
+
 from lamr_evaluation.baselines import BASELINES, CosineOverFunctions, LineScorer
 from lamr_evaluation.benchmark import QUESTION_KINDS, build_items
 from lamr_evaluation.errors import DataError, RecordError, ReservedError
@@ -13,7 +15,7 @@ from lamr_evaluation.records import Problem, Record, read_records, write_records
 from lamr_evaluation.report import EvalReport
 from lamr_evaluation.reserved import Reserved, reserved_package, reserved_path, reserved_repository
 from lamr_evaluation.scorers import PrunerScorer, Selection, Selector
-from lamr_evaluation.suites import SUITES, build_suite, default_cache
+from lamr_evaluation.suites import SUITES, build_suite
 
 __all__ = [
     "BASELINES",

@@ -10,12 +10,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from lamr_repositories.cache import default_cache
+
 from lamr_evaluation.baselines import BASELINES
 from lamr_evaluation.benchmark import QUESTION_KINDS, summary
 from lamr_evaluation.measure import evaluate
 from lamr_evaluation.plot import plot_recall
 from lamr_evaluation.records import read_records, write_records
-from lamr_evaluation.suites import SUITES, build_suite, default_cache
+from lamr_evaluation.suites import SUITES, build_suite
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -13,11 +13,11 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
+from lamr_contract.bm25 import bm25, idf
 from lamr_contract.words import TermIndex, query_terms
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from lamr_evaluation.bm25 import bm25, idf
 from lamr_evaluation.records import bare_lines
 from lamr_evaluation.segments import blocks, functions, windows
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+from lamr_repositories import git
+from lamr_repositories.errors import RepositoryError
+
 from lamr_evaluation.errors import DataError
 
 _CLONE_FROM = "https://github.com/{}.git"
-_SAFE = ("-c", "core.quotePath=false", "-c", "core.attributesFile=/dev/null", "-c", "core.fsmonitor=false")
 _LAYOUTS = ("{}", "{}.git", "{}/.git", "{}/repo", "{}/repo/.git")
 """Where a repository's git directory can lie in a folder of mirrors, by the repository's folder name."""
 
@@ -50,7 +52,7 @@ def clone(repository: str, folder: Path) -> Path:
         done = run_git("clone", "--quiet", "--bare", _CLONE_FROM.format(repository), str(part), check=False)
         if done.returncode:
             raise DataError(
-                f"{repository}: git couldn't clone it ({_last_line(done)}); remove {part} and try again"
+                f"{repository}: git couldn't clone it ({git.last_line(done)}); remove {part} and try again"
             )
         part.rename(place)
     return locate(repository, folder)
@@ -62,30 +64,15 @@ def run_git(
     """Run git with nothing of the repository's configuration that could run programs.
 
     Args:
-        arguments: the command and what it is given.
-        place: the git directory; None for commands that need none.
-        send: standard input.
-        check: whether a failure is an error.
+        arguments, place, send, check: see `lamr_repositories.git.run_git`.
 
     Raises:
         DataError: git isn't installed, or the command failed and `check` is set.
     """
-    where = () if place is None else (f"--git-dir={place}", "--no-replace-objects")
     try:
-        done = subprocess.run(
-            ["git", *where, *_SAFE, *arguments], input=send, capture_output=True, check=False
-        )
-    except FileNotFoundError as error:
-        raise DataError("git isn't installed; repositories are read with it") from error
-    if check and done.returncode:
-        raise DataError(
-            f"{place}: git {arguments[0]} failed ({_last_line(done)}); fetch the repository again"
-        )
-    return done
-
-
-def _last_line(done: subprocess.CompletedProcess[bytes]) -> str:
-    return (done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no message"])[-1]
+        return git.run_git(*arguments, place=place, send=send, check=check)
+    except RepositoryError as error:
+        raise DataError(f"{error}; fetch the repository again" if place else str(error)) from error
 
 
 class Mirrors:

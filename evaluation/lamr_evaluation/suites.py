@@ -10,7 +10,6 @@ is used for training. This module joins manifests with files; it measures nothin
 from __future__ import annotations
 
 import importlib.resources
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
@@ -178,11 +177,6 @@ SUITES: dict[str, Callable[[Path, Path | None], list[Record]]] = {
     "sessions": partial(_from_repositories, "sessions"),
 }
 """How each suite is built, by name: from a folder for downloads and, perhaps, a folder of bare repositories."""
-
-
-def default_cache() -> Path:
-    """Where suites keep what they download: `lamr` in the user's cache folder."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "lamr"
 
 
 def build_suite(name: str, cache: Path, mirror: Path | None = None) -> list[Record]:

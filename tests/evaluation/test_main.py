@@ -5,7 +5,7 @@ import json
 import pytest
 from lamr_evaluation.__main__ import main
 from lamr_evaluation.records import Record, write_records
-from lamr_evaluation.suites import default_cache
+from lamr_repositories.cache import default_cache
 
 
 @pytest.fixture

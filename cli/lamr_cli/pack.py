@@ -1,0 +1,145 @@
+"""`lamr pack`: takes a repository, a question and a budget, and prints the code that matters."""
+
+from __future__ import annotations
+
+import enum
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lamr_cli.arguments import Model, Query, Server
+from lamr_cli.progress import bar
+
+
+class Form(str, enum.Enum):
+    """What `--format` takes: the keys of `lamr_repositories.FORMATS`, as Typer needs them."""
+
+    XML = "xml"
+    MARKDOWN = "markdown"
+    PLAIN = "plain"
+    JSON = "json"
+
+
+class RankerName(str, enum.Enum):
+    """What `--ranker` takes: the keys of `lamr_repositories.RANKERS`."""
+
+    SUM = "sum"
+    BM25 = "bm25"
+    RELEVANCE = "relevance"
+
+
+CacheFile = Annotated[
+    Path | None,
+    typer.Option(help="Where indexes and the model's answers are kept; default: in the user's cache folder."),
+]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Keep nothing, and use nothing that was kept.")]
+
+
+def pack(
+    repository: Annotated[
+        str,
+        typer.Argument(
+            help="The repository's folder; - reads a list of files from standard input.", metavar="PATH|-"
+        ),
+    ],
+    query: Query,
+    max_tokens: Annotated[
+        int, typer.Option(help="Never more tokens than this, everything included.", min=1)
+    ] = 32_000,
+    rev: Annotated[
+        str | None,
+        typer.Option(
+            help="Pack this branch, tag or commit instead of the work tree; works on bare repositories, too."
+        ),
+    ] = None,
+    include: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Only files that match this pattern, as in .gitignore. Repeatable.", metavar="PATTERN"
+        ),
+    ] = None,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="No files that match this pattern; a .lamrignore does the same. Repeatable.",
+            metavar="PATTERN",
+        ),
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--everything", help="Count vendored, generated and minified files as well.")
+    ] = False,
+    ranker: Annotated[
+        RankerName,
+        typer.Option(
+            help="sum: words and the model; bm25: words alone, without a model; relevance: the model alone."
+        ),
+    ] = RankerName.SUM,
+    chunks: Annotated[
+        int | None,
+        typer.Option(help="Chunks of code that the model judges; more find more and take longer.", min=0),
+    ] = None,
+    form: Annotated[
+        Form, typer.Option("--format", help="How the pack is written; xml has repomix's shape.")
+    ] = Form.XML,
+    line_numbers: Annotated[
+        bool, typer.Option("--line-numbers", "-n", help="Put original line numbers before the lines.")
+    ] = False,
+    tokenizer: Annotated[
+        Path | None,
+        typer.Option(help="The reader's tokenizer.json, by which tokens count; default: the model's."),
+    ] = None,
+    server: Server = None,
+    model: Model = None,
+    cache: CacheFile = None,
+    no_cache: NoCache = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print every field of the result as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No summary and no progress on stderr.")] = False,
+) -> None:
+    """Pack the lines of a whole repository that a question is about into a budget of tokens.
+
+    Files are ranked by their words, the model judges the best functions, and lines compete for one budget with what
+    repair and markers cost. Files without a kept line are listed by their definitions as far as tokens last. The pack
+    goes to standard output, a summary to standard error.
+
+    A second question about the same repository reads and encodes only what changed.
+
+    lamr pack . -q "Where are retries limited?" --max-tokens 16000
+
+    git ls-files src | lamr pack - -q "Where are retries limited?"
+    """
+    from lamr_repositories import PackOptions, WalkOptions, default_cache_file
+    from lamr_repositories import pack as pack_repository
+    from lamr_repositories.pack import MOST_CHUNKS
+
+    if no_cache and cache is not None:
+        raise typer.BadParameter("--cache and --no-cache exclude each other")
+    if repository == "-" and rev is not None:
+        raise typer.BadParameter("a list of files names files of the work tree: leave --rev out")
+    names = tuple(sys.stdin.read().splitlines()) if repository == "-" else None
+    options = PackOptions(
+        revision=rev,
+        names=names,
+        walk=WalkOptions(tuple(include or ()), tuple(exclude or ()), everything=everything),
+        ranker=ranker.value,
+        form=form.value,
+        line_numbers=line_numbers,
+        tokenizer=tokenizer,
+        most_chunks=MOST_CHUNKS if chunks is None else chunks,
+    )
+    with bar(disable=quiet) as progress:
+        result = pack_repository(
+            "." if names is not None else repository,
+            query,
+            max_tokens,
+            model=model,
+            server=server,
+            cache=None if no_cache else cache or default_cache_file(),
+            on_progress=progress,
+            options=options,
+        )
+    sys.stdout.buffer.write((result.to_json() + "\n" if as_json else result.text).encode("utf-8", "replace"))
+    sys.stdout.buffer.flush()
+    if not quiet:
+        typer.echo(result.summary(), err=True)

@@ -1,0 +1,226 @@
+"""Shares one budget of tokens among the lines of many files.
+
+Lines compete by score. What they cost is what their file's part grows by, with repair and markers, so a line whose file
+is open already is cheaper than the same line elsewhere. Costs are sums over lines, which were counted once; whoever
+writes the parts counts the whole again. This module knows scores, documents and prices; it knows neither
+query nor format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from lamr_contract.arrays import Float64Array
+from lamr_postprocess import Cut, detect_language
+from lamr_postprocess.document import Document, analyse
+from lamr_postprocess.lines import BoolArray, IntArray
+from lamr_postprocess.render import Style, cuts_of, render
+from lamr_postprocess.repair import GAP, REASONS, Codes
+
+_STEP = 0.02  # lines of a piece whose scores differ by less are taken together
+_MISSES = 40  # items in a row that don't fit, after which the budget counts as used
+_ENOUGH = 0.995
+
+
+@dataclass(frozen=True, eq=False)
+class Competitor:
+    """One file whose lines compete.
+
+    Attributes:
+        path, text: the file.
+        scores: float64 [L]; lines with minus infinity don't compete.
+        piece: int64 [L], the piece that each line belongs to; lines of one piece are taken together where they score
+            alike.
+    """
+
+    path: str
+    text: str
+    scores: Float64Array
+    piece: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Prices:
+    """What a file's part costs: its heading, each of its L lines int64 [L], and a marker."""
+
+    heading: int
+    lines: IntArray
+    marker: int
+
+    def of(self, kept: BoolArray) -> int:
+        """Return the price of keeping some lines, bool [L]; nothing for none."""
+        if not kept.any():
+            return 0
+        return self.heading + int(self.lines[kept].sum()) + self.marker * len(cuts_of(kept))
+
+
+@dataclass(eq=False)
+class Part:
+    """What is kept of one file so far.
+
+    Attributes:
+        competitor: the file.
+        document: its lines and the rules of its repair.
+        prices: what it costs.
+        selected: bool [L], lines that won their place.
+        codes: why each line is kept (see `repair.REASONS`).
+        tokens: what the part costs.
+        order: the places, from 0, of the items that were taken.
+    """
+
+    competitor: Competitor
+    document: Document
+    prices: Prices
+    selected: BoolArray
+    codes: Codes
+    tokens: int = 0
+    order: list[int] = field(default_factory=list)
+
+    @property
+    def kept(self) -> BoolArray:
+        """Which lines are kept, bool [L]."""
+        kept: BoolArray = self.codes != 0
+        return kept
+
+    @property
+    def reasons(self) -> dict[int, str]:
+        """Why each kept line is kept, by 1-based number."""
+        rows = np.flatnonzero(self.kept)
+        codes = self.codes[rows].tolist()
+        return {row + 1: REASONS[code] for row, code in zip(rows.tolist(), codes, strict=True)}
+
+    def render(self, style: Style) -> tuple[str, tuple[Cut, ...]]:
+        """Return the part's text and its cuts."""
+        return render(self.document, self.kept, style)
+
+
+@dataclass(frozen=True, eq=False)
+class _Item:
+    """Rows of one piece that score alike."""
+
+    file: int
+    rows: IntArray
+    score: float
+    rank: float
+
+
+class Allocation:
+    """The lines that won, file by file.
+
+    Attributes:
+        tokens: what all parts cost together.
+    """
+
+    def __init__(
+        self, competitors: Sequence[Competitor], price: Callable[[Competitor, Document], Prices]
+    ) -> None:
+        """Begin with nothing kept.
+
+        Args:
+            competitors: the files.
+            price: what a file costs; asked once for each file that gets a chance.
+        """
+        self._competitors, self._price = competitors, price
+        self._items = _items(competitors)
+        self._parts: dict[int, Part] = {}
+        self._taken: list[tuple[int, IntArray]] = []
+        self.tokens = 0
+
+    @property
+    def parts(self) -> list[Part]:
+        """The files of which something is kept, by path."""
+        kept = (part for part in self._parts.values() if part.tokens)
+        return sorted(kept, key=lambda part: part.competitor.path)
+
+    def fill(self, limit: int, on_progress: Callable[[int, int], None] | None = None) -> None:
+        """Take lines in falling order of score, as long as all parts together cost no more than a limit.
+
+        Items that don't fit are passed over, and have another chance when `fill` is called with a larger limit.
+
+        Args:
+            limit: tokens.
+            on_progress: called with the tokens used and the limit.
+        """
+        misses = 0
+        left: list[_Item] = []
+        for place, item in enumerate(self._items):
+            if misses >= _MISSES or self.tokens >= limit * _ENOUGH:
+                left += self._items[place:]
+                break
+            if self._take(item, limit):
+                misses = 0
+            else:
+                misses += 1
+                left.append(item)
+            if on_progress:
+                on_progress(self.tokens, limit)
+        self._items = left
+        self._close_small_cuts()
+
+    def drop_last(self) -> bool:
+        """Give up the item that was taken last; returns whether there was one."""
+        if not self._taken:
+            return False
+        file, rows = self._taken.pop()
+        part = self._parts[file]
+        part.selected[rows] = False
+        part.order.pop()
+        self._keep(part, part.document.repair(part.selected))
+        return True
+
+    def _take(self, item: _Item, limit: int) -> bool:
+        part = self._parts.get(item.file) or self._open(item.file)
+        if part.kept[item.rows].all():  # repair brought them
+            return True
+        selected = part.selected.copy()
+        selected[item.rows] = True
+        codes = part.document.repair(selected)
+        if self.tokens - part.tokens + part.prices.of(codes != 0) > limit:
+            return False
+        part.order.append(len(self._taken))
+        self._taken.append((item.file, item.rows[~part.selected[item.rows]]))
+        part.selected = selected
+        self._keep(part, codes)
+        return True
+
+    def _open(self, file: int) -> Part:
+        each = self._competitors[file]
+        document = analyse(each.text, detect_language(each.text, each.path))
+        nothing = np.zeros(len(each.scores), np.bool_)
+        part = Part(each, document, self._price(each, document), nothing, nothing.astype(np.int8))
+        self._parts[file] = part
+        return part
+
+    def _keep(self, part: Part, codes: Codes) -> None:
+        tokens = part.prices.of(codes != 0)
+        self.tokens += tokens - part.tokens
+        part.codes, part.tokens = codes, tokens
+
+    def _close_small_cuts(self) -> None:
+        """Keep a file whole where that costs no more than its cuts."""
+        for part in self.parts:
+            whole = np.where(part.codes == 0, GAP, part.codes).astype(np.int8)
+            if part.prices.of(whole != 0) <= part.tokens:
+                self._keep(part, whole)
+
+
+def _items(competitors: Sequence[Competitor]) -> list[_Item]:
+    """Return all items, best first; equal ones in the order of files and lines."""
+    items: list[_Item] = []
+    for file, each in enumerate(competitors):
+        rows = np.flatnonzero(np.isfinite(each.scores))
+        if not len(rows):
+            continue
+        level = np.floor(each.scores[rows] / _STEP).astype(np.int64)
+        piece = each.piece[rows]
+        order = np.lexsort((rows, -level, piece))
+        rows, level, piece = rows[order], level[order], piece[order]
+        starts = np.flatnonzero((np.diff(piece, prepend=-1) != 0) | (np.diff(level, prepend=level[0]) != 0))
+        best = np.maximum.reduceat(each.scores[rows], starts)
+        for start, stop, score in zip(
+            starts.tolist(), [*starts[1:].tolist(), len(rows)], best.tolist(), strict=True
+        ):
+            items.append(_Item(file, rows[start:stop], float(level[start]), score))
+    return sorted(items, key=lambda item: (-item.score, -item.rank, item.file, int(item.rows[0])))

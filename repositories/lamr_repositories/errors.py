@@ -1,0 +1,19 @@
+"""What can be wrong with a repository or a file of jobs; each message names the cause and the remedy."""
+
+from __future__ import annotations
+
+from os import PathLike
+
+from lamr_contract.errors import InvalidInputError
+
+
+class RepositoryError(InvalidInputError):
+    """A repository, or a list of its files, can't be used as it is.
+
+    Attributes:
+        path: the folder or file at fault, if it is one.
+    """
+
+    def __init__(self, message: str, *, path: str | PathLike[str] | None = None) -> None:
+        super().__init__(message)
+        self.path = path

@@ -1,0 +1,194 @@
+"""`FileIndex`: what ranking needs to know of one file: its pieces, how often each word occurs in them, its outline.
+
+It depends on the file's content and language alone, so it is kept by content: a later question reads it back instead of
+parsing and splitting the file again. This module knows one file; it knows no query, no path and no other file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from lamr_contract.arrays import Float64Array, ranges
+from lamr_contract.layout import line_layout
+from lamr_contract.words import TermIndex
+from lamr_postprocess import language_named
+from lamr_postprocess.definition_spans import definition_spans
+from lamr_postprocess.lines import IntArray
+from numpy.typing import NDArray
+
+from lamr_repositories.pieces import cut
+
+FORMAT = "1"
+"""Changes whenever pieces, words or outlines of the same content would."""
+MOST_OUTLINE_CHARS = 120
+MOST_OUTLINE_ENTRIES = 400
+_ARRAYS = {
+    "spans": "<i4",
+    "lengths": "<f4",
+    "hashes": "<u8",
+    "bounds": "<i4",
+    "piece_of": "<i4",
+    "times": "<i4",
+}
+
+
+@lru_cache(maxsize=1 << 18)
+def term_hash(term: str) -> int:
+    """Return the 64-bit number that stands for a term in an index."""
+    return int.from_bytes(
+        hashlib.blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little"
+    )
+
+
+@dataclass(frozen=True)
+class OutlineEntry:
+    """One definition: its 1-based line, in how many others it lies, and the text of its first line."""
+
+    line: int
+    depth: int
+    text: str
+
+
+@dataclass(frozen=True, eq=False)
+class FileIndex:
+    """One file of L lines in P pieces, with V distinct terms.
+
+    Attributes:
+        language: the language's name.
+        lines: L.
+        spans: int [P, 2], first and one-past-last row of each piece.
+        lengths: float [P], how many terms each piece has.
+        hashes: uint64 [V], the terms' numbers, ascending.
+        bounds: int [V + 1]; term v occurs in the pieces `piece_of[bounds[v]:bounds[v + 1]]`, each as often as `times`
+            says at the same place.
+        piece_of, times: int, see `bounds`.
+        outline: the definitions, in the order of the file.
+    """
+
+    language: str
+    lines: int
+    spans: NDArray[Any]
+    lengths: NDArray[Any]
+    hashes: NDArray[Any]
+    bounds: NDArray[Any]
+    piece_of: NDArray[Any]
+    times: NDArray[Any]
+    outline: tuple[OutlineEntry, ...]
+
+    def frequencies(self, wanted: NDArray[np.uint64]) -> tuple[IntArray, IntArray, Float64Array]:
+        """Return where terms occur: for each place its piece, its term's position in `wanted`, and how often.
+
+        Args:
+            wanted: uint64 [Q], the numbers of the query's terms.
+        """
+        if not len(self.hashes):
+            none = np.zeros(0, np.int64)
+            return none, none, np.zeros(0)
+        at = np.minimum(np.searchsorted(self.hashes, wanted), len(self.hashes) - 1)
+        term = np.flatnonzero(self.hashes[at] == wanted)
+        firsts = self.bounds[at[term]].astype(np.int64)
+        many = self.bounds[at[term] + 1].astype(np.int64) - firsts
+        places = ranges(firsts, many)
+        return (
+            self.piece_of[places].astype(np.int64),
+            np.repeat(term, many),
+            self.times[places].astype(np.float64),
+        )
+
+    def to_bytes(self) -> bytes:
+        """Return the index as bytes that `from_bytes` reads back."""
+        head = json.dumps(
+            {
+                "language": self.language,
+                "lines": self.lines,
+                "outline": [[each.line, each.depth, each.text] for each in self.outline],
+                "sizes": {name: int(getattr(self, name).size) for name in _ARRAYS},
+            }
+        ).encode()
+        arrays = b"".join(
+            np.ascontiguousarray(getattr(self, name), kind).tobytes() for name, kind in _ARRAYS.items()
+        )
+        return zlib.compress(len(head).to_bytes(4, "little") + head + arrays, 1)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> FileIndex:
+        """Read what `to_bytes` wrote.
+
+        Raises:
+            ValueError: the bytes are no index.
+        """
+        try:
+            raw = zlib.decompress(data)
+            start = 4 + int.from_bytes(raw[:4], "little")
+            head = json.loads(raw[4:start])
+            arrays: dict[str, NDArray[Any]] = {}
+            for name, kind in _ARRAYS.items():
+                arrays[name] = np.frombuffer(raw, kind, head["sizes"][name], start)
+                start += arrays[name].nbytes
+            arrays["spans"] = arrays["spans"].reshape(-1, 2)
+            outline = tuple(OutlineEntry(*each) for each in head["outline"])
+            return cls(language=head["language"], lines=head["lines"], outline=outline, **arrays)
+        except (zlib.error, KeyError, TypeError, IndexError) as error:
+            raise ValueError(f"not a file's index ({error})") from error
+
+
+def index_file(text: str, language: str) -> FileIndex:
+    """Cut a file into pieces and count its words.
+
+    Args:
+        text: the file's text.
+        language: its language's name.
+    """
+    layout = line_layout(text)
+    lines = [text[a:b] for a, b in layout.spans.tolist()]
+    definitions = definition_spans(text, language_named(language))
+    spans = cut(lines, layout.blank, definitions)
+    outline = tuple(
+        OutlineEntry(each.head + 1, each.depth, lines[each.head].strip()[:MOST_OUTLINE_CHARS])
+        for each in definitions[:MOST_OUTLINE_ENTRIES]
+    )
+    index = _counted(TermIndex(text, len(lines), layout), spans)
+    return replace(index, language=language, lines=len(lines), outline=outline)
+
+
+def _counted(terms: TermIndex, spans: IntArray) -> FileIndex:
+    """Return an index with its arrays alone."""
+    names, term, line = terms.occurrences()
+    pieces = len(spans)
+    piece = np.searchsorted(spans[:, 1], line, side="right")
+    hashes = np.array([term_hash(name) for name in names], np.uint64)
+    order = np.argsort(hashes)
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    cells, times = np.unique(rank[term] * max(pieces, 1) + piece, return_counts=True)
+    row, piece_of = np.divmod(cells, max(pieces, 1))
+    lengths = np.bincount(np.searchsorted(spans[:, 1], np.arange(len(terms.lengths)), side="right"),
+                          terms.lengths, pieces)[:pieces]  # fmt: skip
+    return FileIndex(
+        language="",
+        lines=0,
+        spans=spans,
+        lengths=lengths,
+        hashes=hashes[order],
+        bounds=np.searchsorted(row, np.arange(len(order) + 1)),
+        piece_of=piece_of,
+        times=times,
+        outline=(),
+    )
+
+
+def language_key(path_language: str, data: bytes) -> str:
+    """Return the key under which the index of a content in a language is kept: the same for the same of both."""
+    return hashlib.sha256(f"{FORMAT}\0{path_language}\0".encode() + data).hexdigest()
+
+
+def term_hashes(terms: Sequence[str]) -> NDArray[np.uint64]:
+    """Return the numbers uint64 [Q] of terms."""
+    return np.array([term_hash(term) for term in terms], np.uint64)

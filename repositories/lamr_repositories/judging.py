@@ -1,0 +1,241 @@
+"""Asks the model about the chunks that hold the best candidates, and gives what it says of their lines.
+
+Files are cut into chunks as in pruning, with the lines around them, and only the chunks that touch a candidate are
+encoded. Answers are kept by model, query and chunk. This module knows chunks and answers; it ranks nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from lamr_client import ChunkResult, Pruner
+from lamr_contract.arrays import Float64Array
+from lamr_contract.encoding import Chunk
+from lamr_contract.layout import line_layout
+from lamr_contract.names import DECODER, ENCODER, ONNX_FILE, WEIGHTS_FILE, version_folder
+from lamr_contract.odds import logit
+from lamr_contract.scoring import SEMANTIC
+from lamr_postprocess.lines import BoolArray
+from numpy.typing import NDArray
+
+from lamr_repositories.cache import Cache
+
+KIND = "answer"
+_PUT_SECONDS = 2.0  # between two writes of answers, which is what a kill can lose
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """What the model says of a file of L lines.
+
+    Attributes:
+        judged: bool [L], lines that an encoded chunk holds.
+        relevance: float64 [L], log-odds of the chunk's relevance, the largest where chunks overlap.
+        keep: float64 [L], mean log-odds over the line's tokens that they answer the query.
+    """
+
+    judged: BoolArray
+    relevance: Float64Array
+    keep: Float64Array
+
+
+@dataclass(eq=False)
+class JudgeCount:
+    """How many chunks were chosen, and how many of them were found in the cache."""
+
+    chunks: int = 0
+    cached: int = 0
+
+
+class Judge:
+    """One model and one query."""
+
+    def __init__(self, pruner: Pruner, query: str, cache: Cache, model: str) -> None:
+        """Encode the query.
+
+        Args:
+            pruner: asks the model.
+            query: what is looked for.
+            cache: keeps answers.
+            model: names the model's weights in the cache; see `model_key`.
+
+        Raises:
+            InvalidInputError: the query leaves no room for code.
+        """
+        self._pruner, self._cache = pruner, cache
+        self._encoder = pruner.encoder
+        self._query_ids = self._encoder.encode_query(query)
+        self._encoder.code_room(len(self._query_ids))
+        rubrics = self._encoder.spec.rubrics
+        self._rubric = rubrics.index(SEMANTIC) if len(rubrics) > 1 and SEMANTIC in rubrics else None
+        self._prefix = f"{model}\0{self._rubric}\0".encode()
+
+    def judge(  # noqa: PLR0913, PLR0917  # what is asked, how much of it, and who is told
+        self,
+        texts: Sequence[str],
+        wanted: Iterable[tuple[int, int, int]],
+        most_chunks: int,
+        count: JudgeCount,
+        on_progress: Callable[[int, int], None] | None = None,
+        timeout: float | None = None,
+    ) -> dict[int, Judged]:
+        """Ask about the chunks that hold candidates.
+
+        Args:
+            texts: the files.
+            wanted: for each candidate its file's place in `texts`, its first and its one-past-last row; best first.
+            most_chunks: chunks that are encoded or found in the cache, over all files.
+            count: is brought up to date.
+            on_progress: called with the chunks answered and their number.
+            timeout: seconds for all of them.
+
+        Returns:
+            what is known of each file that has an encoded chunk, by its place in `texts`.
+
+        Raises:
+            ServerError, ModelMismatchError: see `Pruner.ask`.
+        """
+        files = [_FileChunks(text, *self._chunks(text)) for text in texts]
+        chosen = _chosen(files, wanted, most_chunks)
+        keys = [self._key(files[file].chunks[place]) for file, place in chosen]
+        answers = {key: _unpack(data) for key, data in self._cache.get(KIND, keys).items()}
+        known = {key: answer for key, answer in answers.items() if answer is not None}
+        waiting = [at for at, key in enumerate(keys) if key not in known]
+        count.chunks, count.cached = len(chosen), len(chosen) - len(waiting)
+        chunks = [files[file].chunks[place] for file, place in (chosen[at] for at in waiting)]
+        known |= self._ask([keys[at] for at in waiting], chunks, len(chosen), on_progress, timeout)
+        by_file: dict[int, list[tuple[Chunk, _Answer]]] = {}
+        for (file, place), key in zip(chosen, keys, strict=True):
+            by_file.setdefault(file, []).append((files[file].chunks[place], known[key]))
+        return {file: files[file].lines(found) for file, found in by_file.items()}
+
+    def _chunks(self, text: str) -> tuple[list[Chunk], NDArray[np.int64]]:
+        ids, offsets = self._encoder.encode_document(text)
+        if not len(ids):
+            return [], offsets
+        return list(self._encoder.iter_chunks(self._query_ids, ids, offsets, text)), offsets
+
+    def _key(self, chunk: Chunk) -> str:
+        span = np.array(chunk.document_span, np.int64).tobytes()
+        return hashlib.sha256(self._prefix + span + chunk.input_ids.tobytes()).hexdigest()
+
+    def _ask(
+        self,
+        keys: Sequence[str],
+        chunks: Sequence[Chunk],
+        total: int,
+        on_progress: Callable[[int, int], None] | None,
+        timeout: float | None,
+    ) -> dict[str, _Answer]:
+        """Ask about chunks; answers are kept as they come, so that an interrupted question goes on later."""
+        found: dict[str, _Answer] = {}
+        fresh: dict[str, bytes] = {}
+        last = time.monotonic()
+
+        def take(place: int, result: ChunkResult) -> None:
+            nonlocal last
+            marginal = result.keep_prob
+            if self._rubric is not None and result.rubric_prob is not None:
+                marginal = result.rubric_prob[:, self._rubric]
+            data = _Answer(float(result.relevance), marginal.astype(np.float16)).to_bytes()
+            answer = _unpack(data)  # rounded as it is kept, so that a second question gives the same pack
+            assert answer is not None
+            found[keys[place]], fresh[keys[place]] = answer, data
+            if time.monotonic() - last > _PUT_SECONDS:
+                self._cache.put(KIND, fresh)
+                fresh.clear()
+                last = time.monotonic()
+            if on_progress:
+                on_progress(total - len(keys) + len(found), total)
+
+        try:
+            if chunks:
+                self._pruner.ask(chunks, take, want_rubrics=self._rubric is not None, timeout=timeout)
+        finally:
+            self._cache.put(KIND, fresh)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Answer:
+    """A chunk's relevance, and the marginal float16 [m] of each of its code tokens."""
+
+    relevance: float
+    marginal: NDArray[np.float16]
+
+    def to_bytes(self) -> bytes:
+        return np.float32(self.relevance).tobytes() + self.marginal.tobytes()
+
+
+def _unpack(data: bytes) -> _Answer | None:
+    if len(data) < 4 or len(data) % 2:
+        return None
+    return _Answer(float(np.frombuffer(data, np.float32, 1)[0]), np.frombuffer(data, np.float16, -1, 4))
+
+
+class _FileChunks:
+    """A file's chunks and the rows that each holds."""
+
+    def __init__(self, text: str, chunks: list[Chunk], offsets: NDArray[np.int64]) -> None:
+        self.chunks = chunks
+        spans = line_layout(text).spans
+        self._count = len(spans)
+        self._line = np.searchsorted(spans[:, 1], np.maximum(offsets[:, 1] - 1, 0), side="right")
+        bounds = np.array([chunk.tokens for chunk in chunks], np.int64).reshape(-1, 2)
+        self.first = self._line[bounds[:, 0]] if len(bounds) else bounds[:, 0]
+        self.last = self._line[bounds[:, 1] - 1] if len(bounds) else bounds[:, 0]
+
+    def touching(self, first: int, stop: int) -> list[int]:
+        """Return the chunks that hold a row from the first to before the last."""
+        found: list[int] = np.flatnonzero((self.first < stop) & (self.last >= first)).tolist()
+        return found
+
+    def lines(self, found: Sequence[tuple[Chunk, _Answer]]) -> Judged:
+        """Return the lines' scores from the answers about some of the chunks."""
+        relevance = np.full(self._count, -np.inf)
+        total, tokens = np.zeros(self._count), np.zeros(self._count)
+        for chunk, answer in found:
+            line = self._line[chunk.tokens[0] : chunk.tokens[1]]
+            total += np.bincount(line, logit(answer.marginal.astype(np.float64)), self._count)
+            tokens += np.bincount(line, minlength=self._count)
+            own = np.unique(line)
+            relevance[own] = np.maximum(relevance[own], logit(np.array([answer.relevance]))[0])
+        judged = tokens > 0
+        return Judged(judged, np.where(judged, relevance, 0.0), total / np.maximum(tokens, 1))
+
+
+def _chosen(
+    files: Sequence[_FileChunks], wanted: Iterable[tuple[int, int, int]], most: int
+) -> list[tuple[int, int]]:
+    """Return file and place of the chunks to ask about."""
+    chosen: dict[tuple[int, int], None] = {}
+    for file, first, stop in wanted:
+        for place in files[file].touching(first, stop):
+            if len(chosen) >= most:
+                return list(chosen)
+            chosen[file, place] = None
+    return list(chosen)
+
+
+def model_key(pruner: Pruner, repository: Path, server: str | None) -> str:
+    """Return what names the weights that answers come from: the specification, and the files or the server.
+
+    Args:
+        pruner: the pruner that asks.
+        repository: the model repository that it reads.
+        server: its address; None in process.
+    """
+    digest = hashlib.sha256(pruner.spec.to_json().encode())
+    if server is not None:
+        digest.update(server.encode())
+        return digest.hexdigest()[:16]
+    for name, file in ((ENCODER, ONNX_FILE), (DECODER, WEIGHTS_FILE)):
+        with (version_folder(repository, name) / file).open("rb") as stream:
+            for block in iter(lambda stream=stream: stream.read(1 << 20), b""):  # type: ignore[misc]
+                digest.update(block)
+    return digest.hexdigest()[:16]

@@ -1,0 +1,121 @@
+"""What a line is worth: the ranks of its piece and file by words, and what the model says of it, as one number.
+
+Each ranker is a row of `RANKERS`. Scores are comparable over all files of a repository. The weights of `sum` come from
+commits of projects that no evaluation uses (docs/lab/repositories.md). This module knows numbers; it reads no file and
+asks no model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from lamr_contract.arrays import Float64Array
+from lamr_postprocess.lines import IntArray
+
+from lamr_repositories.judging import Judged
+
+KEEP_SHARE = 0.6
+"""How far a line's own log-odds move towards the mean of its piece: a single line rarely answers."""
+OFF_TOPIC = 1.5
+"""What tests lose where the query doesn't speak of tests, and what prose and data lose: more than words can give, so
+they come after all code that shares a word with the query."""
+FILE_WEIGHT = 0.3
+"""What the file's BM25 counts beside its piece's."""
+RELEVANCE_WEIGHT, KEEP_WEIGHT = 0.05, 0.05
+"""What the model's two opinions count, in units of their spread; the best piece by words has 1."""
+# Means and spreads of the model's log-odds over the judged lines of validation projects; further off counts as so far.
+_RELEVANCE_MEAN, _RELEVANCE_SPREAD = -2.4, 2.0
+_KEEP_MEAN, _KEEP_SPREAD = -12.2, 3.1
+_FURTHEST = 3.0
+
+
+@dataclass(frozen=True, eq=False)
+class PieceScores:
+    """The coarse scores of the pieces of one file.
+
+    Attributes:
+        spans: int64 [P, 2], their rows.
+        lexical: float64 [P], BM25 of each piece, the repository's best being 1.
+        file: BM25 of the file, the repository's best being 1.
+        penalty: what the file loses for being no code, or a test.
+    """
+
+    spans: IntArray
+    lexical: Float64Array
+    file: float
+    penalty: float
+
+
+Ranker = Callable[[PieceScores, "Judged | None", int], Float64Array]
+
+
+def coarse(pieces: PieceScores) -> Float64Array:
+    """Return the scores [P] by words alone, by which candidates are chosen."""
+    scores: Float64Array = pieces.lexical + FILE_WEIGHT * pieces.file - pieces.penalty
+    return scores
+
+
+def _of_words(pieces: PieceScores) -> Float64Array:
+    """Return `coarse`, but minus infinity for pieces without a word of the query: they don't compete unjudged."""
+    scores: Float64Array = np.where(pieces.lexical > 0, coarse(pieces), -np.inf)
+    return scores
+
+
+def _spread(pieces: PieceScores, values: Float64Array, lines: int) -> Float64Array:
+    """Return the values [P] of pieces at their lines [L]; lines of no piece have minus infinity."""
+    scores = np.full(lines, -np.inf)
+    counts = pieces.spans[:, 1] - pieces.spans[:, 0]
+    rows = np.repeat(pieces.spans[:, 0] - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
+    scores[rows] = np.repeat(values, counts)
+    return scores
+
+
+def _by_words(pieces: PieceScores, _judged: Judged | None, lines: int) -> Float64Array:
+    return _spread(pieces, _of_words(pieces), lines)
+
+
+def _by_model(pieces: PieceScores, judged: Judged | None, lines: int) -> Float64Array:
+    """Return what the model says; unjudged lines come after all judged ones, by their words."""
+    behind = _spread(pieces, _of_words(pieces) - _FAR, lines)
+    if judged is None:
+        return behind
+    own = judged.relevance + smoothed(pieces, judged, lines)
+    scores: Float64Array = np.where(judged.judged, own, behind)
+    return scores
+
+
+def _by_sum(pieces: PieceScores, judged: Judged | None, lines: int) -> Float64Array:
+    words = _spread(pieces, _of_words(pieces), lines)
+    if judged is None:
+        return words
+    relevance = _standardized(judged.relevance, _RELEVANCE_MEAN, _RELEVANCE_SPREAD)
+    keep = _standardized(smoothed(pieces, judged, lines), _KEEP_MEAN, _KEEP_SPREAD)
+    own = _spread(pieces, coarse(pieces), lines) + RELEVANCE_WEIGHT * relevance + KEEP_WEIGHT * keep
+    scores: Float64Array = np.where(judged.judged, own, words)
+    return scores
+
+
+def _standardized(values: Float64Array, mean: float, spread: float) -> Float64Array:
+    scaled: Float64Array = np.clip((values - mean) / spread, -_FURTHEST, _FURTHEST)
+    return scaled
+
+
+def smoothed(pieces: PieceScores, judged: Judged, lines: int) -> Float64Array:
+    """Return the model's log-odds [L] of lines, moved towards the mean over the judged lines of their piece."""
+    number = np.full(lines, len(pieces.spans))
+    counts = pieces.spans[:, 1] - pieces.spans[:, 0]
+    rows = np.repeat(pieces.spans[:, 0] - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
+    number[rows] = np.repeat(np.arange(len(counts)), counts)
+    weight = judged.judged.astype(np.float64)
+    means = np.bincount(number, judged.keep * weight) / np.maximum(np.bincount(number, weight), 1.0)
+    smooth: Float64Array = (1 - KEEP_SHARE) * judged.keep + KEEP_SHARE * means[number]
+    return smooth
+
+
+_FAR = 1e3
+RANKERS: dict[str, Ranker] = {"sum": _by_sum, "bm25": _by_words, "relevance": _by_model}
+"""The rankers by name; the first is the default. Each gives scores float64 [L] of a file's lines, from its pieces, what
+the model says of it if anything, and L."""
+NEEDS_MODEL = frozenset({"sum", "relevance"})

@@ -1,0 +1,261 @@
+"""Where a repository's files come from: a folder, a folder that git knows, a git revision, or a list of names.
+
+A source lists files and reads them; it judges none. Nothing outside the root is read: symbolic links are listed with
+that as their problem, and names that lead out of the root are refused.
+"""
+
+from __future__ import annotations
+
+import abc
+import os
+import stat
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import pathspec
+
+from lamr_repositories.errors import RepositoryError
+from lamr_repositories.git import command, last_line, run_git
+
+_LINK, _FILE, _SUBMODULE = "120000", "100", "160000"
+_LINK_PROBLEM = "symbolic link"
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A file as its source lists it.
+
+    Attributes:
+        path: from the root, with slashes.
+        size: bytes.
+        problem: why it can't be read; None where it can.
+        blob: git's name of its content, where git is asked for it.
+    """
+
+    path: str
+    size: int
+    problem: str | None = None
+    blob: str = ""
+
+
+class Source(abc.ABC):
+    """Lists and reads the files of one repository."""
+
+    @abc.abstractmethod
+    def files(self) -> Iterator[Listed]:
+        """Yield the repository's files, in any order.
+
+        Raises:
+            RepositoryError: it can't be listed.
+        """
+
+    @abc.abstractmethod
+    def read(self, path: str) -> bytes | None:
+        """Return a file's bytes; None for one that isn't there or can't be read."""
+
+    def read_all(self, listed: Sequence[Listed]) -> Iterator[tuple[Listed, bytes | None]]:
+        """Yield files with their bytes, in the order given, one at a time."""
+        return ((each, self.read(each.path)) for each in listed)
+
+
+class Folder(Source):
+    """A folder: what git lists there where git knows it, else what no `.gitignore` in it rules out."""
+
+    def __init__(self, root: Path) -> None:
+        """Look at nothing yet.
+
+        Raises:
+            RepositoryError: the root isn't a folder.
+        """
+        if not root.is_dir():
+            raise RepositoryError(
+                f"{root} isn't a folder; name a repository's root, or - for a list of files", path=root
+            )
+        self._root = root
+
+    def files(self) -> Iterator[Listed]:
+        return (self._listed(path) for path in sorted(set(self._paths())))
+
+    def read(self, path: str) -> bytes | None:
+        place = self._root / path
+        try:
+            flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+            with open(os.open(place, flags), "rb") as stream:  # noqa: PTH123  # a descriptor, not a path
+                return stream.read() if stat.S_ISREG(os.fstat(stream.fileno()).st_mode) else None
+        except OSError:
+            return None
+
+    def _paths(self) -> Iterable[str]:
+        done = run_git("rev-parse", "--is-inside-work-tree", folder=self._root, check=False)
+        if done.stdout.strip() != b"true":
+            return self._walked()
+        listing = run_git(
+            "ls-files", "-z", "--cached", "--others", "--exclude-standard", folder=self._root
+        ).stdout
+        return [os.fsdecode(name) for name in listing.split(b"\0") if name]
+
+    def _walked(self) -> Iterator[str]:
+        """Yield the paths of files that no `.gitignore` rules out."""
+        waiting: list[tuple[str, tuple[tuple[str, pathspec.GitIgnoreSpec], ...]]] = [("", ())]
+        while waiting:
+            prefix, rules = waiting.pop()
+            own = self.read(f"{prefix}.gitignore")
+            if own:
+                lines = own.decode("utf-8", "replace").splitlines()
+                rules = (*rules, (prefix, pathspec.GitIgnoreSpec.from_lines(lines)))
+            try:
+                entries = sorted(os.scandir(self._root / prefix), key=lambda entry: entry.name)
+            except OSError:
+                continue
+            for entry in entries:
+                is_folder = entry.is_dir(follow_symlinks=False)
+                path = f"{prefix}{entry.name}" + "/" * is_folder
+                if entry.name == ".git" or _ignored(path, rules):
+                    continue
+                if is_folder:
+                    waiting.append((path, rules))
+                else:
+                    yield path
+
+    def _listed(self, path: str) -> Listed:
+        try:
+            found = (self._root / path).lstat()
+        except OSError:
+            return Listed(path, 0, "unreadable")
+        if stat.S_ISLNK(found.st_mode) or self._through_link(path):
+            return Listed(path, 0, _LINK_PROBLEM)
+        if not stat.S_ISREG(found.st_mode):
+            return Listed(path, 0, "not a regular file")
+        return Listed(path, found.st_size)
+
+    def _through_link(self, path: str) -> bool:
+        """Return whether a folder on the way to a file is a symbolic link."""
+        parents = PurePosixPath(path).parents
+        return any((self._root / parent).is_symlink() for parent in list(parents)[:-1])
+
+
+def _ignored(path: str, rules: Sequence[tuple[str, pathspec.GitIgnoreSpec]]) -> bool:
+    """Return whether the deepest `.gitignore` that says anything of a path rules it out."""
+    for prefix, spec in reversed(rules):
+        verdict = spec.check_file(path[len(prefix) :]).include
+        if verdict is not None:
+            return bool(verdict)
+    return False
+
+
+class NamedFiles(Folder):
+    """The files of a list, all of them below a root."""
+
+    def __init__(self, root: Path, names: Iterable[str]) -> None:
+        """Take the names in.
+
+        Raises:
+            RepositoryError: a name leads out of the root, or the root isn't a folder.
+        """
+        super().__init__(root)
+        self._names = [self._inside(name) for name in names]
+
+    def _paths(self) -> Iterable[str]:
+        return self._names
+
+    def _inside(self, name: str) -> str:
+        path = os.path.normpath(os.path.relpath(name, self._root) if os.path.isabs(name) else name)  # noqa: PTH117
+        if path.startswith(os.pardir) or os.path.isabs(path):  # noqa: PTH117
+            raise RepositoryError(
+                f"{name} lies outside of {self._root}; list files below the root", path=name
+            )
+        return path.replace(os.sep, "/")
+
+
+class Revision(Source):
+    """The files of one git revision, read from git's objects; the work tree isn't looked at."""
+
+    def __init__(self, root: Path, revision: str) -> None:
+        """Find the revision.
+
+        Args:
+            root: a work tree, a folder of one, or a bare repository.
+            revision: a branch, a tag or a commit.
+
+        Raises:
+            RepositoryError: git knows no repository there, or not the revision.
+        """
+        if not root.is_dir():
+            raise RepositoryError(f"{root} isn't a folder; name a repository", path=root)
+        self._place, prefix = _git_directory(root)
+        name = f"{revision}^{{commit}}"
+        done = run_git(
+            "rev-parse", "--verify", "-q", "--end-of-options", name, place=self._place, check=False
+        )
+        if done.returncode:
+            raise RepositoryError(
+                f"{root} has no revision {revision!r}; fetch it, or name another", path=root
+            )
+        self.commit = done.stdout.decode().split()[-1]
+        self._tree = f"{self.commit}:{prefix}"
+        self._blobs: dict[str, str] = {}
+
+    def files(self) -> Iterator[Listed]:
+        tree = run_git("ls-tree", "-r", "-z", "-l", self._tree, place=self._place).stdout
+        for row in tree.split(b"\0"):
+            if not row:
+                continue
+            head, _, name = row.partition(b"\t")
+            mode, _kind, blob, size = head.decode().split()
+            path = os.fsdecode(name)
+            if mode.startswith(_FILE):
+                self._blobs[path] = blob
+                yield Listed(path, int(size) if size.isdigit() else 0, None, blob)
+            else:
+                yield Listed(path, 0, _LINK_PROBLEM if mode == _LINK else "submodule")
+
+    def read(self, path: str) -> bytes | None:
+        done = run_git("cat-file", "blob", f"{self._tree}{path}", place=self._place, check=False)
+        return None if done.returncode else done.stdout
+
+    def read_all(self, listed: Sequence[Listed]) -> Iterator[tuple[Listed, bytes | None]]:
+        """See `Source.read_all`; one git process answers for all files."""
+        with subprocess.Popen(
+            [*command(self._place), "cat-file", "--batch"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        ) as git:
+            assert git.stdin is not None
+            assert git.stdout is not None
+            try:
+                for each in listed:
+                    git.stdin.write(each.blob.encode() + b"\n")
+                    git.stdin.flush()
+                    yield each, _answer(git.stdout)
+            finally:
+                git.stdin.close()
+                git.kill()
+
+
+def _git_directory(root: Path) -> tuple[Path, str]:
+    """Return the git directory of a bare repository or a work tree, and the root's path in the work tree.
+
+    Raises:
+        RepositoryError: git knows no repository there.
+    """
+    if (root / "HEAD").is_file() and (root / "objects").is_dir():
+        return root, ""
+    done = run_git("rev-parse", "--absolute-git-dir", "--show-prefix", folder=root, check=False)
+    if done.returncode:
+        raise RepositoryError(
+            f"{root} is no git repository ({last_line(done)}); leave the revision out", path=root
+        )
+    place, prefix = os.fsdecode(done.stdout).split("\n")[:2]
+    return Path(place), prefix
+
+
+def _answer(stream: object) -> bytes | None:
+    """Read one object of `git cat-file --batch`; None for one that is missing."""
+    head = stream.readline().split()  # type: ignore[attr-defined]
+    if len(head) != 3:
+        return None
+    data: bytes = stream.read(int(head[2]) + 1)  # type: ignore[attr-defined]
+    return data[:-1]

@@ -1,0 +1,169 @@
+"""Puts a pack together: head, tree, the files that won lines, and outlines of others, within one budget.
+
+While lines are chosen their tokens are counted one by one. The finished text is counted as a whole: where that is less,
+more lines are taken, and where it is more, the last ones are given up until it fits. This module knows text and tokens;
+it knows no ranking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from lamr_postprocess import BudgetError, Cut
+from lamr_postprocess.document import Document
+from lamr_postprocess.render import Style
+
+from lamr_repositories.allocation import Allocation, Competitor, Part, Prices
+from lamr_repositories.formats import About, FileText, Format
+from lamr_repositories.tokens import Counter
+from lamr_repositories.tree import tree_within
+
+TREE_SHARE, OUTLINE_SHARE = 0.05, 0.05
+"""The shares of a budget that the tree may take, and that are kept for outlines; lines get the rest."""
+MOST_OUTLINES = 200
+_ROUNDS = 4
+_WORTH_IT = 0.01  # the share of a budget that is worth another round
+
+
+@dataclass(frozen=True)
+class Outlined:
+    """A file that can be shown by its definitions: its path, and one line of text for each of them."""
+
+    path: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class WrittenPart:
+    """One file of a finished pack: what is kept of it, its text and its cuts."""
+
+    part: Part
+    text: str
+    cuts: tuple[Cut, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Written:
+    """A finished pack: its text and tokens, the files in it, and the paths that it outlines."""
+
+    text: str
+    tokens: int
+    parts: tuple[WrittenPart, ...]
+    outlined: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Writer:
+    """One way to write, one way to count, one budget.
+
+    Attributes:
+        form: the format.
+        counter: counts tokens.
+        max_tokens: the budget.
+        line_numbers: whether lines carry their numbers.
+        languages: the languages' names, by path.
+    """
+
+    form: Format
+    counter: Counter
+    max_tokens: int
+    line_numbers: bool
+    languages: Mapping[str, str]
+
+    def write(
+        self,
+        about: About,
+        paths: Sequence[str],
+        competitors: Sequence[Competitor],
+        outlines: Sequence[Outlined],
+        on_progress: Callable[[int, int], None] | None = None,
+    ) -> Written:
+        """Fill the budget.
+
+        Args:
+            about: what the head says.
+            paths: all files, for the tree.
+            competitors: the files whose lines compete.
+            outlines: files that may be outlined, best first; those that get into the pack are passed over.
+            on_progress: called with the tokens used and those there are.
+
+        Raises:
+            BudgetError: not even the head fits.
+        """
+        head, tree = self._head(about, paths)
+        around = head + tree + "".join(self.form.files) + "".join(self.form.outlines) + self.form.tail
+        limit = self.max_tokens - self.counter.count_tokens(around)
+        limit -= int(self.max_tokens * OUTLINE_SHARE) if outlines else 0
+        allocation = Allocation(competitors, self._prices)
+        for _ in range(_ROUNDS):
+            allocation.fill(limit, on_progress)
+            written = self._written(head + tree, allocation, outlines)
+            spare = allocation.tokens - self._tokens_of(written.parts)
+            if written.tokens > self.max_tokens or spare < self.max_tokens * _WORTH_IT:
+                break
+            limit += spare
+        return self._fitted(head, tree, allocation, outlines)
+
+    def _fitted(self, head: str, tree: str, allocation: Allocation, outlines: Sequence[Outlined]) -> Written:
+        """Give up what was taken last, and the tree at the very end, until the pack fits."""
+        for tree_or_none in (tree, ""):
+            while True:
+                written = self._written(head + tree_or_none, allocation, outlines)
+                if written.tokens <= self.max_tokens:
+                    return written
+                if not allocation.drop_last():
+                    break
+        raise BudgetError(written.tokens, self.max_tokens)
+
+    def _head(self, about: About, paths: Sequence[str]) -> tuple[str, str]:
+        """Return the head and the tree's section."""
+        text = tree_within(paths, int(self.max_tokens * TREE_SHARE), self.counter.count_tokens)
+        return self.form.head(about), self.form.tree(text) if text else ""
+
+    def _prices(self, each: Competitor, document: Document) -> Prices:
+        form = self.form
+        heading = form.file(FileText(each.path, self.languages[each.path], "")) + form.between
+        lines = [document.text[a:b] for a, b in document.spans.tolist()]
+        if self.line_numbers:
+            lines = [f"{number}\t{line}" for number, line in enumerate(lines, 1)]
+        count = str(len(lines))
+        marker = document.comment(0).wrap(f"... {count} lines pruned ({count}-{count})") + "\n"
+        prices = self.counter.count_each([form.inside(line) for line in [heading, marker, *lines]])
+        return Prices(int(prices[0]), prices[2:], int(prices[1]) + self.line_numbers)
+
+    def _written(self, head: str, allocation: Allocation, outlines: Sequence[Outlined]) -> Written:
+        """Write what was chosen, with as many outlines as fit into what is left."""
+        form, count = self.form, self.counter.count_tokens
+        style = Style(line_numbers=self.line_numbers)
+        parts = tuple(WrittenPart(part, *part.render(style)) for part in allocation.parts)
+        files = form.between.join(self._file(each) for each in parts)
+        body = head + form.files[0] + files + form.files[1]
+        tokens = count(body + form.tail)
+        shown = self._outlines(outlines, parts, self.max_tokens - tokens - count("".join(form.outlines)))
+        while shown:
+            rows = form.between.join(form.outline(each.path, each.lines) for each in shown)
+            text = body + form.outlines[0] + rows + form.outlines[1] + form.tail
+            if (tokens := count(text)) <= self.max_tokens:
+                return Written(text, tokens, parts, tuple(each.path for each in shown))
+            shown = shown[: len(shown) // 2]
+        text = body + form.tail
+        return Written(text, count(text), parts, ())
+
+    def _file(self, each: WrittenPart) -> str:
+        path = each.part.competitor.path
+        return self.form.file(FileText(path, self.languages[path], each.text, each.cuts))
+
+    def _tokens_of(self, parts: Sequence[WrittenPart]) -> int:
+        return self.counter.count_tokens(self.form.between.join(map(self._file, parts)))
+
+    def _outlines(
+        self, outlines: Sequence[Outlined], parts: Sequence[WrittenPart], left: int
+    ) -> list[Outlined]:
+        """Return the outlines that fit, best first."""
+        inside = {each.part.competitor.path for each in parts}
+        others = [each for each in outlines if each.path not in inside][:MOST_OUTLINES]
+        texts = [self.form.outline(each.path, each.lines) + self.form.between for each in others]
+        fits = np.cumsum(self.counter.count_each(texts)) <= left
+        return others[: int(fits.sum())]

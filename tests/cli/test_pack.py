@@ -1,0 +1,83 @@
+"""`lamr pack`: arguments, output, summary and exit codes; the packing itself is tests/repositories' matter."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from lamr_cli.main import app
+from lamr_cli.pack import Form, RankerName
+from lamr_repositories import FORMATS, RANKERS
+from typer.testing import CliRunner, Result
+
+QUESTION = "How is the area of a shape computed?"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    root = tmp_path / "shapes"
+    root.mkdir()
+    (root / "area.py").write_text("def area(width, height):\n    return width * height\n")
+    (root / "colour.py").write_text("def mix(red, green):\n    return red + green\n" * 30)
+    return root
+
+
+def lamr(*arguments: str | Path, stdin: str = "") -> Result:
+    return CliRunner().invoke(app, ["pack", *map(str, arguments)], input=stdin)
+
+
+def test_options_name_what_there_is() -> None:
+    assert {each.value for each in Form} == FORMATS.keys()
+    assert {each.value for each in RankerName} == RANKERS.keys()
+
+
+def test_a_folder_is_packed_and_summed_up(folder: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache.sqlite"
+    done = lamr(folder, "-q", QUESTION, "--max-tokens", "400", "--ranker", "bm25", "--cache", cache)
+    assert done.exit_code == 0
+    assert '<file path="area.py">\ndef area' in done.stdout
+    assert "mix(red" not in done.stdout.split("<outlines>")[0]
+    assert "of 400" in done.stderr
+    assert cache.exists()
+    again = lamr(folder, "-q", QUESTION, "--max-tokens", "400", "--ranker", "bm25", "--cache", cache)
+    assert again.stdout == done.stdout
+    assert "from the cache: 2 indexes" in again.stderr
+
+
+def test_a_list_of_files_and_json(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    done = lamr("-", "-q", QUESTION, "--ranker", "bm25", "--no-cache", "--json", "--quiet", stdin="area.py\n")
+    data = json.loads(done.stdout)
+    assert [each["path"] for each in data["files"]] == ["area.py"]
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["-q", QUESTION, "--max-tokens", "20"], "the smallest valid output has"),
+        (["-q", " "], "the query is empty"),
+        (["-q", QUESTION, "--rev", "main"], "no git repository"),
+        (["-q", QUESTION, "--include", "!"], "not a pattern"),
+        (["-q", QUESTION, "--tokenizer", "none.json"], "is no tokenizer"),
+    ],
+)
+def test_errors_name_the_cause(folder: Path, arguments: list[str], words: str) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "lamr_cli.main",
+        "pack",
+        str(folder),
+        *arguments,
+        "--ranker",
+        "bm25",
+        "--no-cache",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,131 @@
+"""Pieces, words and outlines of one file."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from lamr_contract.bm25 import bm25, saturated
+from lamr_contract.layout import line_layout
+from lamr_contract.words import TermIndex, query_terms
+from lamr_postprocess import LANGUAGES, language_named, split_lines
+from lamr_postprocess.definition_spans import definition_spans
+from lamr_repositories.file_index import FileIndex, index_file, term_hashes
+from lamr_repositories.lexical import PieceTable
+from lamr_repositories.pieces import MOST_ROWS, cut
+
+from tests.repositories.conftest import FILES, POOL
+
+SAMPLES = {
+    "python": ("class A:\n    @p\n    def one(self):\n        1\n\ndef two():\n    2\n", ["A", "one", "two"]),
+    "javascript": ("class A {\n  one() {\n    1;\n  }\n}\nconst two = () => {\n  a();\n};\n", ["A", "one", "two"]),
+    "typescript": ("interface A {\n  x: number;\n}\nfunction two(): void {\n  a();\n}\n", ["A", "two"]),
+    "tsx": ("enum A {\n  X,\n}\nfunction two() {\n  return <p />;\n}\n", ["A", "two"]),
+    "java": ("class A {\n  int one() {\n    return 1;\n  }\n}\n", ["A", "one"]),
+    "go": ("package p\n\ntype A struct {\n\tx int\n}\n\nfunc (a A) One() int {\n\treturn 1\n}\n", ["A", "One"]),
+    "rust": ("struct A {\n    x: u8,\n}\nimpl A {\n    fn one() -> u8 {\n        1\n    }\n}\n", ["A", "one"]),
+    "c": ("struct a {\n  int x;\n};\nint one(struct a *b) {\n  return b->x;\n}\n", ["a", "one"]),
+    "cpp": ("class A {\n  int one() {\n    return 1;\n  }\n};\n", ["A", "one"]),
+    "csharp": ("class A {\n  int One() {\n    return 1;\n  }\n}\n", ["A", "One"]),
+    "ruby": ("class A\n  def one\n    1\n  end\nend\n", ["A", "one"]),
+    "php": ("<?php\nclass A {\n  function one() {\n    return 1;\n  }\n}\n", ["A", "one"]),
+}  # fmt: skip
+
+
+def test_every_grammar_has_a_sample() -> None:
+    assert SAMPLES.keys() == {language.name for language in LANGUAGES if language.grammar}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_outlines_name_the_definitions(name: str) -> None:
+    code, expected = SAMPLES[name]
+    outline = index_file(code, name).outline
+    assert len(outline) == len(expected)
+    assert all(word in entry.text for word, entry in zip(expected, outline, strict=True))
+    lines = split_lines(code)
+    assert all(lines[entry.line - 1].strip() == entry.text for entry in outline)
+
+
+@pytest.mark.parametrize("path", [path for path, text in FILES.items() if text.strip() and "\0" not in text])
+def test_pieces_hold_every_line_with_ink_once(path: str) -> None:
+    text = FILES[path]
+    layout = line_layout(text)
+    lines = split_lines(text)
+    definitions = definition_spans(text, language_named("python" if path.endswith("py") else "text"))
+    spans = cut(lines, layout.blank, definitions)
+    owners = np.zeros(len(lines), int)
+    for first, stop in spans.tolist():
+        owners[first:stop] += 1
+    assert (owners[~layout.blank] == 1).all()
+    assert (owners <= 1).all()
+    assert (spans[:, 1] - spans[:, 0] <= MOST_ROWS).all()
+
+
+def test_a_function_is_a_piece_with_the_comment_above_it() -> None:
+    code = "import a\n\n# Adds.\n@decorated\ndef add(x):\n    return x\n\nvalue = 1\n"
+    spans = cut(split_lines(code), line_layout(code).blank, definition_spans(code, language_named("python")))
+    assert spans.tolist() == [[0, 1], [2, 6], [7, 8]]
+
+
+def test_a_long_function_and_a_long_table_are_cut() -> None:
+    long = "def long():\n" + "    a = 1\n\n" * 60
+    table = "x = [\n" + "    1,\n" * 300 + "]\n"
+    for code in (long, table):
+        spans = cut(
+            split_lines(code), line_layout(code).blank, definition_spans(code, language_named("python"))
+        )
+        assert len(spans) > 3
+
+
+def test_an_index_comes_back_from_bytes() -> None:
+    index = index_file(POOL, "python")
+    back = FileIndex.from_bytes(index.to_bytes())
+    for field in dataclasses.fields(FileIndex):
+        mine, its = getattr(index, field.name), getattr(back, field.name)
+        assert np.allclose(mine, its) if isinstance(mine, np.ndarray) else mine == its
+    for data in (b"", b"junk", index.to_bytes()[:-9]):
+        with pytest.raises(ValueError, match="not a file's index"):
+            FileIndex.from_bytes(data)
+
+
+def test_words_are_counted_as_a_line_index_counts_them() -> None:
+    query = query_terms("waiting callers of a closed pool, PoolClosed")
+    index = index_file(POOL, "python")
+    piece, term, times = index.frequencies(term_hashes(query))
+    found = np.zeros((len(index.spans), len(query)))
+    found[piece, term] = times
+    counts = TermIndex(POOL, index.lines).counts(query)
+    expected = np.stack([counts.lines[a:b].sum(axis=0) for a, b in index.spans.tolist()])
+    assert (found == expected).all()
+    lengths = np.array([counts.lengths[a:b].sum() for a, b in index.spans.tolist()])
+    assert np.allclose(index.lengths, lengths)
+
+
+def test_the_table_ranks_as_bm25_over_all_pieces_does() -> None:
+    """One file whose path says nothing has the scores of plain BM25 over its pieces."""
+    query = "waiting callers closed pool"
+    table = PieceTable(query)
+    index = index_file(POOL, "python")
+    table.add("x", index)
+    pieces = table.finish()
+    counts = TermIndex(POOL, index.lines).counts(query_terms(query))
+    segments = np.searchsorted(index.spans[:, 1], np.arange(index.lines), side="right")
+    assert np.allclose(pieces.by_piece, bm25(counts, segments))
+    assert saturated(np.zeros((0, 2)), np.zeros(0)).shape == (0, 2)
+
+
+def test_words_of_a_path_count() -> None:
+    table = PieceTable("retry limits")
+    for path in ("a/retry.py", "b/other.py"):
+        table.add(path, index_file("x = limits\n", "python"))
+    pieces = table.finish()
+    assert pieces.by_piece[0] > pieces.by_piece[1] > 0
+
+
+def test_files_without_words_do_no_harm() -> None:
+    table = PieceTable("?!")
+    table.add("a", index_file("...\n", "text"))
+    table.add("b", index_file("", "text"))
+    pieces = table.finish()
+    assert pieces.by_file.tolist() == [0, 0]
