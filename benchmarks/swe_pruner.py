@@ -16,7 +16,7 @@ import sys
 import sysconfig
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,21 +31,19 @@ from benchmarks.swe_pruner_reference import SIZES, Answer, Reference, write_chec
 LIBRARY = Path(sysconfig.get_paths()["stdlib"])
 # The last one is longer than a window.
 MODULES = (
-    *(
-        "abc",
-        "bisect",
-        "code",
-        "colorsys",
-        "copy",
-        "fnmatch",
-        "getpass",
-        "glob",
-        "keyword",
-        "linecache",
-        "queue",
-    ),
-    *("sched", "shelve", "functools"),
+    "abc",
+    "bisect",
+    "code",
+    "colorsys",
+    "copy",
+    "fnmatch",
+    "getpass",
+    "glob",
+    "keyword",
+    "linecache",
+    "queue",
 )
+MODULES += ("sched", "shelve", "functools")
 QUESTIONS = (
     "Where is the error handled?",
     "how are values compared",
@@ -155,9 +153,9 @@ def speed(reference: Reference, repository: Path, size: str) -> Iterator[Figure]
         yield Figure(f"{size}: {tokens:,} tokens, LaMR in process", ours, "s")
 
 
-def _seconds(call: object) -> float:
+def _seconds(call: Callable[[], object]) -> float:
     begun = time.perf_counter()
-    call()  # type: ignore[operator]
+    call()
     return time.perf_counter() - begun
 
 
