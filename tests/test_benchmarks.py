@@ -15,6 +15,7 @@ from benchmarks.table import Missing, rows
 ROOT = Path(__file__).resolve().parents[1]
 ALONE = {
     "campaign",
+    "fleet",
     "large_files",
     "precision",
     "same_output",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -30,6 +31,8 @@ STEADY_SECONDS = 10.0  # a HAProxy that ran so long had started well
 MOST_FAILURES = 5
 FAILURE_PAUSE = 0.5
 POLL_SECONDS = 0.05
+# What HAProxy says at each start and reload, with a line for each tenant.
+_ROUTINE = re.compile(r"^\[NOTICE\]|Proxy \S+ stopped|Former worker")
 
 
 class Front:
@@ -157,7 +160,7 @@ class Front:
         for line in stream:
             text = line.decode(errors="replace").rstrip()
             self._words.append(text)
-            if not text.startswith("[NOTICE]") and not self._stopping:
+            if not self._stopping and not _ROUTINE.search(text):
                 _say(self._report, text)
 
 
