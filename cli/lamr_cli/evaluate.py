@@ -40,6 +40,13 @@ def evaluate(
             help="Folder of bare repositories named owner+name for --suite; default: clone into the cache."
         ),
     ] = None,
+    repositories: Annotated[
+        Path | None,
+        typer.Option(
+            help="Items about whole repositories instead: does `lamr pack` find the lines? Reads --mirror.",
+            metavar="ITEMS",
+        ),
+    ] = None,
     server: Annotated[
         str | None,
         typer.Option(help="HOST:PORT of a server's gRPC port; default: in process.", envvar="LAMR_SERVER"),
@@ -71,12 +78,18 @@ def evaluate(
     lamr eval --data items.jsonl --plot recall.png
 
     lamr eval --suite edits
+
+    With --repositories: recall of gold lines and files within budgets of tokens, for packs by each ranker, whole files
+    and functions by BM25, and a map of definitions.
     """
     from lamr_client import Pruner
     from lamr_evaluation import RecordError, evaluate_pruner, plot_recall
 
-    if (data is None) == (suite is None):
-        raise typer.BadParameter("give one of --data and --suite")
+    if sum(each is not None for each in (data, suite, repositories)) != 1:
+        raise typer.BadParameter("give one of --data, --suite and --repositories")
+    if repositories is not None:
+        _repositories(repositories, mirror, server, model, timeout, as_json)
+        return
     name = str(data) if suite is None else f"suite {suite}"
     if plot is not None:
         with needs_extra("train"):  # better now than after the work
@@ -102,6 +115,27 @@ def evaluate(
         typer.echo(f"{name}:{problem.line}: {problem.reason}", err=True)
     if report.left_out:
         raise typer.Exit(INCOMPLETE)
+
+
+def _repositories(
+    file: Path, mirror: Path | None, server: str | None, model: Path | None, timeout: float, as_json: bool
+) -> None:
+    from lamr_client import Pruner
+    from lamr_evaluation.mirrors import clone, locate
+    from lamr_evaluation.repositories import evaluate_repositories, read_items
+    from lamr_repositories import default_cache_file
+    from lamr_repositories.cache import default_cache
+
+    items = read_items(file)
+    if not items:
+        raise typer.BadParameter(f"{file} holds no items")
+
+    def place(repository: str) -> Path:
+        return locate(repository, mirror) if mirror else clone(repository, default_cache() / "repositories")
+
+    with Pruner(server, model=model, timeout=timeout) as pruner, bar() as progress:
+        report = evaluate_repositories(items, place, pruner, cache=default_cache_file(), progress=progress)
+    typer.echo(report.to_json() if as_json else report.table())
 
 
 def _items(

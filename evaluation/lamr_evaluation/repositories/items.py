@@ -1,0 +1,87 @@
+"""Items: a repository at a revision, a query, and the lines by file that answer it.
+
+A file of items holds one JSON object a line. This module reads, checks and writes them; it knows neither git nor what
+is measured.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from lamr_evaluation.errors import RecordError
+from lamr_evaluation.records import iter_rows, parse_row
+
+
+@dataclass(frozen=True)
+class RepositoryItem:
+    """One question about one repository.
+
+    Attributes:
+        repository: `owner/name`.
+        revision: the commit that is searched.
+        query: what is looked for.
+        gold: 1-based lines by path.
+        language: what the gold files are written in, for grouping.
+        names_it: whether the query names a gold file, or a function around a gold line.
+        id: a name that no other item has.
+    """
+
+    repository: str
+    revision: str
+    query: str
+    gold: Mapping[str, tuple[int, ...]]
+    language: str = ""
+    names_it: bool = False
+    id: str = ""
+
+    def __post_init__(self) -> None:
+        """Check.
+
+        Raises:
+            ValueError: the query is empty, there is no gold line, or a line is below 1.
+        """
+        if not self.query.strip():
+            raise ValueError("the query is empty")
+        if not self.gold or not all(self.gold.values()):
+            raise ValueError("gold must name lines of at least one file")
+        if any(line < 1 for lines in self.gold.values() for line in lines):
+            raise ValueError("lines count from 1")
+
+
+_NAMES = {field.name for field in fields(RepositoryItem)}
+
+
+def write_items(items: Iterable[RepositoryItem], path: Path) -> int:
+    """Write items as JSONL and return their number."""
+    count = 0
+    with path.open("w", encoding="utf-8", newline="\n") as stream:
+        for item in items:
+            stream.write(json.dumps(asdict(item), ensure_ascii=False) + "\n")
+            count += 1
+    return count
+
+
+def read_items(path: Path) -> list[RepositoryItem]:
+    """Read a file of items.
+
+    Raises:
+        RecordError: the file can't be read, or a row is no item; the message names file and line.
+    """
+    items = []
+    for number, line in iter_rows(path):
+        try:
+            items.append(_item(parse_row(line)))
+        except (TypeError, ValueError) as error:
+            raise RecordError(f"{path}:{number}: {error}", path=path, row=number) from error
+    return items
+
+
+def _item(row: Any) -> RepositoryItem:
+    if not isinstance(row, dict) or not set(row) <= _NAMES or not isinstance(row.get("gold"), dict):
+        raise ValueError(f"expected an object with the fields {', '.join(sorted(_NAMES))}")
+    gold = {path: tuple(int(line) for line in lines) for path, lines in row["gold"].items()}
+    return RepositoryItem(**{**row, "gold": gold})

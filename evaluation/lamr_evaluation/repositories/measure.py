@@ -1,0 +1,102 @@
+"""Measures packs and baselines on the same items: the share of gold lines and files that is shown at each budget.
+
+This module knows items and methods; how a pack is made is `lamr_repositories`' matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from lamr_client import Pruner
+from lamr_repositories import PackOptions, PackResult, Prepared, prepare
+from lamr_repositories.cache import Cache
+from lamr_repositories.file_index import FileIndex, index_file
+from lamr_repositories.indexing import KIND, key_of
+from lamr_repositories.pack import MOST_CHUNKS
+from lamr_repositories.sources import Revision
+from lamr_repositories.walk import WalkCount, WalkOptions, walk
+
+from lamr_evaluation.repositories.baselines import METHODS, Corpus, Shown
+from lamr_evaluation.repositories.items import RepositoryItem
+from lamr_evaluation.repositories.report import Outcome, RepositoryReport
+
+BUDGETS = (4_000, 8_000, 16_000, 32_000)
+OURS = {"pack": "sum", "pack --ranker bm25": "bm25", "pack --ranker relevance": "relevance"}
+"""The rows of a report that are packs, and their rankers."""
+
+
+def evaluate_repositories(  # noqa: PLR0913  # what is measured, with what
+    items: Sequence[RepositoryItem],
+    place: Callable[[str], Path],
+    pruner: Pruner,
+    *,
+    cache: Path | None = None,
+    budgets: Sequence[int] = BUDGETS,
+    most_chunks: int = MOST_CHUNKS,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> RepositoryReport:
+    """Return the recall of every method on every item at every budget.
+
+    Args:
+        items: the questions.
+        place: gives the git directory of `owner/name`.
+        pruner: asks the model.
+        cache: see `lamr_repositories.pack`.
+        budgets: tokens by the model's tokenizer.
+        most_chunks: chunks that the model judges for an item.
+        progress: called with items done and their number.
+
+    Raises:
+        DataError, RepositoryError: a repository or revision can't be had.
+        ServerError: see `Pruner`.
+    """
+    outcomes: list[Outcome] = []
+    for done, item in enumerate(items, 1):
+        root = place(item.repository)
+        options = PackOptions(revision=item.revision, max_tokens=max(budgets), most_chunks=most_chunks)
+        with prepare(root, item.query, pruner=pruner, cache=cache, options=options) as prepared:
+            outcomes += _packs(item, prepared, budgets)
+        corpus = _corpus(root, item, pruner, cache)
+        for name, method in METHODS.items():
+            outcomes += [_outcome(item, name, budget, method(corpus, budget)) for budget in budgets]
+        if progress:
+            progress("items", done, len(items))
+    return RepositoryReport(tuple(items), tuple(outcomes), tuple(budgets))
+
+
+def _packs(item: RepositoryItem, prepared: Prepared, budgets: Sequence[int]) -> list[Outcome]:
+    found = []
+    for name, ranker in OURS.items():
+        for budget in budgets:
+            result = prepared.pack(budget, ranker=ranker)
+            found.append(_outcome(item, name, budget, _lines(result), result.tokens))
+    return found
+
+
+def _lines(result: PackResult) -> Shown:
+    return {each.path: set(each.kept_lines) for each in result.files}
+
+
+def _outcome(
+    item: RepositoryItem, method: str, budget: int, shown: Shown, tokens: int | None = None
+) -> Outcome:
+    gold = sum(map(len, item.gold.values()))
+    lines = sum(len(shown.get(path, set()).intersection(rows)) for path, rows in item.gold.items())
+    files = sum(bool(shown.get(path)) for path in item.gold)
+    return Outcome(item.id, method, budget, lines / gold, files / len(item.gold), tokens)
+
+
+def _corpus(root: Path, item: RepositoryItem, pruner: Pruner, cache: Path | None) -> Corpus:
+    source = Revision(root, item.revision)
+    indexes: dict[str, FileIndex] = {}
+    texts: dict[str, str] = {}
+    with Cache(cache) as kept:
+        for listed, data, text in walk(source, WalkOptions(), WalkCount()):
+            key, language = key_of(listed.path, data, text)
+            known: Mapping[str, bytes] = kept.get(KIND, [key])
+            indexes[listed.path] = (
+                FileIndex.from_bytes(known[key]) if key in known else index_file(text, language)
+            )
+            texts[listed.path] = text
+    return Corpus(item.query, indexes, texts.__getitem__, pruner.encoder.count_each)

@@ -1,0 +1,149 @@
+"""The figures of an evaluation on repositories, as a table and as JSON. This module computes means and prints them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from lamr_evaluation.repositories.items import RepositoryItem
+
+MAIN, MAIN_BUDGET = "pack", 16_000
+_RESAMPLES = 2_000
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one method shows of one item's gold at one budget.
+
+    Attributes:
+        item: the item's id.
+        method, budget: by what, and tokens.
+        lines, files: the share of gold lines shown, and of gold files of which a line is shown.
+        tokens: how many tokens it took; None where the method stops by itself.
+    """
+
+    item: str
+    method: str
+    budget: int
+    lines: float
+    files: float
+    tokens: int | None = None
+
+
+@dataclass(frozen=True)
+class RepositoryReport:
+    """All outcomes."""
+
+    items: tuple[RepositoryItem, ...]
+    outcomes: tuple[Outcome, ...]
+    budgets: tuple[int, ...]
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The methods in the order of the outcomes."""
+        return tuple(dict.fromkeys(each.method for each in self.outcomes))
+
+    @property
+    def over_budget(self) -> int:
+        """How many packs had more tokens than their budget."""
+        return sum(each.tokens is not None and each.tokens > each.budget for each in self.outcomes)
+
+    def mean(
+        self,
+        method: str,
+        budget: int,
+        what: str = "lines",
+        among: Callable[[RepositoryItem], bool] | None = None,
+    ) -> float:
+        """Return the mean share over items.
+
+        Args:
+            method, budget: of the outcomes.
+            what: `lines` or `files`.
+            among: which items count; None for all.
+        """
+        ids = {item.id for item in self.items if among is None or among(item)}
+        found = [
+            getattr(o, what)
+            for o in self.outcomes
+            if (o.method, o.budget) == (method, budget) and o.item in ids
+        ]
+        return float(np.mean(found)) if found else float("nan")
+
+    def best_other(self, budget: int) -> str:
+        """Return the method that isn't a pack with the best recall of lines."""
+        others = [method for method in self.methods if not method.startswith(MAIN)]
+        return max(others, key=lambda method: self.mean(method, budget))
+
+    def interval(self, one: str, other: str, budget: int) -> tuple[float, float]:
+        """Return the 95 % bootstrap interval over items of the ratio of two methods' recall of lines."""
+        shares = [
+            np.array([o.lines for o in self.outcomes if (o.method, o.budget) == (method, budget)])
+            for method in (one, other)
+        ]
+        picks = np.random.default_rng(0).integers(0, len(self.items), (_RESAMPLES, len(self.items)))
+        above, below = (share[picks].mean(axis=1) for share in shares)
+        low, high = np.quantile(above / np.maximum(below, 1e-9), [0.025, 0.975])
+        return float(low), float(high)
+
+    def table(self) -> str:
+        """Return the report as text."""
+        count = len(self.items)
+        projects = len({item.repository for item in self.items})
+        rows = [f"{count} items of {projects} repositories", ""]
+        rows += [*self._recalls("lines"), "", *self._recalls("files"), ""]
+        budget = MAIN_BUDGET if MAIN_BUDGET in self.budgets else self.budgets[-1]
+        rows += self._groups(budget, "language", lambda item: item.language)
+        rows += self._groups(budget, "query", lambda item: "names it" if item.names_it else "doesn't name it")
+        other = self.best_other(budget)
+        ratio = self.mean(MAIN, budget) / max(self.mean(other, budget), 1e-9)
+        low, high = self.interval(MAIN, other, budget)
+        rows += ["", f"{MAIN} / {other} at {budget:,} tokens: {ratio:.2f} (95 % {low:.2f} to {high:.2f})"]
+        rows += [f"packs over budget: {self.over_budget}"]
+        return "\n".join(rows)
+
+    def _recalls(self, what: str) -> list[str]:
+        head = f"{'recall of gold ' + what:<34}" + "".join(f"{budget:>9,}" for budget in self.budgets)
+        rows = [
+            f"{method:<34}" + "".join(f"{self.mean(method, budget, what):>9.3f}" for budget in self.budgets)
+            for method in self.methods
+        ]
+        return [head, *rows]
+
+    def _groups(self, budget: int, name: str, group: Callable[[RepositoryItem], str]) -> list[str]:
+        other = self.best_other(budget)
+        rows = [f"{'lines at ' + format(budget, ',') + ' by ' + name:<34}{'items':>9}{MAIN:>9}  {other}"]
+        for key in sorted({group(item) for item in self.items}):
+            among = self._in(group, key)
+            count = sum(among(item) for item in self.items)
+            rows.append(
+                f"{key:<34}{count:>9}{self.mean(MAIN, budget, among=among):>9.3f}"
+                f"{self.mean(other, budget, among=among):>9.3f}"
+            )
+        return rows
+
+    @staticmethod
+    def _in(group: Callable[[RepositoryItem], str], key: str) -> Callable[[RepositoryItem], bool]:
+        return lambda item: group(item) == key
+
+    def to_json(self) -> str:
+        """Return all outcomes and the means as one JSON object."""
+        methods: Sequence[str] = self.methods
+        means = {
+            what: {
+                method: {str(b): round(self.mean(method, b, what), 4) for b in self.budgets}
+                for method in methods
+            }
+            for what in ("lines", "files")
+        }
+        return json.dumps(
+            {
+                "items": len(self.items),
+                "means": means,
+                "over_budget": self.over_budget,
+                "outcomes": [asdict(each) for each in self.outcomes],
+            }
+        )

@@ -1,0 +1,112 @@
+"""Items about repositories, the baselines' budgets, and a report on a small repository with a real history."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from lamr_client import MockTransport, Pruner
+from lamr_evaluation import RecordError
+from lamr_evaluation.repositories import RepositoryItem, evaluate_repositories, read_items, write_items
+from lamr_evaluation.repositories.baselines import METHODS, Corpus
+from lamr_repositories.file_index import index_file
+from numpy.typing import NDArray
+from tokenizers import pre_tokenizers
+
+from tests.repositories.conftest import FILES, POOL, QUERY, folder, git, repository
+
+__all__ = ["folder", "repository"]
+CLOSE = POOL.splitlines().index("    def close(self):") + 1
+
+
+def item(root: Path, **fields: object) -> RepositoryItem:
+    gold = {"src/pool.py": (CLOSE + 2, CLOSE + 3)}
+    base = {
+        "repository": "a/pools",
+        "revision": git(root, "rev-parse", "HEAD"),
+        "query": QUERY,
+        "gold": gold,
+        "id": "1",
+    }
+    return RepositoryItem(**{**base, **fields})  # type: ignore[arg-type]
+
+
+def test_items_come_back_from_their_file(repository: Path, tmp_path: Path) -> None:
+    items = [item(repository), item(repository, id="2", language="go", names_it=True)]
+    assert write_items(items, tmp_path / "items.jsonl") == 2
+    assert read_items(tmp_path / "items.jsonl") == items
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ({"query": " "}, "the query is empty"),
+        ({"gold": {}}, "gold must name lines"),
+        ({"gold": {"a.py": [0]}}, "lines count from 1"),
+        ({"gold": [1]}, "expected an object"),
+        ({"other": 1}, "expected an object"),
+    ],
+)
+def test_a_row_that_is_no_item_is_named(tmp_path: Path, row: dict[str, object], words: str) -> None:
+    good = {"repository": "a/b", "revision": "c", "query": "q", "gold": {"a.py": [1]}}
+    file = tmp_path / "items.jsonl"
+    file.write_text(json.dumps(good) + "\n" + json.dumps({**good, **row}) + "\n")
+    with pytest.raises(RecordError, match=words) as caught:
+        read_items(file)
+    assert caught.value.row == 2
+
+
+def words(text: str) -> int:
+    return len(pre_tokenizers.Whitespace().pre_tokenize_str(text))
+
+
+def count_each(texts: Sequence[str]) -> NDArray[np.int64]:
+    return np.array([words(text) for text in texts], np.int64)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_baselines_keep_their_budget_and_find_what_is_named(name: str) -> None:
+    texts = {
+        path: text
+        for path, text in FILES.items()
+        if text.strip() and "\0" not in text and "vendor" not in path
+    }
+    kind = {"py": "python", "go": "go", "ts": "typescript", "md": "markdown"}
+    indexes = {
+        path: index_file(text, kind.get(path.rsplit(".", 1)[-1], "text")) for path, text in texts.items()
+    }
+    corpus = Corpus(QUERY, indexes, texts.__getitem__, count_each)
+    for budget in (0, 60, 250, 100_000):
+        shown = METHODS[name](corpus, budget)
+        lines = [
+            texts[path].splitlines(keepends=True)[n - 1] for path, numbers in shown.items() for n in numbers
+        ]
+        assert sum(map(words, lines)) <= budget
+    assert CLOSE in METHODS[name](corpus, 250)["src/pool.py"]
+
+
+def test_a_report_measures_all_methods_at_all_budgets(repository: Path) -> None:
+    hard = item(
+        repository,
+        id="2",
+        query="colour of the mixed retry",
+        gold={"src/retry.go": (7,), "src/pool.py": (1,)},
+    )
+    with Pruner(transport=MockTransport()) as pruner:
+        report = evaluate_repositories(
+            [item(repository), hard],
+            lambda _: repository / ".git",
+            pruner,
+            budgets=(400, 16_000),
+            most_chunks=8,
+        )
+    assert set(report.methods) == {"pack", "pack --ranker bm25", "pack --ranker relevance", *METHODS}
+    assert len(report.outcomes) == 2 * 2 * len(report.methods)
+    assert report.over_budget == 0
+    assert report.mean("pack", 16_000, among=lambda each: each.id == "1") == 1.0
+    assert report.mean("pack", 16_000, "files", among=lambda each: each.id == "1") == 1.0
+    assert "packs over budget: 0" in report.table()
+    assert json.loads(report.to_json())["means"]["lines"]["bm25 files"]["16000"] > 0
