@@ -42,6 +42,7 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
     "overload": ("--seconds", "15"),
     "labels": ("--records", "200"),
     "postprocess": ("speed",),
+    "agents": ("--calls", "5", "--files", "60"),
     "gpu": (),
 }
 

@@ -21,6 +21,7 @@ _MODULES = {
         "huggingface_hub",
     ),
     "http": ("fastapi", "starlette", "uvicorn", "pydantic", "prometheus_client"),
+    "mcp": ("mcp", "mcp_types"),
     "train": ("torch", "transformers", "tqdm", "matplotlib", "tensorboard"),
 }
 

@@ -23,6 +23,7 @@ from lamr_cli import (
     front,
     http,
     label,
+    mcp,
     pack,
     prune,
     replay,
@@ -50,6 +51,7 @@ app.command("uninstall")(agents.uninstall)
 app.add_typer(agents.app)
 app.command("serve")(serve.serve)
 app.command("http")(http.http)
+app.command("mcp")(mcp.mcp)
 app.command("status")(status.status)
 app.add_typer(front.app, name="front")
 app.command("export")(export.export)

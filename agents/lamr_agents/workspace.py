@@ -1,0 +1,128 @@
+"""The files that an agent's tools may read: those under the given roots and nothing else.
+
+Links are followed before it is asked where a file lies. This module knows folders, files and regular expressions; it
+knows no pruner and no protocol.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lamr_client import InvalidInputError
+from lamr_client.inputs import decode_code
+from lamr_postprocess import split_lines
+from lamr_repositories.sources import Folder
+from lamr_repositories.walk import WalkCount, WalkOptions, walk
+
+MOST_BYTES = 4 << 20
+"""Of a file that is read."""
+MOST_MATCHES = 200
+_LONGEST_MATCH = 300
+
+
+class OutsideRootsError(InvalidInputError):
+    """A path leads out of the roots."""
+
+
+@dataclass(frozen=True)
+class Match:
+    """A line that a search found: the file, relative to its root where that can be, its 1-based number, its text."""
+
+    path: str
+    line: int
+    text: str
+
+
+class Workspace:
+    """Files under roots.
+
+    Args:
+        roots: folders; the first is what relative paths start from.
+
+    Raises:
+        InvalidInputError: there is no root, or one is no folder.
+    """
+
+    def __init__(self, roots: Sequence[Path]) -> None:
+        self.roots = tuple(root.resolve() for root in roots)
+        wrong = [str(root) for root in self.roots if not root.is_dir()]
+        if wrong or not self.roots:
+            raise InvalidInputError(
+                f"not a folder: {', '.join(wrong) or 'no root was given'}", argument="root"
+            )
+
+    def resolve(self, path: str) -> Path:
+        """The file or folder that a path means, wherever links lead.
+
+        Raises:
+            OutsideRootsError: it lies outside the roots.
+        """
+        if "\0" in path:
+            raise OutsideRootsError("a path can't hold NUL", argument="path")
+        meant = (self.roots[0] / path).resolve()
+        if not any(meant == root or root in meant.parents for root in self.roots):
+            known = ", ".join(map(str, self.roots))
+            raise OutsideRootsError(
+                f"{path} lies outside {known}; only files there are read", argument="path"
+            )
+        return meant
+
+    def read(self, path: str) -> str:
+        """The text of a file.
+
+        Raises:
+            OutsideRootsError: it lies outside the roots.
+            InvalidInputError: it doesn't exist, isn't a file, is too large, or isn't text.
+        """
+        meant = self.resolve(path)
+        if not meant.is_file():
+            raise InvalidInputError(f"{path}: no such file", argument="path")
+        size = meant.stat().st_size
+        if size > MOST_BYTES:
+            raise InvalidInputError(f"{path}: {size:,} bytes, more than {MOST_BYTES:,}", argument="path")
+        try:
+            text = decode_code(meant.read_bytes())
+        except OSError as error:
+            raise InvalidInputError(f"{path}: {error.strerror}", argument="path") from error
+        if "\0" in text:
+            raise InvalidInputError(f"{path}: a binary file", argument="path")
+        return text
+
+    def search(self, pattern: str, path: str = ".") -> tuple[list[Match], bool]:
+        """The lines that match, in the order of their paths, and whether there are more than `MOST_MATCHES`.
+
+        Files that git ignores or that programs wrote are passed over, as `lamr_repositories.walk` does.
+
+        Raises:
+            OutsideRootsError: the path lies outside the roots.
+            InvalidInputError: the pattern isn't a regular expression.
+        """
+        try:
+            wanted = re.compile(pattern)
+        except re.error as error:
+            raise InvalidInputError(
+                f"{pattern!r} isn't a regular expression: {error}", argument="pattern"
+            ) from error
+        found: list[Match] = []
+        for file, text in self._texts(self.resolve(path)):
+            for number, line in enumerate(split_lines(text), 1):
+                if wanted.search(line.rstrip("\r\n")):
+                    if len(found) == MOST_MATCHES:
+                        return found, True
+                    found.append(Match(self._shown(file), number, line.strip()[:_LONGEST_MATCH]))
+        return found, False
+
+    def _texts(self, start: Path) -> Iterator[tuple[Path, str]]:
+        """The files under a folder with their texts, or the one file."""
+        if start.is_file():
+            yield start, self.read(str(start))
+            return
+        for listed, _, text in walk(Folder(start), WalkOptions(), WalkCount()):
+            yield start / listed.path, text
+
+    def _shown(self, file: Path) -> str:
+        root = self.roots[0]
+        return str(file.relative_to(root)) if root in file.parents else str(file)

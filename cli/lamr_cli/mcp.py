@@ -1,0 +1,57 @@
+"""`lamr mcp`: the pruner as a server of the Model Context Protocol."""
+
+from __future__ import annotations
+
+import enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lamr_cli.arguments import Model, Server
+from lamr_cli.credentials import credentials
+from lamr_cli.extras import needs_extra
+
+
+class Way(str, enum.Enum):
+    """How the server is reached."""
+
+    STDIO = "stdio"
+    HTTP = "http"
+
+
+def mcp(
+    root: Annotated[
+        list[Path] | None,
+        typer.Option(help="A folder whose files may be read; default: the current one. Repeatable."),
+    ] = None,
+    transport: Annotated[
+        Way, typer.Option(help="stdio, as most agents start it, or streamable HTTP.")
+    ] = Way.STDIO,
+    host: Annotated[str, typer.Option(help="Address to listen on, with --transport http.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option("--port", "-p", help="Port, with --transport http.", min=1, max=65535)
+    ] = 8081,
+    server: Server = None,
+    model: Model = None,
+    timeout: Annotated[float, typer.Option(help="Seconds for one pruning.", min=0.001)] = 30.0,
+) -> None:
+    """Give agents tools that read files for a question: read_file, expand, outline, search, prune_text.
+
+    Nothing outside the roots is read, wherever links lead.
+
+    lamr mcp --root .
+    """
+    with needs_extra("mcp"):
+        from lamr_agents.mcp.server import create_server
+    from lamr_agents.workspace import Workspace
+    from lamr_client import AsyncPruner
+
+    def make_pruner() -> AsyncPruner:
+        return AsyncPruner(server, model=model, timeout=timeout, **credentials(server))
+
+    made = create_server(Workspace(root or [Path.cwd()]), make_pruner)
+    if transport is Way.STDIO:
+        made.run("stdio")
+    else:
+        made.run("streamable-http", host=host, port=port)

@@ -1,0 +1,128 @@
+"""`lamr mcp` and the official client: over standard input and output, over HTTP, and in one process."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import mcp
+import pytest
+from lamr_agents.mcp.server import create_server
+from lamr_agents.workspace import Workspace
+from lamr_client import AsyncPruner
+from lamr_client.mock_transport import AsyncMockTransport, uniform_answer
+
+from tests.agents.samples import CODE, LINES, line_of
+from tests.client.conftest import free_port
+
+__all__ = ["free_port"]
+QUESTION = "What does handler_30 write?"
+SMALL = "def f():\n    return 1\n"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "a.py").write_text(CODE, encoding="utf-8")
+    (tmp_path / "small.py").write_text(SMALL, encoding="utf-8")
+    return tmp_path
+
+
+def in_process(root: Path) -> mcp.Client:
+    def make() -> AsyncPruner:
+        return AsyncPruner(transport=AsyncMockTransport(lambda request: uniform_answer(request, 0.5)))
+
+    return mcp.Client(create_server(Workspace([root]), make))
+
+
+async def text_of(client: mcp.Client, tool: str, **arguments: object) -> str:
+    answer = await client.call_tool(tool, arguments)
+    assert not answer.is_error, answer.content
+    return "".join(part.text for part in answer.content)
+
+
+async def test_a_file_is_shown_for_a_question_and_a_cut_expanded(root: Path) -> None:
+    async with in_process(root) as client:
+        shown = await text_of(client, "read_file", path="a.py", question=QUESTION)
+        number = line_of("value_30 =")
+        assert f"{number}\t{LINES[number - 1]}" in shown
+        assert "pruned (1-" in shown
+        assert ": handler_0, handler_1" in shown
+        assert "value_7 =" not in shown
+        first = line_of("def handler_7(")
+        cut = await text_of(client, "expand", path="a.py", first=first, last=first + 1)
+        assert cut == "".join(f"{n}\t{LINES[n - 1]}\n" for n in (first, first + 1))
+        assert "[lamr: the file has" in await text_of(client, "expand", path="a.py", first=1, last=10_000)
+
+
+async def test_a_small_file_comes_whole_with_its_numbers(root: Path) -> None:
+    async with in_process(root) as client:
+        shown = await text_of(client, "read_file", path="small.py", question=QUESTION)
+        assert shown == "1\tdef f():\n2\t    return 1\n"
+
+
+async def test_outlines_searches_and_texts(root: Path) -> None:
+    async with in_process(root) as client:
+        outline = await text_of(client, "outline", path="a.py")
+        assert "def handler_59(" in outline
+        assert "value_" not in outline
+        found = await text_of(client, "search", pattern="value_30 =")
+        assert found.startswith(f"a.py:{line_of('value_30 =')}:value_30 =")
+        assert await text_of(client, "search", pattern="nowhere_at_all") == "no match\n"
+        pruned = await text_of(client, "prune_text", text=CODE, question=QUESTION, path="x.py")
+        assert "def handler_30(" in pruned
+        assert len(pruned) < len(CODE) / 2
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "message"),
+    [
+        ("read_file", {"path": "../x.py", "question": "q"}, "OutsideRootsError"),
+        ("read_file", {"path": "none.py", "question": "q"}, "no such file"),
+        ("read_file", {"path": "a.py", "question": " "}, "InvalidInputError"),
+        ("expand", {"path": "a.py", "first": 5, "last": 2}, "a range goes upwards"),
+        ("search", {"pattern": "("}, "isn't a regular expression"),
+    ],
+)
+async def test_what_a_caller_can_mend_is_told(
+    root: Path, tool: str, arguments: dict[str, object], message: str
+) -> None:
+    async with in_process(root) as client:
+        answer = await client.call_tool(tool, arguments)
+        assert answer.is_error
+        assert message in "".join(part.text for part in answer.content)
+
+
+async def test_the_command_speaks_over_standard_input_and_output(root: Path) -> None:
+    command = ["-m", "lamr_cli.main", "mcp", "--root", str(root)]
+    server = mcp.StdioServerParameters(command=sys.executable, args=command)
+    async with mcp.Client(server) as client:
+        tools = {tool.name for tool in (await client.list_tools()).tools}
+        assert tools == {"read_file", "expand", "outline", "search", "prune_text"}
+        assert "handler_30" in await text_of(client, "read_file", path="a.py", question=QUESTION)
+
+
+@pytest.fixture
+def listening(root: Path, free_port: int) -> Iterator[str]:
+    command = [sys.executable, "-m", "lamr_cli.main", "mcp", "--root", str(root)]
+    process = subprocess.Popen([*command, "--transport", "http", "--port", str(free_port)])
+    try:
+        yield f"http://127.0.0.1:{free_port}/mcp"
+    finally:
+        process.terminate()
+        process.wait()
+
+
+async def test_the_command_speaks_over_http(listening: str) -> None:
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            async with mcp.Client(listening) as client:
+                shown = await text_of(client, "expand", path="small.py", first=1, last=1)
+                assert shown == "1\tdef f():\n"
+                return
+        except Exception:
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
