@@ -20,8 +20,7 @@ from lamr_contract.lexical_evidence import line_evidence
 from lamr_contract.merging import ScoreMerger
 from lamr_contract.model_io import ChunkResult
 from lamr_contract.odds import logit, sigmoid
-from lamr_contract.scoring import BLOCK, DEPENDENCY, KINDS, LEXICAL, SEMANTIC, SPREAD, Scoring
-from lamr_contract.shares import evidence_shares
+from lamr_contract.scoring import BLOCK, DEPENDENCY, KINDS, LEXICAL, SEMANTIC, Scoring
 
 
 class QueriedDocument:
@@ -119,9 +118,6 @@ class DocumentScorer:
         lines = self._document.token_lines.means(tokens)
         if share := self._scoring.weight(BLOCK):
             lines = with_blocks(lines.astype(np.float64), self._document.layout, share).astype(np.float32)
-        if spread := self._scoring.weight(SPREAD):
-            counted = ~self._document.layout.blank
-            lines = evidence_shares(lines.astype(np.float64), counted, spread).astype(np.float32)
         return LineScores(lines, self._dependency(merged.rubrics), merged.relevance)
 
     def _dependency(self, marginals: Float64Array | None) -> NDArray[np.bool_] | None:

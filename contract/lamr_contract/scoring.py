@@ -18,7 +18,7 @@ from lamr_contract.names import KEEP_PROB, RELEVANCE
 from lamr_contract.odds import logit, sigmoid
 
 SEMANTIC, DEPENDENCY = "semantic", "dependency"
-LEXICAL, BLOCK, SPREAD = "lexical", "block", "spread"
+LEXICAL, BLOCK = "lexical", "block"
 
 # The least spread that log-odds are divided by: a file whose parts are all alike has no ranking to be blown up.
 _LEAST_SPREAD = 0.1
@@ -42,17 +42,15 @@ class Scoring:
 
     Attributes:
         kind: a key of `KINDS`.
-        weights: the weight of each part by its name; a part without one doesn't count. Five names are fixed, and every
+        weights: the weight of each part by its name; a part without one doesn't count. Four names are fixed, and every
             other one is a rubric's, whose marginal is weighed:
             `keep_prob` is the fused chain's marginal and `relevance` the chunk's;
             `lexical` weighs the document's lexical evidence (0 to 1 a line), added to the logit of the averaged score;
-            `block` is the share, from 0 to 1, by which a line's score moves towards the mean of its block;
-            `spread` turns scores into shares of the document's evidence (`lamr_contract.shares`): the larger it is, the
-            more lines share it. Without it a score is what the kind gives.
+            `block` is the share, from 0 to 1, by which a line's score moves towards the mean of its block.
         bias: added to the weighed logits.
 
     Raises:
-        ValueError: the kind is unknown, the block's share lies outside [0, 1], or the spread is negative.
+        ValueError: the kind is unknown, or the block's share lies outside [0, 1].
     """
 
     kind: str = "paper"
@@ -60,8 +58,6 @@ class Scoring:
     bias: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.weight(SPREAD) < 0.0:
-            raise ValueError(f"a spread can't be negative, as {self.weight(SPREAD)} is")
         if not 0.0 <= self.weight(BLOCK) <= 1.0:
             raise ValueError(f"a block's share must be from 0 to 1, not {self.weight(BLOCK)}")
         if self.kind not in KINDS:
@@ -79,7 +75,7 @@ class Scoring:
     @property
     def outputs(self) -> dict[str, float]:
         """The weights of the model's outputs alone, in their order."""
-        return {name: weight for name, weight in self.weights.items() if name not in (LEXICAL, BLOCK, SPREAD)}
+        return {name: weight for name, weight in self.weights.items() if name not in (LEXICAL, BLOCK)}
 
 
 @dataclass(frozen=True, eq=False)

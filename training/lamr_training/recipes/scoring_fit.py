@@ -13,7 +13,7 @@ import numpy as np
 from lamr_contract.document_scorer import DocumentScorer, QueriedDocument
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.model_io import ChunkRequest, ChunkResult
-from lamr_contract.scoring import BLOCK, LEXICAL, RELEVANCE, SEMANTIC, SPREAD, Scoring
+from lamr_contract.scoring import BLOCK, LEXICAL, RELEVANCE, SEMANTIC, Scoring
 from lamr_evaluation.metrics import recall_curve
 from lamr_evaluation.records import Record
 from lamr_postprocess import prune_lines, split_lines
@@ -24,11 +24,9 @@ Ask = Callable[[Sequence[ChunkRequest]], Sequence[ChunkResult]]
 GRID = {
     RELEVANCE: (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0),
     LEXICAL: (0.0, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0),
-    BLOCK: (0.0, 0.15, 0.3, 0.45, 0.6, 0.75, 0.85),
+    BLOCK: (0.0, 0.15, 0.3, 0.45, 0.6, 0.75),
 }
 """The values that are tried for each weight of a scoring."""
-LEAST_SPREAD, MOST_SPREAD = 0.05, 40.0
-"""Between these spreads almost nothing is kept, and almost everything but for the threshold's share."""
 START = Scoring("relative", {SEMANTIC: 1.0, RELEVANCE: 1.0, LEXICAL: 4.0, BLOCK: 0.3})
 """The scoring that a fit begins with."""
 
@@ -128,7 +126,7 @@ def compare(
 def fit_scoring(
     files: Sequence[ScoredFile], rubrics: Sequence[str], *, threshold: float = 0.4, kept: float = 0.32
 ) -> Scoring:
-    """Fit the weights to the best ranking, out of `GRID`, and then the spread to the share of lines to keep.
+    """Fit the weights to the best ranking, out of `GRID`, and then the bias to the share of lines to keep.
 
     Weights are tried one after another, each with the best found of the others, in two rounds. The semantic weight
     stays 1, because ranks depend on ratios only. A ranking is as good as its area and its recall at a quarter kept.
@@ -177,14 +175,10 @@ def selection(
 def _with_kept_share(
     files: Sequence[ScoredFile], scoring: Scoring, rubrics: Sequence[str], threshold: float, kept: float
 ) -> Scoring:
-    """Return the scoring with the spread at which pruning keeps a share of the lines, found by bisection."""
-
-    def spread_by(value: float) -> Scoring:
-        return replace(scoring, weights={**scoring.weights, SPREAD: value})
-
-    low, high = LEAST_SPREAD, MOST_SPREAD
+    """Return the scoring with the bias at which pruning keeps a share of the lines, found by bisection."""
+    low, high = scoring.bias - 16.0, scoring.bias + 16.0
     for _ in range(12):
         middle = (low + high) / 2
-        share = selection(files, spread_by(middle), rubrics, threshold)[1]
+        share = selection(files, replace(scoring, bias=middle), rubrics, threshold)[1]
         low, high = (middle, high) if share < kept else (low, middle)
-    return spread_by(round((low + high) / 2, 3))
+    return replace(scoring, bias=round((low + high) / 2, 3))
