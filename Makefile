@@ -13,7 +13,7 @@ demo: $(VENV)/.installed-serve   ## serve the shipped model with Triton and prun
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.installed-dev lint typecheck   ## lint, type-check and run every test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-hosts: $(VENV)/.installed-dev $(VENV)/hosts   ## scripted sessions with Claude Code itself (Node and 240 MB)
 	LAMR_HOSTS=$(abspath $(VENV)/hosts) $(BIN)/python -m pytest tests/agents/hosts

@@ -1,7 +1,7 @@
 """Trains a mini model on: from a served repository or a checkpoint, on the records of a folder.
 
-The start is the shipped model unless another one is named. The result is the mean of start and trained weights, with a
-bias that lets Viterbi's path decide and a scoring that is fitted on whole files. This module ties stages together; the
+The start is the shipped model unless another one is named. The result has a bias that lets Viterbi's path decide, and a
+scoring that is fitted on whole files. This module ties stages together; the
 loop and the fits are elsewhere.
 """
 
@@ -25,7 +25,7 @@ from lamr_training.loop.examples import ChunkChoice, make_examples
 from lamr_training.loop.work_folder import WorkFolder
 from lamr_training.model.served import load_served
 from lamr_training.recipes.recipe import Recipe
-from lamr_training.recipes.scored_checkpoint import mean_weights, write_scored
+from lamr_training.recipes.scored_checkpoint import write_scored
 from lamr_training.recipes.scoring_fit import ScoringReport
 
 CHOICE = ChunkChoice(positives=2, hard=2.0, easy=1.0, hardest=6)
@@ -74,10 +74,9 @@ class FineTuneRecipe(Recipe):
         work.train(work.load_after(0), self.settings)
 
     def finish(self, data: Path, work: WorkFolder, out: Path) -> ScoringReport:
-        """Write the mean of start and trained weights, with bias and scoring fitted on the last validation records."""
-        model = mean_weights([work.load_after(0), work.load_after(1)])
+        """Write the trained weights, with bias and scoring fitted on the last validation records."""
         records = list(read_records(data / "validation.jsonl"))[-self.scored :]
-        return write_scored(model, work, out, records)
+        return write_scored(work.load_after(1), work, out, records)
 
     def _start(self) -> tuple[LamrModel, Tokenizer]:
         base = self.base or bundled_repository()

@@ -26,7 +26,7 @@ from lamr_training.loop.work_folder import WorkFolder
 from lamr_training.recipes.keep_bias import Margins, fit_keep_bias
 from lamr_training.recipes.scoring_fit import ScoringReport, compare, fit_scoring, requests_of, score_files
 
-SHARE = 0.25
+SHARE = 0.27
 """The share of a file's tokens that Viterbi's path keeps on average."""
 BIASED = 40
 """How many files the bias is fitted on; it is one number."""

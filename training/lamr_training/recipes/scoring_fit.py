@@ -124,7 +124,7 @@ def compare(
 
 
 def fit_scoring(
-    files: Sequence[ScoredFile], rubrics: Sequence[str], *, threshold: float = 0.4, kept: float = 0.32
+    files: Sequence[ScoredFile], rubrics: Sequence[str], *, threshold: float = 0.4, kept: float = 0.34
 ) -> Scoring:
     """Fit the weights to the best ranking, out of `GRID`, and then the bias to the share of lines to keep.
 
