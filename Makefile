@@ -15,7 +15,7 @@ demo: $(VENV)/.installed-serve   ## serve the shipped model with Triton and prun
 test: $(VENV)/.installed-dev lint typecheck   ## lint, type-check and run every test
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
-test-hosts: $(VENV)/.installed-dev $(VENV)/hosts   ## scripted sessions with Claude Code itself (Node and 240 MB)
+test-hosts: $(VENV)/.installed-dev $(VENV)/hosts   ## scripted sessions with the agents themselves (Node and 1 GB)
 	LAMR_HOSTS=$(abspath $(VENV)/hosts) $(BIN)/python -m pytest tests/agents/hosts
 
 lint: $(VENV)/.installed-dev     ## ruff, lint and format
@@ -54,6 +54,7 @@ $(VENV)/openvino: | $(BIN)/python
 
 # The agents that hooks are written for, in the versions that they were tried with.
 $(VENV)/hosts: | $(BIN)/python
+	$(PIP) install --quiet --target $@/python mini-swe-agent==2.4.6
 	npm install --no-audit --no-fund --prefix $@ @anthropic-ai/claude-code@2.1.197
 
 $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python

@@ -1,0 +1,120 @@
+"""mini-swe-agent: its agents, with what commands print of a file pruned for what the model said before them.
+
+Name one of the two classes as the agent of a run, in its configuration:
+`agent_class: lamr_agents.mini_swe_agent.PruningAgent`. LAMR_SERVER names a server; without it, the model runs in this
+process. This module knows that host's agents and environments, from version 2.4 on.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from lamr_client import Pruner
+from lamr_evaluation.sessions.events import SHELL
+from lamr_evaluation.sessions.tools import read_of
+from minisweagent.agents.default import DefaultAgent
+from minisweagent.agents.interactive import InteractiveAgent
+
+from lamr_agents.intent import Known, intent_of
+from lamr_agents.policy import Policy
+from lamr_agents.skim import Prunes, asked_for, skim
+
+_FENCED = re.compile(r"```.*?```", re.DOTALL)
+TIMEOUT_SECONDS = 30.0
+
+
+class PruningEnvironment:
+    """An environment whose commands show files pruned; everything else is the other environment's.
+
+    Args:
+        environment: runs the commands.
+        make_pruner: gives the pruner, when a command first shows enough of a file.
+        policy: when a result is pruned.
+    """
+
+    def __init__(
+        self, environment: Any, make_pruner: Callable[[], Prunes], policy: Policy | None = None
+    ) -> None:
+        self._environment = environment
+        self._pruner = _Lazily(make_pruner)
+        self._policy = policy or Policy()
+        self._known = Known()
+        self._seen: set[str] = set()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._environment, name)
+
+    def hear(self, task: str, words: str) -> None:
+        """Take in what the model said before its next commands.
+
+        Args:
+            task: what the user wants.
+            words: the message, commands in fences included.
+        """
+        self._known = Known(said=_FENCED.sub("", words).strip(), task=task)
+
+    def execute(self, action: Mapping[str, Any], *arguments: Any, **more: Any) -> dict[str, Any]:
+        """Run a command; what it prints of a file may come pruned, or with the reason why it couldn't be."""
+        output: dict[str, Any] = self._environment.execute(action, *arguments, **more)
+        read = read_of(SHELL, action)
+        text = output.get("output")
+        if read is None or not isinstance(text, str) or not text:
+            return output
+        intent = intent_of(self._known)
+        asked = asked_for(
+            text,
+            read.path,
+            intent=intent,
+            first=read.first,
+            last=read.last,
+            again=read.path in self._seen,
+            failed=output.get("returncode") != 0,
+        )
+        self._seen.add(read.path)
+        shown = skim(self._pruner, asked, intent, self._policy)
+        told = f"\n[lamr: {shown.reason}]\n" if shown.reason.startswith("not pruned") else ""
+        return {**output, "output": shown.text + told}
+
+
+class _Lazily:
+    """A pruner that is made when it is first asked."""
+
+    def __init__(self, make: Callable[[], Prunes]) -> None:
+        self._make = make
+        self._made: Prunes | None = None
+
+    def prune(self, *arguments: Any, **options: Any) -> Any:
+        self._made = self._made or self._make()
+        return self._made.prune(*arguments, **options)
+
+
+def _make_pruner() -> Pruner:
+    return Pruner(os.environ.get("LAMR_SERVER"), timeout=TIMEOUT_SECONDS)
+
+
+class _Pruning:
+    """What both agents get: an environment that prunes, and hears each answer of the model."""
+
+    env: Any
+    extra_template_vars: dict[str, Any]
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.env = PruningEnvironment(self.env, _make_pruner)
+
+    def query(self) -> dict[str, Any]:
+        message: dict[str, Any] = super().query()  # type: ignore[misc]  # the agent's, beside which this class stands
+        words = message.get("content")
+        self.env.hear(str(self.extra_template_vars.get("task", "")), words if isinstance(words, str) else "")
+        return message
+
+
+class PruningAgent(_Pruning, DefaultAgent):
+    """mini-swe-agent's default agent, with pruned reads."""
+
+
+class PruningInteractiveAgent(_Pruning, InteractiveAgent):
+    """mini-swe-agent's interactive agent, with pruned reads."""

@@ -1,0 +1,68 @@
+"""mini-swe-agent itself with its scripted model: with lamr's agent, with its own, and with a server that is away."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agents.samples import CODE, LINES, SAID, TASK, line_of
+
+sys.path.append(str(Path(os.environ["LAMR_HOSTS"]) / "python"))  # behind everything that is installed here
+os.environ["MSWEA_SILENT_STARTUP"] = "1"
+
+FIRST = line_of("def handler_7(")
+COMMANDS = ["cat a.py", f"sed -n '{FIRST},{FIRST + 2}p' a.py", "cat a.py"]
+
+
+def play(folder: Path, agent: str) -> list[dict[str, Any]]:
+    """The messages of a session that reads a file, a range that was cut, and the file again."""
+    from minisweagent.agents import get_agent
+    from minisweagent.environments import get_environment
+    from minisweagent.models.test_models import DeterministicModel, make_output
+
+    (folder / "a.py").write_text(CODE, encoding="utf-8")
+    last = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
+    outputs = [make_output(SAID, [{"command": command}]) for command in [*COMMANDS, last]]
+    environment = get_environment({"cwd": str(folder)}, default_type="local")
+    settings = {
+        "agent_class": agent,
+        "system_template": "s",
+        "instance_template": "{{task}}",
+        "cost_limit": 9.0,
+    }
+    made: Any = get_agent(DeterministicModel(outputs=outputs), environment, settings)
+    made.run(TASK)
+    messages: list[dict[str, Any]] = made.messages
+    assert messages[-1]["role"] == "exit"
+    return messages
+
+
+def observations(messages: list[dict[str, Any]]) -> list[str]:
+    return [m["content"] for m in messages if m["role"] == "user" and "<returncode>" in m["content"]]
+
+
+def test_a_session_with_pruned_reads_and_without(tmp_path: Path) -> None:
+    with_lamr = observations(play(tmp_path, "lamr_agents.mini_swe_agent.PruningAgent"))
+    without = observations(play(tmp_path, "default"))
+    whole, ranged, again = with_lamr
+    assert "def handler_30(" in whole
+    assert ": handler_0, handler_1" in whole
+    assert "value_7 =" not in whole
+    assert LINES[line_of("value_7 =") - 1] in ranged
+    assert again == without[2]
+    sizes = [sum(map(len, texts)) for texts in (without, with_lamr)]
+    print(f"characters of observations: {sizes[0]:,} without lamr, {sizes[1]:,} with it")
+    assert sizes[1] < sizes[0]
+
+
+def test_a_server_that_is_away_is_told_and_the_session_goes_on(
+    tmp_path: Path, free_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAMR_SERVER", f"127.0.0.1:{free_port}")
+    whole, *_ = observations(play(tmp_path, "lamr_agents.mini_swe_agent.PruningAgent"))
+    assert "value_7 =" in whole
+    assert "[lamr: not pruned: ServerUnavailableError" in whole
