@@ -17,6 +17,7 @@ import typer
 from lamr_cli import (
     ablate,
     agents,
+    batch,
     corpus,
     evaluate,
     export,
@@ -44,6 +45,7 @@ app = typer.Typer(
 )
 app.command("prune")(prune.prune)
 app.command("pack")(pack.pack)
+app.command("batch")(batch.batch)
 app.command("view")(view.view)
 app.command("replay")(replay.replay)
 app.command("install")(agents.install)

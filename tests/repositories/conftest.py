@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.client.conftest import free_port
+
+__all__ = ["free_port"]
+
 POOL = '''"""Connections are pooled."""
 
 import time

@@ -1,0 +1,77 @@
+"""`lamr batch`: takes a file of jobs about files and repositories, and writes one answer or one error for each."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lamr_cli.arguments import Model
+from lamr_cli.exits import INCOMPLETE
+from lamr_cli.pack import CacheFile, NoCache
+from lamr_cli.progress import bar
+
+
+def batch(
+    jobs: Annotated[
+        Path, typer.Argument(help="JSONL: id, query, and path, code or repo in each row.", metavar="JOBS")
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder of the answers; the same one goes on.")
+    ],
+    workers: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,
+    servers: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--server",
+            help="HOST:PORT of a server's gRPC port; several are shared out among the workers. Default: each worker "
+            "has the model in its process. Repeatable.",
+        ),
+    ] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="The budget of rows that name none.", min=1)] = None,
+    timeout: Annotated[float, typer.Option(help="Seconds for one file.", min=0.001)] = 120.0,
+    retry_errors: Annotated[
+        bool, typer.Option("--retry-errors", help="Run rows again whose answer is an error.")
+    ] = False,
+    model: Model = None,
+    cache: CacheFile = None,
+    no_cache: NoCache = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
+) -> None:
+    """Run many jobs: prune files, and pack repositories, each for a question of its own.
+
+    Each row gets exactly one answer or one named error, whatever is killed meanwhile. The same command goes on where an
+    earlier one ended, and doesn't do again what is there. With errors among the answers the exit code is 4.
+
+    lamr batch jobs.jsonl --output answers --workers 2
+    """
+    import dataclasses
+
+    from lamr_repositories import default_cache_file
+    from lamr_repositories.batch import BatchOptions, run_batch
+
+    if no_cache and cache is not None:
+        raise typer.BadParameter("--cache and --no-cache exclude each other")
+    options = BatchOptions(
+        workers=workers,
+        servers=tuple(servers or ()),
+        model=model,
+        cache=None if no_cache else cache or default_cache_file(),
+        max_tokens=max_tokens,
+        timeout=timeout,
+        retry_errors=retry_errors,
+    )
+    with bar() as progress:
+        count = run_batch(jobs, output, options, progress)
+    if as_json:
+        typer.echo(json.dumps(dataclasses.asdict(count)))
+    else:
+        typer.echo(
+            f"{count.rows:,} rows: {count.answered:,} answered, {count.failed:,} with errors, {count.before:,} done "
+            f"before · {count.seconds:.1f} s · {count.deaths:,} workers replaced",
+            err=True,
+        )
+    if count.failed:
+        raise typer.Exit(INCOMPLETE)

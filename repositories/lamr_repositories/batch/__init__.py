@@ -1,0 +1,5 @@
+"""Many jobs, each a question about a file, some code or a repository: one answer or one named error a row."""
+
+from lamr_repositories.batch.run import BatchCount, BatchOptions, run_batch
+
+__all__ = ["BatchCount", "BatchOptions", "run_batch"]

@@ -1,0 +1,169 @@
+"""Batches: one answer or one named error a row, whatever dies."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+from lamr_repositories import RepositoryError
+from lamr_repositories.batch import BatchOptions, run_batch
+from lamr_repositories.batch.jobs import read_jobs
+from lamr_repositories.batch.shards import Shards
+
+from tests.repositories.conftest import POOL, QUERY
+
+
+def write_jobs(file: Path, rows: list[dict[str, object]]) -> Path:
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return file
+
+
+def answers(folder: Path) -> list[dict[str, object]]:
+    files = sorted(folder.glob("answers-*.jsonl"))
+    return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+
+
+def code_rows(count: int) -> list[dict[str, object]]:
+    return [
+        {"id": f"row-{n}", "query": QUERY, "code": POOL, "path": "pool.py", "max_tokens": 120 + n}
+        for n in range(count)
+    ]
+
+
+def test_rows_are_checked_one_by_one(tmp_path: Path) -> None:
+    file = tmp_path / "jobs.jsonl"
+    rows = [
+        "{",
+        "[]",
+        '{"query": "q"}',
+        '{"query": "q", "path": "a", "repo": "b"}',
+        '{"query": "q", "code": "a", "rev": "b"}',
+    ]
+    rows += [
+        '{"query": "q", "code": 1}',
+        '{"query": "q", "code": "a", "max_tokens": 0}',
+        '{"query": "q", "code": "a", "x": 1}',
+    ]
+    good = ['{"id": 7, "query": "q", "code": "a", "path": "a.py"}', '{"query": "q", "repo": "b", "rev": "c"}']
+    file.write_text("\n".join([*rows, "", *good]) + "\n")
+    jobs = list(read_jobs(file))
+    assert [job.fields is None for job in jobs] == [True] * len(rows) + [False] * len(good)
+    assert all(f"line {number}" in job.problem for number, job in enumerate(jobs[: len(rows)], 1))
+    assert [job.id for job in jobs[-2:]] == ["7", f"line-{len(rows) + 3}"]
+    file.write_text('{"id": "a", "query": "q", "code": "a"}\n' * 2)
+    with pytest.raises(RepositoryError, match="the id 'a' is that of line 1 already"):
+        list(read_jobs(file))
+
+
+def test_shards_are_whole_and_one_process_writes_them(tmp_path: Path) -> None:
+    shards = Shards(tmp_path / "out")
+    (tmp_path / "out" / "answers-000009.part").write_text('{"id": "half')
+    with pytest.raises(RepositoryError, match="another batch"):
+        Shards(tmp_path / "out")
+    shards.add([{"id": "a", "text": "\u2028"}, {"id": "b", "error": "X"}])
+    shards.add([{"id": "c", "error": "X"}])
+    shards.close()
+    again = Shards(tmp_path / "out")
+    assert not list((tmp_path / "out").glob("*.part"))
+    assert again.done() == {"a": False, "b": True, "c": True}
+    assert again.forget_errors() == 2
+    assert again.done() == {"a": False}
+    again.close()
+
+
+def test_every_kind_of_job_is_answered_and_errors_are_named(folder: Path, tmp_path: Path) -> None:
+    rows = [
+        {"id": "code", "query": QUERY, "code": POOL, "path": "pool.py", "max_tokens": 150},
+        {"id": "path", "query": QUERY, "path": str(folder / "src" / "pool.py"), "max_tokens": 150},
+        {"id": "repo", "query": QUERY, "repo": str(folder), "max_tokens": 500, "ranker": "bm25", "format": "plain"},
+        {"id": "gone", "query": QUERY, "path": str(tmp_path / "gone.py")},
+        {"id": "small", "query": QUERY, "code": POOL, "path": "pool.py", "max_tokens": 1, "rev": None},
+        {"id": "wrong", "query": QUERY},
+    ]  # fmt: skip
+    jobs = write_jobs(tmp_path / "jobs.jsonl", rows)
+    count = run_batch(jobs, tmp_path / "out", BatchOptions(cache=tmp_path / "cache.sqlite"))
+    found = {row["id"]: row for row in answers(tmp_path / "out")}
+    assert (count.answered, count.failed) == (3, 3)
+    assert found["code"]["text"] == found["path"]["text"]
+    assert found["repo"]["tokens"] <= 500  # type: ignore[operator]
+    assert {name: found[name]["error"] for name in ("gone", "small", "wrong")} == {
+        "gone": "FileNotFoundError",
+        "small": "BudgetError",
+        "wrong": "InvalidInputError",
+    }
+    (tmp_path / "gone.py").write_text(POOL)
+    assert run_batch(jobs, tmp_path / "out").before == len(rows)
+    again = run_batch(jobs, tmp_path / "out", BatchOptions(retry_errors=True))
+    assert (again.before, again.answered, again.failed) == (3, 1, 2)
+    assert len(answers(tmp_path / "out")) == len(rows)
+
+
+def command(jobs: Path, output: Path, *more: str) -> list[str]:
+    return [sys.executable, "-m", "lamr_cli.main", "batch", str(jobs), "-o", str(output), "--no-cache", *more]
+
+
+def wait_until(holds: Callable[[], bool], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "it didn't come about"
+        time.sleep(0.02)
+
+
+def test_killed_batches_go_on_without_doing_a_row_twice(tmp_path: Path) -> None:
+    rows = code_rows(40)
+    jobs = write_jobs(tmp_path / "jobs.jsonl", rows)
+    out = tmp_path / "out"
+    rng = random.Random(0)
+    for _ in range(2):
+        process = subprocess.Popen(command(jobs, out), start_new_session=True, stderr=subprocess.DEVNULL)
+        time.sleep(rng.uniform(1.0, 4.0))
+        children = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
+        process.kill()
+        process.wait()
+        psutil.wait_procs(children, timeout=30)  # they end by themselves, since their pipe is closed
+        assert not [
+            child for child in children if child.is_running() and child.status() != psutil.STATUS_ZOMBIE
+        ]
+    subprocess.run(command(jobs, out), check=True, stderr=subprocess.DEVNULL)
+    assert sorted(str(row["id"]) for row in answers(out)) == sorted(str(row["id"]) for row in rows)
+    assert not [row for row in answers(out) if "error" in row]
+
+
+def workers_of(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
+    children = psutil.Process(process.pid).children(recursive=True)
+    return [child for child in children if "spawn_main" in " ".join(child.cmdline())]
+
+
+def test_a_killed_worker_is_replaced(tmp_path: Path) -> None:
+    jobs = write_jobs(tmp_path / "jobs.jsonl", code_rows(40))
+    out = tmp_path / "out"
+    process = subprocess.Popen(command(jobs, out, "--json"), stdout=subprocess.PIPE)
+    wait_until(lambda: bool(workers_of(process)))
+    for worker in workers_of(process):
+        os.kill(worker.pid, signal.SIGKILL)
+    printed, _ = process.communicate(timeout=120)
+    count = json.loads(printed)
+    assert process.returncode == 0
+    assert (count["answered"], count["failed"]) == (40, 0)
+    assert count["deaths"] >= 1
+    assert len({row["id"] for row in answers(out)}) == len(answers(out)) == 40
+
+
+def test_a_server_that_is_not_there_is_a_named_error(tmp_path: Path, free_port: int) -> None:
+    jobs = write_jobs(tmp_path / "jobs.jsonl", code_rows(2))
+    options = BatchOptions(servers=(f"127.0.0.1:{free_port}",), timeout=5)
+    assert run_batch(jobs, tmp_path / "out", options).failed == 2
+    assert {row["error"] for row in answers(tmp_path / "out")} <= {
+        "ServerUnavailableError",
+        "DeadlineExceededError",
+    }
+    assert run_batch(jobs, tmp_path / "out", BatchOptions(retry_errors=True)).answered == 2
