@@ -106,7 +106,7 @@ def mini_config(tokenizer: Tokenizer, layers: int = 6, width: int = 384) -> Lamr
     special = tuple(tokenizer.token_to_id(text) for text in SPECIAL)
     return LamrConfig(
         name="lamr-mini",
-        version="0.6",
+        version="0.5",
         backbone={},
         prompt=PROMPT,
         chunking=Chunking(window=320, tokens=224, overlap=32, headers=40),

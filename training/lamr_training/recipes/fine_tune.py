@@ -7,7 +7,8 @@ loop and the fits are elsewhere.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
@@ -74,12 +75,25 @@ class FineTuneRecipe(Recipe):
         work.train(work.load_after(0), self.settings)
 
     def finish(self, data: Path, work: WorkFolder, out: Path) -> ScoringReport:
-        """Write the trained weights, with bias and scoring fitted on the last validation records."""
+        """Write the trained weights, with bias and scoring fitted on the last validation records.
+
+        The version says which weights they are, so that no client takes them for those of the start.
+        """
+        model = work.load_after(1)
+        model.config = replace(model.config, version=f"{model.config.version}+{weights_digest(model)}")
         records = list(read_records(data / "validation.jsonl"))[-self.scored :]
-        return write_scored(work.load_after(1), work, out, records)
+        return write_scored(model, work, out, records)
 
     def _start(self) -> tuple[LamrModel, Tokenizer]:
         base = self.base or bundled_repository()
         if (base / CHECKPOINT_CONFIG).is_file():
             return load_checkpoint(base), Tokenizer.from_file(str(base / TOKENIZER_FILE))
         return load_served(base)
+
+
+def weights_digest(model: LamrModel) -> str:
+    """Eight hexadecimal digits that differ where weights do."""
+    digest = hashlib.sha256()
+    for values in model.state_dict().values():
+        digest.update(values.detach().float().cpu().numpy().tobytes())
+    return digest.hexdigest()[:8]
