@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from lamr_contract import names
 
 from lamr_cli.arguments import Model, Query, Server
 from lamr_cli.progress import bar
@@ -27,7 +28,7 @@ class RankerName(str, enum.Enum):
 
     SUM = "sum"
     BM25 = "bm25"
-    RELEVANCE = "relevance"
+    RELEVANCE = names.RELEVANCE
 
 
 CacheFile = Annotated[

@@ -28,6 +28,8 @@ from lamr_front.rendering import CONFIG, Places, Rendering
 CURRENT = "current"
 KEPT = 2  # generations: the one in force, and the one before it, which an old worker may still name
 FOLDER_VARIABLE = "LAMR_FRONT_DIR"
+MOST_PATH_BYTES = 80
+"""Of the folder. A Unix socket's path has at most 107 bytes, and HAProxy adds a number and an ending while it binds."""
 
 
 class RunFolder:
@@ -51,8 +53,13 @@ class RunFolder:
         """Make the folder.
 
         Raises:
-            FrontError: somebody else made it, or it can't be made.
+            FrontError: somebody else made it, it can't be made, or its path is too long for sockets.
         """
+        if (length := len(os.fsencode(self.path))) > MOST_PATH_BYTES:
+            raise FrontError(
+                f"{self.path} has {length} bytes, and sockets in it need at most {MOST_PATH_BYTES}; set "
+                f"{FOLDER_VARIABLE} to a folder with a shorter path"
+            )
         try:
             for folder in (self.path.parent, self.path):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -238,7 +238,7 @@ def test_the_command_wants_either_data_or_a_suite(arguments):
     command = [sys.executable, "-m", "lamr_cli.main", "eval", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "give one of --data and --suite" in done.stderr
+    assert "give one of --data, --suite and" in done.stderr
 
 
 def test_the_command_names_the_suite_whose_sources_are_missing(tmp_path):

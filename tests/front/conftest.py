@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -129,8 +130,10 @@ class Site:
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     """A place for a front; it ends with the test, and so does what runs there."""
-    monkeypatch.setenv("LAMR_FRONT_DIR", str(tmp_path / "run"))
     with ExitStack() as stack:
+        # Sockets need short paths, and those of pytest's folders grow with its workers' names.
+        run = stack.enter_context(tempfile.TemporaryDirectory(prefix="lamr-"))
+        monkeypatch.setenv("LAMR_FRONT_DIR", run)
         yield Site(tmp_path, stack)
 
 

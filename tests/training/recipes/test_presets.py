@@ -158,7 +158,7 @@ def test_code_is_reported_exactly_when_it_gets_no_dependency_labels(tmp_path: Pa
 @pytest.mark.parametrize(
     ("preset", "changes", "reason"),
     [
-        ("huge", {}, "preset 'huge' is unknown; known are lamr-mini, qwen3-reranker-0.6b, tiny"),
+        ("huge", {}, "preset 'huge' is unknown; known are fine-tune, lamr-mini, qwen3-reranker-0.6b, tiny"),
         (RERANKER, {}, "needs --base"),
         ("tiny", {"base": Path()}, "brings its own backbone"),
         (RERANKER, {"base": Path(), "workers": 2}, "starts no processes itself; use `accelerate launch`"),
