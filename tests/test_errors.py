@@ -28,8 +28,8 @@ from lamr_postprocess import BudgetError, prune_lines
 
 from tests.test_house import FOLDERS, ROOT
 
-# Programs that Triton runs, which only it can import.
-NOT_MODULES = "lamr_serving.backends"
+# Only Triton can import the programs that it runs, and only mini-swe-agent, which isn't installed here, its agents.
+NOT_MODULES = ("lamr_serving.backends", "lamr_agents.mini_swe_agent")
 
 
 def exception_classes() -> Iterator[type[BaseException]]:
