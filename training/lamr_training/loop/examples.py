@@ -45,6 +45,10 @@ class ChunkChoice:
     least_gold: int = 6
 
 
+HARD_CHOICE = ChunkChoice(positives=2, hard=2.0, easy=1.0, hardest=6)
+"""Chunks that answer a real question, chunks that look as if they did, and a few of the rest."""
+
+
 @dataclass(frozen=True, eq=False)
 class EncodedRecord:
     """A record's chunks, and what is known of each of the n tokens of its document.

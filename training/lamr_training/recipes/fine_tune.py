@@ -22,14 +22,12 @@ from tokenizers import Tokenizer
 
 from lamr_training.errors import RunError
 from lamr_training.loop.example_set import ExampleSet
-from lamr_training.loop.examples import ChunkChoice, make_examples
+from lamr_training.loop.examples import HARD_CHOICE, make_examples
 from lamr_training.loop.work_folder import WorkFolder
 from lamr_training.model.served import load_served
 from lamr_training.recipes.recipe import Recipe
 from lamr_training.recipes.scored_checkpoint import write_scored
 from lamr_training.recipes.scoring_fit import ScoringReport
-
-CHOICE = ChunkChoice(positives=2, hard=2.0, easy=1.0, hardest=6)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +64,7 @@ class FineTuneRecipe(Recipe):
             )
         rarity = model.lexical.rarity.numpy()
         records = read_records(data / "train.jsonl")
-        ExampleSet.of(list(make_examples(records, encoder, rarity, choice=CHOICE))).save(work.examples())
+        ExampleSet.of(list(make_examples(records, encoder, rarity, choice=HARD_CHOICE))).save(work.examples())
         checks = islice(read_records(data / "validation.jsonl"), self.checked)
         ExampleSet.of(list(make_examples(checks, encoder, rarity, seed=1))).save(work.checks)
 

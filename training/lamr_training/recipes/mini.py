@@ -25,7 +25,7 @@ from lamr_training.corpus.written import WRITTEN
 from lamr_training.errors import RunError
 from lamr_training.loop.devices import find_place
 from lamr_training.loop.example_set import ExampleSet
-from lamr_training.loop.examples import ChunkChoice, distinct_files, make_examples
+from lamr_training.loop.examples import HARD_CHOICE, distinct_files, make_examples
 from lamr_training.loop.run_folder import STATE, read_checkpoint
 from lamr_training.loop.settings import TrainingSettings
 from lamr_training.loop.work_folder import WorkFolder
@@ -40,9 +40,6 @@ from lamr_training.model.vocabulary import code_vocabulary
 from lamr_training.recipes.recipe import Recipe
 from lamr_training.recipes.scored_checkpoint import mean_weights, write_scored
 from lamr_training.recipes.scoring_fit import ScoringReport
-
-# A written question's file gives chunks that answer it, chunks that look as if they did, and a few of the rest.
-_WRITTEN_CHOICE = ChunkChoice(positives=2, hard=2.0, easy=1.0, hardest=6)
 
 
 @dataclass(frozen=True)
@@ -131,7 +128,7 @@ class MiniRecipe(Recipe):
                 made = self._made_questions(records, number, bool(written))
                 examples = list(make_examples(made, encoder, rarity))
                 base = 1 + max((example.group for example in examples), default=-1)
-                more = make_examples(written, encoder, rarity, choice=_WRITTEN_CHOICE, seed=number)
+                more = make_examples(written, encoder, rarity, choice=HARD_CHOICE, seed=number)
                 examples += [replace(example, group=base + example.group) for example in more]
                 ExampleSet.of(examples).save(work.examples(number))
         checks = list(read_records(data / "validation.jsonl"))[: self.sizes.checked]

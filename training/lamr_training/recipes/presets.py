@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from lamr_training.loop.losses import LossWeights
 from lamr_training.loop.settings import TrainingSettings
 from lamr_training.recipes.fine_tune import FineTuneRecipe
@@ -11,38 +13,28 @@ from lamr_training.recipes.reranker import RerankerRecipe
 
 RERANKER = "qwen3-reranker-0.6b"
 
+# Batches hold the chunks of some ten files. Ranks are what a pruner needs, so they weigh most. A backbone that learns
+# fast forgets what sentences mean: at a rate of 1.5e-4 it lost more than all questions taught it.
+_MINI = TrainingSettings(
+    steps=2800,
+    tokens=4096,
+    bf16=True,
+    learning_rate=3e-5,
+    head_rate=8e-4,
+    lexical_rate=2e-3,
+    warmup=0.06,
+    decay=0.5,
+    average=0.99,
+    validate_every=400,
+    loss=LossWeights(relevance=0.2, listwise=1.0, ranking=2.0, balance=0.1),
+)
+
 PRESETS: dict[str, Recipe] = {
-    # Batches hold the chunks of some ten files. Ranks are what a pruner needs, so they weigh most. A backbone that
-    # learns fast forgets what sentences mean: at a rate of 1.5e-4 it lost more than all questions taught it.
-    "lamr-mini": MiniRecipe(
-        settings=TrainingSettings(
-            steps=2800,
-            tokens=4096,
-            bf16=True,
-            learning_rate=3e-5,
-            head_rate=8e-4,
-            lexical_rate=2e-3,
-            warmup=0.06,
-            decay=0.5,
-            average=0.99,
-            validate_every=400,
-            loss=LossWeights(relevance=0.2, listwise=1.0, ranking=2.0, balance=0.1),
-        )
-    ),
+    "lamr-mini": MiniRecipe(settings=_MINI),
     # The shipped model learns more of what it is used for. Rates are a fraction of those that it was made with.
     "fine-tune": FineTuneRecipe(
-        settings=TrainingSettings(
-            steps=1000,
-            tokens=4096,
-            bf16=True,
-            learning_rate=2e-5,
-            head_rate=3e-4,
-            lexical_rate=5e-4,
-            warmup=0.06,
-            decay=0.5,
-            average=0.99,
-            validate_every=200,
-            loss=LossWeights(relevance=0.2, listwise=1.0, ranking=2.0, balance=0.1),
+        settings=replace(
+            _MINI, steps=1000, learning_rate=2e-5, head_rate=3e-4, lexical_rate=5e-4, validate_every=200
         )
     ),
     # The paper's Table 5: the top 2 of 28 layers, batches of 16 on each of 8 GPUs, 3 epochs of 61K records. The paper
