@@ -14,7 +14,7 @@ from typing import Any
 
 from lamr_evaluation.sessions import Event, Heard, read_events
 from lamr_evaluation.sessions.formats import CLAUDE_CODE
-from lamr_evaluation.sessions.tools import description_of, read_of
+from lamr_evaluation.sessions.tools import description_of, shown_by
 
 from lamr_agents.intent import Intent, Known, intent_of
 from lamr_agents.policy import Asked
@@ -22,7 +22,7 @@ from lamr_agents.skim import Skim, asked_for
 
 HOST = CLAUDE_CODE.name
 TOOLS = ("Read", "Bash")
-"""The tools whose results are files: Bash where it prints one (`cat`, `sed -n`, `head`)."""
+"""The tools whose results are code: Bash where it prints files (`cat`, `sed -n`, `head`, `git show REVISION:PATH`)."""
 QUESTION = "context_focus_question"
 _TAIL_BYTES = 1 << 20
 _NUMBERS = "[lamr: the host numbers the lines that are left; the markers carry the file's own numbers]\n"
@@ -52,10 +52,11 @@ def read_call(payload: Mapping[str, Any]) -> Call | None:
     tool, given, response = (payload.get(key) for key in ("tool_name", "tool_input", "tool_response"))
     if not isinstance(tool, str) or not isinstance(given, Mapping) or not isinstance(response, Mapping):
         return None
-    read = read_of(tool, given)
+    seen = shown_by(tool, given)
     text = _text(tool, response)
-    if tool not in TOOLS or read is None or text is None:
+    if tool not in TOOLS or seen is None or text is None:
         return None
+    read, name = seen
     heard = hear(Path(str(payload.get("transcript_path") or "")))
     question = given.get(QUESTION)
     known = Known(
@@ -73,6 +74,7 @@ def read_call(payload: Mapping[str, Any]) -> Call | None:
         first=read.first,
         last=read.last,
         failed=bool(response.get("stderr")) or bool(response.get("interrupted")),
+        name=name,
     )
     return Call(str(payload.get("session_id") or ""), tool, asked, intent, response)
 

@@ -10,19 +10,22 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
-from lamr_client import Pruner
+from lamr_client import LamrError, Pruner
 from lamr_evaluation.sessions.events import SHELL
-from lamr_evaluation.sessions.tools import read_of
+from lamr_evaluation.sessions.tools import command_of, shown_by
 from minisweagent.agents.default import DefaultAgent
 from minisweagent.agents.interactive import InteractiveAgent
 
 from lamr_agents.intent import Known, intent_of
+from lamr_agents.local.texts import SHOW, Archive, Place, Texts, default_texts
 from lamr_agents.policy import Policy
 from lamr_agents.skim import Prunes, asked_for, skim
 
 _FENCED = re.compile(r"```.*?```", re.DOTALL)
+_SHOW = re.compile(rf"\s*{SHOW}\s+(\S+)\s*")
 TIMEOUT_SECONDS = 30.0
 
 
@@ -33,14 +36,20 @@ class PruningEnvironment:
         environment: runs the commands.
         make_pruner: gives the pruner, when a command first shows enough of a file.
         policy: when a result is pruned.
+        texts: the file that keeps what lies in no file; None for the user's own.
     """
 
     def __init__(
-        self, environment: Any, make_pruner: Callable[[], Prunes], policy: Policy | None = None
+        self,
+        environment: Any,
+        make_pruner: Callable[[], Prunes],
+        policy: Policy | None = None,
+        texts: Path | None = None,
     ) -> None:
         self._environment = environment
         self._pruner = _Lazily(make_pruner)
         self._policy = policy or Policy()
+        self._archive = Archive(Texts(texts or default_texts()))
         self._known = Known()
         self._seen: set[str] = set()
 
@@ -57,12 +66,20 @@ class PruningEnvironment:
         self._known = Known(said=_FENCED.sub("", words).strip(), task=task)
 
     def execute(self, action: Mapping[str, Any], *arguments: Any, **more: Any) -> dict[str, Any]:
-        """Run a command; what it prints of a file may come pruned, or with the reason why it couldn't be."""
+        """Run a command; what it prints of files may come pruned, or with the reason why it couldn't be.
+
+        `lamr show` is answered here: the other environment may be a container without lamr.
+        """
+        place = _SHOW.fullmatch(command_of(SHELL, action) or "")
+        if place:
+            return self._show(place[1])
         output: dict[str, Any] = self._environment.execute(action, *arguments, **more)
-        read = read_of(SHELL, action)
+        seen = shown_by(SHELL, action)
         text = output.get("output")
-        if read is None or not isinstance(text, str) or not text:
+        if seen is None or not isinstance(text, str) or not text:
             return output
+        read, name = seen
+        label = name or read.path
         intent = intent_of(self._known)
         asked = asked_for(
             text,
@@ -70,13 +87,21 @@ class PruningEnvironment:
             intent=intent,
             first=read.first,
             last=read.last,
-            again=read.path in self._seen,
+            again=label in self._seen,
             failed=output.get("returncode") != 0,
+            name=name,
         )
-        self._seen.add(read.path)
-        shown = skim(self._pruner, asked, intent, self._policy)
+        self._seen.add(label)
+        shown = skim(self._pruner, asked, intent, self._policy, self._archive)
         told = f"\n[lamr: {shown.reason}]\n" if shown.reason.startswith("not pruned") else ""
         return {**output, "output": shown.text + told}
+
+    def _show(self, place: str) -> dict[str, Any]:
+        try:
+            text, code = self._archive.texts.lines(Place.parse(place)), 0
+        except LamrError as error:
+            text, code = f"lamr: {error}\n", error.exit_code
+        return {"output": text, "returncode": code, "exception_info": ""}
 
 
 class _Lazily:

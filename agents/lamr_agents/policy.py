@@ -27,6 +27,7 @@ class Asked:
         first, last: the range that was asked for, 1-based; None where the tool was free.
         again: whether the file was shown before in this session.
         failed: whether the tool reports an error.
+        name: of what lies in no file, such as a command's output; empty for a file's text.
     """
 
     text: str
@@ -38,6 +39,12 @@ class Asked:
     last: int | None = None
     again: bool = False
     failed: bool = False
+    name: str = ""
+
+    @property
+    def label(self) -> str:
+        """What tells it from other texts in a session."""
+        return self.name or self.path
 
 
 @dataclass(frozen=True)

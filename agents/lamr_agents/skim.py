@@ -5,18 +5,23 @@ Hooks, servers and the replay of sessions all come through `skim`. It knows the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, Protocol
 
 import numpy as np
-from lamr_client import PruneResult
+from lamr_client import LamrError, PruneResult
 from lamr_postprocess import approximate_tokens, detect_language, prune_lines
 from lamr_postprocess.document import analyse
 from lamr_postprocess.render import NAMED
 
 from lamr_agents.intent import Intent
 from lamr_agents.policy import OUTLINED, PRUNED, Asked, Policy
+
+_BY_RANGE = "read a range of lines to see what a marker stands for"
+_WHY_OUTLINED = "an outline, since nothing here seems to answer: "
+_NO_ARCHIVE = "no file to read the rest from"
 
 
 class Prunes(Protocol):
@@ -34,6 +39,22 @@ class Prunes(Protocol):
         on_error: Literal["passthrough"],
     ) -> PruneResult:
         """As `Pruner.prune`."""
+        ...
+
+
+class Archive(Protocol):
+    """What keeps originals; `lamr_agents.local.texts.Archive` is one."""
+
+    def keep(self, text: str) -> str:
+        """Keep a text and return its key.
+
+        Raises:
+            LamrError: it can't be kept.
+        """
+        ...
+
+    def how_to_show(self, text: str, first: int, last: int) -> str:
+        """Say how these lines of a text are shown, in words that follow a semicolon."""
         ...
 
 
@@ -65,8 +86,7 @@ class Skim:
 
     def cuts(self) -> list[tuple[int, int]]:
         """First and last line, 1-based, of each run of lines that are hidden."""
-        edges = [0, *self.kept_lines, self.lines + 1]
-        return [(a + 1, b - 1) for a, b in pairwise(edges) if b > a + 1]
+        return hidden(self.kept_lines, self.lines)
 
 
 def asked_for(  # noqa: PLR0913  # what a host knows of a call, one keyword a fact
@@ -78,13 +98,21 @@ def asked_for(  # noqa: PLR0913  # what a host knows of a call, one keyword a fa
     last: int | None = None,
     again: bool = False,
     failed: bool = False,
+    name: str = "",
 ) -> Asked:
     """What the policy judges by, with the text's size counted."""
     lines = text.count("\n") + (not text.endswith("\n"))
-    return Asked(text, path, approximate_tokens(text), lines, bool(intent.query), first, last, again, failed)
+    tokens = approximate_tokens(text)
+    return Asked(text, path, tokens, lines, bool(intent.query), first, last, again, failed, name)
 
 
-def skim(pruner: Prunes, asked: Asked, intent: Intent, policy: Policy | None = None) -> Skim:
+def skim(
+    pruner: Prunes,
+    asked: Asked,
+    intent: Intent,
+    policy: Policy | None = None,
+    archive: Archive | None = None,
+) -> Skim:
     """Skim the result of a call that read a file.
 
     A pruner that fails doesn't fail the call: the text passes, and the reason says why.
@@ -94,9 +122,10 @@ def skim(pruner: Prunes, asked: Asked, intent: Intent, policy: Policy | None = N
         asked: the text, and what was asked for.
         intent: what the agent is after.
         policy: the limits.
+        archive: keeps the original of a cut text that lies in no file; such a text passes without one.
     """
     policy = policy or Policy()
-    reason = policy.passes(asked)
+    reason = policy.passes(asked) or (_NO_ARCHIVE if asked.name and archive is None else None)
     if reason is not None:
         return _untouched(asked, reason)
     result = pruner.prune(
@@ -112,11 +141,19 @@ def skim(pruner: Prunes, asked: Asked, intent: Intent, policy: Policy | None = N
     if result.status == "pruned" and policy.is_beside_the_point(result):
         text, kept = outline(asked.text, asked.path)
         done = OUTLINED
-    text = _closed(text) + note(len(kept), asked, done)
+    needed = archive if asked.name else None
+    undo = needed.how_to_show(asked.text, *largest_cut(kept, asked.lines)) if needed else _BY_RANGE
+    why = _WHY_OUTLINED if done == OUTLINED else ""
+    text = _closed(text) + note(kept, asked.lines, undo, first=asked.first or 1, why=why)
     tokens = approximate_tokens(text)
     reason = policy.passes_judged(result, asked.tokens, tokens)
     if reason is not None:
         return _untouched(asked, reason, result)
+    try:
+        if needed:
+            needed.keep(asked.text)
+    except LamrError as error:
+        return _untouched(asked, f"not pruned: {type(error).__name__}: {error}", result)
     return Skim(text, done, kept, asked.lines, asked.tokens, tokens, result)
 
 
@@ -129,14 +166,28 @@ def outline(code: str, path: str) -> tuple[str, tuple[int, ...]]:
     return left.text, left.kept_lines
 
 
-def note(kept: int, asked: Asked, done: str) -> str:
-    """The last line of what an agent is shown: how much is hidden and how to see it."""
-    first = asked.first or 1
-    why = "an outline, since nothing here seems to answer: " if done == OUTLINED else ""
-    return (
-        f"[lamr: {why}{kept} of the lines {first}-{first + asked.lines - 1} are shown; read a range of lines to see "
-        "what a marker stands for]\n"
-    )
+def note(kept: Sequence[int], lines: int, undo: str, *, first: int = 1, why: str = "") -> str:
+    """The last line of what an agent is shown: how much is hidden and how to see it.
+
+    Args:
+        kept: numbers of the lines that are shown.
+        lines: how many the text has.
+        undo: how hidden lines can be seen.
+        first: the number of the text's first line in its file.
+        why: what is said before.
+    """
+    return f"[lamr: {why}{len(kept)} of the lines {first}-{first + lines - 1} are shown; {undo}]\n"
+
+
+def largest_cut(kept: Sequence[int], lines: int) -> tuple[int, int]:
+    """First and last line, 1-based, of the longest run of hidden lines; of the whole text where there is none."""
+    return max(hidden(kept, lines), key=lambda cut: cut[1] - cut[0], default=(1, lines))
+
+
+def hidden(kept: Sequence[int], lines: int) -> list[tuple[int, int]]:
+    """First and last line, 1-based, of each run of lines that aren't among those that are kept."""
+    edges = [0, *kept, lines + 1]
+    return [(a + 1, b - 1) for a, b in pairwise(edges) if b > a + 1]
 
 
 def _closed(text: str) -> str:

@@ -30,6 +30,14 @@ HostName = Annotated[Host, typer.Argument(help="The agent.", metavar="HOST")]
 Project = Annotated[
     bool, typer.Option("--project/--user", help="The settings of this folder's project, or your own.")
 ]
+KeepTexts = Annotated[
+    bool,
+    typer.Option(
+        "--keep-texts/--no-texts",
+        help="Prune also what commands print of several files or of older revisions, and keep the originals of that "
+        "for `lamr show`.",
+    ),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the change and make none.")]
 
 
@@ -39,6 +47,7 @@ def install(
     dry_run: DryRun = False,
     server: Server = None,
     model: Model = None,
+    keep_texts: KeepTexts = True,
 ) -> None:
     """Have an agent's big reads pruned from now on.
 
@@ -52,7 +61,33 @@ def install(
     assert host is Host.CLAUDE_CODE
     serve = ["--server", server] if server else []
     serve += ["--model", str(model.resolve())] if model else []
+    serve += [] if keep_texts else ["--no-texts"]
     _make(installed(settings_path(project), hook_command(serve)), dry_run, "nothing to do: it is installed")
+
+
+def show(
+    place: Annotated[
+        str,
+        typer.Argument(
+            help="What the end of a cut text names, with or without lines.", metavar="KEY[:FIRST[-LAST]]"
+        ),
+    ],
+    texts: Annotated[Path | None, typer.Option(help="The file with the texts; default: your own.")] = None,
+) -> None:
+    """Print lines of a text that was cut before an agent saw it and that lies in no file.
+
+    Texts are kept for 7 days, and 128 MiB of them in all, in ~/.cache/lamr/agents/texts.sqlite3.
+
+    lamr show 3fa9c1d2e4b7:155-326
+    """
+    from lamr_agents.local.texts import Place, Texts, default_texts
+
+    wanted = Place.parse(place)
+    path = texts or default_texts()
+    if not path.exists():
+        typer.echo(f"{path}: no texts are kept here", err=True)
+        raise typer.Exit(2)
+    typer.echo(Texts(path).lines(wanted), nl=False)
 
 
 def uninstall(host: HostName, project: Project = False, dry_run: DryRun = False) -> None:
@@ -86,6 +121,10 @@ def serve(
     server: Server = None,
     model: Model = None,
     timeout: Annotated[float, typer.Option(help="Seconds for one pruning.", min=0.001)] = 7.0,
+    texts: Annotated[
+        Path | None, typer.Option(help="Where originals of command output are kept; default: your own file.")
+    ] = None,
+    keep_texts: KeepTexts = True,
     idle: Annotated[float, typer.Option(help="End after so many seconds without a call.", min=1)] = 3600.0,
 ) -> None:
     """Answer hooks: the local server, which hooks start themselves.
@@ -94,13 +133,16 @@ def serve(
     """
     from lamr_agents.local.server import LocalServer
     from lamr_agents.local.store import Store, default_socket, default_store
+    from lamr_agents.local.texts import Archive, Texts, default_texts, show_command
     from lamr_client import Pruner
 
     def make_pruner() -> Pruner:
         return Pruner(server, model=model, timeout=timeout, retries=0, **credentials(server))
 
     path = socket or default_socket()
-    if not LocalServer(path, Store(store or default_store()), make_pruner).run(idle):
+    archive = Archive(Texts(texts or default_texts()), show_command(texts)) if keep_texts else None
+    record = Store(store or default_store())
+    if not LocalServer(path, record, make_pruner, archive=archive).run(idle):
         typer.echo(f"{path}: another server listens there already", err=True)
         raise typer.Exit(2)
 

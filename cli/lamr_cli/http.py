@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -26,6 +27,10 @@ def http(  # one flag an argument
     stop_timeout: Annotated[
         float, typer.Option(help="Seconds for requests under way when told to stop.", min=0)
     ] = 10.0,
+    texts: Annotated[
+        Path | None,
+        typer.Option(help="Where originals are kept for who asks for it; default: your own file."),
+    ] = None,
 ) -> None:
     """Serve the pruner over HTTP until Ctrl-C or SIGTERM.
 
@@ -40,6 +45,7 @@ def http(  # one flag an argument
         import uvicorn
         from lamr_agents.http.app import create_app
         from lamr_agents.http.limits import Limits
+        from lamr_agents.local.texts import Texts
     from lamr_client import AsyncPruner
 
     limits = Limits(max_body, max_requests, timeout, stop_timeout)
@@ -48,7 +54,7 @@ def http(  # one flag an argument
         return AsyncPruner(server, model=model, timeout=limits.seconds, **credentials(server))
 
     uvicorn.run(
-        create_app(make_pruner, limits),
+        create_app(make_pruner, limits, Texts(texts) if texts else None),
         host=host,
         port=port,
         log_level="info",

@@ -19,6 +19,7 @@ from lamr_agents.errors import SettingsError
 from lamr_agents.install import hook_command, installed, removed
 from lamr_agents.local.server import LocalServer
 from lamr_agents.local.store import MOST_DAYS, Shown, Store
+from lamr_agents.local.texts import Archive, Texts
 from lamr_cli.main import app
 from lamr_client import MissingPackageError
 from typer.testing import CliRunner
@@ -65,7 +66,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def server(tmp_path: Path, store: Store) -> LocalServer:
-    return LocalServer(tmp_path / "hook.sock", store, pruner)
+    archive = Archive(Texts(tmp_path / "texts.sqlite3"))
+    return LocalServer(tmp_path / "hook.sock", store, pruner, archive=archive)
 
 
 def said(answer: bytes) -> dict[str, Any]:
@@ -98,6 +100,24 @@ def test_a_file_that_the_shell_prints_is_replaced_too(server: LocalServer, trans
     assert output.keys() == BASH.keys()
     assert "def handler_30(" in output["stdout"]
     assert len(output["stdout"]) < len(CODE) / 2
+
+
+def test_what_a_command_prints_of_several_files_can_be_shown_again(
+    server: LocalServer, tmp_path: Path, transcript: str
+) -> None:
+    both = CODE + CODE.replace("handler_", "other_")
+    given = {"command": "cat a.py b.py"}
+    answer = ask(server, "Bash", given, {**BASH, "stdout": both}, transcript_path=transcript)
+    printed = said(answer)["updatedToolOutput"]["stdout"]
+    assert "def handler_30(" in printed
+    assert len(printed) < len(both) / 2
+    place = printed.rpartition("`lamr show ")[2].partition("`")[0]
+    first, _, last = place.partition(":")[2].partition("-")
+    done = CliRunner().invoke(app, ["show", place, "--texts", str(tmp_path / "texts.sqlite3")])
+    assert done.stdout.splitlines() == both.splitlines()[int(first) - 1 : int(last)]
+    assert not ask(
+        server, "Bash", given, {**BASH, "stdout": both}, transcript_path=transcript
+    )  # shown before
 
 
 def test_a_second_read_of_the_file_passes_by_whatever_tool(server: LocalServer, transcript: str) -> None:
@@ -239,6 +259,9 @@ def test_the_command_shows_the_change_and_makes_it(tmp_path: Path, monkeypatch: 
     assert not path.exists()
     assert CliRunner().invoke(app, ["install", "claude-code", "--project"]).exit_code == 0
     assert "lamr_agents" in path.read_text()
+    assert CliRunner().invoke(app, ["install", "claude-code", "--project", "--no-texts"]).exit_code == 0
+    assert "--no-texts" in path.read_text()
+    assert CliRunner().invoke(app, ["install", "claude-code", "--project"]).exit_code == 0
     done = CliRunner().invoke(app, ["install", "claude-code", "--project"])
     assert "it is installed" in done.stderr
     assert CliRunner().invoke(app, ["uninstall", "claude-code", "--project"]).exit_code == 0

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from lamr_agents import Asked, Known, Policy, intent_of, skim
+from lamr_agents.local.texts import Archive, Place, Texts
 from lamr_agents.policy import OUTLINED, PRUNED
 from lamr_agents.skim import asked_for, outline
 from lamr_client import ServerUnavailableError
@@ -61,6 +64,30 @@ def test_a_cut_is_named_and_the_note_says_how_to_undo_it() -> None:
     hidden = sum(last - first + 1 for first, last in shown.cuts())
     assert hidden + len(shown.kept_lines) == shown.lines
     assert shown.tokens_out < shown.tokens_in / 2
+
+
+OUTPUT = replace(ASKED, name="v1:a.py")
+
+
+def test_what_lies_in_no_file_is_kept_and_the_note_names_the_place(tmp_path: Path) -> None:
+    archive = Archive(Texts(tmp_path / "texts.sqlite3"))
+    with pruner() as asking:
+        shown = skim(asking, OUTPUT, INTENT, archive=archive)
+    assert shown.reason == PRUNED
+    found = re.search(r"`lamr show (\w+:(\d+)-(\d+))` prints the lines \2-\3]\n\Z", shown.text)
+    assert found
+    first, last = int(found[2]), int(found[3])
+    assert (first, last) == max(shown.cuts(), key=lambda cut: cut[1] - cut[0])
+    assert archive.texts.lines(Place.parse(found[1])).splitlines() == CODE.splitlines()[first - 1 : last]
+
+
+def test_what_lies_in_no_file_passes_where_nothing_keeps_it(tmp_path: Path) -> None:
+    with pruner() as asking:
+        assert skim(asking, OUTPUT, INTENT).reason == "no file to read the rest from"
+        broken = Archive(Texts(tmp_path))
+        shown = skim(asking, OUTPUT, INTENT, archive=broken)
+    assert shown.text == CODE
+    assert shown.reason.startswith("not pruned: TextsError: ")
 
 
 def test_a_file_beside_the_point_is_an_outline() -> None:

@@ -8,12 +8,15 @@ from lamr_evaluation.sessions import FORMATS, Edit, Event, Read, big_reads, late
 from lamr_evaluation.sessions.reads import spoken
 from lamr_evaluation.sessions.shown import shown_lines
 from lamr_evaluation.sessions.tools import (
+    Print,
     command_of,
     description_of,
     edits_of,
     patch_edits,
     pattern_of,
+    print_of,
     read_of,
+    shown_by,
 )
 from lamr_evaluation.sessions.uses import located, same_file
 
@@ -360,6 +363,41 @@ def test_only_files_in_a_language_with_a_grammar_count(path):
 )
 def test_reads_by_shell_commands(command, expected):
     assert read_of("Bash", {"command": command}) == expected
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("cat a.py b.py", Print("a.py b.py", "a.py")),
+        ("cd /w && cat a.py && cat 'b c.py' 2>/dev/null", Print("a.py b c.py", "a.py")),
+        ("echo '=== a;';cat a.py;echo\ncat b.py", Print("a.py b.py", "a.py")),
+        ("cat src/*.py", Print("src/*.py", "src/*.py")),
+        ("git show HEAD~2:src/a.py", Print("HEAD~2:src/a.py", "src/a.py")),
+        ("git --no-pager show v1:a.py", Print("v1:a.py", "a.py")),
+        ("git -C /w show v1:./a.py", Print("v1:./a.py", "./a.py")),
+        ("git show HEAD", None),
+        ("git show --stat v1:a.py", None),
+        ("cat a.py b.md", None),
+        ("cat a.py | grep x", None),
+        ("cat a.py b.py > c.py", None),
+        ("cat $(git ls-files) b.py", None),
+        ("cat `ls` b.py", None),
+        ("for f in a b; do cat $f.py; done", None),
+        ("cat a.py; sed -n 1,3p b.py", None),
+        ("cat a.py && pytest", None),
+        ("cat <<'EOF' > a.py\nx = 1\nEOF", None),
+        ("cat 'a.py b.py", None),
+        ("echo done", None),
+    ],
+)
+def test_prints_that_are_no_file(command, expected):
+    assert print_of("Bash", {"command": command}) == expected
+
+
+def test_a_call_shows_one_file_or_a_print():
+    assert shown_by("Bash", {"command": "cat a.py"}) == (Read("a.py"), "")
+    assert shown_by("Bash", {"command": "cat a.py b.py"}) == (Read("a.py"), "a.py b.py")
+    assert shown_by("Bash", {"command": "make"}) is None
 
 
 @pytest.mark.parametrize(

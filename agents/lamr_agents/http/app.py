@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, PlainTextResponse
 from lamr_client import (
     AccessDeniedError,
     AsyncPruner,
@@ -41,8 +41,11 @@ from lamr_agents.http.bodies import (
     TeiBody,
 )
 from lamr_agents.http.limits import RETRY_SECONDS, LimitMiddleware, Limits
+from lamr_agents.local.texts import Archive, Place, Texts, UnknownTextError, default_texts
+from lamr_agents.skim import largest_cut, note
 
 STATUSES: Sequence[tuple[type[LamrError], int]] = (
+    (UnknownTextError, 404),
     (InvalidInputError, 422),
     (AccessDeniedError, 403),
     (OverloadedError, 429),
@@ -72,12 +75,15 @@ class _Metrics:
         self.tokens.labels("out").inc(result.tokens_out)
 
 
-def create_app(make_pruner: Callable[[], AsyncPruner], limits: Limits | None = None) -> FastAPI:
+def create_app(
+    make_pruner: Callable[[], AsyncPruner], limits: Limits | None = None, texts: Texts | None = None
+) -> FastAPI:
     """Make the application.
 
     Args:
         make_pruner: gives the pruner; called in a thread when the application starts.
         limits: on bodies, requests at once and time.
+        texts: keep the originals that requests ask to keep; None for the user's own.
     """
     limits = limits or Limits()
     metrics = _Metrics()
@@ -94,7 +100,7 @@ def create_app(make_pruner: Callable[[], AsyncPruner], limits: Limits | None = N
     app.middleware("http")(_measured(metrics))
     app.add_middleware(LimitMiddleware, limits=limits)
     app.add_exception_handler(LamrError, _as_status)
-    _add_paths(app, metrics)
+    _add_paths(app, metrics, texts or Texts(default_texts()))
     return app
 
 
@@ -123,7 +129,21 @@ async def _as_status(_request: Request, error: Exception) -> JSONResponse:
     return JSONResponse(body, status, headers)
 
 
-def _add_paths(app: FastAPI, metrics: _Metrics) -> None:
+def _keep(texts: Texts, body: PruneBody, result: PruneResult, url: str) -> dict[str, str]:
+    """Keep a cut text's original where that was asked for; what the answer gets for it.
+
+    Raises:
+        TextsError: it can't be kept.
+    """
+    if not body.keep_original or not result.cuts:
+        return {}
+    archive = Archive(texts, f"curl -s {url}v1/show/", "")
+    lines = len(split_lines(body.code))
+    undo = archive.how_to_show(body.code, *largest_cut(result.kept_lines, lines))
+    return {"key": archive.keep(body.code), "note": note(result.kept_lines, lines, undo)}
+
+
+def _add_paths(app: FastAPI, metrics: _Metrics, texts: Texts) -> None:
     @app.get("/health", summary="Whether the server answers, and with which model")
     async def health() -> dict[str, Any]:
         spec = app.state.pruner.spec
@@ -134,10 +154,17 @@ def _add_paths(app: FastAPI, metrics: _Metrics) -> None:
         return Response(generate_latest(metrics.registry), media_type=CONTENT_TYPE_LATEST)
 
     @app.post("/v1/prune", summary="Prune a file, with every option and every field of the result")
-    async def prune(body: PruneBody) -> JSONResponse:
-        result = await app.state.pruner.prune(**body.model_dump())
+    async def prune(body: PruneBody, request: Request) -> JSONResponse:
+        result = await app.state.pruner.prune(**body.options())
         metrics.count(result)
-        return JSONResponse(result.to_dict())
+        kept = await asyncio.to_thread(_keep, texts, body, result, str(request.base_url))
+        return JSONResponse(result.to_dict() | kept)
+
+    @app.get(
+        "/v1/show/{place}", summary="Lines of a kept original, as they were: KEY, KEY:155 or KEY:155-326"
+    )
+    async def show(place: str) -> PlainTextResponse:
+        return PlainTextResponse(await asyncio.to_thread(texts.lines, Place.parse(place)))
 
     @app.post("/prune", summary="Prune a file as SWE-Pruner's service does")
     async def prune_as_swe_pruner(body: SwePrunerBody) -> SwePrunerAnswer:

@@ -30,6 +30,18 @@ class PruneBody(BaseModel):
     repair: bool = Field(True, description="Add the lines that the selection needs.")
     markers: Literal["comment", "named", "swe-pruner"] = Field("comment", description="How cuts are marked.")
 
+    on_error: Literal["raise", "passthrough"] = Field(
+        "raise", description="passthrough: trouble gives the code as it came, with the error as `reason`."
+    )
+    keep_original: bool = Field(
+        False,
+        description="Keep the code for `GET /v1/show`; the answer gets `key` and, for a cut text, `note`.",
+    )
+
+    def options(self) -> dict[str, Any]:
+        """What `AsyncPruner.prune` takes."""
+        return self.model_dump(exclude={"keep_original"})
+
 
 class SwePrunerBody(BaseModel):
     """`POST /prune` as SWE-Pruner's service takes it; fields that it doesn't know are let pass, as there."""

@@ -23,7 +23,7 @@ from typing import Any
 from lamr_agents import claude_code
 from lamr_agents.local.store import Shown, Store
 from lamr_agents.policy import Policy
-from lamr_agents.skim import Prunes, Skim, skim
+from lamr_agents.skim import Archive, Prunes, Skim, skim
 from lamr_agents.thin import unpruned
 
 MOST_BYTES = 64 << 20
@@ -41,15 +41,22 @@ class LocalServer:
         store: remembers what was shown.
         make_pruner: gives the pruner; called once, after the socket listens, so that callers wait rather than fail.
         policy: when a result is pruned.
+        archive: keeps the originals of what lies in no file; such results pass without one.
     """
 
     def __init__(
-        self, path: Path, store: Store, make_pruner: Callable[[], Prunes], policy: Policy | None = None
+        self,
+        path: Path,
+        store: Store,
+        make_pruner: Callable[[], Prunes],
+        policy: Policy | None = None,
+        archive: Archive | None = None,
     ) -> None:
         self._path = path
         self._store = store
         self._make_pruner = make_pruner
         self._policy = policy or Policy()
+        self._archive = archive
         self._pruner: Prunes | None = None
         self._making = threading.Lock()
         self._last_call = time.monotonic()
@@ -97,8 +104,8 @@ class LocalServer:
         call = claude_code.read_call(payload)
         if call is None:
             return None
-        asked = replace(call.asked, again=self._store.was_shown(call.session, call.asked.path))
-        shown = skim(self._warm(), asked, call.intent, self._policy)
+        asked = replace(call.asked, again=self._store.was_shown(call.session, call.asked.label))
+        shown = skim(self._warm(), asked, call.intent, self._policy, self._archive)
         seconds = time.perf_counter() - begin
         self._record(call, shown, seconds)
         return claude_code.answer(call, shown)
@@ -109,7 +116,7 @@ class LocalServer:
                 claude_code.HOST,
                 call.session,
                 call.tool,
-                call.asked.path,
+                call.asked.label,
                 shown.reason,
                 shown.tokens_in,
                 shown.tokens_out,

@@ -68,6 +68,19 @@ class Read:
 
 
 @dataclass(frozen=True)
+class Print:
+    """Code that a command prints and that no read of one file shows again: several files, or one of another revision.
+
+    Attributes:
+        name: what it is; the same for the same files.
+        path: of the first file, whose ending is that of them all.
+    """
+
+    name: str
+    path: str
+
+
+@dataclass(frozen=True)
 class Edit:
     """An edit of a file: the text that it takes out, None where it writes the whole file, and the new text."""
 
@@ -94,6 +107,19 @@ def read_of(tool: str, arguments: Mapping[str, Any]) -> Read | None:
     if last is None and count is not None:
         last = (first or 1) + count - 1
     return Read(path, first, last)
+
+
+def print_of(tool: str, arguments: Mapping[str, Any]) -> Print | None:
+    """The code that a call prints where it isn't one file (see `read_of`); None where it prints other things."""
+    command = command_of(tool, arguments)
+    return None if command is None else _print_by_command(command)
+
+
+def shown_by(tool: str, arguments: Mapping[str, Any]) -> tuple[Read, str] | None:
+    """The code that a call shows: a read of one file, or that of a `Print` with its name; None where it shows none."""
+    read = read_of(tool, arguments)
+    printed = None if read else print_of(tool, arguments)
+    return (read, "") if read else (Read(printed.path), printed.name) if printed else None
 
 
 def edits_of(tool: str, arguments: Mapping[str, Any]) -> Iterator[Edit]:
@@ -229,3 +255,56 @@ def _count(words: list[str], operands: list[str]) -> tuple[str, list[str]]:
         return operands[0], operands[1:]
     given = [re.sub(r"^(?:--lines=|-n|-)", "", word) for word in words if re.fullmatch(r"-\D*\+?\d+", word)]
     return given[0] if given else "10", operands
+
+
+_SEPARATORS = frozenset({"&&", ";", "\n"})
+_SILENT = frozenset({"cd", "true"})
+_SPEAKERS = frozenset({"echo", "printf", "pwd"})
+"""Commands that print a line or so between files."""
+
+
+def _print_by_command(command: str) -> Print | None:
+    """The files that `cat` and `git show REVISION:PATH` print in a row, all of one ending and whole."""
+    files: list[str] = []
+    for words in _commands(_QUIET.sub("", command)):
+        name, operands = words[0].lower(), [word for word in words[1:] if not word.startswith("-")]
+        if name in ("cat", "bat"):
+            files += operands
+        elif name == "git" and (shown := _revision(words)):
+            files.append(shown)
+        elif name not in _SILENT | _SPEAKERS:
+            return None
+    endings = {re.sub(r".*[./:]", "", file.lower()) for file in files}
+    if len(endings) != 1 or any("$" in file for file in files):
+        return None
+    return Print(" ".join(files), files[0].rpartition(":")[2])
+
+
+def _revision(words: Sequence[str]) -> str | None:
+    """The `REVISION:PATH` that `git show` is asked for, alone; None where it shows other things."""
+    given = [word for word in words[1:] if word != "--no-pager"]
+    given = given[2:] if given[:1] == ["-C"] else given
+    shown = given[1] if len(given) == 2 and given[0] == "show" else ""
+    return shown if ":" in shown.strip(":") else None
+
+
+def _commands(script: str) -> list[list[str]]:
+    """The words of each command of a script; one word that no table knows for a script that isn't a plain list."""
+    lexer = shlex.shlex(script, posix=True, punctuation_chars=";&|<>()\n")
+    lexer.whitespace = " \t\r"
+    lexer.commenters, lexer.whitespace_split = "", True
+    found: list[list[str]] = [[]]
+    try:
+        words = list(lexer)
+    except ValueError:
+        return [[script]]
+    for word in words:
+        if set(word) <= set(";&|<>()\n"):
+            if word.strip("\n") not in _SEPARATORS | {""}:
+                return [[script]]
+            found.append([])
+        elif "`" in word or "$(" in word:
+            return [[script]]
+        else:
+            found[-1].append(word)
+    return [command for command in found if command]

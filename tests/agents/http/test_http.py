@@ -5,18 +5,21 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import tempfile
 import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 import uvicorn
 from lamr_agents.http.app import create_app
 from lamr_agents.http.limits import Limits
+from lamr_agents.local.texts import Texts
 from lamr_client import (
     AccessDeniedError,
     AsyncPruner,
@@ -65,7 +68,9 @@ class Site:
 @contextmanager
 def site(limits: Limits | None = None, rule: Rule | None = None) -> Iterator[Site]:
     transport = AsyncMockTransport(rule or (lambda request: uniform_answer(request, 0.5)))
-    app = create_app(lambda: AsyncPruner(transport=transport, retries=0), limits)
+    kept = tempfile.TemporaryDirectory()
+    texts = Texts(Path(kept.name) / "texts.sqlite3")
+    app = create_app(lambda: AsyncPruner(transport=transport, retries=0), limits, texts)
     with socket.socket() as holder:
         holder.bind(("127.0.0.1", 0))
         server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=5))
@@ -79,6 +84,8 @@ def site(limits: Limits | None = None, rule: Rule | None = None) -> Iterator[Sit
         finally:
             server.should_exit = True
             thread.join()
+            texts.close()
+            kept.cleanup()
 
 
 @pytest.fixture(scope="module")
@@ -105,6 +112,30 @@ def test_prune_answers_every_field_of_the_result(served: Site) -> None:
             QUERY, CODE, path="a.py", markers="named", keep=(1, (5, 6), "handler_59"), line_numbers=True
         ).to_dict()
     assert {**answer, "timings": None} == json.loads(json.dumps({**expected, "timings": None}))
+
+
+def test_an_original_is_kept_where_that_is_asked_for(served: Site) -> None:
+    body = {"query": QUERY, "code": CODE, "path": "a.py"}
+    assert "key" not in served.post("/v1/prune", body)[1]
+    _, answer, _ = served.post("/v1/prune", {**body, "keep_original": True})
+    place = answer["note"].partition(f"`curl -s {served.url}/v1/show/")[2].partition("`")[0]
+    key, _, lines = place.partition(":")
+    assert key == answer["key"]
+    first, last = map(int, lines.split("-"))
+    assert served.get(f"/v1/show/{place}").splitlines() == CODE.splitlines()[first - 1 : last]
+    assert served.get(f"/v1/show/{key}") == CODE
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        served.get(f"/v1/show/{'0' * 12}")
+
+
+@pytest.mark.parametrize("error", [ServerUnavailableError("nothing answers"), DeadlineExceededError("none")])
+def test_who_wants_it_gets_the_code_whatever_fails(served: Site, error: Exception) -> None:
+    served.transport.errors = [error]
+    body = {"query": QUERY, "code": CODE, "on_error": "passthrough", "keep_original": True}
+    status, answer, _ = served.post("/v1/prune", body)
+    assert (status, answer["text"], answer["status"]) == (200, CODE, "passthrough")
+    assert answer["reason"].startswith(type(error).__name__)
+    assert "key" not in answer
 
 
 def test_swe_pruners_request_gets_swe_pruners_answer(served: Site) -> None:

@@ -1,0 +1,207 @@
+"""The originals of what was pruned and lies in no file, such as a command's output, so that a range can be shown again.
+
+One SQLite file of the user's, limited in age and size; old texts go first. A text's key is made of its content, so that
+the same text always has the same key. This module knows texts and lines; it knows no host.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shlex
+import shutil
+import sqlite3
+import sys
+import threading
+import time
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from lamr_client import InvalidInputError, LamrError
+from lamr_postprocess import split_lines
+
+from lamr_agents.local.store import default_folder
+
+MOST_DAYS = 7.0
+MOST_BYTES = 128 << 20
+"""Of all texts together, as they are kept: compressed."""
+SHOW = "lamr show"
+_KEY_BYTES = 6
+_PLACE = re.compile(r"(?P<key>[0-9a-f]{12})(?::(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?)?")
+_TABLE = """
+CREATE TABLE IF NOT EXISTS texts (key TEXT PRIMARY KEY, at REAL NOT NULL, bytes INTEGER NOT NULL, text BLOB NOT NULL);
+CREATE INDEX IF NOT EXISTS texts_at ON texts (at);
+"""
+_TOO_MUCH = (
+    "DELETE FROM texts WHERE at < ? OR rowid <= (SELECT max(row) FROM (SELECT rowid AS row, sum(bytes) OVER (ORDER BY "
+    "rowid DESC) AS newer FROM texts) WHERE newer > ?)"
+)
+
+
+class TextsError(LamrError):
+    """A text can't be kept: the file can't be written, or the text is too large."""
+
+
+class UnknownTextError(InvalidInputError):
+    """No text, or no line of it, is kept under what was asked for."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Lines of a kept text: its key, and the first and last line, 1-based; `last` is None for the text's end."""
+
+    key: str
+    first: int = 1
+    last: int | None = None
+
+    @staticmethod
+    def parse(words: str) -> Place:
+        """Read `KEY`, `KEY:155` or `KEY:155-326`.
+
+        Raises:
+            UnknownTextError: it is none of them.
+        """
+        found = _PLACE.fullmatch(words.strip())
+        first = int((found and found["first"]) or 1)
+        last = int(found["last"]) if found and found["last"] else first if found and found["first"] else None
+        if found is None or first < 1 or (last is not None and last < first):
+            raise UnknownTextError(
+                f"{words!r} isn't KEY, KEY:155 or KEY:155-326; copy it from the end of the text that was cut",
+                argument="key",
+            )
+        return Place(found["key"], first, last)
+
+
+def key_of(text: str) -> str:
+    """The key of a text: twelve hexadecimal digits."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_KEY_BYTES).hexdigest()
+
+
+class Texts:
+    """The file, which is opened when it is first needed; threads and processes may share it.
+
+    Args:
+        path: where it lies or is made, for the user alone.
+        most_bytes: of all texts, compressed; the oldest go.
+        most_days: that a text is kept.
+    """
+
+    def __init__(self, path: Path, most_bytes: int = MOST_BYTES, most_days: float = MOST_DAYS) -> None:
+        self._path = path
+        self._most_bytes, self._most_days = most_bytes, most_days
+        self._lock = threading.Lock()
+        self._opened: sqlite3.Connection | None = None
+
+    def keep(self, text: str, now: float | None = None) -> str:
+        """Keep a text and return its key; others that are too old, or too much with it, go.
+
+        Raises:
+            TextsError: it is too large, or can't be written.
+        """
+        now = time.time() if now is None else now
+        key, data = key_of(text), zlib.compress(text.encode("utf-8", "surrogatepass"))
+        if len(data) > self._most_bytes:
+            raise TextsError(f"a text of {len(data):,} bytes isn't kept; the limit is {self._most_bytes:,}")
+        with self._rows() as rows:
+            rows.execute("INSERT OR REPLACE INTO texts VALUES (?, ?, ?, ?)", (key, now, len(data), data))
+            rows.execute(_TOO_MUCH, (now - self._most_days * 86_400, self._most_bytes))
+        return key
+
+    def lines(self, place: Place, now: float | None = None) -> str:
+        """The lines of a place as they were, ends included.
+
+        Raises:
+            UnknownTextError: the text isn't kept (any more), or has fewer lines.
+            TextsError: the file can't be read.
+        """
+        oldest = (time.time() if now is None else now) - self._most_days * 86_400
+        with self._rows() as rows:
+            query = "SELECT text FROM texts WHERE key = ? AND at >= ?"
+            found = rows.execute(query, (place.key, oldest)).fetchone()
+        if found is None:
+            raise UnknownTextError(
+                f"nothing is kept under {place.key}: texts are kept for {self._most_days:g} days and "
+                f"{self._most_bytes >> 20} MiB in all; run the command again",
+                argument="key",
+            )
+        lines = split_lines(zlib.decompress(found[0]).decode("utf-8", "surrogatepass"))
+        if place.first > len(lines):
+            raise UnknownTextError(f"{place.key} has {len(lines):,} lines", argument="key")
+        return "".join(lines[place.first - 1 : place.last])
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            if self._opened is not None:
+                self._opened.close()
+                self._opened = None
+
+    @contextmanager
+    def _rows(self) -> Iterator[sqlite3.Connection]:
+        """The file, for one transaction.
+
+        Raises:
+            TextsError: it can't be used.
+        """
+        try:
+            with self._lock:
+                if self._opened is None:
+                    self._opened = _open(self._path)
+                with self._opened as rows:
+                    yield rows
+        except (sqlite3.Error, OSError) as error:
+            raise TextsError(f"{self._path}: texts can't be kept there ({error})") from error
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path.touch(mode=0o600)
+    rows = sqlite3.connect(path, check_same_thread=False, timeout=2.0)
+    with rows:
+        rows.execute("PRAGMA auto_vacuum = FULL")  # what goes gives its room back
+        rows.executescript(_TABLE)
+    return rows
+
+
+@dataclass(frozen=True)
+class Archive:
+    """Keeps texts, and tells agents how to get their lines back.
+
+    Attributes:
+        texts: where they are kept.
+        command: prints lines of a kept text; a place follows it.
+        between: what stands between both.
+    """
+
+    texts: Texts
+    command: str = SHOW
+    between: str = " "
+
+    def keep(self, text: str) -> str:
+        """See `Texts.keep`."""
+        return self.texts.keep(text)
+
+    def how_to_show(self, text: str, first: int, last: int) -> str:
+        """Say how these lines of a text are shown."""
+        return f"`{self.command}{self.between}{key_of(text)}:{first}-{last}` prints the lines {first}-{last}"
+
+
+def show_command(texts: Path | None = None) -> str:
+    """The command line that prints kept lines, as a shell of this machine finds it.
+
+    Args:
+        texts: the file, where it isn't the user's own.
+    """
+    beside = Path(sys.executable).parent / "lamr"
+    words = ["lamr"] if shutil.which("lamr") else [str(beside)]
+    if not shutil.which("lamr") and not beside.exists():
+        words = [sys.executable, "-m", "lamr_cli.main"]
+    return shlex.join([*words, "show", *(["--texts", str(texts)] if texts else [])])
+
+
+def default_texts() -> Path:
+    """The user's own file."""
+    return default_folder() / "texts.sqlite3"
