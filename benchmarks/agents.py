@@ -48,7 +48,7 @@ PARSER.add_argument("--calls", type=int, default=20, help="calls of the hook (%(
 def serving(folder: Path, repository: Path) -> Iterator[Path]:
     """A warm local server's socket."""
     socket, store = folder / "hook.sock", Store(folder / "shown.sqlite3")
-    server = LocalServer(socket, store, lambda: Pruner(model=repository, timeout=60.0))
+    server = LocalServer(socket, store, lambda: Pruner(model=repository), seconds=60.0)
     ready = threading.Event()
     thread = threading.Thread(target=server.run, kwargs={"ready": ready.set})
     thread.start()

@@ -92,7 +92,7 @@ class PruningEnvironment:
             name=name,
         )
         self._seen.add(label)
-        shown = skim(self._pruner, asked, intent, self._policy, self._archive)
+        shown = skim(self._pruner, asked, intent, self._policy, archive=self._archive)
         told = f"\n[lamr: {shown.reason}]\n" if shown.reason.startswith("not pruned") else ""
         return {**output, "output": shown.text + told}
 

@@ -37,6 +37,7 @@ class Prunes(Protocol):
         threshold: float | None,
         markers: str,
         on_error: Literal["passthrough"],
+        timeout: float | None,
     ) -> PruneResult:
         """As `Pruner.prune`."""
         ...
@@ -106,12 +107,14 @@ def asked_for(  # noqa: PLR0913  # what a host knows of a call, one keyword a fa
     return Asked(text, path, tokens, lines, bool(intent.query), first, last, again, failed, name)
 
 
-def skim(
+def skim(  # noqa: PLR0913  # keyword-only, each with a default
     pruner: Prunes,
     asked: Asked,
     intent: Intent,
     policy: Policy | None = None,
+    *,
     archive: Archive | None = None,
+    timeout: float | None = None,
 ) -> Skim:
     """Skim the result of a call that read a file.
 
@@ -123,11 +126,12 @@ def skim(
         intent: what the agent is after.
         policy: the limits.
         archive: keeps the original of a cut text that lies in no file; such a text passes without one.
+        timeout: seconds for the pruner; None for its own.
     """
     policy = policy or Policy()
     reason = policy.passes(asked) or (_NO_ARCHIVE if asked.name and archive is None else None)
     if reason is not None:
-        return _untouched(asked, reason)
+        return untouched(asked, reason)
     result = pruner.prune(
         intent.query,
         asked.text,
@@ -136,6 +140,7 @@ def skim(
         threshold=policy.threshold,
         markers=NAMED,
         on_error="passthrough",
+        timeout=timeout,
     )
     text, kept, done = result.text, result.kept_lines, PRUNED
     if result.status == "pruned" and policy.is_beside_the_point(result):
@@ -148,12 +153,12 @@ def skim(
     tokens = approximate_tokens(text)
     reason = policy.passes_judged(result, asked.tokens, tokens)
     if reason is not None:
-        return _untouched(asked, reason, result)
+        return untouched(asked, reason, result)
     try:
         if needed:
             needed.keep(asked.text)
     except LamrError as error:
-        return _untouched(asked, f"not pruned: {type(error).__name__}: {error}", result)
+        return untouched(asked, f"not pruned: {type(error).__name__}: {error}", result)
     return Skim(text, done, kept, asked.lines, asked.tokens, tokens, result)
 
 
@@ -194,6 +199,7 @@ def _closed(text: str) -> str:
     return text if text.endswith("\n") else text + "\n"
 
 
-def _untouched(asked: Asked, reason: str, result: PruneResult | None = None) -> Skim:
+def untouched(asked: Asked, reason: str, result: PruneResult | None = None) -> Skim:
+    """What is shown of a text that passes."""
     every = tuple(range(1, asked.lines + 1))
     return Skim(asked.text, reason, every, asked.lines, asked.tokens, asked.tokens, result)

@@ -14,6 +14,8 @@ import time
 
 SMALL = 5250
 """Bytes of a call below which its result has fewer tokens than the policy asks for (1,500 of 3.5 bytes)."""
+LEFT = "lamr_seconds_left"
+"""What a call is sent with: the seconds that this process will wait for the answer."""
 _PAUSE = 0.02
 
 
@@ -43,7 +45,7 @@ def ask(path: str, payload: bytes, deadline: float, serve: "list[str]") -> bytes
     """
     with _connect(path, deadline, serve) as connection:
         connection.settimeout(_left(deadline))
-        connection.sendall(payload)
+        connection.sendall(_with_time(payload, deadline))
         connection.shutdown(socket.SHUT_WR)
         parts = []
         while True:
@@ -55,6 +57,11 @@ def ask(path: str, payload: bytes, deadline: float, serve: "list[str]") -> bytes
     if not parts:
         raise ConnectionError("the local server went away")
     return b"".join(parts)
+
+
+def _with_time(payload: bytes, deadline: float) -> bytes:
+    call = json.loads(payload)
+    return json.dumps({**call, LEFT: _left(deadline)}).encode() if isinstance(call, dict) else payload
 
 
 def unpruned(payload: bytes, why: str) -> bytes:

@@ -120,7 +120,7 @@ def serve(
     store: Annotated[Path | None, typer.Option(help="The record to write; default: your own.")] = None,
     server: Server = None,
     model: Model = None,
-    timeout: Annotated[float, typer.Option(help="Seconds for one pruning.", min=0.001)] = 7.0,
+    timeout: Annotated[float, typer.Option(help="Seconds for one pruning, at the most.", min=0.1)] = 7.0,
     texts: Annotated[
         Path | None, typer.Option(help="Where originals of command output are kept; default: your own file.")
     ] = None,
@@ -142,7 +142,7 @@ def serve(
     path = socket or default_socket()
     archive = Archive(Texts(texts or default_texts()), show_command(texts)) if keep_texts else None
     record = Store(store or default_store())
-    if not LocalServer(path, record, make_pruner, archive=archive).run(idle):
+    if not LocalServer(path, record, make_pruner, archive=archive, seconds=timeout).run(idle):
         typer.echo(f"{path}: another server listens there already", err=True)
         raise typer.Exit(2)
 

@@ -23,7 +23,9 @@ class Way(str, enum.Enum):
 def mcp(
     root: Annotated[
         list[Path] | None,
-        typer.Option(help="A folder whose files may be read; default: the current one. Repeatable."),
+        typer.Option(
+            help="A folder whose files may be read; default: the client's roots, or else the current one."
+        ),
     ] = None,
     transport: Annotated[
         Way, typer.Option(help="stdio, as most agents start it, or streamable HTTP.")
@@ -38,11 +40,12 @@ def mcp(
 ) -> None:
     """Give agents tools that read files for a question: read_file, expand, outline, search, prune_text.
 
-    Nothing outside the roots is read, wherever links lead.
+    Nothing outside the roots is read, wherever links lead. A client's own roots narrow those that are named here.
 
     lamr mcp --root .
     """
     with needs_extra("mcp"):
+        from lamr_agents.mcp.roots import Reach
         from lamr_agents.mcp.server import create_server
     from lamr_agents.workspace import Workspace
     from lamr_client import AsyncPruner
@@ -50,7 +53,8 @@ def mcp(
     def make_pruner() -> AsyncPruner:
         return AsyncPruner(server, model=model, timeout=timeout, **credentials(server))
 
-    made = create_server(Workspace(root or [Path.cwd()]), make_pruner)
+    folders = Workspace(root or [Path.cwd()]).roots
+    made = create_server(Reach(folders, not root and transport is Way.STDIO), make_pruner)
     if transport is Way.STDIO:
         made.run("stdio")
     else:

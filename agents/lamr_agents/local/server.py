@@ -10,25 +10,35 @@ from __future__ import annotations
 import fcntl
 import json
 import logging
+import math
 import os
 import socketserver
 import threading
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FuturesTimeoutError
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from lamr_agents import claude_code
+from lamr_agents.intent import Intent
 from lamr_agents.local.store import Shown, Store
-from lamr_agents.policy import Policy
-from lamr_agents.skim import Archive, Prunes, Skim, skim
-from lamr_agents.thin import unpruned
+from lamr_agents.policy import Asked, Policy
+from lamr_agents.skim import Archive, Prunes, Skim, skim, untouched
+from lamr_agents.thin import LEFT, unpruned
 
 MOST_BYTES = 64 << 20
 """Of one call; a larger one stays as it is."""
 IDLE_SECONDS = 3600.0
+SPARE_SECONDS = 1.5
+"""Of what a hook has left: the way back, and the end of what a timeout doesn't interrupt at once."""
+_LEAST_SECONDS = 0.05
+_SHY_SECONDS = 300.0
+"""How long no text is tried that is as large as one that took too long: an agent shouldn't wait in vain each time."""
+_TOO_LONG = "not pruned: DeadlineExceededError"
 _LOOK_SECONDS = 0.5
 _log = logging.getLogger("lamr.agents")
 
@@ -42,21 +52,26 @@ class LocalServer:
         make_pruner: gives the pruner; called once, after the socket listens, so that callers wait rather than fail.
         policy: when a result is pruned.
         archive: keeps the originals of what lies in no file; such results pass without one.
+        seconds: for one pruning, at the most; a hook that has less says so in its call.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # keyword-only but for the parts
         self,
         path: Path,
         store: Store,
         make_pruner: Callable[[], Prunes],
+        *,
         policy: Policy | None = None,
         archive: Archive | None = None,
+        seconds: float = 7.0,
     ) -> None:
         self._path = path
         self._store = store
         self._make_pruner = make_pruner
         self._policy = policy or Policy()
         self._archive = archive
+        self._seconds = seconds
+        self._gave_up = _GaveUp()
         self._pruner: Prunes | None = None
         self._making = threading.Lock()
         self._last_call = time.monotonic()
@@ -105,10 +120,37 @@ class LocalServer:
         if call is None:
             return None
         asked = replace(call.asked, again=self._store.was_shown(call.session, call.asked.label))
-        shown = skim(self._warm(), asked, call.intent, self._policy, self._archive)
-        seconds = time.perf_counter() - begin
-        self._record(call, shown, seconds)
+        left = payload.get(LEFT)
+        seconds = min(self._seconds, left - SPARE_SECONDS) if isinstance(left, int | float) else self._seconds
+        shown = self._skim(asked, call.intent, max(seconds, _LEAST_SECONDS))
+        self._record(call, shown, time.perf_counter() - begin)
         return claude_code.answer(call, shown)
+
+    def _skim(self, asked: Asked, intent: Intent, seconds: float) -> Skim:
+        """Skim within a time, though neither loading the model nor a run of it can be interrupted."""
+        end, warm = time.monotonic() + seconds, self._pruner is not None
+        done: Future[Skim] = Future()
+
+        def work() -> None:
+            try:
+                pruner = self._warm()
+                left = max(end - time.monotonic(), _LEAST_SECONDS)
+                done.set_result(
+                    skim(pruner, asked, intent, self._policy, archive=self._archive, timeout=left)
+                )
+            except BaseException as error:
+                done.set_exception(error)
+
+        if self._policy.passes(asked) is None and self._gave_up.on(asked.tokens):
+            return untouched(asked, "not pruned: a text of this size took too long a few minutes ago")
+        threading.Thread(target=work, daemon=True).start()
+        try:
+            shown = done.result(seconds + SPARE_SECONDS / 2)
+        except FuturesTimeoutError:
+            shown = untouched(asked, f"not pruned: DeadlineExceededError: no answer within {seconds:.3g} s")
+        if warm and shown.reason.startswith(_TOO_LONG):
+            self._gave_up = _GaveUp(asked.tokens, time.monotonic())
+        return shown
 
     def _record(self, call: claude_code.Call, shown: Skim, seconds: float) -> None:
         self._store.add(
@@ -139,6 +181,18 @@ class LocalServer:
             if size > MOST_BYTES:
                 return
         connection.sendall(self.answer(b"".join(parts)) or b"{}")
+
+
+@dataclass(frozen=True)
+class _GaveUp:
+    """The last text that took too long: its tokens, and when that was."""
+
+    tokens: int = 0
+    at: float = -math.inf
+
+    def on(self, tokens: int) -> bool:
+        """Whether a text would most likely take too long as well."""
+        return tokens >= self.tokens and time.monotonic() - self.at < _SHY_SECONDS
 
 
 def lock_of(path: Path) -> Path:

@@ -7,33 +7,40 @@ such. This module knows the protocol's tools; files are the workspace's matter, 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import wraps
 from importlib.metadata import version
+from typing import Annotated, Any, TypeVar, cast
 
-from lamr_client import AsyncPruner, LamrError
+from lamr_client import AsyncPruner, InvalidInputError, LamrError
 from lamr_postprocess import split_lines
 from lamr_postprocess.render import NAMED
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.resolve import Resolve
+from mcp_types import ListRootsResult
 
+from lamr_agents.mcp.roots import Reach, ask_for_roots
 from lamr_agents.policy import Policy
 from lamr_agents.skim import outline as outline_of
-from lamr_agents.workspace import Workspace
 
 MOST_LINES = 800
 """Of one answer of `expand`."""
+MOST_UNPRUNED_LINES = 2000
+"""Of a file that couldn't be pruned."""
+Roots = Annotated[ListRootsResult, Resolve(ask_for_roots)]
 _INSTRUCTIONS = (
     "read_file shows the lines of a file that answer a question; comments mark what was cut, with line numbers and the "
     "names of the definitions in it. expand shows a range of lines as it is."
 )
 
 
-def create_server(workspace: Workspace, make_pruner: Callable[[], AsyncPruner]) -> MCPServer:
+def create_server(reach: Reach, make_pruner: Callable[[], AsyncPruner]) -> MCPServer:
     """Make the server.
 
     Args:
-        workspace: the files that may be read.
+        reach: the folders whose files may be read.
         make_pruner: gives the pruner; called in a thread, when a tool first needs it.
     """
     warm = _Warm(make_pruner)
@@ -52,9 +59,38 @@ def create_server(workspace: Workspace, make_pruner: Callable[[], AsyncPruner]) 
         lifespan=lifespan,
         log_level="WARNING",
     )
+    tools = _Tools(reach, warm)
+    for tool in (tools.read_file, tools.expand, tools.outline, tools.search, tools.prune_text):
+        server.add_tool(tool)
+    return server
 
-    @server.tool()
-    async def read_file(path: str, question: str, task: str = "") -> str:
+
+_Tool = TypeVar("_Tool", bound=Callable[..., Any])
+
+
+def _telling(tool: _Tool) -> _Tool:
+    """A tool whose errors of lamr's are the tool's, which the model reads."""
+
+    @wraps(tool)
+    async def told(*arguments: Any, **options: Any) -> str:
+        try:
+            answer: str = await tool(*arguments, **options)
+        except LamrError as error:
+            raise ToolError(f"{type(error).__name__}: {error}") from error
+        return answer
+
+    return cast(_Tool, told)
+
+
+class _Tools:
+    """The tools; their docstrings and arguments are what a model is told of them, `roots` is asked of the client."""
+
+    def __init__(self, reach: Reach, warm: _Warm) -> None:
+        self._reach = reach
+        self._warm = warm
+
+    @_telling
+    async def read_file(self, path: str, question: str, task: str = "", *, roots: Roots) -> str:
         """Show the lines of a file that answer a question, numbered; comments say what was cut.
 
         Args:
@@ -62,10 +98,9 @@ def create_server(workspace: Workspace, make_pruner: Callable[[], AsyncPruner]) 
             question: what you want to know from it.
             task: what the question serves, such as the issue you work on.
         """
-
-        async def read() -> str:
-            code = await asyncio.to_thread(workspace.read, path)
-            result = await (await warm.pruner()).prune(
+        code = await asyncio.to_thread(self._reach.workspace(roots).read, path)
+        try:
+            result = await (await self._warm.pruner()).prune(
                 question,
                 code,
                 task=task,
@@ -74,12 +109,14 @@ def create_server(workspace: Workspace, make_pruner: Callable[[], AsyncPruner]) 
                 line_numbers=True,
                 min_tokens=Policy.least_tokens,
             )
-            return _numbered(code, 1) if result.status == "passthrough" else result.text
+        except InvalidInputError:
+            raise
+        except LamrError as error:
+            return _not_pruned(error) + _range(code, 1, MOST_UNPRUNED_LINES)
+        return _numbered(code, 1) if result.status == "passthrough" else result.text
 
-        return await _answered(read)
-
-    @server.tool()
-    async def expand(path: str, first: int, last: int) -> str:
+    @_telling
+    async def expand(self, path: str, first: int, last: int, *, roots: Roots) -> str:
         """Show a range of a file's lines as they are, such as a range that was cut.
 
         Args:
@@ -87,51 +124,38 @@ def create_server(workspace: Workspace, make_pruner: Callable[[], AsyncPruner]) 
             first: the first line, from 1.
             last: the last line.
         """
+        code = await asyncio.to_thread(self._reach.workspace(roots).read, path)
+        if not 1 <= first <= last:
+            raise ToolError(f"lines {first}-{last}: lines count from 1, and a range goes upwards")
+        count = len(split_lines(code))
+        end = f"[lamr: the file has {count} lines]\n" if last > count else ""
+        return _range(code, first, min(last, first + MOST_LINES - 1), wanted=last) + end
 
-        async def read() -> str:
-            lines = split_lines(await asyncio.to_thread(workspace.read, path))
-            if not 1 <= first <= last:
-                raise ToolError(f"lines {first}-{last}: lines count from 1, and a range goes upwards")
-            shown = lines[first - 1 : min(last, first + MOST_LINES - 1)]
-            more = f"[lamr: {MOST_LINES} lines at a time]\n" if last - first >= MOST_LINES else ""
-            end = f"[lamr: the file has {len(lines)} lines]\n" if last > len(lines) else ""
-            return _numbered("".join(shown), first) + more + end
-
-        return await _answered(read)
-
-    @server.tool()
-    async def outline(path: str) -> str:
+    @_telling
+    async def outline(self, path: str, *, roots: Roots) -> str:
         """Show the headers of a file's definitions, with comments for what is between them.
 
         Args:
             path: the file.
         """
+        code = await asyncio.to_thread(self._reach.workspace(roots).read, path)
+        return (await asyncio.to_thread(outline_of, code, path))[0]
 
-        async def read() -> str:
-            code = await asyncio.to_thread(workspace.read, path)
-            return (await asyncio.to_thread(outline_of, code, path))[0]
-
-        return await _answered(read)
-
-    @server.tool()
-    async def search(pattern: str, path: str = ".") -> str:
+    @_telling
+    async def search(self, pattern: str, path: str = ".", *, roots: Roots) -> str:
         """Show the lines that match a regular expression, as path:line:text.
 
         Args:
             pattern: the regular expression.
             path: a file or folder; everything without one.
         """
+        found, more = await asyncio.to_thread(self._reach.workspace(roots).search, pattern, path)
+        lines = [f"{each.path}:{each.line}:{each.text}\n" for each in found]
+        lines += ["[lamr: there are more matches; narrow the search]\n"] if more else []
+        return "".join(lines) or "no match\n"
 
-        async def find() -> str:
-            found, more = await asyncio.to_thread(workspace.search, pattern, path)
-            lines = [f"{each.path}:{each.line}:{each.text}\n" for each in found]
-            lines += ["[lamr: there are more matches; narrow the search]\n"] if more else []
-            return "".join(lines) or "no match\n"
-
-        return await _answered(find)
-
-    @server.tool()
-    async def prune_text(text: str, question: str, path: str = "") -> str:
+    @_telling
+    async def prune_text(self, text: str, question: str, path: str = "") -> str:
         """Show the lines of a text that answer a question; comments say what was cut.
 
         Args:
@@ -139,14 +163,13 @@ def create_server(workspace: Workspace, make_pruner: Callable[[], AsyncPruner]) 
             question: what you want to know from it.
             path: a file name that tells the text's language.
         """
-
-        async def prune() -> str:
-            pruner = await warm.pruner()
-            return (await pruner.prune(question, text, path=path or None, markers=NAMED)).text
-
-        return await _answered(prune)
-
-    return server
+        try:
+            result = await (await self._warm.pruner()).prune(question, text, path=path or None, markers=NAMED)
+        except InvalidInputError:
+            raise
+        except LamrError as error:
+            return _not_pruned(error) + text
+        return result.text
 
 
 class _Warm:
@@ -168,12 +191,16 @@ class _Warm:
             await self._pruner.close()
 
 
-async def _answered(work: Callable[[], Awaitable[str]]) -> str:
-    """The work's answer; what is lamr's error becomes the tool's, which the model reads."""
-    try:
-        return await work()
-    except LamrError as error:
-        raise ToolError(f"{type(error).__name__}: {error}") from error
+def _not_pruned(error: LamrError) -> str:
+    return f"[lamr: not pruned: {type(error).__name__}: {error}]\n"
+
+
+def _range(code: str, first: int, last: int, wanted: int | None = None) -> str:
+    """Numbered lines, and a line that says so where there are more of those that were wanted (None: of all)."""
+    lines = split_lines(code)
+    missing = min(len(lines) if wanted is None else wanted, len(lines)) > last
+    more = f"[lamr: {last - first + 1} lines at a time; expand shows others]\n" if missing else ""
+    return _numbered("".join(lines[first - 1 : last]), first) + more
 
 
 def _numbered(text: str, first: int) -> str:

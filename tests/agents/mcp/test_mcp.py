@@ -7,12 +7,14 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import mcp
+import mcp_types
 import pytest
-from lamr_agents.mcp.server import create_server
-from lamr_agents.workspace import Workspace
-from lamr_client import AsyncPruner
+from lamr_agents.mcp.roots import Reach
+from lamr_agents.mcp.server import MOST_UNPRUNED_LINES, create_server
+from lamr_client import AsyncPruner, DeadlineExceededError, ServerUnavailableError
 from lamr_client.mock_transport import AsyncMockTransport, uniform_answer
 
 from tests.agents.samples import CODE, LINES, line_of
@@ -30,11 +32,23 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def in_process(root: Path) -> mcp.Client:
+def in_process(
+    root: Path, *, transport: AsyncMockTransport | None = None, roots: Any = None, **more: Any
+) -> mcp.Client:
     def make() -> AsyncPruner:
-        return AsyncPruner(transport=AsyncMockTransport(lambda request: uniform_answer(request, 0.5)))
+        asked = transport or AsyncMockTransport(lambda request: uniform_answer(request, 0.5))
+        return AsyncPruner(transport=asked, retries=0)
 
-    return mcp.Client(create_server(Workspace([root]), make))
+    return mcp.Client(create_server(Reach([root]), make), list_roots_callback=roots, **more)
+
+
+def listing(*folders: Path) -> Any:
+    """A client's answer to what its roots are."""
+
+    async def list_roots(_context: Any) -> mcp_types.ListRootsResult:
+        return mcp_types.ListRootsResult(roots=[mcp_types.Root(uri=folder.as_uri()) for folder in folders])
+
+    return list_roots
 
 
 async def text_of(client: mcp.Client, tool: str, **arguments: object) -> str:
@@ -93,6 +107,71 @@ async def test_what_a_caller_can_mend_is_told(
         answer = await client.call_tool(tool, arguments)
         assert answer.is_error
         assert message in "".join(part.text for part in answer.content)
+
+
+@pytest.mark.parametrize(
+    "error", [ServerUnavailableError("it was killed"), DeadlineExceededError("too slow")]
+)
+async def test_a_file_comes_whole_with_the_reason_while_the_server_is_away(
+    root: Path, error: Exception
+) -> None:
+    transport = AsyncMockTransport(lambda request: uniform_answer(request, 0.5))
+    async with in_process(root, transport=transport) as client:
+        assert "pruned (1-" in await text_of(client, "read_file", path="a.py", question=QUESTION)
+        transport.errors = [error] * 99
+        whole = await text_of(client, "read_file", path="a.py", question=QUESTION)
+        reason, *lines = whole.splitlines()
+        assert reason.startswith(f"[lamr: not pruned: {type(error).__name__}: ")
+        assert lines == [f"{n}\t{line}" for n, line in enumerate(CODE.splitlines(), 1)]
+        text = await text_of(client, "prune_text", text=CODE, question=QUESTION)
+        assert text == f"{reason}\n{CODE}"
+        transport.errors = []
+        assert "pruned (1-" in await text_of(client, "read_file", path="a.py", question=QUESTION)
+
+
+async def test_a_large_file_that_cant_be_pruned_comes_with_what_is_missing(root: Path) -> None:
+    (root / "large.py").write_text("value = compute(1)\n" * (MOST_UNPRUNED_LINES + 1))
+    transport = AsyncMockTransport(errors=[ServerUnavailableError("it was killed")] * 99)
+    async with in_process(root, transport=transport) as client:
+        shown = await text_of(client, "read_file", path="large.py", question=QUESTION)
+        assert shown.endswith("2000 lines at a time; expand shows others]\n")
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_only_files_in_the_clients_roots_are_read(root: Path, mode: str) -> None:
+    inner, other = root / "inner", root / "other"
+    for folder in (inner, other):
+        folder.mkdir()
+        (folder / "b.py").write_text(SMALL)
+    (inner / "link.py").symlink_to(other / "b.py")
+    async with in_process(root, roots=listing(inner), mode=mode) as client:
+        assert await text_of(client, "expand", path="b.py", first=1, last=1) == "1\tdef f():\n"
+        for path in (str(other / "b.py"), "../a.py", "link.py"):
+            for tool in ("read_file", "outline"):
+                more = {"question": QUESTION} if tool == "read_file" else {}
+                answer = await client.call_tool(tool, {"path": path, **more})
+                assert answer.is_error
+                assert "OutsideRootsError" in answer.content[0].text
+        assert "a.py" not in await text_of(client, "search", pattern="def ")
+    async with in_process(
+        inner, roots=listing(root, other), mode=mode
+    ) as client:  # the command's are narrower
+        assert (await client.call_tool("outline", {"path": str(root / "a.py")})).is_error
+        assert await text_of(client, "outline", path="b.py")
+    async with in_process(inner, roots=listing(other), mode=mode) as client:
+        answer = await client.call_tool("outline", {"path": "b.py"})
+        assert "no folder in common" in answer.content[0].text
+    async with in_process(inner, roots=listing(), mode=mode) as client:
+        assert await text_of(client, "outline", path="b.py")
+
+
+async def test_the_command_takes_the_roots_of_a_client_that_started_it(root: Path) -> None:
+    server = mcp.StdioServerParameters(
+        command=sys.executable, args=["-m", "lamr_cli.main", "mcp"], cwd=Path(sys.prefix)
+    )
+    async with mcp.Client(server, list_roots_callback=listing(root)) as client:
+        assert await text_of(client, "expand", path="small.py", first=1, last=1) == "1\tdef f():\n"
+        assert (await client.call_tool("outline", {"path": sys.prefix + "/pyvenv.cfg"})).is_error
 
 
 async def test_the_command_speaks_over_standard_input_and_output(root: Path) -> None:

@@ -1,0 +1,167 @@
+"""The hook when its server is slow or killed: the agent keeps the original, is told why, and the next call works."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from lamr_agents import thin
+from lamr_agents.local.server import SPARE_SECONDS, LocalServer, lock_of
+from lamr_agents.local.store import Store
+from lamr_client import DeadlineExceededError, Pruner, ServerUnavailableError
+from lamr_client.mock_transport import MockTransport, uniform_answer
+
+from tests.agents.samples import CODE, pruner
+from tests.agents.test_claude_code import READ, hook, payload, said, store, transcript
+
+__all__ = ["store", "transcript"]
+ROOT = Path(__file__).resolve().parents[2]
+WAIT = 120.0
+
+
+def call(transcript: str, **more: Any) -> bytes:
+    return json.dumps(
+        payload("Read", {"file_path": "/w/a.py"}, READ, transcript_path=transcript, **more)
+    ).encode()
+
+
+def reason(answer: bytes) -> str:
+    told = said(answer)
+    assert told.keys() == {"hookEventName", "additionalContext"}  # the host keeps the original
+    words: str = told["additionalContext"]
+    assert words.startswith("[lamr: not pruned: ")
+    return words
+
+
+def test_a_model_that_never_answers_is_given_up_in_time(
+    tmp_path: Path, store: Store, transcript: str
+) -> None:
+    stop = threading.Event()
+
+    def stuck(request: Any) -> Any:
+        stop.wait()
+        return uniform_answer(request, 0.5)
+
+    try:
+        server = LocalServer(tmp_path / "hook.sock", store, lambda: pruner(stuck))
+        server.answer(call(transcript, tool_name="none"))
+        words = reason(server.answer(call(transcript, **{thin.LEFT: SPARE_SECONDS + 0.2})))
+        assert "DeadlineExceededError" in words
+        assert [tally.reason for tally in store.tallies()] == [
+            words.removeprefix("[lamr: ").removesuffix("]")
+        ]
+    finally:
+        stop.set()
+
+
+def test_the_pruner_gets_less_time_than_the_hook_has(tmp_path: Path, store: Store, transcript: str) -> None:
+    transport = MockTransport(lambda request: uniform_answer(request, 0.5))
+    server = LocalServer(tmp_path / "hook.sock", store, lambda: Pruner(transport=transport), seconds=20.0)
+    for left, most in ((60.0, 20.0), (12.0, 12.0 - SPARE_SECONDS)):
+        server.answer(call(transcript, session_id=str(left), **{thin.LEFT: left}))
+        timeouts, transport.timeouts = transport.timeouts, []
+        assert timeouts
+        assert all(seconds is not None and seconds <= most for seconds in timeouts)
+
+
+def test_what_took_too_long_isnt_tried_again_at_once(tmp_path: Path, store: Store, transcript: str) -> None:
+    transport = MockTransport(lambda request: uniform_answer(request, 0.5))
+    server = LocalServer(tmp_path / "hook.sock", store, lambda: Pruner(transport=transport, retries=0))
+    assert "updatedToolOutput" in said(server.answer(call(transcript, session_id="0")))
+    transport.errors = [_deadline()] * 99
+    assert "DeadlineExceededError" in reason(server.answer(call(transcript, session_id="1")))
+    transport.errors, asked = [], len(transport.requests)
+    assert "took too long a few minutes ago" in reason(server.answer(call(transcript, session_id="2")))
+    assert len(transport.requests) == asked
+    half = "".join(CODE.splitlines(keepends=True)[:200])
+    smaller = {**READ, "file": {**READ["file"], "content": half}}  # type: ignore[dict-item]
+    assert "updatedToolOutput" in said(server.answer(call(transcript, session_id="3", tool_response=smaller)))
+
+
+def _deadline() -> Exception:
+    return DeadlineExceededError("no complete answer within 6.5 s")
+
+
+def test_a_server_behind_that_is_away_is_told_until_it_is_back(
+    tmp_path: Path, store: Store, transcript: str
+) -> None:
+    transport = MockTransport(lambda request: uniform_answer(request, 0.5))
+    server = LocalServer(tmp_path / "hook.sock", store, lambda: Pruner(transport=transport, retries=0))
+    transport.errors = [ServerUnavailableError("nothing answers at 127.0.0.1:8001")] * 9
+    assert "nothing answers at" in reason(server.answer(call(transcript)))
+    transport.errors = []
+    assert "updatedToolOutput" in said(server.answer(call(transcript, session_id="s2")))
+
+
+def test_the_hook_says_how_long_it_waits(tmp_path: Path, transcript: str) -> None:
+    import socket
+
+    path, heard = str(tmp_path / "s"), []
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(path)
+        listener.listen()
+
+        def serve() -> None:
+            connection, _ = listener.accept()
+            with connection, connection.makefile("rb") as stream:
+                heard.append(json.loads(stream.read()))
+                connection.sendall(b"{}")
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        sent = call(transcript)
+        assert hook(sent, "--socket", path, "--limit", "60").stdout == b"{}"
+        thread.join()
+    left = heard[0].pop(thin.LEFT)
+    assert 0 < left <= 60
+    assert heard[0] == json.loads(sent)
+
+
+@contextmanager
+def ending(socket: Path) -> Iterator[None]:
+    """End the server that the hook starts."""
+    try:
+        yield
+    finally:
+        if socket.exists():
+            os.kill(int(lock_of(socket).read_text()), signal.SIGTERM)
+
+
+def test_a_local_server_that_is_killed_under_way_is_told_and_started_anew(
+    tmp_path: Path, transcript: str
+) -> None:
+    socket, record, asked = tmp_path / "s", tmp_path / "shown.sqlite3", tmp_path / "asked"
+    command = [sys.executable, "-m", "tests.agents.stuck_server", str(socket), str(record), str(asked)]
+    stuck = subprocess.Popen(command, cwd=ROOT)
+    serve = json.dumps(["--store", str(record), "--no-texts", "--timeout", str(WAIT), "--idle", "60"])
+    options = ["--socket", str(socket), "--limit", str(WAIT), "--serve", serve]
+    try:
+        _until(socket.exists)
+        answers: list[bytes] = []
+        asking = threading.Thread(target=lambda: answers.append(hook(call(transcript), *options).stdout))
+        asking.start()
+        _until(asked.exists)
+    finally:
+        stuck.kill()
+        stuck.wait()
+    asking.join()
+    assert "the local server went away" in reason(answers[0])
+    with ending(socket):
+        again = hook(call(transcript, session_id="s2"), *options).stdout
+        assert "updatedToolOutput" in said(again)
+
+
+def _until(holds: Any) -> None:
+    deadline = time.monotonic() + WAIT
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
