@@ -1,9 +1,10 @@
-"""`lamr corpus`: training records out of permissively licensed packages or git histories."""
+"""`lamr corpus`: training records out of permissively licensed packages, git histories or sessions of agents."""
 
 from __future__ import annotations
 
 import functools
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,8 @@ from lamr_training.corpus.settings import CorpusSettings
 from lamr_cli.progress import bar
 
 DEFAULTS = CorpusSettings()
+Place = Callable[[str], Path]
+"""Gives the git directory of `owner/name`."""
 
 
 def corpus(
@@ -40,16 +43,25 @@ def corpus(
             help="Make records from git histories: a manifest of repositories, or `bundled` for those of lamr-mini.",
         ),
     ] = None,
+    sessions: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MANIFEST",
+            help="Make records from agents' recorded sessions: a manifest of repositories with logs, or `bundled`.",
+        ),
+    ] = None,
     mirror: Annotated[
         Path | None,
         typer.Option(
-            help="Folder of bare repositories named owner+name, with --histories; default: clones them."
+            help="Folder of bare repositories named owner+name, with --histories or --sessions; default: clones them."
         ),
     ] = None,
     edits: Annotated[int, typer.Option(help="Most edits of one repository's history.", min=1)] = 400,
     apart: Annotated[
         Path | None,
-        typer.Option(help="Evaluation items, with --histories: files much like one of theirs are left out."),
+        typer.Option(
+            help="Evaluation items, with --histories or --sessions: files much like one of theirs are left out."
+        ),
     ] = None,
     files: Annotated[int, typer.Option(help="Most files of a project.", min=1)] = DEFAULTS.files_per_project,
     queries: Annotated[int, typer.Option(help="Most records of a file.", min=1)] = DEFAULTS.queries_per_file,
@@ -71,10 +83,12 @@ def corpus(
     --packages or --manifest: the packages that lamr-mini was trained on.
 
     With --histories queries come from commits' messages, and the lines that answer are those that the commit changed
-    in its parent's file. A repository that an earlier run finished is not read again.
+    in its parent's file. With --sessions they are what an agent said before it read a file, and the lines are those
+    that it edited, quoted or read again later. A repository that an earlier run finished is not read again.
 
     lamr corpus --out records --packages aiohttp,attrs --validation loguru
     """
+    from lamr_evaluation.mirrors import clone, locate
     from lamr_evaluation.wheels import WHEELS
     from lamr_repositories.cache import default_cache
     from lamr_training.corpus.build import build_corpus
@@ -84,14 +98,19 @@ def corpus(
         raise typer.BadParameter("give --packages or --manifest, not both")
     if validation and not packages:
         raise typer.BadParameter("--validation goes with --packages")
-    if histories is None and (mirror or apart):
-        raise typer.BadParameter("--mirror and --apart go with --histories")
+    if histories is None and sessions is None and (mirror or apart):
+        raise typer.BadParameter("--mirror and --apart go with --histories or --sessions")
+    if sum(map(bool, (histories, sessions, packages or manifest))) > 1:
+        raise typer.BadParameter("give one of --histories, --sessions, and --packages or --manifest")
+    clones = cache or default_cache() / "repositories"
+    place = functools.partial(locate, folder=mirror) if mirror else functools.partial(clone, folder=clones)
     if histories is not None:
-        if packages or manifest:
-            raise typer.BadParameter("give --histories, or --packages or --manifest, not both")
-        clones = cache or default_cache() / "repositories"
-        counts = _from_histories(histories, out, mirror, clones, edits, apart, seed)
+        counts = _from_histories(histories, out, place, edits, apart, seed)
         _report(counts, out, "the repositories are in", "histories.json", as_json)
+        return
+    if sessions is not None:
+        counts = _from_sessions(sessions, out, place, apart, seed)
+        _report(counts, out, "the repositories are in", "sessions.json", as_json)
         return
     settings = CorpusSettings(
         files_per_project=files,
@@ -113,17 +132,26 @@ def corpus(
 
 
 def _from_histories(
-    manifest: str, out: Path, mirror: Path | None, clones: Path, edits: int, apart: Path | None, seed: int
+    manifest: str, out: Path, place: Place, edits: int, apart: Path | None, seed: int
 ) -> dict[str, int]:
-    from lamr_evaluation.mirrors import clone, locate
     from lamr_training.histories.build import HistorySettings, build_histories
     from lamr_training.histories.manifest import bundled_histories, read_histories
 
     rows = bundled_histories() if manifest == "bundled" else read_histories(Path(manifest))
-    place = functools.partial(locate, folder=mirror) if mirror else functools.partial(clone, folder=clones)
     settings = HistorySettings(per_repository=edits, apart=apart, seed=seed)
     with bar() as progress:
         return build_histories(rows, out, place, settings=settings, progress=progress)
+
+
+def _from_sessions(manifest: str, out: Path, place: Place, apart: Path | None, seed: int) -> dict[str, int]:
+    from lamr_training.histories.manifest import bundled_sessions, read_histories
+    from lamr_training.sessions.build import SessionSettings, build_sessions
+
+    rows = bundled_sessions() if manifest == "bundled" else read_histories(Path(manifest))
+    with bar() as progress:
+        return build_sessions(
+            rows, out, place, settings=SessionSettings(apart=apart, seed=seed), progress=progress
+        )
 
 
 def _report(counts: dict[str, int], out: Path, where: str, file: str, as_json: bool) -> None:

@@ -140,7 +140,7 @@ def words_before(read: BigRead, most: int = MOST_CHARACTERS) -> str:
         most: characters. The assistant's words give way to the task down to half of them; their end is kept, since the
             latest sentence speaks of the read.
     """
-    own = "\n".join(filter(None, (read.intent, read.description, read.searched)))
+    own = read.own_words
     room = max(most // 2, most - len(read.task) - 2)
     own = own[-room:].strip()
     task = read.task[: max(0, most - len(own) - 2)].strip()

@@ -43,6 +43,17 @@ def codex(**payload):
     return {"timestamp": "t", "type": "response_item", "payload": payload}
 
 
+def entire(kind, *parts):
+    return {
+        "v": 1,
+        "agent": "claude-code",
+        "cli_version": "1",
+        "ts": "t",
+        "type": kind,
+        "content": list(parts),
+    }
+
+
 def copilot(kind, **data):
     return {"type": kind, "data": data}
 
@@ -88,6 +99,24 @@ LOGS = {
             type="function_call_output", call_id="1", output=f"Chunk ID: 1\nWall time: 0 s\nOutput:\n{TEXT}"
         ),
         codex(type="custom_tool_call", call_id="2", name="apply_patch", input=PATCH),
+    ),
+    "entire": jsonl(
+        entire("user", text(TASK)),
+        entire("assistant", text("I'll look.")),
+        entire(
+            "assistant",
+            {
+                "type": "tool_use",
+                "id": "1",
+                "name": "Read",
+                "input": {"file_path": "/w/a.py"},
+                "result": {"output": NUMBERED, "status": "success"},
+            },
+        ),
+        entire(
+            "assistant",
+            {"type": "tool_use", "id": "2", "name": "Edit", "input": {"file_path": "/w/a.py", **EDIT}},
+        ),
     ),
     "copilot-cli": jsonl(
         copilot("user.message", content=TASK),

@@ -40,6 +40,17 @@ CODEX = Format(
         Rule("result", "payload", {"payload.type": "custom_tool_call_output"}, text="output", call="call_id"),
     ),
 )
+ENTIRE = Format(
+    "entire",
+    None,
+    {"cli_version": None, "agent": None, "ts": None},
+    (
+        Rule("user", "content[]", {"type": "user"}),
+        Rule("assistant", "content[]", {"type": "assistant"}, {"type": "text"}),
+        Rule("call", "content[]", {"type": "assistant"}, {"type": "tool_use"}),
+        Rule("result", "content[]", {"type": "assistant"}, {"type": "tool_use"}, text="result.output"),
+    ),
+)
 COPILOT_CLI = Format(
     "copilot-cli",
     None,
@@ -141,6 +152,7 @@ MINI_SWE_AGENT = Format(
 FORMATS = (
     CLAUDE_CODE,
     CODEX,
+    ENTIRE,
     COPILOT_CLI,
     PI,
     OPENCODE,

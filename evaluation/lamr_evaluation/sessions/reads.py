@@ -27,7 +27,8 @@ _BY_MACHINE = re.compile(
     r"This session is being continued|Base directory for this skill|Operation stopped by hook)"
 )
 _INSERTED = re.compile(
-    r"<(system-reminder|ide_opened_file|ide_selection|environment_context|attached_files)>.*?</\1>", re.DOTALL
+    r"<(system[-_]reminder|ide_opened_file|ide_selection|environment_context|attached_files)>.*?</\1>",
+    re.DOTALL,
 )
 
 
@@ -54,6 +55,11 @@ class BigRead:
     intent: str
     searched: str
     description: str
+
+    @property
+    def own_words(self) -> str:
+        """What the assistant itself says before it reads: its last words, the call's purpose, its last search."""
+        return "\n".join(filter(None, (self.intent, self.description, self.searched)))
 
 
 @dataclass

@@ -16,7 +16,8 @@ _NUMBERED = (
 _NUMBERED_SHARE, _CONSECUTIVE_SHARE = 0.9, 0.95
 _BEFORE = (
     re.compile(
-        r"\A(?:(?:Chunk ID|Exit code|Wall time|Process exited|Original token count|Total output lines).*\n)+Output:\n"
+        r"\A(?:(?:Command|Chunk ID|Exit code|Wall time|Process exited|Original token count|Total output lines).*\n)+"
+        r"Output:\n"
     ),
     re.compile(r"\A<returncode>.*?</returncode>\s*"),
     re.compile(r"\A<path>.*?</path>\s*<type>.*?</type>\s*"),

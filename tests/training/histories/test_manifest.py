@@ -13,6 +13,7 @@ from lamr_training.errors import CorpusError
 from lamr_training.histories.manifest import (
     Repository,
     bundled_histories,
+    bundled_sessions,
     check_histories,
     permissive,
     read_histories,
@@ -34,9 +35,18 @@ def test_the_bundled_manifest_is_permissive_balanced_and_holds_no_reserved_repos
     assert sum(row.split != "suite" for row in rows) >= 220
 
 
+def test_the_bundled_sessions_are_permissive_and_apart_from_evaluations_and_histories() -> None:
+    rows = bundled_sessions()
+    check_histories(rows)
+    assert {row.split for row in rows} == {"train", "validation"}
+    elsewhere = {row.repository.lower(): row.split for row in bundled_histories()}
+    assert not [row for row in rows if elsewhere.get(row.repository.lower(), row.split) != row.split]
+
+
 @pytest.mark.parametrize("suite", ["polyglot", "edits", "sessions"])
 def test_no_repository_of_a_suite_trains(suite: str) -> None:
-    trained = {row.repository.lower() for row in bundled_histories() if row.split != "suite"}
+    rows = [*bundled_histories(), *bundled_sessions()]
+    trained = {row.repository.lower() for row in rows if row.split != "suite"}
     assert trained
     assert not trained & {item.repository.lower() for item in read_manifest(manifest(suite))}
 

@@ -41,7 +41,7 @@ class Repository:
 
     Attributes:
         repository: `owner/name`.
-        commit: whose ancestors are read.
+        commit: whose ancestors are read, or whose files are the logs of sessions.
         licence: SPDX names; of several joined by OR one is enough, joined by AND all must be permissive.
         language: the one that most of it is written in.
         split: `train`, `validation`, or `suite` for what evaluations are made of and training never reads.
@@ -57,6 +57,11 @@ class Repository:
 def bundled_histories() -> list[Repository]:
     """The repositories that come with the distribution, by split; lamr-mini 0.5 was not trained on them."""
     return bundled_rows("histories.json", Repository)
+
+
+def bundled_sessions() -> list[Repository]:
+    """The repositories with recorded sessions of agents that come with the distribution, by split."""
+    return bundled_rows("sessions.json", Repository)
 
 
 def read_histories(path: Path) -> list[Repository]:

@@ -1,0 +1,132 @@
+"""Writes the records of a manifest's repositories: one part a repository, then one shuffled file a split.
+
+A repository whose part is there is skipped, so a run goes on where an earlier one ended. This module knows files and
+counts; what records a repository gives is the caller's matter.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lamr_evaluation.mirrors import folder_name
+from lamr_evaluation.records import Record, read_records, write_records
+from lamr_evaluation.reserved import reserved_path
+
+from lamr_training.corpus.fetch import Progress
+from lamr_training.errors import CorpusError
+from lamr_training.histories import git
+from lamr_training.histories.likeness import Likeness
+from lamr_training.histories.manifest import SPLITS, Repository, check_histories, write_histories
+
+MOST_LIKE = 0.5
+"""Share of a file's runs of eight tokens that evaluation files may have too."""
+
+Foreign = Callable[[str, str], bool]
+"""Whether the file at a path, with this code, is an evaluation's."""
+
+
+def evaluations(apart: Path | None) -> Foreign:
+    """Tell the files of evaluations from others: by their paths, or because much of them stands in items of `apart`.
+
+    Raises:
+        DataError: `apart` isn't a file of records.
+    """
+    likeness = Likeness(item.code for item in (read_records(apart) if apart else ()))
+    return lambda path, code: bool(reserved_path(path)) or likeness.share(code) > MOST_LIKE
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a kind of corpus makes of repositories.
+
+    Attributes:
+        make: gives a repository's records, from its git directory.
+        digest: names a repository's part: another commit or other settings make another one.
+        manifest: name of the file that the rows are written to.
+        seed: of the records' order.
+    """
+
+    make: Callable[[Repository, Path], Iterable[Record]]
+    digest: Callable[[Repository], str]
+    manifest: str
+    seed: int
+
+
+def build_parts(
+    rows: Sequence[Repository],
+    output: Path,
+    place: Callable[[str], Path],
+    source: Source,
+    progress: Progress | None = None,
+) -> dict[str, int]:
+    """Write `train.jsonl`, `validation.jsonl` and `suite.jsonl`, the manifest, and `counts.json`.
+
+    Args:
+        rows: the manifest.
+        place: gives the git directory of `owner/name`, as `mirrors.locate` and `mirrors.clone` do.
+        source: what is made of them.
+        progress: called with repositories done.
+
+    Returns:
+        Number of records in each split.
+
+    Raises:
+        CorpusError: a repository may not be used, or lacks its commit.
+        DataError: git can't have or read a repository.
+    """
+    check_histories(rows)
+    parts = output / "parts"
+    parts.mkdir(parents=True, exist_ok=True)
+    places: dict[str, list[Path]] = {split: [] for split in SPLITS}
+    ordered = sorted(rows, key=lambda row: row.repository.lower())
+    for number, row in enumerate(ordered, 1):
+        part = parts / f"{folder_name(row.repository)}.{source.digest(row)}.jsonl"
+        if not part.exists():
+            where = place(row.repository)
+            if not git.has_commit(where, row.commit):
+                raise CorpusError(f"{where}: lacks commit {row.commit} of {row.repository}; fetch it there")
+            unfinished = part.with_suffix(".partial")
+            write_records(source.make(row, where), unfinished)
+            unfinished.rename(part)
+        places[row.split].append(part)
+        if progress:
+            progress("repositories", number, len(ordered))
+    write_histories(rows, output / source.manifest)
+    tables = {split: _join(found, output / f"{split}.jsonl", source.seed) for split, found in places.items()}
+    (output / "counts.json").write_text(json.dumps(tables, indent=1) + "\n", encoding="utf-8")
+    return {split: sum(table["kinds"].values()) for split, table in tables.items()}
+
+
+def _join(parts: Sequence[Path], target: Path, seed: int) -> dict[str, dict[str, int]]:
+    """Write the parts' lines in a shuffled order, reading each from its place, and count them."""
+    lines: list[tuple[int, int]] = []
+    for number, part in enumerate(parts):
+        at = 0
+        with part.open("rb") as stream:
+            for line in stream:
+                lines.append((number, at))
+                at += len(line)
+    random.Random(seed).shuffle(lines)
+    counts: dict[str, Counter[str]] = {"kinds": Counter(), "languages": Counter()}
+    streams = [part.open("rb") for part in parts]
+    with target.open("wb") as written:
+        for number, at in lines:
+            streams[number].seek(at)
+            line = streams[number].readline()
+            written.write(line)
+            row = _ending(line)
+            counts["kinds"][row["kind"]] += 1
+            counts["languages"][row["language"]] += 1
+    for stream in streams:
+        stream.close()
+    return {name: dict(sorted(table.items())) for name, table in counts.items()}
+
+
+def _ending(line: bytes) -> dict[str, str]:
+    """What a record's row says after its code, which is most of it; inside texts quotes don't stand bare."""
+    return dict(json.loads(b"{" + line[line.rindex(b'"score": ') :]))
