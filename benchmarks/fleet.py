@@ -24,7 +24,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -58,6 +58,9 @@ class Site:
     servers: list[TritonServer]
     keys: dict[str, str] = field(default_factory=dict)
     front: Front | None = None
+    fingerprints: list[str] = field(
+        default_factory=list
+    )  # of the models that the servers have, if the front is told
 
     def __post_init__(self) -> None:
         self.port, self.operations = free_ports("127.0.0.1", 2)
@@ -68,7 +71,9 @@ class Site:
         lines = [
             f'[front]\nlisten = "127.0.0.1:{self.port}"\noperations = "127.0.0.1:{self.operations}"\n{settings}'
         ]
-        lines += [f'[replicas.r{n}]\ngrpc = "{each.addresses.grpc}"' for n, each in enumerate(self.servers)]
+        for number, server in enumerate(self.servers):
+            lines.append(f'[replicas.r{number}]\ngrpc = "{server.addresses.grpc}"')
+            lines += [f'fingerprint = "{each}"' for each in self.fingerprints[number : number + 1]]
         for name, table in tables.items():
             key = self.keys.setdefault(name, make_key()[0])
             lines.append(
@@ -293,13 +298,13 @@ def _disturb(site: Site, tables: dict[str, str], seconds: float) -> Iterator[str
     yield "one server drained and put back"
     time.sleep(seconds / 10)
     os.kill(site.servers[1].pid, signal.SIGKILL)
-    _await(site, lambda: _states(site) == {"up"})
+    await_replicas(site)
     yield "the other one killed with -9, and started again by its supervisor"
     os.kill(site.front.pid, signal.SIGKILL)
     while site.front.poll() is None:
         time.sleep(0.01)
     site.front.start()
-    _await(site, lambda: _states(site) == {"up"})
+    await_replicas(site)
     yield "the front killed with -9, and started again"
     time.sleep(seconds / 10)
 
@@ -308,10 +313,11 @@ def _states(site: Site) -> set[str]:
     return {replica.state for replica in control.read_status(site.file).replicas}
 
 
-def _await(site: Site, holds: Callable[[], bool]) -> None:
+def await_replicas(site: Site) -> None:
+    """Wait until the front finds every server ready."""
     time.sleep(0.6)  # a check must see it first
     deadline = time.monotonic() + 60
-    while not holds():
+    while _states(site) != {"up"}:
         if time.monotonic() > deadline:
             raise SystemExit(f"the replicas of {site.file} are {_states(site)}")
         time.sleep(0.1)

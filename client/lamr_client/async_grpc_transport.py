@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from lamr_contract.admission import fingerprint_metadata
 from lamr_contract.errors import ModelMismatchError, ServerUnavailableError
 from lamr_contract.model_io import ChunkRequest, ChunkResult
 from lamr_contract.names import ENSEMBLE
@@ -28,7 +29,7 @@ class AsyncGrpcTransport(AsyncTransport):
         """See `GrpcTransport`. A transport may be made outside of a loop."""
         self._connection = address if isinstance(address, Connection) else parse_connection(address)
         self.address = self._connection.address
-        self._metadata = self._connection.metadata
+        self._metadata = self._connection.metadata | fingerprint_metadata(spec.fingerprint if spec else None)
         self._spec = spec
         self._model = model
         self._client: Any = None

@@ -13,6 +13,7 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any
 
+from lamr_contract.admission import fingerprint_metadata
 from lamr_contract.errors import LamrError, ModelMismatchError, ServerUnavailableError
 from lamr_contract.model_io import ChunkRequest, ChunkResult
 from lamr_contract.names import ENSEMBLE
@@ -31,7 +32,7 @@ class GrpcTransport(Transport):
     """One channel to one server.
 
     The served model's fingerprint is compared with the client's before any code is sent, and again after a failure. It
-    travels with each request, too, and a server of another model refuses it.
+    travels with each call, too: a front chooses the server by it, and a server of another model refuses it.
     """
 
     def __init__(
@@ -49,7 +50,7 @@ class GrpcTransport(Transport):
 
         connection = address if isinstance(address, Connection) else parse_connection(address)
         self.address = connection.address
-        self._metadata = connection.metadata
+        self._metadata = connection.metadata | fingerprint_metadata(spec.fingerprint if spec else None)
         self._spec = spec
         self._model = model
         self._client = InferenceServerClient(

@@ -1,6 +1,6 @@
-"""How a client says who it is, and what a front says to one that comes too often. Both sides read it here.
+"""How a client says who it is and which model it asks, and what a front says to one that comes too often.
 
-The module knows header names and wording. It knows neither keys nor gRPC.
+Both sides read it here. The module knows header names and wording. It knows neither keys nor gRPC.
 """
 
 from __future__ import annotations
@@ -10,6 +10,9 @@ import re
 KEY_METADATA = "authorization"  # gRPC's metadata keys are lower case
 KEY_SCHEME = "Bearer "
 
+# A front before two versions of a model sends a call to the right one.
+FINGERPRINT_METADATA = "lamr-fingerprint"
+
 COME_BACK = "come back in {seconds} s"
 _COME_BACK = re.compile(re.escape(COME_BACK).replace(r"\{seconds\}", r"(\d+(?:\.\d+)?)"))
 
@@ -17,6 +20,11 @@ _COME_BACK = re.compile(re.escape(COME_BACK).replace(r"\{seconds\}", r"(\d+(?:\.
 def key_metadata(api_key: str | None) -> dict[str, str]:
     """The metadata that carries an API key; none without a key."""
     return {} if api_key is None else {KEY_METADATA: f"{KEY_SCHEME}{api_key}"}
+
+
+def fingerprint_metadata(fingerprint: str | None) -> dict[str, str]:
+    """The metadata that says which model a call is for; none where the caller takes any."""
+    return {} if fingerprint is None else {FINGERPRINT_METADATA: fingerprint}
 
 
 def seconds_to_wait(message: str) -> float | None:

@@ -20,6 +20,7 @@ from lamr_front.run_folder import RunFolder
 from lamr_front.tenants_file import read_fleet
 
 POOL = "replicas"
+VERSION_PREFIX = f"{POOL}-"  # of the pools of one version of the model
 TENANT_PREFIX = "tenant-"
 POLL_SECONDS = 0.1
 
@@ -169,7 +170,6 @@ def read_status(tenants: Path) -> FrontStatus:
         FrontNotRunningError: no front of this file runs.
     """
     rows = admin.read_statistics(RunFolder(tenants).current.admin_socket)
-    pool = next(row for row in rows if (row["pxname"], row["svname"]) == (POOL, "BACKEND"))
     api = next(row for row in rows if (row["pxname"], row["svname"]) == ("api", "FRONTEND"))
     tenant_rows: dict[str, dict[str, dict[str, str]]] = {}
     for row in rows:
@@ -177,9 +177,9 @@ def read_status(tenants: Path) -> FrontStatus:
             tenant_rows.setdefault(row["pxname"].removeprefix(TENANT_PREFIX), {})[row["svname"]] = row
     tenants_seen = tuple(_tenant(name, row["BACKEND"], row["pool"]) for name, row in tenant_rows.items())
     return FrontStatus(
-        replicas=tuple(_replica(row) for row in rows if row["pxname"] == POOL and row["svname"] != "BACKEND"),
+        replicas=_replicas(rows),
         tenants=tenants_seen,
-        waiting=_number(pool["qcur"]),
+        waiting=sum(_number(row["qcur"]) for row in rows if _is_pool(row) and row["svname"] == "BACKEND"),
         refused_strangers=_number(api["dreq"]) - sum(tenant.refused for tenant in tenants_seen),
     )
 
@@ -210,25 +210,36 @@ def _set_state(tenants: Path, replica: str, state: str) -> Places:
 
 
 def _find(places: Places, replica: str) -> ReplicaStatus:
-    rows = admin.read_statistics(places.admin_socket)
-    found = {
-        row["svname"]: _replica(row) for row in rows if row["pxname"] == POOL and row["svname"] != "BACKEND"
-    }
+    found = {each.name: each for each in _replicas(admin.read_statistics(places.admin_socket))}
     if replica not in found:
         raise FrontError(f"there is no replica {replica!r}; there are {', '.join(found)}")
     return found[replica]
 
 
-def _replica(row: dict[str, str]) -> ReplicaStatus:
+def _is_pool(row: dict[str, str]) -> bool:
+    return row["pxname"] == POOL or row["pxname"].startswith(VERSION_PREFIX)
+
+
+def _replicas(rows: list[dict[str, str]]) -> tuple[ReplicaStatus, ...]:
+    """Each replica once, with what it does in all pools that it is in."""
+    places: dict[str, list[dict[str, str]]] = {}
+    for row in rows:
+        if _is_pool(row) and row["svname"] != "BACKEND":
+            places.setdefault(row["svname"], []).append(row)
+    return tuple(_replica(each) for each in places.values())
+
+
+def _replica(rows: list[dict[str, str]]) -> ReplicaStatus:
+    row = next(each for each in rows if each["pxname"] == POOL)
     state = row["status"].lower()
     return ReplicaStatus(
         name=row["svname"],
         address=row["addr"],
         state={"drain": "drained"}.get(state, state),
         why=row["last_chk"],
-        under_way=_number(row["scur"]),
+        under_way=sum(_number(each["scur"]) for each in rows),
         capacity=_number(row["slim"]),
-        answered=_number(row["stot"]),
+        answered=sum(_number(each["stot"]) for each in rows),
     )
 
 

@@ -54,11 +54,14 @@ class Replica:
         name: in messages, logs and `lamr front drain`.
         grpc: `host:port` of its gRPC port.
         capacity: requests that the front has under way there at once; below the server's own queue limit.
+        fingerprint: of the model that it serves. Calls that name a fingerprint go to the replicas that have it; None is
+            a replica that such calls go to only where no replica has it.
     """
 
     name: str
     grpc: str
     capacity: int = 6
+    fingerprint: str | None = None
 
 
 @dataclass(frozen=True)
@@ -123,6 +126,15 @@ class Fleet:
     def capacity(self) -> int:
         """Requests that all replicas together take at once."""
         return sum(replica.capacity for replica in self.replicas)
+
+    @property
+    def versions(self) -> dict[str, tuple[Replica, ...]]:
+        """The replicas of each fingerprint."""
+        found = dict.fromkeys(replica.fingerprint for replica in self.replicas if replica.fingerprint)
+        return {
+            fingerprint: tuple(each for each in self.replicas if each.fingerprint == fingerprint)
+            for fingerprint in found
+        }
 
     def windows(self) -> dict[str, int]:
         """The window of each tenant, by name.

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from lamr_contract.admission import COME_BACK, KEY_METADATA, KEY_SCHEME
+from lamr_contract.admission import COME_BACK, FINGERPRINT_METADATA, KEY_METADATA, KEY_SCHEME
 from lamr_errors import how_to_install
 
 from lamr_front import health_check
@@ -39,6 +39,7 @@ HTTP_ERRORS = (
 )
 REPLICA_HEADER = "lamr-replica"  # from one tier to the other; clients don't get it
 NO_REPLICA = "no replica is ready"
+NO_VERSION = "no replica of this version of the model is ready"
 
 # Nothing here is a client's text but path and trace; the path is escaped, and the trace has the form of one.
 LOG_FIELDS = {
@@ -131,6 +132,9 @@ def render(fleet: Fleet, places: Places, source: str) -> Rendering:
         s=settings,
         tenants=fleet.tenants,
         replicas=fleet.replicas,
+        versions=fleet.versions,
+        fingerprint_header=FINGERPRINT_METADATA,
+        no_version=NO_VERSION,
         windows=fleet.windows(),
         maps={name: places.folder / f"{name}.map" for name in maps},
         admin_socket=places.admin_socket,

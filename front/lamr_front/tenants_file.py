@@ -35,6 +35,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,47}")
 _MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
 _COMMON_NAME = re.compile(r"[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]{0,253}[^\s\x00-\x1f\x7f])?")
 _ADDRESS = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.*_-]+):(\d{1,5})")
+_FINGERPRINT = re.compile(r"[0-9a-f]{16}")
 _DIGEST = re.compile(rf"{HASH_SCHEME}[0-9a-f]{{64}}")
 _LOOPBACK = re.compile(r"(127\.[\d.]+|localhost|\[::1\]):\d+")
 
@@ -160,8 +161,9 @@ def _replica(name: str, table: Table) -> Replica:
     if grpc is None:
         raise table.fail('give the address of its gRPC port: grpc = "host:port"')
     capacity = table.take_or("capacity", Replica.capacity, _between(1, 10_000))
+    fingerprint = table.take("fingerprint", str, _fingerprint_problem)
     table.done()
-    return Replica(name, grpc, capacity)
+    return Replica(name, grpc, capacity, fingerprint)
 
 
 def _tenant(name: str, table: Table) -> Tenant:
@@ -256,6 +258,12 @@ def _digest_problem(value: str) -> str | None:
     if _DIGEST.fullmatch(value):
         return None
     return f"must be {HASH_SCHEME} and 64 hexadecimal digits; a key itself never stands here"
+
+
+def _fingerprint_problem(value: str) -> str | None:
+    if _FINGERPRINT.fullmatch(value):
+        return None
+    return "must be the 16 hexadecimal digits that `lamr status` shows for its server"
 
 
 def _weight_problem(value: float) -> str | None:
