@@ -42,7 +42,8 @@ def pack(
     repository: Annotated[
         str,
         typer.Argument(
-            help="The repository's folder; - reads a list of files from standard input.", metavar="PATH|-"
+            help="The repository's folder, or a URL that git fetches; - reads a list of files from standard input.",
+            metavar="PATH|URL|-",
         ),
     ],
     query: Query,
@@ -52,7 +53,7 @@ def pack(
     rev: Annotated[
         str | None,
         typer.Option(
-            help="Pack this branch, tag or commit instead of the work tree; works on bare repositories, too."
+            help="Pack this branch, tag or commit instead of the work tree; works on bare repositories and URLs, too."
         ),
     ] = None,
     include: Annotated[
@@ -91,6 +92,10 @@ def pack(
         Path | None,
         typer.Option(help="The reader's tokenizer.json, by which tokens count; default: the model's."),
     ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(help="Write a page to look at as well: one file that loads nothing.", metavar="FILE"),
+    ] = None,
     server: Server = None,
     model: Model = None,
     cache: CacheFile = None,
@@ -108,16 +113,20 @@ def pack(
 
     lamr pack . -q "Where are retries limited?" --max-tokens 16000
 
+    lamr pack https://github.com/tornadoweb/tornado --rev stable -q "How are pings sent?" --html pack.html
+
     git ls-files src | lamr pack - -q "Where are retries limited?"
     """
-    from lamr_repositories import PackOptions, WalkOptions, default_cache_file
+    from lamr_repositories import PackOptions, WalkOptions, default_cache_file, render_page
     from lamr_repositories import pack as pack_repository
-    from lamr_repositories.pack import MOST_CHUNKS
+    from lamr_repositories.options import MOST_CHUNKS
 
     if no_cache and cache is not None:
         raise typer.BadParameter("--cache and --no-cache exclude each other")
     if repository == "-" and rev is not None:
         raise typer.BadParameter("a list of files names files of the work tree: leave --rev out")
+    if html is not None and not html.absolute().parent.is_dir():
+        raise typer.BadParameter(f"there is no folder {html.absolute().parent}", param_hint="--html")
     names = tuple(sys.stdin.read().splitlines()) if repository == "-" else None
     options = PackOptions(
         revision=rev,
@@ -140,6 +149,8 @@ def pack(
             on_progress=progress,
             options=options,
         )
+    if html is not None:
+        html.write_text(render_page(result), encoding="utf-8", errors="replace", newline="")
     sys.stdout.buffer.write((result.to_json() + "\n" if as_json else result.text).encode("utf-8", "replace"))
     sys.stdout.buffer.flush()
     if not quiet:

@@ -10,7 +10,10 @@ from lamr_repositories.cache import default_cache_file
 from lamr_repositories.errors import RepositoryError
 from lamr_repositories.formats import FORMATS
 from lamr_repositories.line_scores import RANKERS
-from lamr_repositories.pack import PackOptions, Prepared, pack, pack_async, prepare
+from lamr_repositories.options import PackOptions
+from lamr_repositories.pack import Using, pack, pack_async, prepare
+from lamr_repositories.page import render_page
+from lamr_repositories.prepared import Prepared
 from lamr_repositories.result import PackCounts, PackedFile, PackResult, StageSeconds
 from lamr_repositories.walk import WalkOptions
 
@@ -24,9 +27,11 @@ __all__ = [
     "Prepared",
     "RepositoryError",
     "StageSeconds",
+    "Using",
     "WalkOptions",
     "default_cache_file",
     "pack",
     "pack_async",
     "prepare",
+    "render_page",
 ]

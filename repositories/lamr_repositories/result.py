@@ -39,9 +39,10 @@ class PackedFile:
 
 @dataclass(frozen=True)
 class StageSeconds:
-    """The seconds that the stages took: listing, reading and indexing; ranking by words; the model; sharing the budget
-    and writing."""
+    """The seconds that the stages took: fetching a URL; listing, reading and indexing; ranking by words; the model;
+    sharing the budget and writing."""
 
+    fetch: float = 0.0
     index: float = 0.0
     rank: float = 0.0
     judge: float = 0.0
@@ -50,7 +51,7 @@ class StageSeconds:
     @property
     def total(self) -> float:
         """All stages together."""
-        return self.index + self.rank + self.judge + self.allocate
+        return self.fetch + self.index + self.rank + self.judge + self.allocate
 
 
 @dataclass(frozen=True)
@@ -114,14 +115,15 @@ class PackResult:
         found = [f"{counts.cached_files:,} indexes" if counts.cached_files else ""]
         found += [f"{counts.cached_chunks:,} chunks" if counts.cached_chunks else ""]
         cached = " and ".join(each for each in found if each)
+        fetched = f"fetch {seconds.fetch:.1f}, " if seconds.fetch else ""
         rows = [
             f"packed: {kept:,} of {counts.lines:,} lines in {len(self.files):,} of {counts.ranked:,} files · "
             f"about {self.tokens_in:,} → {self.tokens:,} tokens of {self.max_tokens:,} · "
             f"{len(self.outlined):,} files outlined",
             f"{counts.files:,} files: {counts.ranked:,} ranked in {counts.pieces:,} pieces"
             + (f"; left out {left_out}" if left_out else ""),
-            f"{seconds.total:.1f} s: index {seconds.index:.1f}, rank {seconds.rank:.1f}, model {seconds.judge:.1f} "
-            f"({counts.chunks:,} chunks), write {seconds.allocate:.1f}"
+            f"{seconds.total:.1f} s: {fetched}index {seconds.index:.1f}, rank {seconds.rank:.1f}, "
+            f"model {seconds.judge:.1f} ({counts.chunks:,} chunks), write {seconds.allocate:.1f}"
             + (f" · from the cache: {cached}" if cached else ""),
             *self.notes,
         ]

@@ -55,6 +55,25 @@ def test_a_list_of_files_and_json(folder: Path, monkeypatch: pytest.MonkeyPatch)
     assert done.stderr == ""
 
 
+def test_a_url_and_a_page_to_look_at(folder: Path, tmp_path: Path) -> None:
+    bare = tmp_path / "shapes.git"
+    author = ("-c", "user.name=A", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false")
+    for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "first"], ["branch", "old"]):
+        subprocess.run(["git", *author, *arguments], cwd=folder, check=True)
+    subprocess.run(["git", "clone", "-q", "--bare", folder, bare], check=True)
+    page = tmp_path / "page.html"
+    asked = ("-q", QUESTION, "--ranker", "bm25", "--no-cache", "--html", page)
+    done = lamr(bare.as_uri(), *asked, "--rev", "old")
+    assert done.exit_code == 0
+    assert "parts of shapes that" in done.stdout
+    assert "def area" in done.stdout
+    assert "fetch" in done.stderr
+    assert "area.py" in page.read_text()
+    wrong = lamr(folder, "-q", QUESTION, "--ranker", "bm25", "--html", tmp_path / "none" / "page.html")
+    assert wrong.exit_code == 2
+    assert "no folder" in wrong.output
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -16,7 +16,8 @@ from typing import Any
 from lamr_client import InProcessTransport, LamrError, Pruner
 from lamr_contract.spec import bundled_repository
 
-from lamr_repositories.pack import PackOptions, pack
+from lamr_repositories.options import PackOptions
+from lamr_repositories.pack import pack
 from lamr_repositories.walk import MOST_BYTES, decode
 
 

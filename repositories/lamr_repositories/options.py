@@ -1,0 +1,57 @@
+"""What a caller may ask of a pack, checked. This module knows names and numbers; it does nothing with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lamr_contract.errors import InvalidInputError
+
+from lamr_repositories.formats import FORMATS
+from lamr_repositories.line_scores import RANKERS
+from lamr_repositories.walk import WalkOptions
+
+MOST_CHUNKS = 256
+"""Chunks that the model judges, unless a caller says otherwise: about half a minute of two CPU cores."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PackOptions:
+    """What a caller may ask of a pack.
+
+    Attributes:
+        max_tokens: the most tokens of the finished text, everything in it included.
+        revision: a branch, tag or commit to pack; None for the work tree, or for a URL's default branch.
+        names: the files to pack, below the root; None for all.
+        walk: which files count.
+        ranker: a key of `RANKERS`.
+        form: a key of `FORMATS`.
+        line_numbers: whether lines carry their original numbers.
+        tokenizer: the reader's `tokenizer.json`, by which tokens are counted; None for the model's.
+        most_chunks: how many chunks the model judges.
+
+    Raises:
+        InvalidInputError: a value can't be used.
+    """
+
+    max_tokens: int = 32_000
+    revision: str | None = None
+    names: tuple[str, ...] | None = None
+    walk: WalkOptions = field(default_factory=WalkOptions)
+    ranker: str = next(iter(RANKERS))
+    form: str = next(iter(FORMATS))
+    line_numbers: bool = False
+    tokenizer: Path | None = None
+    most_chunks: int = MOST_CHUNKS
+
+    def __post_init__(self) -> None:
+        for name, value, known in (("ranker", self.ranker, RANKERS), ("form", self.form, FORMATS)):
+            if value not in known:
+                raise InvalidInputError(
+                    f"{name} must be one of {', '.join(known)}, not {value!r}", argument=name
+                )
+        for name, least in (("max_tokens", 1), ("most_chunks", 0)):
+            if getattr(self, name) < least:
+                raise InvalidInputError(f"{name} must be at least {least}", argument=name)
+        if self.revision is not None and self.names is not None:
+            raise InvalidInputError("give a revision or a list of files, not both", argument="revision")

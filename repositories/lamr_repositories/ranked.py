@@ -1,0 +1,98 @@
+"""All pieces of a repository in the order of their words' scores, and the files whose lines compete.
+
+This module knows indexes and scores; it reads no file and asks no model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from lamr_contract.words import query_terms
+from lamr_postprocess.lines import IntArray, line_spans
+
+from lamr_repositories.allocation import Competitor
+from lamr_repositories.indexing import Indexed, RepositoryIndex
+from lamr_repositories.judging import Judged
+from lamr_repositories.kinds import is_code, is_test
+from lamr_repositories.lexical import Pieces, by_rank, scaled
+from lamr_repositories.line_scores import OFF_TOPIC, RANKERS, PieceScores, coarse
+from lamr_repositories.writing import Outlined
+
+_LEAST_PIECES, _MOST_FILES = 50, 400
+
+
+class Ranked:
+    """The pieces of a repository, ranked for one query.
+
+    Attributes:
+        index: the repository.
+        place: each file's place in the index, by path.
+        pieces: all pieces of all files.
+        order: the pieces' places, best first.
+    """
+
+    def __init__(self, index: RepositoryIndex, query: str) -> None:
+        """Rank all pieces.
+
+        Args:
+            index: the repository, indexed for the query.
+            query: what is looked for.
+        """
+        self.index = index
+        self.place = {each.listed.path: number for number, each in enumerate(index.files)}
+        self.pieces: Pieces = index.table.finish()
+        self._lexical = scaled(self.pieces.by_piece)
+        self._file = scaled(self.pieces.by_file)
+        about_tests = any(term in ("test", "spec") for term in query_terms(query))
+        self._penalty = np.array([_penalty(each, about_tests) for each in index.files])
+        self._bounds = np.searchsorted(self.pieces.file, np.arange(len(index.files) + 1))
+        scores = [coarse(self._scores(file)) for file in range(len(index.files))]
+        self.order: IntArray = by_rank(np.concatenate([np.zeros(0), *scores]))
+
+    def _scores(self, file: int) -> PieceScores:
+        own = slice(int(self._bounds[file]), int(self._bounds[file + 1]))
+        return PieceScores(
+            self.pieces.spans[own],
+            self._lexical[own],
+            float(self._file[file]),
+            float(self._penalty[file]),
+        )
+
+    def best_files(self, terms: float, chunks: int) -> list[int]:
+        """Return the files of the best pieces, best first: of so many pieces or of pieces with so many terms."""
+        sizes = np.cumsum(self.pieces.lengths[self.order] + 1)
+        enough = max(int(np.searchsorted(sizes, terms)), chunks, _LEAST_PIECES)
+        return list(dict.fromkeys(self.pieces.file[self.order[:enough]].tolist()))[:_MOST_FILES]
+
+    def candidates(self, place: dict[int, int]) -> Iterator[tuple[int, int, int]]:
+        """Yield the pieces of some files, best first: the file's place, the first and the one-past-last row."""
+        for piece in self.order.tolist():
+            at = place.get(int(self.pieces.file[piece]))
+            if at is not None:
+                first, stop = self.pieces.spans[piece].tolist()
+                yield at, first, stop
+
+    def competitor(self, file: int, text: str, judged: Judged | None, ranker: str) -> Competitor:
+        """Return a file with its line scores."""
+        own = self._scores(file)
+        lines = len(line_spans(text))
+        scores = RANKERS[ranker](own, judged, lines)
+        piece = np.searchsorted(own.spans[:, 1], np.arange(lines), side="right")
+        return Competitor(self.index.files[file].listed.path, text, scores, piece)
+
+    def outlines(self) -> Iterator[Outlined]:
+        """Yield the files that define something, by their best piece."""
+        for file in dict.fromkeys(self.pieces.file[self.order].tolist()):
+            each = self.index.files[file]
+            if each.outline:
+                lines = tuple(
+                    f"{'  ' * (entry.depth + 1)}{entry.line}: {entry.text}" for entry in each.outline
+                )
+                yield Outlined(each.listed.path, lines)
+
+
+def _penalty(each: Indexed, about_tests: bool) -> float:
+    if not is_code(each.language):
+        return OFF_TOPIC
+    return OFF_TOPIC if is_test(each.listed.path) and not about_tests else 0.0

@@ -1,0 +1,128 @@
+"""Fetches one revision of a repository by its URL into a temporary bare repository.
+
+Nothing is checked out, so no filter, hook, submodule or link of the repository can take effect; only git's own
+transports are allowed, because others run programs that a URL names. This module knows URLs and git; what is read out
+of the repository is `sources`' matter.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from lamr_repositories.errors import RepositoryError
+from lamr_repositories.git import command, run_git
+from lamr_repositories.indexing import OnProgress
+
+_SCHEMES = ("https", "http", "ssh", "git", "file")
+_URL = re.compile(rf"(?:{'|'.join(_SCHEMES)})://.|[\w.-]+@[\w.-]+:(?!//|:).", re.IGNORECASE)
+_REVISION = re.compile(r"[\w.+#@=][\w./+#@=-]*")
+"""What names a branch, a tag or a commit to fetch; git's operators such as `~1` aren't for servers."""
+_FETCHED = "refs/lamr/fetched"
+_PROGRESS = re.compile(r"([A-Z][a-z]+ing objects): +\d+% \((\d+)/(\d+)\)")
+_SETTINGS = (
+    "protocol.allow=never",
+    *(f"protocol.{name}.allow=always" for name in _SCHEMES),
+    "http.lowSpeedLimit=1000",  # bytes a second; slower for a minute counts as stalled
+    "http.lowSpeedTime=60",
+)
+_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
+
+
+def is_url(root: str) -> bool:
+    """Return whether a repository is named by a URL (also `user@host:path`) rather than a folder."""
+    return bool(_URL.match(root)) and not Path(root).exists()
+
+
+def name_of(url: str) -> str:
+    """Return the repository's name: the last part of the URL's path, without `.git`."""
+    return re.split(r"[/:]", url.rstrip("/"))[-1].removesuffix(".git") or "repository"
+
+
+def shown(url: str) -> str:
+    """Return a URL, or a text with some, without user names and passwords."""
+    return _CREDENTIALS.sub("", url)
+
+
+@contextlib.contextmanager
+def fetched(url: str, revision: str | None, on_progress: OnProgress) -> Iterator[tuple[Path, str]]:
+    """Fetch one revision without its history, and remove it again in the end.
+
+    Args:
+        url: of the repository.
+        revision: a branch, a tag or a whole commit hash; None for the default branch.
+        on_progress: called with what git does, how much of it is done and how much there is.
+
+    Yields:
+        a bare repository, and what the revision is called in it.
+
+    Raises:
+        RepositoryError: git isn't installed, or it can't fetch the revision.
+    """
+    if revision is not None and not _REVISION.fullmatch(revision):
+        raise RepositoryError(
+            f"{revision!r} is no branch, tag or whole commit hash, which are what URLs have"
+        )
+    with tempfile.TemporaryDirectory(prefix="lamr-fetch-") as folder:
+        place = Path(folder) / "repository.git"
+        run_git("init", "--quiet", "--bare", "--template=", place=place)
+        _fetch(place, url, revision or "HEAD", on_progress)
+        yield place, _FETCHED
+
+
+def _fetch(place: Path, url: str, revision: str, on_progress: OnProgress) -> None:
+    settings = (part for each in _SETTINGS for part in ("-c", each))
+    arguments = (
+        "fetch",
+        "--depth=1",
+        "--no-tags",
+        "--no-recurse-submodules",
+        "--no-auto-maintenance",
+        "--progress",
+    )
+    with subprocess.Popen(
+        [*command(place), *settings, *arguments, "--end-of-options", url, f"+{revision}:{_FETCHED}"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+        env={**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
+    ) as git:
+        assert git.stderr is not None
+        said = ["no message"]
+        try:
+            for line in git.stderr:  # git's carriage returns count as line ends
+                if found := _PROGRESS.search(line):
+                    on_progress(found[1].lower(), int(found[2]), int(found[3]))
+                elif line.strip():
+                    said.append(line.strip())
+        except BaseException:
+            git.terminate()
+            raise
+    if git.returncode:
+        raise RepositoryError(f"{shown(url)}: {_problem(said, revision)}", path=shown(url))
+
+
+def _problem(said: list[str], revision: str) -> str:
+    """Return what went wrong and the remedy, from what git said."""
+    text = shown(next((line for line in said if line.startswith(("fatal:", "error:"))), said[-1]))
+    for mark, remedy in _REMEDIES.items():
+        if mark in text:
+            return remedy.format(revision=revision, text=text)
+    return f"git couldn't fetch it ({text}); see that the URL is right and the network is there"
+
+
+_REMEDIES = {
+    "couldn't find remote ref": "has no branch or tag {revision!r}; name another, or a whole commit hash",
+    "not our ref": "gives out no commit {revision}; name a branch or tag, or clone it and pack the clone",
+    "could not read Username": "isn't there, or needs a login: give git a credential helper, or clone it yourself",
+    "Authentication failed": "refuses the login; give git another credential, or clone it yourself",
+}
+"""What to do about the troubles that git names, by a part of its message."""
