@@ -30,6 +30,8 @@ class Settings:
         queue_seconds: how long a request may wait for its turn.
         answer_seconds: how long a replica may take to answer.
         busy_tenants: how many tenants of mean weight the pool has room for at once when windows are derived.
+        follow_dns: whether replicas' names are looked up again while the front runs, by the name servers of
+            `/etc/resolv.conf`. A name that has no address yet is a replica that isn't there.
     """
 
     listen: str = "127.0.0.1:8443"
@@ -44,6 +46,7 @@ class Settings:
     queue_seconds: int = 15
     answer_seconds: int = 65
     busy_tenants: int = 4
+    follow_dns: bool = False
 
 
 @dataclass(frozen=True)

@@ -142,6 +142,7 @@ def _settings(table: Table, folder: Path) -> Settings:
         queue_seconds=table.take_or("queue_seconds", Settings.queue_seconds, _between(1, 600)),
         answer_seconds=table.take_or("answer_seconds", Settings.answer_seconds, _between(1, 3_600)),
         busy_tenants=table.take_or("busy_tenants", Settings.busy_tenants, _between(1, 10_000)),
+        follow_dns=table.take_or("follow_dns", Settings.follow_dns),
     )
     table.done()
     if settings.certificate is None and not _LOOPBACK.fullmatch(settings.listen):

@@ -16,6 +16,7 @@ from lamr_front.toml_lines import TomlFile
 T = TypeVar("T")
 _WORDS: dict[type, str] = {
     str: "text in quotes",
+    bool: "true or false",
     int: "a whole number",
     float: "a number",
     list: "a list of texts",
@@ -49,8 +50,8 @@ class Table:
 
         Args:
             name: its key.
-            kind: `str`, `int`, `float`, `list` (of texts), `dict` or `datetime` (a date counts as its beginning, and
-                both are in UTC where they say nothing else).
+            kind: `str`, `bool`, `int`, `float`, `list` (of texts), `dict` or `datetime` (a date counts as its
+                beginning, and both are in UTC where they say nothing else).
             accept: what is wrong with a value; None if nothing is.
 
         Raises:
@@ -110,7 +111,7 @@ def _as(kind: type[T], value: Any) -> T | None:
         value = float(value)
     if kind is list and not (isinstance(value, list) and all(isinstance(item, str) for item in value)):
         return None
-    return value if isinstance(value, kind) and not isinstance(value, bool) else None
+    return value if isinstance(value, kind) and isinstance(value, bool) == (kind is bool) else None
 
 
 def _time_of(value: Any) -> datetime | None:

@@ -54,3 +54,11 @@ def test_haproxy_starts_with_it(site, authority, tenants, settings, folder) -> N
     assert [replica.address for replica in status.replicas] == ["127.0.0.1:9", "[::1]:9"]
     if tenants.get("alice"):
         assert next(tenant.window for tenant in status.tenants if tenant.name == "alice") == 3
+
+
+def test_a_name_without_an_address_is_a_replica_that_is_not_there(site) -> None:
+    tables = '[replicas.one]\ngrpc = "replica-0.lamr.invalid:8001"\nfingerprint = "0123456789abcdef"\n'
+    site.write({"alice": ""}, "follow_dns = true", tables)
+    site.start(wait=False)
+    (one,) = read_status(site.file).replicas
+    assert one.state not in ("up", "drained")
