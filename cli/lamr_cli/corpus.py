@@ -57,6 +57,9 @@ def corpus(
         ),
     ] = None,
     edits: Annotated[int, typer.Option(help="Most edits of one repository's history.", min=1)] = 400,
+    made: Annotated[
+        int, typer.Option(help="Most made questions about one repository's files, with --histories.", min=0)
+    ] = 30,
     apart: Annotated[
         Path | None,
         typer.Option(
@@ -83,8 +86,10 @@ def corpus(
     --packages or --manifest: the packages that lamr-mini was trained on.
 
     With --histories queries come from commits' messages, and the lines that answer are those that the commit changed
-    in its parent's file. With --sessions they are what an agent said before it read a file, and the lines are those
-    that it edited, quoted or read again later. A repository that an earlier run finished is not read again.
+    in its parent's file. Questions about the files of the manifest's commits go to files of their own: those made of
+    comments, names and messages to made.jsonl, written ones to written.jsonl. With --sessions queries are what an
+    agent said before it read a file, and the lines are those that it edited, quoted or read again later. What an
+    earlier run finished is not made again.
 
     lamr corpus --out records --packages aiohttp,attrs --validation loguru
     """
@@ -105,7 +110,7 @@ def corpus(
     clones = cache or default_cache() / "repositories"
     place = functools.partial(locate, folder=mirror) if mirror else functools.partial(clone, folder=clones)
     if histories is not None:
-        counts = _from_histories(histories, out, place, edits, apart, seed)
+        counts = _from_histories(histories, out, place, (edits, made), apart, seed)
         _report(counts, out, "the repositories are in", "histories.json", as_json)
         return
     if sessions is not None:
@@ -132,13 +137,17 @@ def corpus(
 
 
 def _from_histories(
-    manifest: str, out: Path, place: Place, edits: int, apart: Path | None, seed: int
+    manifest: str, out: Path, place: Place, most: tuple[int, int], apart: Path | None, seed: int
 ) -> dict[str, int]:
     from lamr_training.histories.build import HistorySettings, build_histories
     from lamr_training.histories.manifest import bundled_histories, read_histories
+    from lamr_training.made.build import MadeSettings
 
+    edits, made = most
     rows = bundled_histories() if manifest == "bundled" else read_histories(Path(manifest))
-    settings = HistorySettings(per_repository=edits, apart=apart, seed=seed)
+    settings = HistorySettings(
+        per_repository=edits, made=MadeSettings(per_repository=made, seed=seed), apart=apart, seed=seed
+    )
     with bar() as progress:
         return build_histories(rows, out, place, settings=settings, progress=progress)
 

@@ -13,7 +13,7 @@ import tree_sitter
 
 from lamr_postprocess.captures import bounded_captures
 from lamr_postprocess.languages import Language
-from lamr_postprocess.syntax import CostlySyntaxError, parse
+from lamr_postprocess.syntax import CostlySyntaxError, Source, parse
 
 # Grammars wrap a name in what declares it: C's `*name(int x)`, JavaScript's `name = () => …`.
 _WRAPPER = re.compile(r"\w*_declarator|qualified_identifier|template_function")
@@ -31,6 +31,7 @@ class DefinitionSpan:
         head: the row of its name.
         depth: in how many other definitions it lies.
         is_function: whether it is a function, a method or a property.
+        name: its name.
     """
 
     first: int
@@ -38,6 +39,7 @@ class DefinitionSpan:
     head: int
     depth: int
     is_function: bool
+    name: str
 
 
 def definition_spans(text: str, language: Language) -> list[DefinitionSpan]:
@@ -55,6 +57,11 @@ def definition_spans(text: str, language: Language) -> list[DefinitionSpan]:
         source = parse(text, language)
     except CostlySyntaxError:
         return []
+    return spans_in(source)
+
+
+def spans_in(source: Source) -> list[DefinitionSpan]:
+    """The definitions of a parsed text, as `definition_spans` gives them."""
     query = source.grammar.definitions
     if query is None:
         return []
@@ -65,16 +72,16 @@ def definition_spans(text: str, language: Language) -> list[DefinitionSpan]:
     )
     definitions: list[DefinitionSpan] = []
     ends: list[int] = []
-    for first, last, head, is_function in found:
+    for first, last, head, is_function, name in found:
         while ends and ends[-1] < first:
             ends.pop()
-        definitions.append(DefinitionSpan(first, last, head, len(ends), is_function))
+        definitions.append(DefinitionSpan(first, last, head, len(ends), is_function, name))
         ends.append(last)
     return definitions
 
 
-def _span(name: tree_sitter.Node, last_row: int) -> tuple[int, int, int, bool]:
-    """First row, last row and row of the name of the definition around a name, and whether it is a function."""
+def _span(name: tree_sitter.Node, last_row: int) -> tuple[int, int, int, bool, str]:
+    """First row, last row, row of the name, whether it is a function, and the name of the definition around a name."""
     node, inner = name.parent or name, name
     while node.parent is not None and _WRAPPER.fullmatch(node.type):
         node, inner = node.parent, node
@@ -86,4 +93,5 @@ def _span(name: tree_sitter.Node, last_row: int) -> tuple[int, int, int, bool]:
         min(last, last_row),
         min(name.start_point.row, last_row),
         declares,
+        (name.text or b"").decode("utf-8", "replace"),
     )

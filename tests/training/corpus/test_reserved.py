@@ -8,13 +8,20 @@ from pathlib import Path
 
 import pytest
 from lamr_evaluation.errors import DataError, ReservedError
-from lamr_evaluation.reserved import RESERVED, normalized, reserved_package, reserved_path
+from lamr_evaluation.reserved import (
+    RESERVED,
+    normalized,
+    reserved_package,
+    reserved_path,
+    reserved_repository,
+)
 from lamr_evaluation.suites import manifest
 from lamr_evaluation.suites import read_manifest as read_suite
 from lamr_evaluation.wheels import download_wheel
 from lamr_training.corpus.fetch import Package, bundled_manifest, fetch, fetch_pinned
 from lamr_training.corpus.sources import FOREIGN_FOLDERS, TRAINING, VALIDATION
-from lamr_training.corpus.written import bundled_questions
+from lamr_training.corpus.written import ABOUT_HISTORIES, bundled_questions
+from lamr_training.histories.manifest import bundled_histories
 
 PACKAGES = sorted(name for project in RESERVED for name in project.packages)
 
@@ -38,6 +45,16 @@ def test_written_questions_ask_about_files_that_the_corpus_takes() -> None:
     written = [json.loads(line) for line in (data / "written.jsonl").read_text(encoding="utf-8").splitlines()]
     assert {row["project"] for row in written} <= pinned
     assert not [q.path for q in bundled_questions() if FOREIGN_FOLDERS & set(q.path.lower().split("/")[:-1])]
+
+
+def test_written_questions_about_repositories_ask_about_none_of_an_evaluation() -> None:
+    questions = bundled_questions(ABOUT_HISTORIES)
+    asked = {question.project for question in questions}
+    assert asked <= {row.repository for row in bundled_histories() if row.split != "suite"}
+    assert not [name for name in asked if reserved_repository(name)]
+    assert not {question.path for question in questions if reserved_path(question.path)}
+    for suite in ("polyglot", "edits", "sessions"):
+        assert not asked & {item.repository for item in read_suite(manifest(suite))}
 
 
 @pytest.mark.parametrize("suite", ["polyglot", "edits", "sessions"])

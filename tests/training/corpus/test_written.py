@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import pytest
 from lamr_training.corpus.fetch import SourceFile, bundled_manifest
-from lamr_training.corpus.written import WrittenQuestion, bundled_questions, written_records
+from lamr_training.corpus.written import (
+    ABOUT_HISTORIES,
+    ABOUT_PACKAGES,
+    WrittenQuestion,
+    bundled_questions,
+    written_records,
+)
 from lamr_training.errors import CorpusError
+from lamr_training.histories.manifest import bundled_histories
+from lamr_training.histories.paths import shown_language, source_language
 
 FILE = SourceFile("demo", "demo/one.py", "class A:\n    def b(self):\n        return 1\n\n\nx = 2\n", "train")
 
@@ -43,10 +51,28 @@ def test_another_version_of_a_file_is_an_error(gold: tuple[tuple[int, int], ...]
         written_records([FILE], [question(*gold)])
 
 
-def test_bundled_questions_are_distinct_and_name_lines() -> None:
-    questions = bundled_questions()
-    assert len(questions) > 700
+@pytest.mark.parametrize(("name", "least"), [(ABOUT_PACKAGES, 700), (ABOUT_HISTORIES, 2000)])
+def test_bundled_questions_are_distinct_and_name_lines(name: str, least: int) -> None:
+    questions = bundled_questions(name)
+    assert len(questions) > least
     assert len({(q.path, q.query) for q in questions}) == len(questions)
     assert all(q.gold and all(1 <= first <= last for first, last in q.gold) for q in questions)
-    splits = {package.name: package.split for package in bundled_manifest()}
-    assert {splits[q.project] for q in questions} == {"train", "validation"}
+
+
+def test_questions_about_both_sorts_of_projects_train_and_validate() -> None:
+    packages = {package.name: package.split for package in bundled_manifest()}
+    repositories = {row.repository: row.split for row in bundled_histories()}
+    both = {"train", "validation"}
+    assert {packages[q.project] for q in bundled_questions()} == both
+    assert {repositories[q.project] for q in bundled_questions(ABOUT_HISTORIES)} == both
+
+
+@pytest.mark.parametrize("split", ["train", "validation"])
+def test_questions_about_repositories_are_about_ten_languages(split: str) -> None:
+    rows = {row.repository: row for row in bundled_histories() if row.split == split}
+    asked = [q for q in bundled_questions(ABOUT_HISTORIES) if q.project in rows]
+    known = {(q.project, source_language(q.path)) for q in asked}
+    languages = {
+        shown_language(language.name, rows[project].language) for project, language in known if language
+    }
+    assert len(languages - {"python"}) == 10

@@ -56,19 +56,21 @@ class Package:
 
 @dataclass(frozen=True)
 class SourceFile:
-    """One Python file of a package.
+    """One source file of a package or repository.
 
     Attributes:
-        project: name of the package, as the manifest has it.
-        path: the file's path in the wheel.
+        project: name of the package or repository, as the manifest has it.
+        path: the file's path in the wheel or repository.
         text: its text, with its own line ends.
         split: `train` or `validation`.
+        language: what it is written in, as records show it; empty for a package's Python.
     """
 
     project: str
     path: str
     text: str
     split: str
+    language: str = ""
 
 
 def bundled_manifest() -> list[Package]:

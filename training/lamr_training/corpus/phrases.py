@@ -9,11 +9,28 @@ from __future__ import annotations
 import random
 import re
 from dataclasses import dataclass
+from typing import Protocol
 
 from lamr_training.corpus.wording import base_verb, gerund, participle, reworded, shown, third
 from lamr_training.syntax import Entity, words
 
 _SKIPPED_NAMES = frozenset({"self", "cls", "args", "kwargs", "_"})
+
+
+class Named(Protocol):
+    """A function, method or class of any language, as people speak of it."""
+
+    @property
+    def name(self) -> str:
+        """Its own name."""
+
+    @property
+    def owner(self) -> str:
+        """The name of the class around it, or empty."""
+
+    @property
+    def kind(self) -> str:
+        """Which of "function", "method" and "class" it is."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +79,11 @@ class Phrase:
 
 def doc_phrase(entity: Entity, rng: random.Random, strength: float) -> Phrase | None:
     """The phrase of a docstring's first sentence; None if the sentence is too short or too long, or has no words."""
-    text = entity.doc
+    return sentence_phrase(entity.doc, rng, strength)
+
+
+def sentence_phrase(text: str, rng: random.Random, strength: float) -> Phrase | None:
+    """The phrase of a sentence that says what something does or is."""
     count = len(text.split())
     if not 4 <= count <= 32 or ">>>" in text or not text.isascii():
         return None
@@ -74,7 +95,7 @@ def doc_phrase(entity: Entity, rng: random.Random, strength: float) -> Phrase | 
     return Phrase(verb, body) if len(body.split()) >= 2 else None
 
 
-def name_phrase(entity: Entity, rng: random.Random, strength: float) -> Phrase | None:
+def name_phrase(entity: Named, rng: random.Random, strength: float) -> Phrase | None:
     """The phrase of a name's words; None for names of one word and names of Python's own protocols."""
     parts = words(entity.name)
     if len(parts) < 2 or entity.name.startswith("__"):
@@ -92,7 +113,7 @@ def name_phrase(entity: Entity, rng: random.Random, strength: float) -> Phrase |
     return Phrase(verb, article + text)
 
 
-def subject(entity: Entity, rng: random.Random, module: str) -> str:
+def subject(entity: Named, rng: random.Random, module: str) -> str:
     """A mention of who acts: the class, the module, or nobody in particular."""
     roll = rng.random()
     if entity.owner and roll < 0.6:

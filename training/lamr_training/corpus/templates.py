@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import random
 
-from lamr_training.corpus.phrases import Phrase, doc_phrase, name_phrase, parameters, subject
+from lamr_training.corpus.phrases import Named, Phrase, doc_phrase, name_phrase, parameters, subject
 from lamr_training.corpus.wording import reworded, shown, synonym
 from lamr_training.syntax import Entity, called_names, words
 
@@ -132,7 +132,7 @@ _BLOCKS = (
 )  # fmt: skip
 
 
-def about_one(entity: Entity, phrase: Phrase, module: str, rng: random.Random) -> str:
+def about_one(entity: Named, phrase: Phrase, module: str, rng: random.Random) -> str:
     """A question on one entity."""
     family = rng.choices((_HOW, _WHERE, _WHY, _ROLE), (0.4, 0.25, 0.15, 0.2))[0]
     templates = _NOUN if phrase.verb is None else family
@@ -173,7 +173,7 @@ def about_several(entities: list[Entity], module: str, rng: random.Random) -> st
     return text
 
 
-def about_call(caller: Entity, callee: Entity, rng: random.Random) -> str:
+def about_call(caller: Named, callee: Named, rng: random.Random) -> str:
     """A question on how one entity uses the other."""
     return rng.choice(_CALLS).format(a=_named(caller, rng), b=_named(callee, rng))
 
@@ -209,7 +209,7 @@ def about_block(entity: Entity, node: ast.AST, rng: random.Random) -> str:
     )
 
 
-def _named(entity: Entity, rng: random.Random) -> str:
+def _named(entity: Named, rng: random.Random) -> str:
     name = entity.name
     if entity.owner and rng.random() < 0.35:
         return (
@@ -233,9 +233,11 @@ def _any_phrase(entity: Entity, rng: random.Random) -> Phrase:
     return Phrase("use", shown(entity.name, rng))
 
 
-def _tail(entity: Entity, rng: random.Random) -> str:
+def _tail(entity: Named, rng: random.Random) -> str:
     """A second part of the question that the same lines answer, or nothing."""
     if rng.random() < 0.55:
+        return ""
+    if not isinstance(entity, Entity):  # its tree has other nodes than Python's
         return ""
     node = entity.node
     options = [f" based on the `{p}` {synonym('parameter', rng)}" for p in parameters(entity)[:3]]

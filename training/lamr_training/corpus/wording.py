@@ -111,7 +111,7 @@ keep kept, put put, choose chosen, give given, go reached, split split, throw th
 hide hidden, fit fitted
 """
 _IRREGULAR = dict(pair.split() for pair in _IRREGULAR_ROWS.split(","))
-_TOKEN = re.compile(r"`[^`]*`|[\w.]+|[^\w\s]")
+_TOKEN = re.compile(r"`[^`]*`|[\w.]+(?:['\u2019-]\w[\w.]*)*|[^\w\s]")
 _DOUBLING = "get set put run stop drop plot log map submit trim wrap skip split shut strip emit fit pop"
 _DOUBLED = frozenset(_DOUBLING.split())
 

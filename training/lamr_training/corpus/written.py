@@ -1,8 +1,9 @@
 """Written questions: questions that were written while reading the files of the corpus, as records.
 
-Made questions only resemble what people ask; written ones train, and the scores are fitted on them. The package's
-`data/written.jsonl` names files of the versions that the manifest pins, and the lines that answer. This module knows no
-other data.
+Made questions only resemble what people ask; written ones train, and the scores are fitted on them.
+`data/written.jsonl` is about Python files of the packages' versions that the manifest pins,
+`data/written-histories.jsonl` about files of ten other languages at the commits that `histories.json` pins; both name
+the lines that answer. This module knows no other data.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from lamr_training.errors import CorpusError
 
 WRITTEN = {"train": "written.jsonl", "validation": "written-validation.jsonl"}
 """The file of a corpus that holds the written questions about each split."""
+ABOUT_PACKAGES, ABOUT_HISTORIES = "written.jsonl", "written-histories.jsonl"
+"""The package's questions about files of packages and of repositories."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +31,8 @@ class WrittenQuestion:
     """One question as it is stored.
 
     Attributes:
-        project: name of the package, as the manifest has it.
-        path: the file's path in the package.
+        project: name of the package or repository, as the manifest has it.
+        path: the file's path in it.
         query: the question.
         kind: in which manner it asks: how, why, where and so on.
         gold: first and last lines, 1-based, of the parts that answer.
@@ -42,15 +45,16 @@ class WrittenQuestion:
     gold: tuple[tuple[int, int], ...]
 
 
-def bundled_questions() -> list[WrittenQuestion]:
-    """All written questions that come with the package."""
-    text = (resources.files("lamr_training") / "data" / "written.jsonl").read_text(encoding="utf-8")
+def bundled_questions(name: str = ABOUT_PACKAGES) -> list[WrittenQuestion]:
+    """All written questions of one of the package's two files."""
+    text = (resources.files("lamr_training") / "data" / name).read_text(encoding="utf-8")
     return [_question(json.loads(line)) for line in text.split("\n") if line]
 
 
 def _question(row: dict[str, Any]) -> WrittenQuestion:
     gold = tuple((first, last) for first, last in row["gold"])
-    return WrittenQuestion(row["project"], row["path"], row["query"], row["kind"], gold)
+    project = row["project"] if "project" in row else row["repository"]
+    return WrittenQuestion(project, row["path"], row["query"], row["kind"], gold)
 
 
 def written_records(
@@ -60,7 +64,7 @@ def written_records(
 
     Args:
         files: the sources.
-        questions: what to choose from; the bundled ones by default.
+        questions: what to choose from; those about packages by default.
 
     Raises:
         CorpusError: a question names lines that its file doesn't have: the file is of another version than the
@@ -81,4 +85,12 @@ def _records(file: SourceFile, questions: list[WrittenQuestion]) -> Iterator[Rec
                 f"{file.path} has {count} lines, a question is about line {max(lines, default=0)}; fetch the version "
                 "that the manifest pins"
             )
-        yield Record(question.query, file.text, tuple(lines), 1.0, file.path, file.project, question.kind)
+        yield Record(
+            question.query,
+            file.text,
+            tuple(lines),
+            path=file.path,
+            project=file.project,
+            kind=question.kind,
+            language=file.language,
+        )

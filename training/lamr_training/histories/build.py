@@ -1,5 +1,6 @@
-"""Makes records out of a manifest of histories; the same manifest and settings give the same files.
+"""Makes records out of a manifest of repositories; the same manifest and settings give the same files.
 
+They are of histories, of what files say of themselves (`made`), and of questions that come with the package.
 This module knows settings; files and counts are `parts`' matter, commits and questions the others'.
 """
 
@@ -11,15 +12,20 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from lamr_evaluation.records import Record
 
 from lamr_training.corpus.fetch import Progress
+from lamr_training.corpus.written import ABOUT_HISTORIES, WRITTEN, bundled_questions
 from lamr_training.histories import git
 from lamr_training.histories.asked import SHARES, records
 from lamr_training.histories.edits import EditSettings, candidates, edits
-from lamr_training.histories.manifest import Repository
-from lamr_training.histories.parts import Source, build_parts, evaluations
+from lamr_training.histories.manifest import Repository, bundled_histories
+from lamr_training.histories.parts import Foreign, Source, build_parts, evaluations
+from lamr_training.made.asked_files import written_about
+from lamr_training.made.build import MADE, MadeSettings, made_records
+from lamr_training.made.kinds import KINDS
 
 
 @dataclass(frozen=True)
@@ -29,19 +35,30 @@ class HistorySettings:
     Attributes:
         per_repository: edits taken from one repository; each gives one record and some more of other kinds.
         edits: what an edit may be.
+        made: sizes of made questions.
         apart: a file of evaluation items; files much like one of theirs are left out.
         seed: of every choice.
     """
 
     per_repository: int = 400
     edits: EditSettings = field(default_factory=EditSettings)
+    made: MadeSettings = field(default_factory=MadeSettings)
     apart: Path | None = None
     seed: int = 0
 
     def digest(self, row: Repository) -> str:
         """Names a repository's part: another commit or other settings make another one."""
+        own = asdict(replace(self, apart=None))
+        del own["made"]
+        return self._digest(own, SHARES, row)
+
+    def digest_made(self, row: Repository) -> str:
+        """Names a repository's part of made questions."""
+        return self._digest(asdict(self.made), {name: share for name, (_, share) in KINDS.items()}, row)
+
+    def _digest(self, own: dict[str, Any], shares: dict[str, float], row: Repository) -> str:
         apart = hashlib.sha256(self.apart.read_bytes()).hexdigest() if self.apart else ""
-        text = json.dumps([asdict(replace(self, apart=None)), apart, SHARES, row.commit], sort_keys=True)
+        text = json.dumps([own, apart, shares, row.commit], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
@@ -53,7 +70,10 @@ def build_histories(
     settings: HistorySettings | None = None,
     progress: Progress | None = None,
 ) -> dict[str, int]:
-    """Write `train.jsonl`, `validation.jsonl` and `suite.jsonl`, the manifest, and `counts.json`.
+    """Write records of each sort, the manifest, and `counts.json`.
+
+    `train.jsonl`, `validation.jsonl` and `suite.jsonl` hold histories, `made.jsonl` and `made-validation.jsonl` made
+    questions, and written ones go to the files that `WRITTEN` names.
 
     Args:
         rows: the manifest.
@@ -62,26 +82,47 @@ def build_histories(
         progress: called with repositories done.
 
     Returns:
-        Number of records in each split.
+        Number of records in each file, by the file's name without its ending.
 
     Raises:
         CorpusError: a repository may not be used, or lacks its commit.
         DataError: git can't have or read a repository, or `settings.apart` isn't a file of records.
     """
     settings = settings or HistorySettings()
-    known: dict[tuple[str, str], bool] = {}
-    of_evaluations = evaluations(settings.apart)
+    foreign = evaluations(settings.apart)
+    sources = [_histories(settings, foreign), _made(settings, foreign), _written(settings.seed)]
+    return build_parts(rows, output / "histories.json", place, sources, progress)
 
+
+def _histories(settings: HistorySettings, foreign: Foreign) -> Source:
     def make(row: Repository, where: Path) -> Iterable[Record]:
-        def foreign(path: str, code: str) -> bool:
-            key = (row.repository, path)
-            if key not in known:  # versions of one file are about as like to another one
-                known[key] = of_evaluations(path, code)
-            return known[key]
+        known: dict[str, bool] = {}
+
+        def foreign_once(path: str, code: str) -> bool:
+            if path not in known:  # versions of one file are about as like to another one
+                known[path] = foreign(path, code)
+            return known[path]
 
         chosen = candidates(git.commits(where, row.commit), settings.edits)
-        found = list(islice(edits(where, chosen, settings.edits, foreign), settings.per_repository))
+        found = list(islice(edits(where, chosen, settings.edits, foreign_once), settings.per_repository))
         return records(found, row, settings.seed)
 
-    source = Source(make, settings.digest, "histories.json", settings.seed)
-    return build_parts(rows, output, place, source, progress)
+    return Source(make, settings.digest, settings.seed)
+
+
+def _made(settings: HistorySettings, foreign: Foreign) -> Source:
+    def make(row: Repository, where: Path) -> Iterable[Record]:
+        return made_records(row, where, settings.made, foreign)
+
+    return Source(make, settings.digest_made, settings.seed, MADE, "made")
+
+
+def _written(seed: int) -> Source:
+    questions = bundled_questions(ABOUT_HISTORIES)
+    digest = hashlib.sha256(repr(questions).encode()).hexdigest()[:8]
+    pinned = set(bundled_histories())  # the questions are about these commits
+
+    def make(row: Repository, where: Path) -> Iterable[Record]:
+        return written_about(row, where, questions) if row in pinned else []
+
+    return Source(make, lambda row: f"{digest}-{row.commit[:8]}", seed, WRITTEN, "written")

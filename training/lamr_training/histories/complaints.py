@@ -45,17 +45,14 @@ class Question:
     headers: tuple[int, ...] = ()
 
 
-def error(edit: Edit, rng: random.Random) -> Question | None:
-    """A message that the file raises or logs asks for the statement and the condition that leads there."""
-    found = [m for m in _RAISED.finditer(edit.code) if count_words(_SLOT.sub(" ", m["text"])) >= 4]
-    if not found:
-        return None
-    site = rng.choice(found)
-    first = edit.code.count("\n", 0, site.start()) + 1
-    last = edit.code.count("\n", 0, site.end()) + 1
-    own = tuple(range(first, last + 1))
-    headers = headers_of(own, edit.lines)
-    message = " ".join(_SLOT.sub(lambda _: rng.choice(_FILLINGS), site["text"]).split())
+def raised_sites(code: str) -> list[re.Match[str]]:
+    """The places of a file that raise or log a message of four words or more."""
+    return [m for m in _RAISED.finditer(code) if count_words(_SLOT.sub(" ", m["text"])) >= 4]
+
+
+def complaint(site: re.Match[str], path: str, language: str, rng: random.Random) -> str:
+    """What somebody asks who sees the message of one of the `raised_sites`, with its slots filled in."""
+    message = " ".join(_SLOT.sub(lambda _: rng.choice(_FILLINGS), site["text"]).split()).rstrip(" '\"(:[")
     named = _CLASS.search(site["head"])
     forms = [
         "{message}",
@@ -65,14 +62,27 @@ def error(edit: Edit, rng: random.Random) -> Question | None:
         "ERROR {message}",
         "[2024-05-11 09:14:02] ERROR {project}: {message}",
         "Traceback (most recent call last):\n  …\n{kind}: {message}"
-        if edit.language == "python"
+        if language == "python"
         else "Unhandled exception: {kind}: {message}\n    at {stem}",
         'grep for the log line "{message}"',
     ]
-    stem = edit.path.rsplit("/", 1)[-1]
-    text = rng.choice(forms).format(
+    stem = path.rsplit("/", 1)[-1]
+    return rng.choice(forms).format(
         message=message, kind=named[1] if named else "error", project=stem.split(".")[0], stem=stem
     )
+
+
+def error(edit: Edit, rng: random.Random) -> Question | None:
+    """A message that the file raises or logs asks for the statement and the condition that leads there."""
+    found = raised_sites(edit.code)
+    if not found:
+        return None
+    site = rng.choice(found)
+    first = edit.code.count("\n", 0, site.start()) + 1
+    last = edit.code.count("\n", 0, site.end()) + 1
+    own = tuple(range(first, last + 1))
+    headers = headers_of(own, edit.lines)
+    text = complaint(site, edit.path, edit.language, rng)
     return Question("error", text, tuple(sorted({*own, *headers[-1:]})), headers[:-1])
 
 

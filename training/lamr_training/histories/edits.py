@@ -155,8 +155,8 @@ def _edits_of(
     touched = frozenset(change.path for change in each.commit.changes)
     found: list[Edit] = []
     for change in own or changes:
-        code = _text(contents.get(change.before, b""), settings)
-        if code is None or (change.path.endswith(".h") and _OBJECTIVE_C.search(code)):
+        code = own_text(contents.get(change.before, b""), settings)
+        if code is None or is_objective_c(change.path, code):
             continue
         lines = code.split("\n")
         language = source_language(change.path)
@@ -184,7 +184,7 @@ def _edits_of(
     ]  # fewer: what only had to follow
 
 
-def _text(data: bytes, settings: EditSettings) -> str | None:
+def own_text(data: bytes, settings: EditSettings) -> str | None:
     """A file's text, or None when it is too short, too long, or not written by hand."""
     if not 0 < len(data) <= settings.max_characters or b"\0" in data:
         return None
@@ -196,6 +196,11 @@ def _text(data: bytes, settings: EditSettings) -> str | None:
     if _LONE_CR.search(text) or not settings.min_lines <= count <= settings.max_lines:
         return None
     return text if len(text) / count <= 120 and not _GENERATED.search(text[:4000]) else None
+
+
+def is_objective_c(path: str, text: str) -> bool:
+    """Whether a header is of Objective-C, for which there is no grammar."""
+    return path.endswith(".h") and _OBJECTIVE_C.search(text) is not None
 
 
 def _fits(gold: tuple[int, ...], lines: int, settings: EditSettings) -> bool:

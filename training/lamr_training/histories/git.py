@@ -114,6 +114,14 @@ def _take(lines: Iterator[bytes], count: int) -> tuple[str, ...]:
     return tuple(taken)
 
 
+def files(place: Path, commit: str) -> list[tuple[str, str, int]]:
+    """Path, blob and bytes of every file of a commit, by path."""
+    listed = run_git("ls-tree", "-r", "-l", "-z", "--full-tree", commit, place=place).stdout
+    rows = (row.split("\t", 1) for row in listed.decode("utf-8", "replace").split("\0") if row)
+    found = ((path, *head.split()[1:]) for head, path in rows)
+    return [(path, blob, int(size)) for path, kind, blob, size in found if kind == "blob" and size.isdigit()]
+
+
 def sizes(place: Path, names: Iterable[str]) -> dict[str, int]:
     """Bytes of blobs by name; what isn't there is left out."""
     done = run_git("cat-file", "--batch-check", place=place, send=_rows(sorted(set(names))))

@@ -1,4 +1,4 @@
-"""Writes the records of a manifest's repositories: one part a repository, then one shuffled file a split.
+"""Writes the records of a manifest's repositories: parts of each repository, then shuffled files of each split.
 
 A repository whose part is there is skipped, so a run goes on where an earlier one ended. This module knows files and
 counts; what records a repository gives is the caller's matter.
@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from lamr_evaluation.mirrors import folder_name
@@ -47,59 +47,73 @@ class Source:
     Attributes:
         make: gives a repository's records, from its git directory.
         digest: names a repository's part: another commit or other settings make another one.
-        manifest: name of the file that the rows are written to.
         seed: of the records' order.
+        files: the file of each split; nothing is made of other splits.
+        folder: of its parts, below the others'.
     """
 
     make: Callable[[Repository, Path], Iterable[Record]]
     digest: Callable[[Repository], str]
-    manifest: str
     seed: int
+    files: Mapping[str, str] = field(default_factory=lambda: {split: f"{split}.jsonl" for split in SPLITS})
+    folder: str = ""
 
 
 def build_parts(
     rows: Sequence[Repository],
-    output: Path,
+    manifest: Path,
     place: Callable[[str], Path],
-    source: Source,
+    sources: Sequence[Source],
     progress: Progress | None = None,
 ) -> dict[str, int]:
-    """Write `train.jsonl`, `validation.jsonl` and `suite.jsonl`, the manifest, and `counts.json`.
+    """Write the records of each source, the manifest, and `counts.json`.
 
     Args:
-        rows: the manifest.
+        rows: the manifest's.
+        manifest: the file that the rows are written to; the others go beside it.
         place: gives the git directory of `owner/name`, as `mirrors.locate` and `mirrors.clone` do.
-        source: what is made of them.
+        sources: what is made of them.
         progress: called with repositories done.
 
     Returns:
-        Number of records in each split.
+        Number of records in each file, by the file's name without its ending.
 
     Raises:
         CorpusError: a repository may not be used, or lacks its commit.
         DataError: git can't have or read a repository.
     """
     check_histories(rows)
-    parts = output / "parts"
-    parts.mkdir(parents=True, exist_ok=True)
-    places: dict[str, list[Path]] = {split: [] for split in SPLITS}
+    output = manifest.parent
+    parts: dict[str, list[Path]] = {name: [] for source in sources for name in source.files.values()}
     ordered = sorted(rows, key=lambda row: row.repository.lower())
     for number, row in enumerate(ordered, 1):
-        part = parts / f"{folder_name(row.repository)}.{source.digest(row)}.jsonl"
-        if not part.exists():
-            where = place(row.repository)
-            if not git.has_commit(where, row.commit):
-                raise CorpusError(f"{where}: lacks commit {row.commit} of {row.repository}; fetch it there")
-            unfinished = part.with_suffix(".partial")
-            write_records(source.make(row, where), unfinished)
-            unfinished.rename(part)
-        places[row.split].append(part)
+        for source in sources:
+            if row.split in source.files:
+                parts[source.files[row.split]].append(_part(row, output / "parts", place, source))
         if progress:
             progress("repositories", number, len(ordered))
-    write_histories(rows, output / source.manifest)
-    tables = {split: _join(found, output / f"{split}.jsonl", source.seed) for split, found in places.items()}
+    write_histories(rows, manifest)
+    tables = {
+        name.removesuffix(".jsonl"): _join(parts[name], output / name, source.seed)
+        for source in sources
+        for name in source.files.values()
+    }
     (output / "counts.json").write_text(json.dumps(tables, indent=1) + "\n", encoding="utf-8")
-    return {split: sum(table["kinds"].values()) for split, table in tables.items()}
+    return {name: sum(table["kinds"].values()) for name, table in tables.items()}
+
+
+def _part(row: Repository, parts: Path, place: Callable[[str], Path], source: Source) -> Path:
+    """The file of a repository's records, made if it isn't there."""
+    part = parts / source.folder / f"{folder_name(row.repository)}.{source.digest(row)}.jsonl"
+    if not part.exists():
+        where = place(row.repository)
+        if not git.has_commit(where, row.commit):
+            raise CorpusError(f"{where}: lacks commit {row.commit} of {row.repository}; fetch it there")
+        part.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = part.with_suffix(".partial")
+        write_records(source.make(row, where), unfinished)
+        unfinished.rename(part)
+    return part
 
 
 def _join(parts: Sequence[Path], target: Path, seed: int) -> dict[str, dict[str, int]]:

@@ -76,8 +76,8 @@ def build_sessions(
     def make(row: Repository, where: Path) -> Iterable[Record]:
         return _repository(row, where, settings, foreign)
 
-    source = Source(make, settings.digest, "sessions.json", settings.seed)
-    return build_parts(rows, output, place, source, progress)
+    source = Source(make, settings.digest, settings.seed)
+    return build_parts(rows, output / "sessions.json", place, [source], progress)
 
 
 def _repository(row: Repository, place: Path, settings: SessionSettings, foreign: Foreign) -> list[Record]:

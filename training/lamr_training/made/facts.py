@@ -1,0 +1,233 @@
+"""What one file of any language with a grammar holds: definitions with their comments, comments with their statements.
+
+Everything follows from the language's table: which nodes are comments, which are lists of statements, which names
+define something. Rows count from 0. This module knows trees and rows; it makes no questions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import tree_sitter
+from lamr_postprocess.captures import MEMBERS, read_names
+from lamr_postprocess.definition_spans import DefinitionSpan, spans_in
+from lamr_postprocess.languages import Language
+from lamr_postprocess.syntax import CostlySyntaxError, Source, parse
+
+# Rows between a documentation comment and its definition: attributes, decorators, template parameters.
+_LEAD = re.compile(r"\s*(?:#!?\[|@\w|\[\w|template\s*<|export\s*$|pub\s*$|static\s*$|inline\s*$)")
+_CONSTANT = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[A-Z]{5,}")
+_FUNCTION = re.compile(
+    r"function|method|constructor|closure|lambda|func_literal|arrow|do_block|initializer$|accessor"
+)
+
+
+@dataclass(frozen=True)
+class Comment:
+    """A comment, or a run of comments on rows of their own; `node` is the last one."""
+
+    first: int
+    last: int
+    node: tree_sitter.Node
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A function or type with what leads to it.
+
+    Attributes:
+        first, last: its rows, with attributes and decorators.
+        head: the row of its name.
+        name: its name.
+        owner: the name of the type around it, or empty.
+        kind: "function", "method" or "class".
+        comment: the comment right above it.
+    """
+
+    first: int
+    last: int
+    head: int
+    name: str
+    owner: str
+    kind: str
+    comment: Comment | None
+
+    @property
+    def rows(self) -> range:
+        """All rows of the definition."""
+        return range(self.first, self.last + 1)
+
+
+class Facts:
+    """The facts of one parsed file.
+
+    Attributes:
+        source: the tree.
+        language: its language.
+        lines: the text's lines.
+    """
+
+    def __init__(self, source: Source, language: Language, lines: list[str]) -> None:
+        self.source = source
+        self.language = language
+        self.lines = lines
+
+    @cached_property
+    def comments(self) -> list[Comment]:
+        """Comments that have their rows for themselves, those on adjoining rows as one."""
+        found: list[Comment] = []
+        for node in self._comment_nodes():
+            first, last = _rows(node)
+            if self.lines[first][: _column(self.lines[first])].strip() or not self._alone(node, first, last):
+                continue
+            before = found[-1] if found else None
+            joins = (
+                before is not None
+                and before.last + 1 == first
+                and _column(self.lines[before.first]) == _column(self.lines[first])
+                and not self.lines[first].lstrip().startswith("/*")
+                and not self.lines[before.first].lstrip().startswith("/*")
+            )
+            if before is not None and joins:
+                found[-1] = Comment(before.first, last, node)
+            else:
+                found.append(Comment(first, last, node))
+        return found
+
+    @cached_property
+    def definitions(self) -> list[Definition]:
+        """Functions and types in the order of their rows, one a row."""
+        ends = {comment.last: comment for comment in self.comments}
+        found: list[Definition] = []
+        around: list[DefinitionSpan] = []
+        for span in spans_in(self.source):
+            while around and around[-1].last < span.last:
+                around.pop()
+            first = span.first
+            while first and first - 1 not in ends and _LEAD.match(self.lines[first - 1]):
+                first -= 1
+            owner = around[-1].name if around and not around[-1].is_function else ""
+            kind = "class" if not span.is_function else "method" if owner else "function"
+            around.append(span)
+            if not found or found[-1].head != span.head:
+                found.append(
+                    Definition(first, span.last, span.head, span.name, owner, kind, ends.get(first - 1))
+                )
+        return found
+
+    @cached_property
+    def constants(self) -> dict[str, tuple[range, str]]:
+        """The rows and the owner of each constant of the file or of a type, by its name, which is in capitals."""
+        found: dict[str, tuple[range, str]] = {}
+        names = read_names(self.source, self.language)
+        for name, row, scope, role in names.bindings:
+            text = name.decode("utf-8", "replace")
+            outer = not scope or names.scopes[scope].kind == MEMBERS
+            if role not in ("definition", "variable") or not outer or not _CONSTANT.fullmatch(text):
+                continue
+            start = int(self.source.rows[row][0]) + _column(self.lines[row])
+            statement = self.statement_at(start, start + 1)
+            around = [d for d in self.definitions if d.kind == "class" and d.first < row <= d.last]
+            rows = range(row, row + 1) if statement is None else rows_of(statement)
+            found.setdefault(text, (rows, around[-1].name if around else ""))
+        return found
+
+    def statements_after(self, comment: Comment, most: int) -> range | None:
+        """The rows of the statements that a comment in a function stands above, up to a blank row; None without any.
+
+        A run of more than `most` rows counts with its first statement alone.
+        """
+        node = comment.node.next_named_sibling
+        if node is not None and self._is_list(node):  # grammars put a body's first comment before its list
+            node = node.named_child(0)
+        if node is None or not self._is_list(node.parent) or not self._in_function(node):
+            return None
+        first = end = comment.last + 1
+        whole: range | None = None
+        while node is not None and node.kind_id not in self.source.grammar.comments:
+            start, last = _rows(node)
+            if start != end or last < start:
+                break
+            if last - first + 1 > most:
+                break
+            whole = range(first, last + 1)
+            end = last + 1
+            node = node.next_named_sibling
+        return whole
+
+    def statement_at(self, start: int, stop: int) -> tree_sitter.Node | None:
+        """The innermost statement around characters of the text given as byte offsets."""
+        node = self.source.tree.root_node.descendant_for_byte_range(start, stop)
+        while node is not None and not self._is_list(node.parent):
+            node = node.parent
+        return node
+
+    def blocks_around(self, node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
+        """The statements around a statement, innermost first, up to the function that holds it."""
+        above = node.parent
+        while above is not None and above.parent is not None and not _FUNCTION.search(above.type):
+            if self._is_list(above.parent):
+                yield above
+            above = above.parent
+
+    def _is_list(self, node: tree_sitter.Node | None) -> bool:
+        """Whether a node's children are statements or members."""
+        if node is None:
+            return False
+        specs = self.source.grammar.lists.get(node.kind_id)
+        spec = specs and (specs.get(node.parent.kind_id if node.parent else -1) or specs.get(-1))
+        return bool(spec) and not spec.is_literal
+
+    def _in_function(self, node: tree_sitter.Node) -> bool:
+        above = node.parent
+        while above is not None and not _FUNCTION.search(above.type):
+            above = above.parent
+        return above is not None
+
+    def _comment_nodes(self) -> Iterator[tree_sitter.Node]:
+        """Comments in document order."""
+        kinds = self.source.grammar.comments
+        cursor = self.source.tree.walk()
+        while True:
+            node = cursor.node
+            if node is not None and node.kind_id in kinds:
+                yield node
+            elif cursor.goto_first_child():
+                continue
+            while not cursor.goto_next_sibling():
+                if not cursor.goto_parent():
+                    return
+
+    def _alone(self, node: tree_sitter.Node, first: int, last: int) -> bool:
+        """Whether nothing but a comment stands on its rows."""
+        starts, ends = int(self.source.rows[first][0]), int(self.source.rows[last][1])
+        data = self.source.data
+        return not data[starts : node.start_byte].strip() and not data[node.end_byte : ends].strip()
+
+
+def facts_of(text: str, language: Language) -> Facts | None:
+    """The facts of a text whose lines end with `\\n`; None where it can't be parsed."""
+    try:
+        source = parse(text, language)
+    except CostlySyntaxError:
+        return None
+    return Facts(source, language, text.split("\n"))
+
+
+def rows_of(node: tree_sitter.Node) -> range:
+    """The rows of a node."""
+    first, last = _rows(node)
+    return range(first, last + 1)
+
+
+def _rows(node: tree_sitter.Node) -> tuple[int, int]:
+    """First and last row of a node; one that ends with a line end doesn't reach the next row."""
+    first, (last, column) = node.start_point[0], node.end_point
+    return first, last - (column == 0 and last > first)
+
+
+def _column(line: str) -> int:
+    return len(line) - len(line.lstrip())
