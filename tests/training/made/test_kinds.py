@@ -123,6 +123,12 @@ def test_a_constant_asks_for_where_it_is_set_and_used() -> None:
     assert shown(file, draft.gold) == ["const MAX_ATTEMPTS = 3", "limit := MAX_ATTEMPTS"]
 
 
+def test_a_macro_that_is_called_is_no_constant() -> None:
+    text = "class A {\n SOME_MACRO(A);\n};\nclass B {\n  SOME_MACRO(B);\n};\n#define LAST_PORT 80\nint p = LAST_PORT;\n"
+    (draft,) = drafts("setting", made_file("cpp", text))
+    assert draft.gold == frozenset({6, 7})
+
+
 def test_questions_of_every_form_have_the_definition_as_their_answer() -> None:
     file = made_file("java", SOURCES["java"])
     for seed in range(20):

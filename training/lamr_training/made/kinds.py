@@ -161,7 +161,8 @@ def setting(file: MadeFile, rng: random.Random) -> Iterator[Draft]:
         own, owner = file.facts.constants[constant]
         pattern = re.compile(rf"(?<![\w\"']){re.escape(constant)}(?![\w\"'])")
         places = {n for n, line in enumerate(file.facts.lines) if pattern.search(line)}
-        if 1 <= len(places - set(own)) <= MOST_USES and len(own) <= LONGEST_RUN:
+        called = any(f"{constant}(" in file.facts.lines[row] for row in places)  # a macro, not a constant
+        if not called and 1 <= len(places - set(own)) <= MOST_USES and len(own) <= LONGEST_RUN:
             text = templates.about_setting(constant, owner, rng)
             yield Draft(cased(text, rng), frozenset(places.union(own)))
 
