@@ -17,8 +17,10 @@ from lamr_postprocess.lines import IntArray
 from lamr_repositories.file_index import FileIndex, term_hashes
 
 _SEPARATORS = str.maketrans("/.-", "   ")
-PATH_WEIGHT = 1.0
+PATH_WEIGHT = 2.0
 """How many occurrences in a piece a word of its file's path is worth."""
+RARITY = 0.7
+"""The power of a term's rarity: long questions have rare words of little meaning, such as names of people."""
 
 
 @dataclass(eq=False)
@@ -86,8 +88,8 @@ class PieceTable:
             tail[piece[here], 0] = times[here]
             whole = np.bincount(file, tail[:, 0], files).astype(np.float64)[:, None]
             named = PATH_WEIGHT * on_path[:, column : column + 1]
-            by_piece += saturated(tail + named[file], lengths)[:, 0] * idf(tail)
-            by_file += saturated(whole + named, whole_lengths)[:, 0] * idf(whole)
+            by_piece += saturated(tail + named[file], lengths)[:, 0] * idf(tail) ** RARITY
+            by_file += saturated(whole + named, whole_lengths)[:, 0] * idf(whole) ** RARITY
         return by_piece, by_file
 
 

@@ -23,6 +23,8 @@ OFF_TOPIC = 1.5
 they come after all code that shares a word with the query."""
 FILE_WEIGHT = 0.3
 """What the file's BM25 counts beside its piece's."""
+BEST_WEIGHT, NEAR_WEIGHT = 0.1, 0.2
+"""What the best piece of a file counts for all its pieces, and the mean of the two next pieces for the one between."""
 RELEVANCE_WEIGHT, KEEP_WEIGHT = 0.05, 0.05
 """What the model's two opinions count, in units of their spread; the best piece by words has 1."""
 # Means and spreads of the model's log-odds over the judged lines of validation projects; further off counts as so far.
@@ -53,13 +55,24 @@ Ranker = Callable[[PieceScores, "Judged | None", int], Float64Array]
 
 def coarse(pieces: PieceScores) -> Float64Array:
     """Return the scores [P] by words alone, by which candidates are chosen."""
-    scores: Float64Array = pieces.lexical + FILE_WEIGHT * pieces.file - pieces.penalty
-    return scores
+    best = float(pieces.lexical.max(initial=0.0))
+    scores: Float64Array = pieces.lexical + NEAR_WEIGHT * _near(pieces) + BEST_WEIGHT * best
+    return scores + FILE_WEIGHT * pieces.file - pieces.penalty
+
+
+def _near(pieces: PieceScores) -> Float64Array:
+    """Return the mean of the scores by words [P] of the pieces before and after each."""
+    around = np.pad(pieces.lexical, 1)
+    near: Float64Array = (around[:-2] + around[2:]) / 2
+    return near
 
 
 def _of_words(pieces: PieceScores) -> Float64Array:
-    """Return `coarse`, but minus infinity for pieces without a word of the query: they don't compete unjudged."""
-    scores: Float64Array = np.where(pieces.lexical > 0, coarse(pieces), -np.inf)
+    """Return `coarse`, but minus infinity for pieces without a word of the query in them or next to them.
+
+    Such pieces don't compete unjudged.
+    """
+    scores: Float64Array = np.where(pieces.lexical + _near(pieces) > 0, coarse(pieces), -np.inf)
     return scores
 
 
