@@ -54,7 +54,7 @@ $(VENV)/openvino: | $(BIN)/python
 
 # The agents that hooks are written for, in the versions that they were tried with.
 $(VENV)/hosts: | $(BIN)/python
-	$(PIP) install --quiet --target $@/python mini-swe-agent==2.4.6
+	$(PIP) install --quiet --target $@/python mini-swe-agent==2.4.6 'litellm[proxy]==1.99.4'
 	npm install --no-audit --no-fund --prefix $@ @anthropic-ai/claude-code@2.1.197
 
 $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python

@@ -101,14 +101,31 @@ class Texts:
         Raises:
             TextsError: it is too large, or can't be written.
         """
+        key = key_of(text)
+        self.put(key, text, now)
+        return key
+
+    def put(self, key: str, text: str, now: float | None = None) -> None:
+        """Keep a text under a key of the caller's; see `keep`."""
         now = time.time() if now is None else now
-        key, data = key_of(text), zlib.compress(text.encode("utf-8", "surrogatepass"))
+        data = zlib.compress(text.encode("utf-8", "surrogatepass"))
         if len(data) > self._most_bytes:
             raise TextsError(f"a text of {len(data):,} bytes isn't kept; the limit is {self._most_bytes:,}")
         with self._rows() as rows:
             rows.execute("INSERT OR REPLACE INTO texts VALUES (?, ?, ?, ?)", (key, now, len(data), data))
             rows.execute(_TOO_MUCH, (now - self._most_days * 86_400, self._most_bytes))
-        return key
+
+    def find(self, key: str, now: float | None = None) -> str | None:
+        """The text under a key; None where none is kept.
+
+        Raises:
+            TextsError: the file can't be read.
+        """
+        oldest = (time.time() if now is None else now) - self._most_days * 86_400
+        with self._rows() as rows:
+            query = "SELECT text FROM texts WHERE key = ? AND at >= ?"
+            found = rows.execute(query, (key, oldest)).fetchone()
+        return None if found is None else zlib.decompress(found[0]).decode("utf-8", "surrogatepass")
 
     def lines(self, place: Place, now: float | None = None) -> str:
         """The lines of a place as they were, ends included.
@@ -117,17 +134,14 @@ class Texts:
             UnknownTextError: the text isn't kept (any more), or has fewer lines.
             TextsError: the file can't be read.
         """
-        oldest = (time.time() if now is None else now) - self._most_days * 86_400
-        with self._rows() as rows:
-            query = "SELECT text FROM texts WHERE key = ? AND at >= ?"
-            found = rows.execute(query, (place.key, oldest)).fetchone()
-        if found is None:
+        text = self.find(place.key, now)
+        if text is None:
             raise UnknownTextError(
                 f"nothing is kept under {place.key}: texts are kept for {self._most_days:g} days and "
                 f"{self._most_bytes >> 20} MiB in all; run the command again",
                 argument="key",
             )
-        lines = split_lines(zlib.decompress(found[0]).decode("utf-8", "surrogatepass"))
+        lines = split_lines(text)
         if place.first > len(lines):
             raise UnknownTextError(f"{place.key} has {len(lines):,} lines", argument="key")
         return "".join(lines[place.first - 1 : place.last])

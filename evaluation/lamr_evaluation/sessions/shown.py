@@ -58,6 +58,17 @@ def shown_lines(result: str) -> Shown:
     return Shown(tuple(lines), None)
 
 
+def framed(result: str) -> tuple[str, str, str]:
+    """A result in three parts that make it up: what the host puts before the file's text, the text, and what after."""
+    first = 0
+    for pattern in _BEFORE:
+        found = pattern.match(result[first:])
+        first += found.end() if found else 0
+    after = _AFTER.search(result, first)
+    stop = after.start() if after else len(result)
+    return result[:first], result[first:stop], result[stop:]
+
+
 def _unpacked(result: str) -> str:
     """The output of a result that is a JSON object with one; else the result."""
     if not result.startswith('{"output"'):

@@ -6,6 +6,8 @@ import os
 
 from tests.client.conftest import free_port
 
-__all__ = ["free_port"]
+unused_port = free_port  # a second one
+
+__all__ = ["free_port", "unused_port"]
 
 collect_ignore_glob = [] if os.environ.get("LAMR_HOSTS") else ["test_*.py"]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +20,31 @@ FIRST = line_of("def handler_7(")
 COMMANDS = ["cat a.py", f"sed -n '{FIRST},{FIRST + 2}p' a.py", "cat a.py"]
 
 
-def play(folder: Path, agent: str) -> list[dict[str, Any]]:
-    """The messages of a session that reads a file, a range that was cut, and the file again."""
+def play(
+    folder: Path,
+    agent: str,
+    commands: Sequence[str] = COMMANDS,
+    before: Mapping[str, Callable[[], None]] | None = None,
+) -> list[dict[str, Any]]:
+    """The messages of a session that runs commands.
+
+    By default it reads a file, a range that was cut, and the file again; `before` is done before some commands run.
+    """
     from minisweagent.agents import get_agent
     from minisweagent.environments import get_environment
     from minisweagent.models.test_models import DeterministicModel, make_output
 
     (folder / "a.py").write_text(CODE, encoding="utf-8")
     last = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
-    outputs = [make_output(SAID, [{"command": command}]) for command in [*COMMANDS, last]]
-    environment = get_environment({"cwd": str(folder)}, default_type="local")
+    outputs = [make_output(SAID, [{"command": command}]) for command in [*commands, last]]
+    environment: Any = get_environment({"cwd": str(folder)}, default_type="local")
+    run = environment.execute
+
+    def execute(action: Any, *arguments: Any, **more: Any) -> Any:
+        (before or {}).get(action["command"], lambda: None)()
+        return run(action, *arguments, **more)
+
+    environment.execute = execute
     settings = {
         "agent_class": agent,
         "system_template": "s",
@@ -66,3 +83,22 @@ def test_a_server_that_is_away_is_told_and_the_session_goes_on(
     whole, *_ = observations(play(tmp_path, "lamr_agents.mini_swe_agent.PruningAgent"))
     assert "value_7 =" in whole
     assert "[lamr: not pruned: ServerUnavailableError" in whole
+
+
+def test_what_a_command_prints_of_several_files_can_be_shown_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    agent = "lamr_agents.mini_swe_agent.PruningAgent"
+    (tmp_path / "b.py").write_text(CODE.replace("handler_", "other_"), encoding="utf-8")
+    (both,) = observations(play(tmp_path, agent, ["cat a.py b.py"]))
+    assert "def handler_30(" in both
+    assert "value_7 =" not in both
+    (command,) = re.findall(r"`(lamr show \w+:\d+-\d+)`", both)
+    first, last = map(int, command.partition(":")[2].split("-"))
+    (shown,) = observations(play(tmp_path, agent, [command]))
+    lines = (CODE + CODE.replace("handler_", "other_")).splitlines()[first - 1 : last]
+    assert lines[0] in shown
+    assert lines[-1] in shown
+    (gone,) = observations(play(tmp_path, agent, ["lamr show 000000000000:1-2"]))
+    assert "nothing is kept under 000000000000" in gone

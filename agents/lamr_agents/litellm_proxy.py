@@ -1,0 +1,61 @@
+"""LiteLLM's proxy: a callback that prunes new results of tools in the messages on their way to any model.
+
+Name it in the proxy's configuration: `litellm_settings: {callbacks: lamr_agents.litellm_proxy.callback}`. LAMR_SERVER
+names a server; without it, the model runs in the proxy's process. This module knows that host's callbacks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import threading
+from typing import Any
+
+from lamr_client import Pruner
+from litellm.integrations.custom_logger import CustomLogger
+
+from lamr_agents.local.store import default_folder
+from lamr_agents.local.texts import Texts
+from lamr_agents.messages import Conversations
+
+TIMEOUT_SECONDS = 20.0
+_log = logging.getLogger("lamr.agents")
+
+
+class PruningCallback(CustomLogger):
+    """Changes messages before they are sent; whatever fails here, the request goes on as it came."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._making = threading.Lock()
+        self._conversations: Conversations | None = None
+
+    async def async_pre_call_hook(
+        self,
+        user_api_key_dict: Any,  # noqa: ARG002 - the base's signature
+        cache: Any,  # noqa: ARG002
+        data: dict[str, Any],
+        call_type: str,  # noqa: ARG002
+    ) -> dict[str, Any]:
+        """Prune the messages of a request, in a thread; LiteLLM calls this before it sends one."""
+        messages = data.get("messages")
+        if isinstance(messages, list):
+            try:
+                data["messages"] = await asyncio.to_thread(self._pruned, messages)
+            except Exception:
+                _log.exception("a request's messages were sent as they came")
+        return data
+
+    def _pruned(self, messages: list[Any]) -> list[Any]:
+        with self._making:
+            if self._conversations is None:
+                self._conversations = Conversations(
+                    Pruner(os.environ.get("LAMR_SERVER")),
+                    Texts(default_folder() / "sent.sqlite3"),
+                    timeout=TIMEOUT_SECONDS,
+                )
+        return self._conversations.pruned(messages)
+
+
+callback = PruningCallback()

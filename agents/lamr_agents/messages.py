@@ -1,0 +1,198 @@
+"""The messages of a request to a model, with new results of tools pruned: each once, and always to the same text.
+
+A provider's prompt cache is lost from the first message that differs from the last request's. So only results that came
+after the model's last answer are judged, and what was sent in place of one is remembered and sent again in each later
+request. Messages are OpenAI's for chats, or Anthropic's. This module knows both shapes; it sends nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from lamr_client import LamrError
+from lamr_evaluation.sessions import Event, Heard
+from lamr_evaluation.sessions.shown import framed
+from lamr_evaluation.sessions.tools import Read, description_of, shown_by
+from lamr_evaluation.sessions.uses import same_file
+
+from lamr_agents.intent import Known, intent_of
+from lamr_agents.local.texts import Texts
+from lamr_agents.policy import Policy
+from lamr_agents.skim import Prunes, asked_for, skim
+
+Message = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class _Result:
+    """A tool's result in a message: where its text lies, and the text.
+
+    Attributes:
+        message: index of the message.
+        way: keys and indexes from the message to the text.
+        call: the name that joins it and its call.
+        text: as it came.
+    """
+
+    message: int
+    way: tuple[str | int, ...]
+    call: str
+    text: str
+
+
+@dataclass
+class _Walk:
+    """What is known at a place of the conversation."""
+
+    heard: Heard = field(default_factory=Heard)
+    calls: dict[str, Event] = field(default_factory=dict)
+    labels: list[str] = field(default_factory=list)
+    first_words: str = ""
+
+    def hear(self, event: Event) -> None:
+        self.heard.hear(event)
+        if event.kind == "call":
+            self.calls[event.call] = event
+        if event.kind == "user" and not self.first_words:
+            self.first_words = self.heard.task
+
+
+class Conversations:
+    """Prunes what goes to a model.
+
+    Args:
+        pruner: judges the lines.
+        sent: remembers what was sent in place of a result.
+        policy: when a result is pruned.
+        timeout: seconds for one result.
+    """
+
+    def __init__(
+        self, pruner: Prunes, sent: Texts, policy: Policy | None = None, timeout: float | None = None
+    ) -> None:
+        self._pruner = pruner
+        self._sent = sent
+        self._policy = policy or Policy()
+        self._timeout = timeout
+
+    def pruned(self, messages: Sequence[Message]) -> list[Message]:
+        """The messages as they are to be sent; those that change are copies."""
+        last = max(
+            (place for place, each in enumerate(messages) if each.get("role") == "assistant"), default=-1
+        )
+        walk, out = _Walk(), list(messages)
+        for step in _steps(messages):
+            if isinstance(step, Event):
+                walk.hear(step)
+                continue
+            text = self._text(step, walk, step.message > last)
+            if text != step.text:
+                out[step.message] = _replaced(out[step.message], step.way, text)
+        return out
+
+    def _text(self, result: _Result, walk: _Walk, new: bool) -> str:
+        """What is sent in place of a result's text."""
+        call = walk.calls.get(result.call)
+        seen = shown_by(call.tool, call.arguments) if call else None
+        if call is None or seen is None:
+            return result.text
+        read, name = seen
+        label = name or read.path
+        again = any(same_file(label, other) for other in walk.labels)
+        walk.labels.append(label)
+        key = _key(walk.first_words, call, result.text)
+        try:
+            known = self._sent.find(key)
+            if known is None and new:
+                known = self._judged(result.text, call, read, name, again, walk.heard)
+                if known != result.text:  # else it stays as it is anyway
+                    self._sent.put(key, known)
+        except LamrError:
+            return result.text  # what can't be remembered isn't changed
+        return result.text if known is None else known
+
+    def _judged(  # noqa: PLR0913, PLR0917  # what is known of one result
+        self, text: str, call: Event, read: Read, name: str, again: bool, heard: Heard
+    ) -> str:
+        """What is sent in place of a new result's text."""
+        description = description_of(call.arguments)
+        intent = intent_of(
+            Known(said=heard.said, description=description, searched=heard.searched, task=heard.task)
+        )
+        before, code, after = framed(text)
+        asked = asked_for(
+            code, read.path, intent=intent, first=read.first, last=read.last, again=again, name=name
+        )
+        shown = skim(self._pruner, asked, intent, self._policy, timeout=self._timeout)
+        told = f"\n[lamr: {shown.reason}]\n" if shown.reason.startswith("not pruned") else ""
+        return before + shown.text + told + after
+
+
+def _key(first_words: str, call: Event, text: str) -> str:
+    parts = (first_words, call.call, call.tool, json.dumps(call.arguments, sort_keys=True), text)
+    data = "\0".join(parts).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+def _replaced(whole: Any, way: Sequence[str | int], text: str) -> Any:
+    """A copy with another text where the way leads."""
+    if not way:
+        return text
+    copy = list(whole) if isinstance(whole, list) else dict(whole)
+    copy[way[0]] = _replaced(whole[way[0]], way[1:], text)
+    return copy
+
+
+def _steps(messages: Sequence[Message]) -> Iterator[Event | _Result]:
+    """What was said, called and answered, in its order."""
+    for place, message in enumerate(messages):
+        role, content = message.get("role"), message.get("content")
+        if role == "tool":
+            yield from _results(place, ("content",), str(message.get("tool_call_id")), content)
+            continue
+        if isinstance(content, str):
+            content = [{"type": "text", "text": content}]
+        for index, part in enumerate(content if isinstance(content, list) else []):
+            yield from _part(place, index, role, part)
+        for call in message.get("tool_calls") or ():
+            function = call.get("function") or {}
+            yield _call(str(call.get("id")), function.get("name"), function.get("arguments"))
+
+
+def _part(place: int, index: int, role: Any, part: Any) -> Iterator[Event | _Result]:
+    """What one part of a message says."""
+    kind = part.get("type") if isinstance(part, Mapping) else None
+    if kind == "text" and role in ("user", "assistant") and isinstance(part.get("text"), str):
+        yield Event(role, part["text"])
+    elif kind == "thinking" and isinstance(part.get("thinking"), str):
+        yield Event("thought", part["thinking"])
+    elif kind == "tool_use":
+        yield _call(str(part.get("id")), part.get("name"), part.get("input"))
+    elif kind == "tool_result" and not part.get("is_error"):
+        way = ("content", index, "content")
+        yield from _results(place, way, str(part.get("tool_use_id")), part.get("content"))
+
+
+def _results(place: int, way: tuple[str | int, ...], call: str, content: Any) -> Iterator[_Result]:
+    """A result's text, where it is one."""
+    if isinstance(content, str):
+        yield _Result(place, way, call, content)
+    elif isinstance(content, list) and len(content) == 1 and isinstance(content[0], Mapping):
+        text = content[0].get("text")
+        if isinstance(text, str):
+            yield _Result(place, (*way, 0, "text"), call, text)
+
+
+def _call(name: str, tool: Any, arguments: Any) -> Event:
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments)
+        except ValueError:
+            arguments = {}
+    return Event(
+        "call", call=name, tool=str(tool), arguments=arguments if isinstance(arguments, dict) else {}
+    )

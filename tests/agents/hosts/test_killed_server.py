@@ -1,0 +1,148 @@
+"""A real server that is killed in the middle of a session, and comes back: what each host's agent gets meanwhile."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import mcp
+import psutil
+import pytest
+from lamr_agents.local.server import LocalServer
+from lamr_agents.local.store import Store
+from lamr_client import Pruner, bundled_repository
+from lamr_serving import ServerOptions, TritonServer
+
+from tests.agents.hosts.test_mini_swe_agent import observations, play
+from tests.agents.http.test_http import Site
+from tests.agents.mcp.test_mcp import text_of
+from tests.agents.samples import CODE, SAID, session
+from tests.agents.test_claude_code import READ, payload, said
+
+QUESTION = "What does handler_30 write?"
+CUT = "value_7 ="
+RECONNECT_SECONDS = 5.0
+"""After which clients have tried again to connect: gRPC does so every second."""
+AWAY = "not pruned: ServerUnavailableError"
+
+
+class Restartable:
+    """A Triton at one port that can be killed and started again."""
+
+    def __init__(self, port: int) -> None:
+        self.address = f"127.0.0.1:{port}"
+        self._options = ServerOptions(grpc_port=port)
+        self._running: TritonServer | None = None
+
+    def start(self) -> None:
+        self._running = TritonServer(bundled_repository(), self._options)
+        self._running.start()
+        time.sleep(RECONNECT_SECONDS)
+
+    def kill(self) -> None:
+        assert self._running is not None
+        psutil.Process(self._running.pid).kill()
+        self.stop()
+
+    def stop(self) -> None:
+        if self._running is not None:
+            self._running.stop()
+            self._running = None
+
+
+@pytest.fixture
+def triton(free_port: int) -> Iterator[Restartable]:
+    server = Restartable(free_port)
+    server.start()
+    yield server
+    server.stop()
+
+
+def test_mini_swe_agent(tmp_path: Path, triton: Restartable, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAMR_SERVER", triton.address)
+    for name in ("b.py", "c.py"):
+        (tmp_path / name).write_text(CODE)
+    agent = "lamr_agents.mini_swe_agent.PruningAgent"
+    before: dict[str, Callable[[], None]] = {"cat b.py": triton.kill, "cat c.py": triton.start}
+    first, second, third = observations(play(tmp_path, agent, ["cat a.py", *before], before))
+    assert CUT not in first
+    assert CUT in second
+    assert f"[lamr: {AWAY}" in second
+    assert CUT not in third, third[-400:]
+
+
+def test_claude_codes_hook(tmp_path: Path, triton: Restartable) -> None:
+    transcript = tmp_path / "transcript.jsonl"
+    transcript.write_text("".join(session().splitlines(keepends=True)[:2]))
+    store = Store(tmp_path / "shown.sqlite3")
+    server = LocalServer(tmp_path / "s", store, lambda: Pruner(triton.address, retries=0), seconds=20.0)
+
+    def read(number: int) -> str:
+        given = {"file_path": f"/w/{number}.py"}
+        return json.dumps(
+            said(
+                server.answer(
+                    json.dumps(payload("Read", given, READ, transcript_path=str(transcript))).encode()
+                )
+            )
+        )
+
+    assert "updatedToolOutput" in read(1)
+    triton.kill()
+    assert AWAY in read(2)
+    triton.start()
+    assert "updatedToolOutput" in read(3)
+    store.close()
+
+
+@contextmanager
+def http(server: str, port: int) -> Iterator[Site]:
+    command = [sys.executable, "-m", "lamr_cli.main", "http", "--port", str(port), "--server", server]
+    process = subprocess.Popen(command)
+    site = Site(port, None)  # type: ignore[arg-type]  # the transport is the process's own
+    try:
+        while True:
+            assert process.poll() is None
+            try:
+                assert json.loads(site.get("/health"))["status"] == "healthy"
+                break
+            except OSError:
+                time.sleep(0.2)
+        yield site
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def test_http(triton: Restartable, unused_port: int) -> None:
+    body = {"query": QUESTION, "code": CODE, "path": "a.py", "task": SAID}
+    with http(triton.address, unused_port) as site:
+        assert CUT not in site.post("/v1/prune", body)[1]["text"]
+        triton.kill()
+        status, answer, _ = site.post("/v1/prune", {**body, "on_error": "passthrough"})
+        assert (status, answer["text"], answer["status"]) == (200, CODE, "passthrough")
+        assert answer["reason"].startswith("ServerUnavailableError")
+        status, _, headers = site.post("/v1/prune", body)
+        assert status == 503
+        assert "retry-after" in {name.lower() for name in headers}
+        triton.start()
+        assert CUT not in site.post("/v1/prune", body)[1]["text"]
+
+
+async def test_mcp(tmp_path: Path, triton: Restartable) -> None:
+    (tmp_path / "a.py").write_text(CODE)
+    command = ["-m", "lamr_cli.main", "mcp", "--root", str(tmp_path), "--server", triton.address]
+    server = mcp.StdioServerParameters(command=sys.executable, args=command)
+    async with mcp.Client(server) as client:
+        assert CUT not in await text_of(client, "read_file", path="a.py", question=QUESTION)
+        triton.kill()
+        whole = await text_of(client, "read_file", path="a.py", question=QUESTION)
+        assert whole.startswith(f"[lamr: {AWAY}")
+        assert CUT in whole
+        triton.start()
+        assert CUT not in await text_of(client, "read_file", path="a.py", question=QUESTION)

@@ -1,0 +1,135 @@
+"""LiteLLM's proxy itself between an agent and a scripted model, with lamr's callback."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from tests.agents.samples import CODE
+from tests.agents.test_messages import DONE, GO_ON, openai, text_of
+
+HOSTS = Path(os.environ["LAMR_HOSTS"]) / "python"
+CONFIGURATION = """
+model_list:
+  - model_name: scripted
+    litellm_params: {{model: openai/scripted, api_base: "{url}", api_key: none}}
+litellm_settings:
+  callbacks: lamr_agents.litellm_proxy.callback
+"""
+SECONDS = 240
+
+
+@contextmanager
+def model() -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """A model in the shape of OpenAI's API that always says the same: its address, and the requests so far."""
+    requests: list[dict[str, Any]] = []
+    answer = {
+        "id": "x",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "scripted",
+        "choices": [{"index": 0, "message": DONE, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+    }
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            requests.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            data = json.dumps(answer).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/v1", requests
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@contextmanager
+def proxy(folder: Path, port: int, url: str, **environment: str) -> Iterator[str]:
+    """LiteLLM's proxy with lamr's callback: its address."""
+    configuration = folder / "config.yaml"
+    configuration.write_text(CONFIGURATION.format(url=url), encoding="utf-8")
+    start = "from litellm import run_server; run_server()"
+    command = [sys.executable, "-c", start, "--config", str(configuration), "--port", str(port)]
+    command += ["--host", "127.0.0.1", "--telemetry", "False"]
+    process = subprocess.Popen(
+        command,
+        env={
+            **os.environ,
+            "PYTHONPATH": str(HOSTS),
+            "XDG_CACHE_HOME": str(folder),
+            "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+            **environment,
+        },
+    )
+    address = f"http://127.0.0.1:{port}"
+    try:
+        deadline = time.monotonic() + SECONDS
+        while not _answers(address + "/health/liveliness"):
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.5)
+        yield address
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=10):
+            return True
+    except OSError:
+        return False
+
+
+def send(address: str, messages: list[dict[str, Any]]) -> None:
+    body = json.dumps({"model": "scripted", "messages": messages}).encode()
+    headers = {"Content-Type": "application/json", "Authorization": "Bearer none"}
+    request = urllib.request.Request(address + "/v1/chat/completions", body, headers)
+    with urllib.request.urlopen(request, timeout=SECONDS) as answer:
+        assert json.loads(answer.read())["choices"][0]["message"]["content"] == DONE["content"]
+
+
+def test_a_result_reaches_the_model_pruned_and_never_changes(tmp_path: Path, free_port: int) -> None:
+    with model() as (url, requests), proxy(tmp_path, free_port, url) as address:
+        send(address, openai(CODE))
+        send(address, [*openai(CODE), DONE, GO_ON])
+    first, second = (request["messages"] for request in requests)
+    text = text_of(first[-1])
+    assert "def handler_30(" in text
+    assert "value_7 =" not in text
+    assert second[: len(first)] == first
+    print(f"characters of the result: {len(CODE):,} without lamr, {len(text):,} with it")
+
+
+def test_a_server_that_is_away_is_told_and_the_request_goes_on(tmp_path: Path, free_port: int) -> None:
+    with (
+        model() as (url, requests),
+        proxy(tmp_path, free_port, url, LAMR_SERVER="127.0.0.1:9") as address,
+    ):
+        send(address, openai(CODE))
+    assert text_of(requests[0]["messages"][-1]).startswith(CODE)
+    assert "[lamr: not pruned: ServerUnavailableError" in text_of(requests[0]["messages"][-1])
