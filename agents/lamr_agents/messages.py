@@ -15,8 +15,9 @@ from typing import Any
 
 from lamr_client import LamrError
 from lamr_evaluation.sessions import Event, Heard
+from lamr_evaluation.sessions.commands import Read
 from lamr_evaluation.sessions.shown import framed
-from lamr_evaluation.sessions.tools import Read, description_of, shown_by
+from lamr_evaluation.sessions.tools import description_of, shown_by
 from lamr_evaluation.sessions.uses import same_file
 
 from lamr_agents.intent import Known, intent_of
@@ -142,7 +143,7 @@ def _replaced(whole: Any, way: Sequence[str | int], text: str) -> Any:
     """A copy with another text where the way leads."""
     if not way:
         return text
-    copy = list(whole) if isinstance(whole, list) else dict(whole)
+    copy: Any = list(whole) if isinstance(whole, list) else dict(whole)
     copy[way[0]] = _replaced(whole[way[0]], way[1:], text)
     return copy
 

@@ -1,14 +1,16 @@
 """Recorded sessions of coding agents: read into events, with the files that they showed and what of them was needed.
 
-`events` reads a log by one of the tables of `formats`; `tools` knows what tools do to files, `shown` what their results
+`events` reads a log by one of the tables of `formats`; `tools` knows what tools and
+`commands` what shell commands do to files, `shown` what their results
 show of one; `reads` finds the big reads of a session, and `uses` the lines of each that the session later needed;
 `usage` reads what a log says of the tokens of each request.
 """
 
+from lamr_evaluation.sessions.commands import Read
 from lamr_evaluation.sessions.events import Event, Format, Rule, read_events, recognize
 from lamr_evaluation.sessions.formats import FORMATS
 from lamr_evaluation.sessions.reads import BigRead, Heard, big_reads
-from lamr_evaluation.sessions.tools import Edit, Read
+from lamr_evaluation.sessions.tools import Edit
 from lamr_evaluation.sessions.usage import Request, read_requests
 from lamr_evaluation.sessions.uses import LaterUse, later_use
 

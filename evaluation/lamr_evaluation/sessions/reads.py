@@ -9,9 +9,10 @@ from itertools import islice
 
 from lamr_postprocess.languages import detect_language
 
+from lamr_evaluation.sessions.commands import Read
 from lamr_evaluation.sessions.events import Event
 from lamr_evaluation.sessions.shown import Shown, shown_lines
-from lamr_evaluation.sessions.tools import Read, description_of, pattern_of, read_of
+from lamr_evaluation.sessions.tools import description_of, pattern_of, read_of
 
 LEAST_LINES = 80
 LEAST_CHARACTERS = 4000
