@@ -114,7 +114,11 @@ class PromptEncoder:
         """Return what the model reads of a query and a task about a document: all of it, or what there is room for."""
         beside = self.prompt_tokens + self._least_code(self.spec.chunking)
         room = min(int(READ_SHARE * self.spec.chunking.window), self.spec.chunking.window - beside)
-        return read(query, task, code, lambda text: len(self.encode_query(text)), room)
+        return read(query, task, code, self._count_queries, room)
+
+    def _count_queries(self, queries: Sequence[str]) -> NDArray[np.int64]:
+        prompt = self.spec.prompt
+        return self.count_each([prompt.query_before + query + prompt.query_after for query in queries])
 
     def encode_document(
         self, code: str, check: Callable[[], object] = lambda: None

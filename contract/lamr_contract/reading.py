@@ -19,6 +19,8 @@ from lamr_contract.arrays import Float64Array
 from lamr_contract.layout import line_layout
 from lamr_contract.words import TermIndex, query_terms
 
+CountEach = Callable[[Sequence[str]], NDArray[np.int64]]
+"""Gives the number of tokens of each of n texts, int64 [n]."""
 MOST_CHARACTERS = 1 << 16
 """How much of a query and of a task is looked at: three quarters of it at the beginning and the rest at the end."""
 _LONGEST_PART = 240  # characters; a longer sentence or line is cut at white space
@@ -41,26 +43,26 @@ class Reading:
     whole: bool
 
 
-def read(query: str, task: str, code: str, count: Callable[[str], int], room: int) -> Reading:
+def read(query: str, task: str, code: str, count_each: CountEach, room: int) -> Reading:
     """Choose what is read of a query and a task.
 
     Args:
         query: what the reader is after at the moment.
         task: what the query serves; may be empty.
         code: the document.
-        count: gives the number of tokens of a text.
+        count_each: gives the number of tokens of texts.
         room: the most tokens that are read.
     """
     whole = "\n\n".join(filter(None, (query.strip(), task.strip())))
     # A token is at least one byte, so a text that is so much longer than its room needn't be counted.
-    if len(whole) <= MOST_CHARACTERS and count(whole) <= room:
+    if len(whole) <= MOST_CHARACTERS and count_each([whole])[0] <= room:
         return Reading(whole, True)
     query, task = _bounded(query.strip()), _bounded(task.strip())
-    spent = count(query) + 1
+    spent = int(count_each([query])[0]) + 1
     if spent > room:  # the intent itself is too long, and then the task is no more than a part of it
-        told = _most_telling(_parts(f"{query}\n{task}"), "", code, count, room)
+        told = _most_telling(_parts(f"{query}\n{task}"), "", code, count_each, room)
         return Reading("\n".join(told) or query[: room // 4 + 1], False)
-    told = _most_telling(_parts(task), query, code, count, room - spent)
+    told = _most_telling(_parts(task), query, code, count_each, room - spent)
     return Reading("\n".join([query, *told]), False)
 
 
@@ -76,9 +78,7 @@ def _parts(text: str) -> list[str]:
     return list(dict.fromkeys(parts))
 
 
-def _most_telling(
-    parts: Sequence[str], query: str, code: str, count: Callable[[str], int], room: int
-) -> list[str]:
+def _most_telling(parts: Sequence[str], query: str, code: str, count_each: CountEach, room: int) -> list[str]:
     """The parts, in their order, that together name most of what is rare in the document, within a room of tokens."""
     terms_of = [query_terms(part) for part in parts]
     terms = list(dict.fromkeys(term for each in terms_of for term in each))
@@ -89,7 +89,7 @@ def _most_telling(
     named = np.zeros((len(parts), len(terms)), np.bool_)
     for row, each in enumerate(terms_of):
         named[row, [place[term] for term in each]] = True
-    costs = np.array([count(part) + 1 for part in parts])
+    costs = count_each(parts) + 1
     prior = np.ones(len(parts))
     prior[0] = _TITLE
     chosen: list[int] = []
