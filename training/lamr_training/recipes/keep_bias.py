@@ -43,9 +43,9 @@ def fit_keep_bias(files: Sequence[Margins], crf: LinearChainCrf, share: float) -
 
 
 def bisect(kept: Callable[[float], float], share: float) -> float:
-    """Return where a growing function of the bias reaches a share, to three digits."""
+    """Return the bias between -`WIDEST` and `WIDEST` at which a growing function reaches a share, to 0.006."""
     low, high = -WIDEST, WIDEST
-    for _ in range(16):
+    for _ in range(13):
         middle = (low + high) / 2
         low, high = (middle, high) if kept(middle) < share else (low, middle)
     return round((low + high) / 2, 3)

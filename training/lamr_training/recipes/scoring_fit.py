@@ -19,6 +19,8 @@ from lamr_evaluation.records import Record
 from lamr_postprocess import prune_lines, split_lines
 from numpy.typing import NDArray
 
+from lamr_training.recipes.keep_bias import bisect
+
 Ask = Callable[[Sequence[ChunkRequest]], Sequence[ChunkResult]]
 
 GRID = {
@@ -176,9 +178,5 @@ def _with_kept_share(
     files: Sequence[ScoredFile], scoring: Scoring, rubrics: Sequence[str], threshold: float, kept: float
 ) -> Scoring:
     """Return the scoring with the bias at which pruning keeps a share of the lines, found by bisection."""
-    low, high = scoring.bias - 16.0, scoring.bias + 16.0
-    for _ in range(12):
-        middle = (low + high) / 2
-        share = selection(files, replace(scoring, bias=middle), rubrics, threshold)[1]
-        low, high = (middle, high) if share < kept else (low, middle)
-    return replace(scoring, bias=round((low + high) / 2, 3))
+    bias = bisect(lambda trial: selection(files, replace(scoring, bias=trial), rubrics, threshold)[1], kept)
+    return replace(scoring, bias=bias)
