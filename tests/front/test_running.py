@@ -90,6 +90,7 @@ def test_nothing_outlives_a_killed_command(site, process) -> None:
     (master,) = children(process.pid)
     (worker,) = children(master)
     process.kill()
+    process.wait(20)  # the lock is free when the last of its threads is gone
     site.until(lambda: not running(master) and not running(worker))
     with Front(site.file, report=site.report):  # lock, ports and sockets are free
         ask(site)
