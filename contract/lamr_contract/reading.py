@@ -53,7 +53,8 @@ def read(query: str, task: str, code: str, count_each: CountEach, room: int) -> 
         count_each: gives the number of tokens of texts.
         room: the most tokens that are read.
     """
-    whole = "\n\n".join(filter(None, (query.strip(), task.strip())))
+    # A query alone is read as it is, white space included: other pruners' checkpoints were trained on that.
+    whole = "\n\n".join(filter(None, (query.strip(), task.strip()))) if task.strip() else query
     # A token is at least one byte, so a text that is so much longer than its room needn't be counted.
     if len(whole) <= MOST_CHARACTERS and count_each([whole])[0] <= room:
         return Reading(whole, True)

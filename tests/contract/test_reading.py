@@ -52,6 +52,7 @@ def encoder():
 
 def test_short_queries_and_tasks_are_read_whole():
     assert read("area?", "", CODE, words, 10) == read("area?", "  ", CODE, words, 10)
+    assert read("area?\n", "", CODE, words, 10).text == "area?\n"
     reading = read("area?", "mend it", CODE, words, 10)
     assert (reading.text, reading.whole) == ("area?\n\nmend it", True)
 

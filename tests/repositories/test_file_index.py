@@ -6,13 +6,13 @@ import dataclasses
 
 import numpy as np
 import pytest
-from lamr_contract.bm25 import bm25, saturated
+from lamr_contract.bm25 import idf, saturated
 from lamr_contract.layout import line_layout
 from lamr_contract.words import TermIndex, query_terms
 from lamr_postprocess import LANGUAGES, language_named, split_lines
 from lamr_postprocess.definition_spans import definition_spans
 from lamr_repositories.file_index import FileIndex, index_file, term_hashes
-from lamr_repositories.lexical import PieceTable
+from lamr_repositories.lexical import RARITY, PieceTable
 from lamr_repositories.pieces import MOST_ROWS, cut
 
 from tests.repositories.conftest import FILES, POOL
@@ -103,7 +103,7 @@ def test_words_are_counted_as_a_line_index_counts_them() -> None:
 
 
 def test_the_table_ranks_as_bm25_over_all_pieces_does() -> None:
-    """One file whose path says nothing has the scores of plain BM25 over its pieces."""
+    """One file whose path says nothing has the scores of BM25 over its pieces, with the power of rarity."""
     query = "waiting callers closed pool"
     table = PieceTable(query)
     index = index_file(POOL, "python")
@@ -111,7 +111,10 @@ def test_the_table_ranks_as_bm25_over_all_pieces_does() -> None:
     pieces = table.finish()
     counts = TermIndex(POOL, index.lines).counts(query_terms(query))
     segments = np.searchsorted(index.spans[:, 1], np.arange(index.lines), side="right")
-    assert np.allclose(pieces.by_piece, bm25(counts, segments))
+    frequency, lengths = np.zeros((len(index.spans), counts.lines.shape[1])), np.zeros(len(index.spans))
+    np.add.at(frequency, segments, counts.lines)
+    np.add.at(lengths, segments, counts.lengths)
+    assert np.allclose(pieces.by_piece, saturated(frequency, lengths) @ idf(frequency) ** RARITY)
     assert saturated(np.zeros((0, 2)), np.zeros(0)).shape == (0, 2)
 
 
