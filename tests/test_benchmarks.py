@@ -18,6 +18,7 @@ ALONE = {
     "fleet",
     "large_files",
     "precision",
+    "rolling",
     "same_output",
     "swe_pruner",
 }  # what `make bench` leaves out: minutes, or files of one's own

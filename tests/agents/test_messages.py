@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from lamr_agents.local.texts import Texts
 from lamr_agents.messages import Conversations
+from lamr_agents.policy import Policy
 from lamr_client import Pruner, ServerUnavailableError
 from lamr_client.mock_transport import MockTransport, uniform_answer
 
@@ -56,7 +57,10 @@ def transport() -> MockTransport:
 
 @pytest.fixture
 def conversations(tmp_path: Path, transport: MockTransport) -> Conversations:
-    return Conversations(Pruner(transport=transport, retries=0), Texts(tmp_path / "sent.sqlite3"))
+    policy = Policy(
+        threshold=0.45
+    )  # the model says the same of all lines, and its own threshold lies near that
+    return Conversations(Pruner(transport=transport, retries=0), Texts(tmp_path / "sent.sqlite3"), policy)
 
 
 DONE = {"role": "assistant", "content": "I see."}
