@@ -177,15 +177,19 @@ def result_of(answer: Any, request: ChunkRequest, endpoint: Endpoint) -> ChunkRe
     )
 
 
+_UNLOADED = "no available versions"
+"""What Triton says of a model that it unloads because it stops, with one status or another."""
+
+
 def is_unknown_model(error: Exception) -> bool:
     """Whether Triton says that it doesn't have the model: it never had, or it has begun to stop."""
     message = _message(error)
-    return "unknown model" in message.lower() and "no available versions" not in message
+    return "unknown model" in message.lower() and _UNLOADED not in message
 
 
 def is_unavailable(error: Exception) -> bool:
     """Whether nothing answered, or something that is about to stop."""
-    return _status(error) == "UNAVAILABLE"
+    return _status(error) == "UNAVAILABLE" or _UNLOADED in _message(error)
 
 
 def error_of(error: Exception, address: str, model: str, *, stopping: bool = False) -> LamrError:
@@ -236,6 +240,7 @@ def _refusal(status: str, message: str, address: str) -> ServerError | None:
 def _absence(status: str, message: str, address: str, *, stopping: bool) -> ServerUnavailableError | None:
     """The error for a server that isn't there, or not for long. Inference changes nothing, so asking again is safe."""
     restarting = _RESTARTING.search(message)
+    stopping = stopping or _UNLOADED in message
     if not (restarting or stopping or status in ("UNAVAILABLE", "CANCELLED")):
         return None
     remedy = "is the server running there?"
