@@ -7,9 +7,9 @@ This module knows settings; files and counts are `parts`' matter, commits and qu
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from lamr_training.histories import git
 from lamr_training.histories.asked import SHARES, records
 from lamr_training.histories.edits import EditSettings, candidates, edits
 from lamr_training.histories.manifest import Repository, bundled_histories
-from lamr_training.histories.parts import Foreign, Source, build_parts, evaluations
+from lamr_training.histories.parts import Foreign, Source, build_parts, digest_of, evaluations, file_digest
 from lamr_training.made.asked_files import written_about
 from lamr_training.made.build import MADE, MadeSettings, made_records
 from lamr_training.made.kinds import KINDS
@@ -57,9 +57,11 @@ class HistorySettings:
         return self._digest(asdict(self.made), {name: share for name, (_, share) in KINDS.items()}, row)
 
     def _digest(self, own: dict[str, Any], shares: dict[str, float], row: Repository) -> str:
-        apart = hashlib.sha256(self.apart.read_bytes()).hexdigest() if self.apart else ""
-        text = json.dumps([own, apart, shares, row.commit], sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:8]
+        return digest_of(own, self._apart_digest, shares, row.commit)
+
+    @cached_property
+    def _apart_digest(self) -> str:
+        return file_digest(self.apart)
 
 
 def build_histories(

@@ -6,6 +6,7 @@ counts; what records a repository gives is the caller's matter.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 from collections import Counter
@@ -38,6 +39,16 @@ def evaluations(apart: Path | None) -> Foreign:
     """
     likeness = Likeness(item.code for item in (read_records(apart) if apart else ()))
     return lambda path, code: bool(reserved_path(path)) or likeness.share(code) > MOST_LIKE
+
+
+def digest_of(*facts: object) -> str:
+    """Eight hexadecimal digits that differ where facts do; facts are what JSON can say."""
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:8]
+
+
+def file_digest(path: Path | None) -> str:
+    """The SHA-256 of a file, in hexadecimal digits; empty for no file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path else ""
 
 
 @dataclass(frozen=True)

@@ -5,19 +5,18 @@ This module chooses among reads, so that no session, file or repository gives to
 
 from __future__ import annotations
 
-import hashlib
-import json
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from lamr_evaluation.records import Record
 
 from lamr_training.corpus.fetch import Progress
 from lamr_training.histories.manifest import Repository
-from lamr_training.histories.parts import Foreign, Source, build_parts, evaluations
+from lamr_training.histories.parts import Foreign, Source, build_parts, digest_of, evaluations, file_digest
 from lamr_training.sessions.logs import session_logs
 from lamr_training.sessions.reads import ReadSettings, candidates, record_of
 
@@ -42,9 +41,11 @@ class SessionSettings:
 
     def digest(self, row: Repository) -> str:
         """Names a repository's part: another commit or other settings make another one."""
-        apart = hashlib.sha256(self.apart.read_bytes()).hexdigest() if self.apart else ""
-        text = json.dumps([asdict(replace(self, apart=None)), apart, row.commit], sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:8]
+        return digest_of(asdict(replace(self, apart=None)), self._apart_digest, row.commit)
+
+    @cached_property
+    def _apart_digest(self) -> str:
+        return file_digest(self.apart)
 
 
 def build_sessions(
