@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -19,6 +18,7 @@ from lamr_repositories.batch import BatchOptions, run_batch
 from lamr_repositories.batch.jobs import read_jobs
 from lamr_repositories.batch.shards import Shards
 
+from tests.processes import below, commanded, runs
 from tests.repositories.conftest import POOL, QUERY
 
 
@@ -126,21 +126,18 @@ def test_killed_batches_go_on_without_doing_a_row_twice(tmp_path: Path) -> None:
     for _ in range(2):
         process = subprocess.Popen(command(jobs, out), start_new_session=True, stderr=subprocess.DEVNULL)
         time.sleep(rng.uniform(1.0, 4.0))
-        children = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
+        children = below(process.pid)
         process.kill()
         process.wait()
         psutil.wait_procs(children, timeout=30)  # they end by themselves, since their pipe is closed
-        assert not [
-            child for child in children if child.is_running() and child.status() != psutil.STATUS_ZOMBIE
-        ]
+        assert not [child for child in children if runs(child.pid)]
     subprocess.run(command(jobs, out), check=True, stderr=subprocess.DEVNULL)
     assert sorted(str(row["id"]) for row in answers(out)) == sorted(str(row["id"]) for row in rows)
     assert not [row for row in answers(out) if "error" in row]
 
 
 def workers_of(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
-    children = psutil.Process(process.pid).children(recursive=True)
-    return [child for child in children if "spawn_main" in " ".join(child.cmdline())]
+    return commanded(below(process.pid), "spawn_main")
 
 
 def test_a_killed_worker_is_replaced(tmp_path: Path) -> None:
@@ -149,7 +146,8 @@ def test_a_killed_worker_is_replaced(tmp_path: Path) -> None:
     process = subprocess.Popen(command(jobs, out, "--json"), stdout=subprocess.PIPE)
     wait_until(lambda: bool(workers_of(process)))
     for worker in workers_of(process):
-        os.kill(worker.pid, signal.SIGKILL)
+        with suppress(psutil.NoSuchProcess):
+            worker.kill()
     printed, _ = process.communicate(timeout=120)
     count = json.loads(printed)
     assert process.returncode == 0

@@ -11,11 +11,12 @@ import textwrap
 import time
 from pathlib import Path
 
-import psutil
 import pytest
 from lamr_serving.launcher import supervisor
 from lamr_serving.launcher.log import excerpt
 from lamr_serving.launcher.supervisor import SHARED_MEMORY, Orders
+
+from tests.processes import runs
 
 # A server with one child, as Triton has stubs; says when both run. `deaf`: SIGTERM does nothing. `dies`: by itself.
 SERVER = """
@@ -76,18 +77,11 @@ class Running:
 
     def alive(self):
         """Those of server and child that still run."""
-        return [pid for pid in (self.server, self.child) if psutil.pid_exists(pid) and not zombie(pid)]
+        return [pid for pid in (self.server, self.child) if runs(pid)]
 
     def leftovers(self):
         """Folder and shared memory that still exist."""
         return [path for path in (self.root, *SHARED_MEMORY.glob(f"{self.root.name}*")) if path.exists()]
-
-
-def zombie(pid):
-    try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
 
 
 def eventually(condition, seconds=10.0):
@@ -200,14 +194,14 @@ def test_a_server_that_was_ready_and_dies_is_started_again(start):
         time.sleep(0.2)  # the order must be read before the server dies
         os.kill(servers[-1], signal.SIGKILL)
         assert running.next_line() == "died -9"
-        assert zombie(servers[-1])
+        assert not runs(servers[-1])
         servers.append(int(running.next_line().removeprefix("pid ")))
         assert eventually(lambda seen=child: (running.root / "child").read_text() != seen)
     assert len(set(servers)) == 3
-    assert not zombie(servers[-1])
+    assert runs(servers[-1])
     running.order(b"stop\n")
     assert running.exit_line() == "exit 0"
-    assert all(zombie(server) for server in servers)
+    assert not any(runs(server) for server in servers)
     assert running.leftovers() == []
 
 
@@ -321,7 +315,7 @@ def test_a_parent_that_is_gone_stops_the_server_though_the_pipe_stays_open(tmp_p
         assert eventually((root / "child").exists)
         process.kill()
         process.wait()
-        assert eventually(lambda: zombie(server))
+        assert eventually(lambda: not runs(server))
         assert eventually(lambda: not root.exists())
         assert list(Path(SHARED_MEMORY).glob(f"{root.name}*")) == []
     finally:
