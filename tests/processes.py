@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from pathlib import Path
 
 import psutil
+from lamr_serving.launcher.workspace import SHARED_MEMORY
 
 
 def runs(pid: int) -> bool:
@@ -30,3 +32,12 @@ def commanded(processes: list[psutil.Process], word: str) -> list[psutil.Process
             if word in " ".join(process.cmdline()):
                 found.append(process)
     return found
+
+
+def shared_memory(processes: list[psutil.Process]) -> set[Path]:
+    """The segments of POSIX shared memory that processes have mapped, but for those that have no name any more."""
+    paths: set[Path] = set()
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            paths.update(Path(region.path) for region in process.memory_maps())
+    return {path for path in paths if path.parent == SHARED_MEMORY and path.exists()}

@@ -7,15 +7,16 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import fields
 from pathlib import Path
 
 import pytest
 from lamr_client import PruneResult
 from lamr_serving import TritonServer
+from psutil import wait_procs
 
 from tests.integration.conftest import STDLIB
+from tests.processes import below, runs, shared_memory
 
 QUERY = "How is the compiled pattern cached between calls?"
 FILE = STDLIB / "glob.py"
@@ -132,7 +133,6 @@ def test_server_option_and_status(server: TritonServer) -> None:
 @pytest.mark.server
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_serve_stops_cleanly(number: signal.Signals, tmp_path: Path) -> None:
-    before = set(Path("/dev/shm").iterdir())
     process = subprocess.Popen(
         [sys.executable, "-m", "lamr_cli.main", "serve", "--json"],
         stdout=subprocess.PIPE,
@@ -140,24 +140,16 @@ def test_serve_stops_cleanly(number: signal.Signals, tmp_path: Path) -> None:
     )
     assert process.stdout is not None
     ready = json.loads(process.stdout.readline())
-    children = _children(process.pid)
-    assert children, "a tritonserver runs below the command"
+    children = below(process.pid)
+    segments = shared_memory(children)
+    assert segments, "a tritonserver and its models' processes run below the command"
     assert lamr("prune", str(FILE), "-q", QUERY, "--server", ready["grpc"], "--quiet").returncode == 0
     process.send_signal(number)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors.decode()
-    deadline = time.monotonic() + 10
-    while any(Path(f"/proc/{pid}").exists() for pid in children) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not [pid for pid in children if Path(f"/proc/{pid}").exists()]
-    assert set(Path("/dev/shm").iterdir()) <= before
-
-
-def _children(pid: int) -> list[int]:
-    """Every process below one, however deep."""
-    import psutil
-
-    return [child.pid for child in psutil.Process(pid).children(recursive=True)]
+    wait_procs(children, timeout=10)
+    assert not [child for child in children if runs(child.pid)]
+    assert not [path for path in segments if path.exists()]
 
 
 def test_help_teaches() -> None:
