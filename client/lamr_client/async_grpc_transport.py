@@ -17,6 +17,7 @@ from lamr_client import triton_wire as wire
 from lamr_client.connection import Connection, parse_connection
 from lamr_client.deadline import Deadline
 from lamr_client.patience import Patience
+from lamr_client.tracing import trace_metadata
 from lamr_client.transport import AsyncTransport
 
 
@@ -50,7 +51,7 @@ class AsyncGrpcTransport(AsyncTransport):
                 outputs=wire.outputs_of(request),
                 timeout=wire.queue_timeout(deadline.remaining()),
                 parameters=endpoint.parameters,
-                headers=self._metadata,
+                headers=self._metadata | trace_metadata(),
             )
         )
         self._calls.add(call)
@@ -100,7 +101,9 @@ class AsyncGrpcTransport(AsyncTransport):
     async def _ask_config(self, deadline: Deadline) -> wire.Endpoint:
         async with self._errors():
             answer = await self._client.get_model_config(
-                self._model, headers=self._metadata, client_timeout=deadline.remaining()
+                self._model,
+                headers=self._metadata | trace_metadata(),
+                client_timeout=deadline.remaining(),
             )
         self._patience.reached()
         return wire.check_config(answer.config, self.address, self._model, self._spec)

@@ -23,6 +23,7 @@ from lamr_client.job import OnProgress, PruneJob, passthrough
 from lamr_client.prune_options import PruneOptions
 from lamr_client.pruner import check_setup, connect_to
 from lamr_client.result import PruneResult
+from lamr_client.tracing import in_trace
 from lamr_client.transport import AsyncTransport, ThreadedTransport, Transport
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ class AsyncPruner:
         on_error: OnError | None = None,
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
+        traceparent: str | None = None,
     ) -> PruneResult:
         """See `Pruner.prune`. A cancelled one returns at once; requests that were sent stay with the server."""
         call = self._defaults.begin(timeout, on_error)
@@ -105,13 +107,15 @@ class AsyncPruner:
             min_tokens=min_tokens,
             repair=repair,
             markers=markers,
+            traceparent=traceparent,
         )
         text = await asyncio.to_thread(decode_code, code)
         try:
             job = await asyncio.to_thread(PruneJob, self._encoder, query, text, options, call.deadline)
-            await self._dispatcher.run(
-                job.chunks, job.want_rubrics, job.reporting(on_progress), call.deadline
-            )
+            with in_trace(traceparent):
+                await self._dispatcher.run(
+                    job.chunks, job.want_rubrics, job.reporting(on_progress), call.deadline
+                )
             return await asyncio.to_thread(job.finish)
         except LamrError as error:
             if call.on_error == "raise":

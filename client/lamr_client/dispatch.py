@@ -7,6 +7,7 @@ neither prompts nor scores.
 
 from __future__ import annotations
 
+import contextvars
 import itertools
 import threading
 import time
@@ -76,7 +77,8 @@ class Dispatcher:
         try:
             while True:
                 for group in itertools.islice(groups, self._most - len(pending)):
-                    pending[pool.submit(self._call, group, want_rubrics, deadline)] = group
+                    context = contextvars.copy_context()  # OpenTelemetry's current span, among others
+                    pending[pool.submit(context.run, self._call, group, want_rubrics, deadline)] = group
                 if not pending:
                     return
                 done, _ = wait(pending, deadline.remaining(), return_when=FIRST_COMPLETED)

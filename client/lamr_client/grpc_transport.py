@@ -23,6 +23,7 @@ from lamr_client import triton_wire as wire
 from lamr_client.connection import Connection, parse_connection
 from lamr_client.deadline import Deadline
 from lamr_client.patience import Patience
+from lamr_client.tracing import trace_metadata
 from lamr_client.transport import Transport
 
 Answer = tuple[int, Any, Exception | None]  # index of the request, result or error
@@ -108,7 +109,7 @@ class GrpcTransport(Transport):
                 outputs=outputs,
                 timeout=wire.queue_timeout(left),
                 parameters=endpoint.parameters,
-                headers=self._metadata,
+                headers=self._metadata | trace_metadata(),
             )
         except BaseException:
             self._leave()
@@ -148,7 +149,9 @@ class GrpcTransport(Transport):
     def _ask_config(self, deadline: Deadline) -> wire.Endpoint:
         with self._errors():
             answer = self._client.get_model_config(
-                self._model, headers=self._metadata, client_timeout=deadline.remaining()
+                self._model,
+                headers=self._metadata | trace_metadata(),
+                client_timeout=deadline.remaining(),
             )
         self._patience.reached()
         return wire.check_config(answer.config, self.address, self._model, self._spec)

@@ -12,6 +12,8 @@ from lamr_postprocess import language_named
 from lamr_postprocess.render import STYLES
 from lamr_postprocess.selection import Keep
 
+from lamr_client.tracing import is_traceparent
+
 
 @dataclass(frozen=True, kw_only=True)
 class PruneOptions:
@@ -32,6 +34,7 @@ class PruneOptions:
     min_tokens: int = 0
     repair: bool = True
     markers: str = "comment"
+    traceparent: str | None = None
 
     def __post_init__(self) -> None:
         _check_range("threshold", self.threshold, 0, 1)
@@ -42,6 +45,12 @@ class PruneOptions:
             raise InvalidInputError(f"markers must be one of {', '.join(STYLES)}, not {self.markers!r}")
         for each in self.keep:
             _check_keep(each)
+        if self.traceparent is not None and not is_traceparent(self.traceparent):
+            raise InvalidInputError(
+                f"traceparent must be 00-<32>-<16>-<2> hexadecimal digits in lower case, neither trace nor span all "
+                f"zeros, not {self.traceparent!r:.80}",
+                argument="traceparent",
+            )
         if self.language is not None:
             try:
                 language_named(self.language)

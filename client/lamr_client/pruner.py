@@ -27,6 +27,7 @@ from lamr_client.inputs import decode_code
 from lamr_client.job import OnProgress, PruneJob, passthrough
 from lamr_client.prune_options import PruneOptions
 from lamr_client.result import PruneResult
+from lamr_client.tracing import in_trace
 from lamr_client.transport import Transport
 
 if TYPE_CHECKING:
@@ -108,6 +109,7 @@ class Pruner:
         on_error: OnError | None = None,
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
+        traceparent: str | None = None,
     ) -> PruneResult:
         """Keep the lines of `code` that answer `query`.
 
@@ -135,6 +137,8 @@ class Pruner:
             timeout: seconds for this call; default the pruner's.
             on_progress: called in the caller's thread after each answer, with the number of tokens that are judged so
                 far and the number of all tokens.
+            traceparent: the trace that the requests belong to, in W3C's form. Default: OpenTelemetry's current span, or
+                else the environment's `TRACEPARENT`.
 
         Returns:
             The result; for empty code an empty one with status `pruned`.
@@ -161,11 +165,13 @@ class Pruner:
             min_tokens=min_tokens,
             repair=repair,
             markers=markers,
+            traceparent=traceparent,
         )
         text = decode_code(code)
         try:
             job = PruneJob(self._encoder, query, text, options, call.deadline)
-            self._dispatcher.run(job.chunks, job.want_rubrics, job.reporting(on_progress), call.deadline)
+            with in_trace(traceparent):
+                self._dispatcher.run(job.chunks, job.want_rubrics, job.reporting(on_progress), call.deadline)
             return job.finish()
         except LamrError as error:
             if call.on_error == "raise":

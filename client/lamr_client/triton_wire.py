@@ -47,6 +47,8 @@ _OVERLOAD = re.compile(r"maximum queue size|request timeout expired|queue .*(ful
 # Triton starts a model's process again when it dies; until then the process's requests fail with an internal error.
 _RESTARTING = re.compile(r"stub process .*not healthy|failed to process the request.*stub", re.IGNORECASE)
 
+_NO_VERSIONS, _UNLOADED = "no available versions", "UNLOADED"  # Triton's words, and ours for the status
+
 _UNTRUSTED = re.compile(r"CERTIFICATE_VERIFY_FAILED|Hostname Verification|handshake failed", re.IGNORECASE)
 _TOO_LARGE = re.compile(r"bytes .*too large|larger than max", re.IGNORECASE)
 
@@ -177,19 +179,14 @@ def result_of(answer: Any, request: ChunkRequest, endpoint: Endpoint) -> ChunkRe
     )
 
 
-_UNLOADED = "no available versions"
-"""What Triton says of a model that it unloads because it stops, with one status or another."""
-
-
 def is_unknown_model(error: Exception) -> bool:
     """Whether Triton says that it doesn't have the model: it never had, or it has begun to stop."""
-    message = _message(error)
-    return "unknown model" in message.lower() and _UNLOADED not in message
+    return "unknown model" in _message(error).lower() and _status(error) != _UNLOADED
 
 
 def is_unavailable(error: Exception) -> bool:
     """Whether nothing answered, or something that is about to stop."""
-    return _status(error) == "UNAVAILABLE" or _UNLOADED in _message(error)
+    return _status(error) in ("UNAVAILABLE", _UNLOADED)
 
 
 def error_of(error: Exception, address: str, model: str, *, stopping: bool = False) -> LamrError:
@@ -240,7 +237,7 @@ def _refusal(status: str, message: str, address: str) -> ServerError | None:
 def _absence(status: str, message: str, address: str, *, stopping: bool) -> ServerUnavailableError | None:
     """The error for a server that isn't there, or not for long. Inference changes nothing, so asking again is safe."""
     restarting = _RESTARTING.search(message)
-    stopping = stopping or _UNLOADED in message
+    stopping = stopping or status == _UNLOADED
     if not (restarting or stopping or status in ("UNAVAILABLE", "CANCELLED")):
         return None
     remedy = "is the server running there?"
@@ -259,6 +256,9 @@ def closed(address: str) -> ClosedError:
 
 
 def _status(error: Exception) -> str:
+    """A status code's name; `_UNLOADED` for whatever status a model has that is unloaded, because its server stops."""
+    if _NO_VERSIONS in _message(error):
+        return _UNLOADED
     return str(getattr(error, "status", lambda: "")() or "").removeprefix("StatusCode.")
 
 

@@ -1,4 +1,5 @@
-"""How a client says who it is and which model it asks, and what a front says to one that comes too often.
+"""How a client says who it is, which model it asks and which trace it acts in, and what a front says to one that comes
+too often.
 
 Both sides read it here. The module knows header names and wording. It knows neither keys nor gRPC.
 """
@@ -12,6 +13,12 @@ KEY_SCHEME = "Bearer "
 
 # A front before two versions of a model sends a call to the right one.
 FINGERPRINT_METADATA = "lamr-fingerprint"
+
+# Of the W3C recommendation "Trace Context": version, trace, the caller's span, flags. The front logs it, Triton's spans
+# are its children.
+TRACE_METADATA = "traceparent"
+TRACE_STATE_METADATA = "tracestate"
+TRACE_FORM = "[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}"
 
 COME_BACK = "come back in {seconds} s"
 _COME_BACK = re.compile(re.escape(COME_BACK).replace(r"\{seconds\}", r"(\d+(?:\.\d+)?)"))

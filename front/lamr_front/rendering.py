@@ -10,7 +10,14 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from lamr_contract.admission import COME_BACK, FINGERPRINT_METADATA, KEY_METADATA, KEY_SCHEME
+from lamr_contract.admission import (
+    COME_BACK,
+    FINGERPRINT_METADATA,
+    KEY_METADATA,
+    KEY_SCHEME,
+    TRACE_FORM,
+    TRACE_METADATA,
+)
 from lamr_errors import how_to_install
 
 from lamr_front import health_check
@@ -151,6 +158,8 @@ def render(fleet: Fleet, places: Places, source: str) -> Rendering:
         log_format=_log_format(),
         key_header=KEY_METADATA,
         key_scheme=KEY_SCHEME,
+        trace_header=TRACE_METADATA,
+        trace_form=TRACE_FORM,
         infer_path=INFER,
         health=health_check,
         replica_header=REPLICA_HEADER,

@@ -1,4 +1,4 @@
-"""One trace followed: what a caller names, in the front's log and in the spans that a real Triton exports."""
+"""One trace followed: the caller's span, our client, the front's log, and the spans that a real Triton exports."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-import numpy as np
 import pytest
-from lamr_client import bundled_repository
+from lamr_client import Pruner, bundled_repository
 from lamr_serving import ServerOptions, TritonServer
-
-from .conftest import inference, stub_of
+from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, use_span
 
 pytestmark = pytest.mark.server
+SAMPLED = TraceFlags(TraceFlags.SAMPLED)
+SPANS = {"lamr", "lamr_encoder", "lamr_decoder"}
 
 
 @pytest.fixture
@@ -62,21 +62,19 @@ def test_a_trace_is_followed_to_tritons_spans(site, collector) -> None:
             "--trace-config=opentelemetry,bsp_schedule_delay=100",
         ),
     )
-    trace, span = secrets.token_hex(16), secrets.token_hex(8)
-    traceparent = f"00-{trace}-{span}-01"
+    context = SpanContext(secrets.randbits(128), secrets.randbits(64), is_remote=False, trace_flags=SAMPLED)
+    own, parent = f"{context.trace_id:032x}", f"{context.span_id:016x}"
     with TritonServer(bundled_repository(), options) as server:
         site.write({"alice": ""}, replicas=f'[replicas.one]\ngrpc = "{server.addresses.grpc}"')
         site.start()
-        request = inference(tokens=8)
-        for tensor in request.inputs:
-            shape = [1, *tensor.shape]
-            del tensor.shape[:]
-            tensor.shape.extend(shape)
-        request.raw_input_contents[0] = np.arange(1000, 1008, dtype=np.int64).tobytes()
-        metadata = [*site.metadata("alice"), ("traceparent", traceparent)]
-        stub_of(site.channel()).ModelInfer(request, metadata=metadata, timeout=60)
-        site.until(lambda: any(line["trace"] == traceparent for line in site.logged()))
-        site.until(lambda: any(own["traceId"] == trace for own in spans(bodies)))
-    own = [each for each in spans(bodies) if each["traceId"] == trace]
-    assert span in {each["parentSpanId"] for each in own}  # the caller's span is the first one's parent
-    assert {"lamr", "lamr_encoder", "lamr_decoder"} <= {each["name"] for each in own}
+        with (
+            Pruner(f"127.0.0.1:{site.port}", api_key=site.keys["alice"], timeout=60) as pruner,
+            use_span(NonRecordingSpan(context)),
+        ):
+            assert pruner.prune("How is the area computed?", "def area(a, b):\n    return a * b\n").text
+        site.until(lambda: len(site.logged()) >= 2)
+        site.until(lambda: {each["name"] for each in spans(bodies) if each["traceId"] == own} >= SPANS)
+    logged = {line["path"].rpartition("/")[2]: line["trace"] for line in site.logged()}
+    assert logged == dict.fromkeys(("ModelConfig", "ModelInfer"), f"00-{own}-{parent}-01")
+    found = [each for each in spans(bodies) if each["traceId"] == own]
+    assert parent in {each["parentSpanId"] for each in found}  # the caller's span is the first one's parent

@@ -27,6 +27,8 @@ from lamr_client import (
     QuotaExceededError,
     ServerUnavailableError,
 )
+from lamr_client.tracing import in_trace, is_traceparent
+from lamr_contract.admission import TRACE_METADATA
 from lamr_postprocess import split_lines
 from lamr_postprocess.render import SWE_PRUNER
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -109,7 +111,8 @@ def _measured(
 ) -> Callable[[Request, Callable[[Request], Awaitable[Response]]], Awaitable[Response]]:
     async def measure(request: Request, pass_on: Callable[[Request], Awaitable[Response]]) -> Response:
         begin = time.perf_counter()
-        with metrics.under_way.track_inprogress():
+        trace = request.headers.get(TRACE_METADATA, "")
+        with metrics.under_way.track_inprogress(), in_trace(trace if is_traceparent(trace) else None):
             response = await pass_on(request)
         route = request.scope.get("route")
         path = getattr(route, "path", "other")

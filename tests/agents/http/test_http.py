@@ -30,10 +30,13 @@ from lamr_client import (
     ServerUnavailableError,
 )
 from lamr_client.mock_transport import AsyncMockTransport, uniform_answer
+from lamr_client.tracing import trace_metadata
+from lamr_contract.admission import TRACE_METADATA
 
 from tests.agents.samples import CODE, LINES, pruner
 
 Rule = Callable[..., Any]
+TRACE = "00-abababababababababababababababab-cdcdcdcdcdcdcdcd-01"
 
 
 class Site:
@@ -52,11 +55,13 @@ class Site:
             text: str = answer.read().decode()
             return text
 
-    def post(self, path: str, body: Any) -> tuple[int, Any, dict[str, str]]:
+    def post(
+        self, path: str, body: Any, headers: dict[str, str] | None = None
+    ) -> tuple[int, Any, dict[str, str]]:
         """Status, parsed body and headers of an answer."""
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
         request = urllib.request.Request(
-            self.url + path, data, {"Content-Type": "application/json"}, method="POST"
+            self.url + path, data, {"Content-Type": "application/json", **(headers or {})}, method="POST"
         )
         try:
             with urllib.request.urlopen(request, timeout=60) as answer:
@@ -112,6 +117,20 @@ def test_prune_answers_every_field_of_the_result(served: Site) -> None:
             QUERY, CODE, path="a.py", markers="named", keep=(1, (5, 6), "handler_59"), line_numbers=True
         ).to_dict()
     assert {**answer, "timings": None} == json.loads(json.dumps({**expected, "timings": None}))
+
+
+def test_the_trace_of_a_request_is_that_of_its_chunks() -> None:
+    found = []
+
+    def rule(request: Any) -> Any:
+        found.append(trace_metadata())
+        return uniform_answer(request, 0.5)
+
+    with site(rule=rule) as own:
+        for trace in (TRACE, "none of W3C's"):
+            assert own.post("/v1/prune", {"query": QUERY, "code": CODE}, {TRACE_METADATA: trace})[0] == 200
+    assert len(found) > 2
+    assert found == [{TRACE_METADATA: TRACE}] * (len(found) // 2) + [{}] * (len(found) // 2)
 
 
 def test_an_original_is_kept_where_that_is_asked_for(served: Site) -> None:
