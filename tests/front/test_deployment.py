@@ -22,13 +22,13 @@ from jsonschema import Draft7Validator, ValidationError
 from lamr_front.keys import hash_of, make_key
 from lamr_front.tenants_file import parse_fleet
 
-from .test_monitoring import check_with_promtool
+from .test_monitoring import check_with_promtool, rules
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCKER = ROOT / "docker"
 CHART = DOCKER / "helm" / "lamr"
 COMPOSE = yaml.safe_load((DOCKER / "compose.yaml").read_text())
-IMAGES = {"Dockerfile": "lamr", "front.Dockerfile": "lamr-front"}
+IMAGES = {"Dockerfile": "lamr", "front.Dockerfile": "lamr-front", "tools.Dockerfile": "lamr-tools"}
 HELM = shutil.which("helm") or shutil.which("helm", path=str(Path(sys.prefix) / "helm"))  # see get_helm.py
 VERSIONS = ("1.29.0", "1.37.0")
 TENANTS = f'[tenants.alice]\nweight = 2\n[[tenants.alice.keys]]\nhash = "sha256:{hash_of(make_key()[0])}"\n'
@@ -48,6 +48,30 @@ TWO_VERSIONS = {
         for name, fingerprint in zip(("main", "next"), FINGERPRINTS, strict=True)
     },
 }
+EVERYTHING = {
+    "front": {"tlsSecret": "tls", "tenants": TENANTS},
+    "operator": {"enabled": True, "labels": {"release": "theirs"}},
+    "networkPolicy": {
+        "clients": [{"namespaceSelector": {"matchLabels": {"agents": "yes"}}}],
+        "scrapers": [{"namespaceSelector": {"matchLabels": {"name": "monitoring"}}}],
+        "replicaEgress": [{"ports": [{"port": 4318}]}],
+    },
+    "pools": {
+        "main": {"autoscaling": {"kind": "hpa", "maxReplicas": 5}},
+        "next": {
+            "replicas": 1,
+            "capacity": 4,
+            "fingerprint": FINGERPRINTS[1],
+            "image": {"repository": "lamr", "tag": "next"},
+            "autoscaling": {"kind": "keda", "maxReplicas": 3, "queueMilliseconds": 500},
+        },
+    },
+}
+ACTIONS = ("httpGet", "tcpSocket", "grpc", "exec")
+OF_OTHERS = {
+    "keda.sh/v1alpha1",
+    "monitoring.coreos.com/v1",
+}  # whose schemas aren't Kubernetes'
 
 
 @pytest.mark.parametrize("dockerfile", IMAGES)
@@ -61,6 +85,8 @@ def test_images_are_built_from_every_package(dockerfile: str) -> None:
         if line.startswith("!")
     }
     assert {folder.split("/")[0] for folder in folders} <= allowed
+    copied = set(re.findall(r"/tmp/lamr/([\w.]+/[\w.]+)", (DOCKER / dockerfile).read_text()))
+    assert copied <= allowed
     assert all((ROOT / name).exists() for name in allowed)
     text = (DOCKER / dockerfile).read_text()
     assert re.search(r"^USER (?!root|0)", text, re.MULTILINE)
@@ -149,19 +175,21 @@ def rendered(folder: Path, values: dict[str, Any]) -> Iterator[dict[str, Any]]:
     "values",
     [
         TWO_VERSIONS,
+        EVERYTHING,
+        {"front": {"tlsSecret": "tls"}, **yaml.safe_load((CHART / "gpu-values.yaml").read_text())},
         {
             "front": {"tlsSecret": "tls", "existingSecret": "own", "service": {"type": "LoadBalancer"}},
             **{name: {"enabled": False} for name in ("prometheus", "dashboard", "networkPolicy")},
             "podDisruptionBudget": {"enabled": False},
         },
     ],
-    ids=["two versions", "least"],
+    ids=["two versions", "everything", "GPUs", "least"],
 )
 def test_kubernetes_takes_the_chart(tmp_path: Path, values: dict[str, Any]) -> None:
     objects = list(rendered(tmp_path, values))
     assert len({(each["kind"], each["metadata"]["name"]) for each in objects}) == len(objects)
     for each in objects:
-        for version in VERSIONS:
+        for version in VERSIONS if each["apiVersion"] not in OF_OTHERS else ():
             kubernetes_validate.validate(each, version, strict=True)
     for each in objects:
         if each["kind"] not in ("Deployment", "StatefulSet"):
@@ -175,12 +203,12 @@ def test_kubernetes_takes_the_chart(tmp_path: Path, values: dict[str, Any]) -> N
         (container,) = pod["containers"]
         assert {mount["name"] for mount in container["volumeMounts"]} <= volumes
         assert container["securityContext"]["readOnlyRootFilesystem"]
-        ports = {port["name"] for port in container["ports"]}
+        ports = {port[kind] for port in container["ports"] for kind in ("name", "containerPort")}
         for probe in ("readinessProbe", "livenessProbe"):
-            (action,) = (
-                container[probe][kind] for kind in ("httpGet", "tcpSocket") if kind in container[probe]
-            )
-            assert action["port"] in ports
+            (action,) = (each for name, each in container[probe].items() if name in ACTIONS)
+            assert "command" in action or action["port"] in ports
+        if "prometheus" not in each["metadata"]["name"]:
+            assert container["lifecycle"]["preStop"]["exec"]["command"]
 
 
 def test_the_chart_writes_a_file_of_tenants_that_its_services_answer_to(tmp_path: Path) -> None:
@@ -214,7 +242,93 @@ def test_the_chart_writes_a_file_of_tenants_that_its_services_answer_to(tmp_path
     assert dashboard == json.loads((DOCKER / "monitoring" / "dashboard.json").read_text())
 
 
-def test_the_chart_refuses_what_makes_no_sense(tmp_path: Path) -> None:
-    for values in ({}, {"front": {"tlsSecret": "tls"}, "pools": {"main": {"fingerprint": "latest"}}}):
-        with pytest.raises(AssertionError, match=r"tlsSecret|fingerprint"):
-            rendered(tmp_path, values)
+def test_servers_come_and_go_by_the_wait_for_them(tmp_path: Path) -> None:
+    objects = {(each["kind"], each["metadata"]["name"]): each for each in rendered(tmp_path, EVERYTHING)}
+    (rule,) = (rule for rule in rules() if "record" in rule)
+    (metric,) = objects["HorizontalPodAutoscaler", "fleet-main"]["spec"]["metrics"]
+    assert metric["external"]["metric"] == {
+        "name": rule["record"],
+        "selector": {"matchLabels": {"proxy": "replicas"}},
+    }
+    scaled = objects["ScaledObject", "fleet-next"]["spec"]
+    (trigger,) = scaled["triggers"]
+    assert trigger["metadata"]["query"] == f'{rule["record"]}{{proxy="replicas-{FINGERPRINTS[1]}"}}'
+    assert float(trigger["metadata"]["threshold"]) == 0.5
+    host = trigger["metadata"]["serverAddress"].removeprefix("http://").split(".")[0]
+    assert ("Service", host) in objects
+    for name in ("fleet-main", "fleet-next"):
+        assert "replicas" not in objects["StatefulSet", name]["spec"]  # the autoscaler's, not helm's
+    for spec in (scaled, objects["HorizontalPodAutoscaler", "fleet-main"]["spec"]):
+        target = spec["scaleTargetRef"]
+        assert (target["kind"], target["name"]) in objects
+    text = objects["Secret", "fleet-front"]["stringData"]["tenants.toml"]
+    named = re.findall(r"^\[replicas\.([\w-]+)\]", text, re.MULTILINE)
+    assert named == [*(f"main-{n}" for n in range(5)), *(f"next-{n}" for n in range(3))]
+
+
+def test_an_operator_of_prometheus_finds_services_and_alerts(tmp_path: Path) -> None:
+    objects = list(rendered(tmp_path, EVERYTHING))
+    services = [each for each in objects if each["kind"] == "Service"]
+    watched = {}
+    for monitor in (each for each in objects if each["kind"] == "ServiceMonitor"):
+        assert monitor["metadata"]["labels"]["release"] == "theirs"
+        wanted = monitor["spec"]["selector"]["matchLabels"].items()
+        (endpoint,) = monitor["spec"]["endpoints"]
+        for service in services:
+            if wanted <= service["metadata"]["labels"].items():
+                ports = {port["name"]: port["port"] for port in service["spec"]["ports"]}
+                watched[service["metadata"]["name"]] = ports[endpoint["port"]]
+    assert watched == {"fleet-operations": 8405, "fleet-main": 8002, "fleet-next": 8002}
+    (alerts,) = (each["spec"] for each in objects if each["kind"] == "PrometheusRule")
+    assert alerts == yaml.safe_load((DOCKER / "monitoring" / "alerts.yml").read_text())
+
+
+def test_servers_are_reached_by_the_front_and_by_those_who_scrape_alone(tmp_path: Path) -> None:
+    objects = list(rendered(tmp_path, EVERYTHING))
+    labels = {
+        each["metadata"]["name"]: each["spec"]["template"]["metadata"]["labels"]
+        for each in objects
+        if each["kind"] in ("Deployment", "StatefulSet")
+    }
+    policies = {each["metadata"]["name"]: each["spec"] for each in objects if each["kind"] == "NetworkPolicy"}
+    theirs = EVERYTHING["networkPolicy"]
+
+    def pods(peers: list[dict[str, Any]]) -> set[str]:
+        wanted = [each["podSelector"]["matchLabels"].items() for each in peers if "podSelector" in each]
+        return {name for name, own in labels.items() if any(each <= own.items() for each in wanted)}
+
+    servers, front = policies["fleet-replicas"], policies["fleet-front"]
+    assert pods([{"podSelector": servers["podSelector"]}]) == {"fleet-main", "fleet-next"}
+    assert pods([{"podSelector": front["podSelector"]}]) == {"fleet-front"}
+    grpc, metrics = servers["ingress"]
+    assert (pods(grpc["from"]), grpc["ports"]) == ({"fleet-front"}, [{"port": 8001}])
+    assert pods(metrics["from"]) == {"fleet-prometheus"}
+    assert metrics["from"][1:] == theirs["scrapers"]
+    assert servers["egress"] == theirs["replicaEgress"]
+    assert front["ingress"][0]["from"] == theirs["clients"]
+    assert pods(front["egress"][0]["to"]) == {"fleet-main", "fleet-next"}
+    (usual,) = (
+        each["spec"]
+        for each in rendered(tmp_path, {"front": {"tlsSecret": "tls"}})
+        if each["metadata"]["name"] == "fleet-replicas" and each["kind"] == "NetworkPolicy"
+    )
+    assert usual["egress"] == []
+
+
+@pytest.mark.parametrize(
+    ("values", "named"),
+    [
+        ({}, "tlsSecret"),
+        ({"pools": {"main": {"fingerprint": "latest"}}}, "fingerprint"),
+        ({"pools": {"main": {"autoscaling": {"kind": "keda", "maxReplicas": 1}}}}, "maxReplicas"),
+        (
+            {"prometheus": {"enabled": False}, "pools": {"main": {"autoscaling": {"kind": "keda"}}}},
+            "prometheus",
+        ),
+        ({"pools": {"main": {"autoscaling": {"kind": "sometimes"}}}}, "kind"),
+    ],
+)
+def test_the_chart_refuses_what_makes_no_sense(tmp_path: Path, values: dict[str, Any], named: str) -> None:
+    given = {"front": {"tlsSecret": "tls"}, **values} if values else values
+    with pytest.raises(AssertionError, match=named):
+        rendered(tmp_path, given)

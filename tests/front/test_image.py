@@ -1,0 +1,120 @@
+"""What the image for servers starts and how it ends: its own command line on the bundled Triton, and `lamr-drain`."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import grpc
+import pytest
+from lamr_client import DeadlineExceededError, Pruner, ServerUnavailableError, bundled_repository
+from lamr_serving import ServerOptions
+from lamr_serving.launcher import workspace
+from lamr_serving.launcher.addresses import free_ports
+from lamr_serving.launcher.bundle import find_bundle
+from lamr_serving.launcher.command_line import environment, package_folders
+from tritonclient.grpc import service_pb2
+
+from .conftest import stub_of
+from .test_client import QUERY
+
+pytestmark = pytest.mark.server
+DOCKER = Path(__file__).resolve().parents[2] / "docker"
+READY = b"\x08\x01"  # grpc.health.v1's SERVING
+SECONDS = 120.0
+
+
+@dataclass
+class Container:
+    """A server that was started as the image starts it."""
+
+    process: subprocess.Popen[bytes]
+    grpc: str
+    http: str
+    log: Path
+
+    def is_healthy(self) -> bool:
+        """What Kubernetes' gRPC probes ask."""
+        with grpc.insecure_channel(self.grpc) as channel:
+            try:
+                return channel.unary_unary("/grpc.health.v1.Health/Check")(b"", timeout=5) == READY
+            except grpc.RpcError:
+                return False
+
+
+@contextmanager
+def container(folder: Path) -> Iterator[Container]:
+    (entrypoint,) = re.findall(r"^ENTRYPOINT (\[.*?\])", (DOCKER / "Dockerfile").read_text(), re.M | re.S)
+    program, models, *flags = json.loads(entrypoint.replace("\\\n", "\n"))
+    assert (program, models) == ("tritonserver", "--model-repository=/models")
+    bundle = find_bundle()
+    space = workspace.create_workspace(bundle, bundled_repository(), package_folders())
+    ports = dict(zip(("grpc", "http", "metrics"), free_ports("127.0.0.1", 3), strict=True))
+    log = folder / "triton.log"
+    command = [
+        *(str(bundle.binary), f"--model-repository={space.models}", *flags),
+        f"--backend-directory={space.backends}",
+        f"--backend-config=python,shm-region-prefix-name={space.token}",
+        *(f"--{name}-port={port}" for name, port in ports.items()),
+        "--grpc-address=127.0.0.1",
+    ]
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [each.replace("=0.0.0.0", "=127.0.0.1") for each in command],
+            env=environment(bundle, space, ServerOptions(threads=1)),
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        own = Container(process, f"127.0.0.1:{ports['grpc']}", f"127.0.0.1:{ports['http']}", log)
+        deadline = time.monotonic() + SECONDS
+        while not own.is_healthy():
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < deadline, log.read_text()
+            time.sleep(0.1)
+        yield own
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        workspace.remove(space.root)
+        os.close(space.lock)
+
+
+def test_the_image_serves_and_drains_before_it_ends(tmp_path: Path) -> None:
+    code = "".join(f"def step_{n}(value):\n    return value * {n}\n\n" for n in range(100))
+    with container(tmp_path) as own, Pruner(own.grpc, timeout=60, retries=0) as pruner:
+        expected = pruner.prune(QUERY, code).text
+        with grpc.insecure_channel(own.grpc) as channel, pytest.raises(grpc.RpcError, match="restricted"):
+            stub_of(channel).RepositoryModelUnload(
+                service_pb2.RepositoryModelUnloadRequest(model_name="lamr"), timeout=10
+            )
+        with ThreadPoolExecutor(4) as pool:
+            under_way = [pool.submit(pruner.prune, QUERY, code) for _ in range(4)]
+            time.sleep(0.1)
+            drained = subprocess.run(
+                ["sh", str(DOCKER / "drain.sh"), "30"],
+                env={**os.environ, "LAMR_HTTP": own.http},
+                capture_output=True,
+                text=True,
+                timeout=SECONDS,
+                check=False,
+            )
+        assert drained.returncode == 0, drained.stderr
+        ended = [each.exception() or each.result().text for each in under_way]
+        assert all(each == expected or isinstance(each, ServerUnavailableError) for each in ended)
+        assert own.process.poll() is None
+        with pytest.raises((ServerUnavailableError, DeadlineExceededError)):
+            pruner.prune(QUERY, code, timeout=2)
+        own.process.send_signal(signal.SIGTERM)
+        assert own.process.wait(SECONDS) == 0, own.log.read_text()
