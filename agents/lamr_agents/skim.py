@@ -14,6 +14,7 @@ import numpy as np
 from lamr_client import LamrError, PruneResult
 from lamr_postprocess import approximate_tokens, detect_language, prune_lines
 from lamr_postprocess.document import analyse
+from lamr_postprocess.listing import read_listing
 from lamr_postprocess.render import NAMED
 
 from lamr_agents.intent import Intent
@@ -149,7 +150,7 @@ def skim(  # noqa: PLR0913  # keyword-only, each with a default
     needed = archive if asked.name else None
     undo = needed.how_to_show(asked.text, *largest_cut(kept, asked.lines)) if needed else _BY_RANGE
     why = _WHY_OUTLINED if done == OUTLINED else ""
-    text = _closed(text) + note(kept, asked.lines, undo, first=asked.first or 1, why=why)
+    text = _closed(text) + note(kept, asked.lines, undo, first=_first_line(asked), why=why)
     tokens = approximate_tokens(text)
     reason = policy.passes_judged(result, asked.tokens, tokens)
     if reason is not None:
@@ -164,7 +165,9 @@ def skim(  # noqa: PLR0913  # keyword-only, each with a default
 
 def outline(code: str, path: str) -> tuple[str, tuple[int, ...]]:
     """The headers of a file's definitions, as text, and the numbers of the lines that are left."""
-    document = analyse(code, detect_language(code, path), naming=approximate_tokens)
+    listing = read_listing(code)
+    body = code if listing is None else listing.body
+    document = analyse(code, detect_language(body, path), listing=listing, naming=approximate_tokens)
     rows = () if document.definitions is None else document.definitions.rows.tolist()
     nothing = np.zeros(document.spans.shape[0])
     left = prune_lines(code, nothing, path=path, threshold=1.0, keep=[row + 1 for row in rows], markers=NAMED)
@@ -193,6 +196,12 @@ def hidden(kept: Sequence[int], lines: int) -> list[tuple[int, int]]:
     """First and last line, 1-based, of each run of lines that aren't among those that are kept."""
     edges = [0, *kept, lines + 1]
     return [(a + 1, b - 1) for a, b in pairwise(edges) if b > a + 1]
+
+
+def _first_line(asked: Asked) -> int:
+    """The number of a text's first line in its file: the one that stands before it, else the one that was asked for."""
+    listing = read_listing(asked.text)
+    return (listing and listing.first) or asked.first or 1
 
 
 def _closed(text: str) -> str:

@@ -23,6 +23,7 @@ from lamr_contract.errors import InvalidInputError, LamrError
 from lamr_contract.layout import LineLayout, line_layout
 from lamr_contract.model_io import ChunkResult
 from lamr_postprocess import BudgetError, PrunedCode, line_spans, prune_lines
+from lamr_postprocess.listing import read_listing
 from lamr_postprocess.repair import GAP, REASONS
 from lamr_postprocess.selection import approximate_tokens
 from numpy.typing import NDArray
@@ -74,7 +75,9 @@ class PruneJob:
         self._encoder = encoder
         self._text = text
         self._options = options
-        self._reading = encoder.read_query(query, options.task, text)
+        listing = read_listing(text)
+        code = text if listing is None else listing.body  # numbers before the lines say nothing of the code
+        self._reading = encoder.read_query(query, options.task, code)
         query = self._reading.text
         query_ids = encoder.encode_query(query)
         if not len(query_ids):
@@ -83,23 +86,24 @@ class PruneJob:
                 argument="query",
             )
         encoder.code_room(len(query_ids))  # before time goes into the code
-        ids, offsets = encoder.encode_document(text, self._check)
-        self._tokens = len(ids)
+        ids, offsets = encoder.encode_document(code, self._check)
+        self._is_blank = not len(ids)
+        self._tokens = len(ids) if listing is None else encoder.count_tokens(text)
         self.chunks: Iterator[Chunk] = iter(())
         self.want_rubrics = False
         self._scorer: DocumentScorer | None = None
         self._judged = len(ids)
         self._data: EncodedData | None = None
         if len(ids) and not self._is_small():
-            layout = line_layout(text)
+            layout = line_layout(code)
             if options.repair:  # without repair the caller wants the model's own selection
                 ids, offsets = self._without_data(layout, ids, offsets)
             scoring = encoder.spec.scoring
-            document = QueriedDocument(query, text, offsets, scoring, layout=layout)
+            document = QueriedDocument(query, code, offsets, scoring, layout=layout)
             self._scorer = DocumentScorer(scoring, encoder.spec.rubrics, document)
             self.want_rubrics = self._scorer.want_rubrics
             self._check()
-            self.chunks = encoder.iter_chunks(query_ids, ids, offsets, text, layout=layout)
+            self.chunks = encoder.iter_chunks(query_ids, ids, offsets, code, layout=layout)
         self._encoded = time.perf_counter()
 
     def _without_data(
@@ -148,7 +152,7 @@ class PruneJob:
         """
         answered = time.perf_counter()
         if self._scorer is None:
-            result = self._too_small() if self._tokens else self._nothing_to_judge()
+            result = self._nothing_to_judge() if self._is_blank else self._too_small()
         else:
             scores = self._with_data_last(self._scorer.finish())
             self._check()
@@ -236,7 +240,7 @@ class PruneJob:
         )
 
     def _nothing_to_judge(self) -> PruneResult:
-        result = unpruned(self._encoder, self._text, self._options, tokens=0)
+        result = unpruned(self._encoder, self._text, self._options, self._tokens)
         return dataclasses.replace(
             result,
             status="pruned",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import itertools
 
 import numpy as np
 import pytest
 from lamr_postprocess import PrunedCode, cut_texts, line_spans, prune_lines, restore, split_lines
+from lamr_postprocess.listing import read_listing
 
 CODE = """import os
 other = 'a line that is longer than a marker'
@@ -29,7 +31,7 @@ def kept(text: str, *rows: int, **options: object) -> PrunedCode:
     return pruned
 
 
-@pytest.mark.parametrize("form", ["{:6d}\t", "{:>4}→", "{}| ", "{} │ ", "{}: "])
+@pytest.mark.parametrize("form", ["{:6d}\t", "{:>4}→", "{:05}| ", "{} │ ", "{}. ", "{}: ", "{}:"])
 def test_numbered_listing_is_parsed_under_its_numbers(form: str) -> None:
     first = 118
     listing = "".join(form.format(first + i) + line for i, line in enumerate(split_lines(CODE)))
@@ -49,6 +51,51 @@ def test_language_of_a_listing_is_that_of_its_code() -> None:
     listing = "".join(f"{i + 1:6d}\t{line}" for i, line in enumerate(split_lines(CODE)))
     assert kept(listing, 5).language == "python"
     assert kept(listing, 5).kept_lines == (1, 4, 5, 7)
+
+
+@pytest.mark.parametrize("last", ["10\t", "10", "10\t\n", "\n"])
+def test_a_listing_may_end_with_an_empty_line(last: str) -> None:
+    numbered = [f"{number}\t{line}" for number, line in enumerate(split_lines(CODE), 1)]
+    pruned = kept("".join(numbered[:-1]) + last, 5)
+    assert (pruned.language, pruned.kept_lines) == ("python", (1, 4, 5, 7))
+    assert split_lines(pruned.text)[-1].strip() == "# ... 3 lines pruned (8-10)"
+
+
+def test_a_listing_without_numbers_on_blank_lines_has_rows_for_numbers() -> None:
+    count = itertools.count(1)
+    numbered = "".join(
+        f"{next(count):6d}\t{line}" if line.strip() else f"       {line}" for line in split_lines(CODE)
+    )
+    pruned = kept(numbered, 5)
+    assert (pruned.language, pruned.kept_lines) == ("python", (1, 4, 5, 7))
+    assert split_lines(pruned.text)[1].strip() == "# ... 2 lines pruned (2-3)"
+
+
+def test_matches_in_one_file_are_read_under_their_numbers() -> None:
+    output = "3-def f(a):\n4:    return a\n--\n90-def g(a):\n91:    return f(a)\n"
+    listing = read_listing(output)
+    assert listing is not None
+    assert listing.body == "def f(a):\n    return a\n\ndef g(a):\n    return f(a)\n"
+    pruned = kept(output, 5, path="a.py")
+    assert split_lines(pruned.text)[-2:] == ["90-def g(a):\n", "91:    return f(a)\n"]
+    assert (pruned.language, pruned.note) == ("python", None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1\ta\n3\tb\n",
+        "2:a\n1:b\n",
+        "2-a\n2-b\n",
+        "1\ta\nb\n",
+        "1: a\n2| b\n",
+        "7\ta\n",
+        "\n\n1\ta\n",
+        "x\n1\ta\n",
+    ],
+)
+def test_numbers_that_dont_count_up_are_no_listing(text: str) -> None:
+    assert read_listing(text) is None
 
 
 def test_numbers_with_a_hole_are_no_listing() -> None:

@@ -7,12 +7,8 @@ import re
 from dataclasses import dataclass
 from itertools import pairwise
 
-_NUMBERED = (
-    re.compile(r"^\s*(\d+)(?:→|\t)(.*)$"),  # Claude Code, `cat -n`, `nl`, OpenHands
-    re.compile(r"^\s*(\d+)\| ?(.*)$"),  # OpenCode
-    re.compile(r"^\s*(\d+)\. ?(.*)$"),  # Copilot
-    re.compile(r"^\s*(\d+): ?(.*)$"),  # OpenCode, SWE-agent
-)
+from lamr_postprocess.listing import NUMBERED_BLANK, NUMBERS
+
 _NUMBERED_SHARE, _CONSECUTIVE_SHARE = 0.9, 0.95
 _BEFORE = (
     re.compile(
@@ -47,14 +43,15 @@ def shown_lines(result: str) -> Shown:
     lines = _AFTER.sub("", text).split("\n")
     if not lines[-1].strip():
         lines.pop()
-    for pattern in _NUMBERED:
-        matches = [match for match in map(pattern.match, lines) if match]
+    for prefix in NUMBERS:
+        found = [(prefix.match(line) or NUMBERED_BLANK.match(line), line) for line in lines]
+        matches = [(match, line) for match, line in found if match]
         if len(matches) < 3 or len(matches) < _NUMBERED_SHARE * len(lines):
             continue
-        numbers = [int(match[1]) for match in matches]
+        numbers = [int(match[1]) for match, _ in matches]
         steps = sum(after == before + 1 for before, after in pairwise(numbers))
         if steps >= _CONSECUTIVE_SHARE * (len(numbers) - 1):
-            return Shown(tuple(match[2] for match in matches), numbers[0])
+            return Shown(tuple(line[match.end() :] for match, line in matches), numbers[0])
     return Shown(tuple(lines), None)
 
 
