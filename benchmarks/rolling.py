@@ -45,9 +45,9 @@ from lamr_contract.names import (
 from lamr_contract.spec import ModelSpec, load_spec
 from lamr_front import control
 from lamr_front.running import Front
-from lamr_serving import ServerOptions, TritonServer
+from lamr_serving import ServerOptions
 
-from benchmarks.fleet import Site, await_replicas
+from benchmarks.front.site import Site, start_server
 from benchmarks.report import Figure, model_options, run
 
 CALLERS = 6
@@ -166,13 +166,13 @@ class Pool:
         before = self.site.servers[number]
         before.stop()
         port = before.addresses.grpc_port
-        server = TritonServer(version.repository, replace(self.options, grpc_port=port))
-        self.site.servers[number] = self.stack.enter_context(server)
+        options = replace(self.options, grpc_port=port)
+        self.site.servers[number] = start_server(self.stack, version.repository, options)
         if self.versions[number] is not version:
             self.versions[number] = version
             self.tell()
         control.undrain(self.site.file, name)
-        await_replicas(self.site)
+        self.site.await_replicas()
 
 
 def rolling(pool: Pool, other: Version, seconds: float) -> Iterator[Figure | str]:
@@ -219,8 +219,8 @@ def measure(options: argparse.Namespace) -> Iterator[Figure | str]:
         os.environ["LAMR_FRONT_DIR"] = str(folder / "run")
         old = Version(options.repository, load_spec(options.repository))
         other = next_version(options.repository, folder / "next")
-        server = ServerOptions(threads=max(1, options.threads // 2))
-        servers = [stack.enter_context(TritonServer(old.repository, server)) for _ in range(2)]
+        server = ServerOptions(threads=max(1, options.threads // 2), restart=True)
+        servers = [start_server(stack, old.repository, server) for _ in range(2)]
         old.learn(servers[0].addresses.grpc)
         site = Site(folder, servers)
         pool = Pool(site, server, [old, old], stack)
@@ -228,7 +228,7 @@ def measure(options: argparse.Namespace) -> Iterator[Figure | str]:
         site.front = stack.enter_context(
             Front(site.file, log=stack.enter_context(Path(os.devnull).open("wb")), report=io.StringIO())
         )
-        await_replicas(site)
+        site.await_replicas()
         yield f"load of the machine at the start: {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs"
         yield from rolling(pool, other, options.seconds)
 

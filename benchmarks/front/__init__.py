@@ -1,0 +1,1 @@
+"""What the benchmarks of a front share, and the parts of `benchmarks.fleet`, a module each."""
