@@ -8,14 +8,13 @@ from __future__ import annotations
 import collections
 import contextlib
 import os
-import re
 import resource
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from pathlib import Path
 from typing import IO, TextIO
 
@@ -24,6 +23,7 @@ from lamr_front.control import prepare
 from lamr_front.errors import FrontNotRunningError, FrontStartError
 from lamr_front.fleet import Fleet
 from lamr_front.haproxy import complaints, find_haproxy
+from lamr_front.haproxy_words import in_plain_words
 from lamr_front.run_folder import RunFolder
 
 START_SECONDS = 30.0
@@ -31,8 +31,6 @@ STEADY_SECONDS = 10.0  # a HAProxy that ran so long had started well
 MOST_FAILURES = 5
 FAILURE_PAUSE = 0.5
 POLL_SECONDS = 0.05
-# What HAProxy says at each start and reload, with a line for each tenant.
-_ROUTINE = re.compile(r"^\[NOTICE\]|Proxy \S+ stopped|Former worker")
 
 
 class Front:
@@ -160,8 +158,8 @@ class Front:
         for line in stream:
             text = line.decode(errors="replace").rstrip()
             self._words.append(text)
-            if not self._stopping and not _ROUTINE.search(text):
-                _say(self._report, text)
+            if not self._stopping and (words := in_plain_words(text)) is not None:
+                _say(self._report, words)
 
 
 def run(tenants: Path, report: TextIO | None = None, on_ready: Callable[[Fleet], None] | None = None) -> int:
@@ -190,8 +188,8 @@ def run(tenants: Path, report: TextIO | None = None, on_ready: Callable[[Fleet],
             scheme = "https" if settings.certificate else "http"
             _say(
                 out,
-                f"{len(front.fleet.tenants)} tenants at {scheme}://{settings.listen}, "
-                f"{len(front.fleet.replicas)} replicas; metrics at http://{settings.operations}/metrics\n"
+                f"{_count(front.fleet.tenants, 'tenant')} at {scheme}://{settings.listen}, "
+                f"{_count(front.fleet.replicas, 'replica')}; metrics at http://{settings.operations}/metrics\n"
                 "Stop with Ctrl-C or SIGTERM.",
             )
             if on_ready is not None:
@@ -234,6 +232,10 @@ def _raise_descriptor_limit() -> None:
     if soft != hard:
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def _count(things: Sized, name: str) -> str:
+    return f"{len(things)} {name}" if len(things) == 1 else f"{len(things)} {name}s"
 
 
 def _say(out: TextIO, text: str) -> None:

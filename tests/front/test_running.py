@@ -45,7 +45,7 @@ def process(site, replica):
     site.write({"alice": ""})
     with lamr("run", "--tenants", str(site.file)) as command:
         words = command.stderr.readline() + command.stderr.readline()
-        assert "1 tenants at http://127.0.0.1" in words, words
+        assert "1 tenant at http://127.0.0.1" in words, words
         yield command
         if command.poll() is None:
             command.kill()
