@@ -176,7 +176,9 @@ class PruneJob:
 
     def _prune(self, scores: LineScores) -> PrunedCode:
         options = self._options
-        threshold = self._encoder.spec.threshold if options.threshold is None else options.threshold
+        threshold = (
+            scores.adapted(self._encoder.spec.threshold) if options.threshold is None else options.threshold
+        )
         try:
             return prune_lines(
                 self._text,

@@ -6,7 +6,7 @@ what it is served with. This module puts averages, lexical evidence and blocks t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,19 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamr_contract.arrays import Float64Array
-from lamr_contract.blocks import with_blocks
+from lamr_contract.blocks import near_means, over_blank, towards_block, with_blocks
 from lamr_contract.layout import LineLayout, line_layout
-from lamr_contract.lexical_evidence import line_evidence
+from lamr_contract.lexical_evidence import LexicalViews, lexical_views
+from lamr_contract.line_features import LineFeatures
 from lamr_contract.merging import ScoreMerger
 from lamr_contract.model_io import ChunkResult
 from lamr_contract.odds import logit, sigmoid
-from lamr_contract.scoring import BLOCK, DEPENDENCY, KINDS, LEXICAL, SEMANTIC, Scoring
+from lamr_contract.scoring import BLOCK, DEPENDENCY, KINDS, LEXICAL, NEAR, SEMANTIC, Scoring
 
 
 class QueriedDocument:
     """A document's lines, how its tokens lie in them, and what its lines share with a query's words.
 
     Attributes:
+        query: what is looked for.
         layout: the text's L lines.
         token_lines: which of them each of its n tokens lies in.
     """
@@ -49,16 +51,34 @@ class QueriedDocument:
             scoring: says how tokens' scores become scores of lines; if None, as the paper does it.
             layout: `line_layout(text)`, where it is at hand.
         """
-        self._query, self._text = query, text
+        self.query, self._text = query, text
         self.layout = layout or line_layout(text)
         means = KINDS[(scoring or Scoring()).kind].lines
         self.token_lines = means(offsets, self.layout.points, self.layout.spans)
 
     @cached_property
+    def views(self) -> LexicalViews:
+        """The lexical evidence of the lines."""
+        return lexical_views(self.query, self._text, self.layout)
+
+    @cached_property
     def evidence(self) -> Float64Array:
         """Lexical evidence float64 [n] in [0, 1] of each token: that of the line it begins in."""
-        evidence: Float64Array = line_evidence(self._query, self._text, self.layout)[self.token_lines.first]
+        evidence: Float64Array = self.views.mean()[self.token_lines.first]
         return evidence
+
+    def features(self, columns: Float64Array, outputs: Iterable[str]) -> LineFeatures:
+        """Return the features of the lines.
+
+        Args:
+            columns: float64 [n, F], F outputs of the model for each token.
+            outputs: their names.
+        """
+        means = {
+            name: self.token_lines.means(columns[:, place]).astype(np.float64)
+            for place, name in enumerate(outputs)
+        }
+        return LineFeatures(self.layout, self.views, means)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,11 +90,23 @@ class LineScores:
         dependency: bool [L], whether the dependency rubric speaks for a line more than the semantic one does; None
             where the model lacks either or gave no marginals of them.
         relevance: P("yes") of the most relevant chunk; 0 without any.
+        scoring: what gave the scores.
+        inked: bool [L], which lines aren't blank.
     """
 
     scores: NDArray[np.float32]
     dependency: NDArray[np.bool_] | None
     relevance: float
+    scoring: Scoring
+    inked: NDArray[np.bool_]
+
+    def adapted(self, threshold: float) -> float:
+        """Return the threshold that this document gets where the caller gives none (`Scoring.adapted`).
+
+        Args:
+            threshold: the model's.
+        """
+        return self.scoring.adapted(threshold, self.scores[self.inked])
 
 
 class DocumentScorer:
@@ -88,10 +120,11 @@ class DocumentScorer:
         """Begin without an answer.
 
         Args:
-            scoring: what becomes of the answers.
+            scoring: what becomes of the answers; the document's query picks its part.
             rubrics: the names of the model's rubrics, in the order of the K axis.
             document: the document and its query.
         """
+        scoring = scoring.for_query(document.query)
         self._scoring, self._rubrics, self._document = scoring, tuple(rubrics), document
         self._merger = ScoreMerger(scoring, rubrics, len(document.token_lines.first))
         self.want_rubrics = self._merger.want_rubrics
@@ -112,13 +145,37 @@ class DocumentScorer:
             ModelMismatchError: an answer holds NaN or infinity.
         """
         merged = self._merger.merged()
-        tokens = merged.scores
+        by_line = KINDS[self._scoring.kind].by_line
+        lines = self._by_line(merged.scores) if by_line else self._by_token(merged.scores)
+        inked = ~self._document.layout.blank
+        return LineScores(lines, self._dependency(merged.rubrics), merged.relevance, self._scoring, inked)
+
+    def features(self) -> LineFeatures:
+        """Return the features that a scoring of the kind `lines` weighs, after every chunk's answer was added.
+
+        Raises:
+            ModelMismatchError: an answer holds NaN or infinity.
+        """
+        return self._document.features(self._merger.merged().scores, self._scoring.outputs)
+
+    def _by_token(self, tokens: Float64Array) -> NDArray[np.float32]:
+        """Return line scores [L] from the tokens' scores [n], evidence and blocks."""
         if self._evidence is not None:
             tokens = with_evidence(tokens, self._evidence, self._scoring.weight(LEXICAL))
         lines = self._document.token_lines.means(tokens)
         if share := self._scoring.weight(BLOCK):
             lines = with_blocks(lines.astype(np.float64), self._document.layout, share).astype(np.float32)
-        return LineScores(lines, self._dependency(merged.rubrics), merged.relevance)
+        return lines
+
+    def _by_line(self, columns: Float64Array) -> NDArray[np.float32]:
+        """Return line scores [L] from the model's outputs [n, F], by a logistic regression."""
+        scoring, layout = self._scoring, self._document.layout
+        features = self._document.features(columns, scoring.outputs).matrix(scoring.features)
+        logits = features @ np.fromiter(scoring.features.values(), np.float64) + scoring.bias
+        logits = towards_block(logits, layout, scoring.weight(BLOCK))
+        if reach := scoring.weight(NEAR):
+            logits = near_means(logits, layout, reach)
+        return over_blank(sigmoid(logits), layout).astype(np.float32)
 
     def _dependency(self, marginals: Float64Array | None) -> NDArray[np.bool_] | None:
         """Return `LineScores.dependency` from the tokens' marginals [n, K]."""

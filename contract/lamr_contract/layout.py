@@ -43,6 +43,7 @@ class LineLayout:
         blank: bool [L], whether the line holds nothing but white space (Unicode's, and control characters).
         cut_cost: int64 [L], how bad a cut just before the line is; lower is better.
         columns: int64 [L], the line's indentation, which counts four times if it begins with a tab.
+        first: int64 [L], the line's first character that isn't white space; its end or later if it is blank.
         opening: bool [L], whether the line may head what is below it: its first character that isn't white space is a
             letter, a digit, `_` or `@`.
     """
@@ -52,6 +53,7 @@ class LineLayout:
     blank: NDArray[np.bool_]
     cut_cost: NDArray[np.int64]
     columns: NDArray[np.int64]
+    first: NDArray[np.int64]
     opening: NDArray[np.bool_]
 
 
@@ -61,7 +63,7 @@ def line_layout(text: str) -> LineLayout:
     spans = spans_of(points)
     if not len(spans):
         none, nowhere = np.zeros(0, np.bool_), np.zeros(0, np.int64)
-        return LineLayout(points, spans, none, nowhere, nowhere, none)
+        return LineLayout(points, spans, none, nowhere, nowhere, nowhere, none)
     starts, stops = spans[:, 0], spans[:, 1]
     first = _next_mark(points, starts)
     blank = first >= stops
@@ -73,7 +75,7 @@ def line_layout(text: str) -> LineLayout:
     cost[1:][~blank[:-1]] += _NO_BLANK_BEFORE
     cost[_BRACKET[mark]] += _LONE_BRACKET
     cost[blank] = _BLANK_LINE
-    return LineLayout(points, spans, blank, cost, columns, opening)
+    return LineLayout(points, spans, blank, cost, columns, first, opening)
 
 
 def _next_mark(points: NDArray[Any], places: NDArray[np.int64]) -> NDArray[np.int64]:

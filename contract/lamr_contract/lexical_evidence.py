@@ -8,6 +8,8 @@ words and lines; it knows no tokens and no model. The model's `Scoring` says wha
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from lamr_contract.arrays import Float64Array
@@ -24,6 +26,28 @@ _K1, _B = 1.2, 0.75  # BM25's usual parameters
 _COUNTS_AT_ONCE = 200_000
 
 
+@dataclass(frozen=True, eq=False)
+class LexicalViews:
+    """The evidence of L lines from each view, float64 [L], scaled to a maximum of 1; 0 where no word of a query occurs.
+
+    Attributes:
+        windows: BM25 of the windows that hold the line.
+        around: the rarity of the query's words in the lines around it.
+        passages: BM25 of the line's block.
+        own: the rarity of the query's words in the line itself.
+    """
+
+    windows: Float64Array
+    around: Float64Array
+    passages: Float64Array
+    own: Float64Array
+
+    def mean(self) -> Float64Array:
+        """Return the evidence of all views together, float64 [L]."""
+        together: Float64Array = ((self.windows + self.around) / 2 + self.passages) / 2
+        return together
+
+
 def line_evidence(query: str, code: str, layout: LineLayout) -> Float64Array:
     """Return the evidence float64 [L] in [0, 1] of each line; all of it is 0 where no word of the query occurs.
 
@@ -32,9 +56,20 @@ def line_evidence(query: str, code: str, layout: LineLayout) -> Float64Array:
         code: the document.
         layout: the document's L lines.
     """
+    return lexical_views(query, code, layout).mean()
+
+
+def lexical_views(query: str, code: str, layout: LineLayout) -> LexicalViews:
+    """Return the evidence of each line, view by view.
+
+    Args:
+        query: what is looked for.
+        code: the document.
+        layout: the document's L lines.
+    """
     count = len(layout.spans)
     if not count:
-        return np.zeros(0)
+        return LexicalViews(*(np.zeros(0),) * 4)
     counts = TermIndex(code, count, layout).counts(query_terms(query))
     occurring = counts.lines.T[counts.lines.any(axis=0)]
     block = block_numbers(layout)
@@ -50,9 +85,12 @@ def line_evidence(query: str, code: str, layout: LineLayout) -> Float64Array:
         windows += _weighed(frequency, _saturated(frequency, window_norm))
         frequency = np.add.reduceat(lines, starts, axis=1)
         blocks += _weighed(frequency, _saturated(frequency, block_norm))
-    near = _scaled(_moving_sum(windows, WINDOW // 2)) + _scaled(_moving_sum(hits, CONTEXT))
-    mean: Float64Array = (near / 2 + _scaled(blocks)[block]) / 2
-    return mean
+    return LexicalViews(
+        windows=_scaled(_moving_sum(windows, WINDOW // 2)),
+        around=_scaled(_moving_sum(hits, CONTEXT)),
+        passages=_scaled(blocks)[block],
+        own=_scaled(hits),
+    )
 
 
 def _norm(lengths: Float64Array) -> Float64Array:

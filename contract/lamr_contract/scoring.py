@@ -6,19 +6,22 @@ This module knows outputs, weights and averages over chunks; it knows no line, n
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import numpy as np
 from lamr_postprocess.lines import CharacterMeans, TokenLines
 from numpy.typing import NDArray
 
 from lamr_contract.arrays import Float64Array
+from lamr_contract.line_features import FORM_FEATURES, feature_name
 from lamr_contract.model_io import ChunkResult
 from lamr_contract.names import KEEP_PROB, RELEVANCE
 from lamr_contract.odds import logit, sigmoid
+from lamr_contract.query_kind import asks
 
 SEMANTIC, DEPENDENCY = "semantic", "dependency"
-LEXICAL, BLOCK = "lexical", "block"
+LEXICAL, BLOCK, NEAR = "lexical", "block", "near"
 
 # The least spread that log-odds are divided by: a file whose parts are all alike has no ranking to be blown up.
 _LEAST_SPREAD = 0.1
@@ -37,6 +40,10 @@ class Scoring:
     - `relative` averages each output's logit, standardizes it over the document's tokens and only then combines them
       as `calibrated` does: what counts is how a line compares with the rest of its file, and the relevance says how
       sure the model is of the file at all.
+    - `lines` averages and standardizes like `relative`, takes the mean of each output over a line, and scores a line by
+      a logistic regression over its features (`lamr_contract.line_features`). Its weights are those of the features: an
+      output, or one of `FORM_FEATURES`; after `block.` the feature's mean over the line's block. Then it moves
+      the log-odds by `block` as above and takes their mean over lines nearby, whose reach is `near` (lines).
 
     Weights are fitted on validation projects and stored with the model.
 
@@ -47,25 +54,85 @@ class Scoring:
             `keep_prob` is the fused chain's marginal and `relevance` the chunk's;
             `lexical` weighs the document's lexical evidence (0 to 1 a line), added to the logit of the averaged score;
             `block` is the share, from 0 to 1, by which a line's score moves towards the mean of its block.
+            The kind `lines` has names of its own, see there.
         bias: added to the weighed logits.
+        shares: the least and the largest share of a document's inked lines that the model's threshold may select;
+            beyond them it adapts, so that a query that says little isn't answered by the hardest cut. None sets no
+            bounds.
+        told: the scoring of queries that ask nothing (`lamr_contract.query_kind`); None if they get this one. A
+            question is answered by a passage, but what a task changes are single lines.
 
     Raises:
-        ValueError: the kind is unknown, or the block's share lies outside [0, 1].
+        ValueError: the kind is unknown, a share lies outside [0, 1], or `told` has a `told` of its own.
     """
 
     kind: str = "paper"
     weights: dict[str, float] = field(default_factory=dict)
     bias: float = 0.0
+    shares: tuple[float, float] | None = None
+    told: Scoring | None = None
 
     def __post_init__(self) -> None:
+        if self.told is not None and self.told.told is not None:
+            raise ValueError("the scoring of what is told can't have another in it")
         if not 0.0 <= self.weight(BLOCK) <= 1.0:
             raise ValueError(f"a block's share must be from 0 to 1, not {self.weight(BLOCK)}")
+        if self.shares is not None and not 0.0 <= self.shares[0] <= self.shares[1] <= 1.0:
+            raise ValueError(f"shares must rise and be from 0 to 1, not {self.shares}")
         if self.kind not in KINDS:
             raise ValueError(f"scoring kind must be one of {', '.join(KINDS)}, not {self.kind!r}")
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Scoring:
+        """Return the scoring that `to_dict` has made a dictionary of.
+
+        Raises:
+            TypeError: a field is unknown, or `told` no dictionary.
+            ValueError: see the class.
+        """
+        told, shares = data.get("told"), data.get("shares")
+        return cls(
+            **{
+                **data,
+                "told": None if told is None else cls.from_dict(told),
+                "shares": None if shares is None else tuple(map(float, shares)),
+            }
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields for `from_dict`, without those that say nothing: older clients don't know them."""
+        fields = asdict(self)
+        for part in (fields, fields["told"] or {}):
+            for name in ("shares", "told"):
+                if part.get(name) is None:
+                    part.pop(name, None)
+        return fields
+
+    def adapted(self, threshold: float, scores: NDArray[np.float32]) -> float:
+        """Return the threshold that a document gets: the model's, unless it selects too few or too many lines.
+
+        Args:
+            threshold: the model's.
+            scores: float32 [I], the scores of the document's inked lines.
+        """
+        if self.shares is None or not len(scores):
+            return threshold
+        least, most = self.shares
+        lowest, highest = np.quantile(scores, [1 - most, 1 - least], method="higher").tolist()
+        return float(min(max(threshold, lowest), highest))
 
     def weight(self, name: str) -> float:
         """Return the weight of a part; 0 for one that has none."""
         return self.weights.get(name, 0.0)
+
+    @property
+    def features(self) -> dict[str, float]:
+        """The weights of a line's features, in their order; only for the kind `lines`."""
+        return {name: weight for name, weight in self.weights.items() if name not in (BLOCK, NEAR)}
+
+    def for_query(self, query: str) -> Scoring:
+        """Return the scoring that a query gets."""
+        return self if self.told is None or asks(query) else self.told
 
     @property
     def unchained(self) -> bool:
@@ -74,7 +141,13 @@ class Scoring:
 
     @property
     def outputs(self) -> dict[str, float]:
-        """The weights of the model's outputs alone, in their order."""
+        """The weights of the model's outputs alone, in their order.
+
+        An output that the kind `lines` weighs only by its block has the weight 0.
+        """
+        if KINDS[self.kind].by_line:
+            names = dict.fromkeys(map(feature_name, self.features))
+            return {name: self.weight(name) for name in names if name not in FORM_FEATURES}
         return {name: weight for name, weight in self.weights.items() if name not in (LEXICAL, BLOCK)}
 
 
@@ -115,6 +188,7 @@ class ScoringKind:
         scores: the scores float64 [n] of a whole document's tokens, from their averages float64 [n, F] and a scoring.
         lines: how the scores of tokens become scores of lines.
         unchained: whether the decoder is exported without a chain.
+        by_line: whether lines are scored, not tokens. Then `scores` gives what is averaged over lines, [n, F].
     """
 
     columns: Callable[[Scoring], int]
@@ -122,6 +196,7 @@ class ScoringKind:
     scores: Callable[[Float64Array, Scoring], Float64Array]
     lines: type[TokenLines] = TokenLines
     unchained: bool = False
+    by_line: bool = False
 
 
 def zeros_by_column(rows: int, columns: int) -> Float64Array:
@@ -189,5 +264,8 @@ KINDS = {
     "emission": ScoringKind(lambda _: 1, _probabilities, _only_column, CharacterMeans, unchained=True),
     "calibrated": ScoringKind(lambda _: 1, _combinations, _only_column),
     "relative": ScoringKind(lambda scoring: len(scoring.outputs), _logits, _relative),
+    "lines": ScoringKind(
+        lambda scoring: len(scoring.outputs), _logits, lambda logits, _: _standardized(logits), by_line=True
+    ),
 }
 """The kinds of scoring by name."""

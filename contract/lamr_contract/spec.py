@@ -108,7 +108,8 @@ class ModelSpec:
     def __post_init__(self) -> None:
         if not 0 <= self.threshold <= 1:
             raise ValueError(f"the threshold must be from 0 to 1, not {self.threshold}")
-        unknown = self.scoring.outputs.keys() - {KEEP_PROB, RELEVANCE, *self.rubrics}
+        weighed = [*self.scoring.outputs, *(self.scoring.told.outputs if self.scoring.told else ())]
+        unknown = set(weighed) - {KEEP_PROB, RELEVANCE, *self.rubrics}
         if unknown:
             raise ModelMismatchError(
                 f"the scoring of {self.name} weighs {sorted(unknown)}, which is neither {KEEP_PROB}, {RELEVANCE} "
@@ -136,7 +137,8 @@ class ModelSpec:
 
     def to_json(self) -> str:
         """Return the file's text; `from_json` reads it back equal."""
-        return json.dumps({"format": FORMAT, **dataclasses.asdict(self)}, indent=2, ensure_ascii=False) + "\n"
+        fields = {**dataclasses.asdict(self), "scoring": self.scoring.to_dict()}
+        return json.dumps({"format": FORMAT, **fields}, indent=2, ensure_ascii=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str, source: str = SPEC_FILE) -> ModelSpec:
@@ -162,7 +164,7 @@ class ModelSpec:
                 cls(
                     prompt=_typed(PromptTemplate(**data.pop("prompt"))),
                     chunking=_typed(Chunking(**data.pop("chunking"))),
-                    scoring=_typed(Scoring(**data.pop("scoring"))),
+                    scoring=_typed(Scoring.from_dict(data.pop("scoring"))),
                     rubrics=tuple(data.pop("rubrics")),
                     **data,
                 )
@@ -188,6 +190,7 @@ _IS_OF_TYPE: dict[str, Callable[[Any], bool]] = {
     "float": _is_number,
     "tuple[str, ...]": lambda value: all(map(_is_text, value)),
     "dict[str, float]": lambda value: isinstance(value, dict) and all(map(_is_number, value.values())),
+    "Scoring | None": lambda value: value is None or _typed(value) is value,
 }
 
 

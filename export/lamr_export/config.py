@@ -138,10 +138,8 @@ class LamrConfig:
 
     def to_json(self) -> str:
         """The file's text; `from_json` reads it back equal."""
-        return (
-            json.dumps({"model_type": MODEL_TYPE, **dataclasses.asdict(self)}, indent=2, ensure_ascii=False)
-            + "\n"
-        )
+        fields = {**dataclasses.asdict(self), "scoring": self.scoring.to_dict()}
+        return json.dumps({"model_type": MODEL_TYPE, **fields}, indent=2, ensure_ascii=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str, source: str = CHECKPOINT_CONFIG) -> LamrConfig:
@@ -159,7 +157,7 @@ class LamrConfig:
             return cls(
                 prompt=PromptTemplate(**data.pop("prompt")),
                 chunking=Chunking(**data.pop("chunking")),
-                scoring=Scoring(**data.pop("scoring")),
+                scoring=Scoring.from_dict(data.pop("scoring")),
                 fusion_layers=tuple(data.pop("fusion_layers")),
                 rubrics=tuple(data.pop("rubrics")),
                 lexical=lexical

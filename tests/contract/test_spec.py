@@ -26,6 +26,16 @@ def test_json_reads_back_equal(spec):
     assert ModelSpec.from_json(spec.to_json()) == spec
 
 
+def test_a_scoring_of_what_is_told_reads_back_equal_and_appears_only_where_it_is(spec):
+    lines = Scoring("lines", {"own": 1.0, "block.semantic": 0.5}, bias=-1.0, shares=(0.2, 0.5))
+    told = dataclasses.replace(spec, scoring=dataclasses.replace(spec.scoring, told=lines))
+    assert ModelSpec.from_json(told.to_json()) == told
+    assert told.scoring.for_query("Fix the pool") == lines
+    assert told.scoring.for_query("how is the pool fixed?") == told.scoring
+    assert "told" not in spec.to_json()
+    assert "shares" not in spec.to_json()
+
+
 def test_file_reads_back_equal(spec, tmp_path):
     assert load_spec(write_client_files(tmp_path / "model", spec, wordpiece())) == spec
 
@@ -67,6 +77,13 @@ def test_fingerprint_covers_what_the_server_must_share(spec, field, value, chang
         (lambda data: data | {"chunking": {"window": 8.5, "tokens": 8, "overlap": 0}}, "window must be int"),
         (lambda data: data | {"scoring": {"bias": float("inf")}}, "bias must be float"),
         (lambda data: data | {"scoring": {"weights": {"semantic": "x"}}}, "weights must be"),
+        (lambda data: data | {"scoring": {"told": {"bias": "x"}}}, "bias must be float"),
+        (lambda data: data | {"scoring": {"told": {"told": {}}}}, "can't have another"),
+        (lambda data: data | {"scoring": {"told": 5}}, "not a model spec"),
+        (lambda data: data | {"scoring": {"shares": [0.5, 0.2]}}, "must rise"),
+        (lambda data: data | {"scoring": {"shares": [0.5, float("nan")]}}, "must rise"),
+        (lambda data: data | {"scoring": {"shares": 5}}, "not a model spec"),
+        (lambda data: data | {"scoring": {"kind": "lines", "weights": {"magic": 1.0}}}, "magic"),
     ],
 )
 def test_broken_specs_are_refused(spec, damage, message):

@@ -34,6 +34,10 @@ SCORINGS = {
     "calibrated, text": Scoring("calibrated", WEIGHTS | TEXT, bias=0.5),
     "relative": Scoring("relative", WEIGHTS, bias=-0.5),
     "relative, text": Scoring("relative", WEIGHTS | TEXT, bias=-0.5),
+    "lines": Scoring("lines", WEIGHTS | {"own": 2.0, "comment": -1.0, "block.semantic": 0.5}),
+    "lines, levelled": Scoring(
+        "lines", {"block.keep_prob": 1.0, "own": 0.5, "block": 0.3, "near": 0.7}, -0.5
+    ),
 }
 
 

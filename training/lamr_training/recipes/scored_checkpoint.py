@@ -15,19 +15,35 @@ import numpy as np
 import torch
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.local_model import LocalModel
+from lamr_contract.query_kind import asks
+from lamr_contract.scoring import Scoring
 from lamr_decoding import Decoder
 from lamr_evaluation.records import Record
 from lamr_export.checkpoint import CHECKPOINT_WEIGHTS, save_checkpoint
+from lamr_export.config import LamrConfig
 from lamr_export.model import LamrModel
 from lamr_export.repository_writer import export_repository
 from lamr_export.verify import standard_texts
 
 from lamr_training.loop.work_folder import WorkFolder
 from lamr_training.recipes.keep_bias import Margins, fit_keep_bias
-from lamr_training.recipes.scoring_fit import ScoringReport, compare, fit_scoring, requests_of, score_files
+from lamr_training.recipes.line_fit import fit_lines
+from lamr_training.recipes.scoring_fit import (
+    ScoredFile,
+    ScoringReport,
+    compare,
+    fit_scoring,
+    requests_of,
+    score_files,
+    with_kept_share,
+)
 
 SHARE = 0.27
 """The share of a file's tokens that Viterbi's path keeps on average."""
+LEAST_TOLD = 40
+"""How many files with a query that asks nothing are enough to fit a scoring for such queries."""
+TOLD_SHARE = 0.4
+"""The share of the lines that is kept for such a query on average, repair included."""
 BIASED = 40
 """How many files the bias is fitted on; it is one number."""
 
@@ -42,10 +58,22 @@ def write_scored(model: LamrModel, work: WorkFolder, out: Path, records: Sequenc
     local = LocalModel(exported, weights=model.decoder_weights())
     files = score_files(local.infer_many, encoder, records)
     config = model.config
-    scoring = fit_scoring(files, config.rubrics, threshold=config.threshold)
+    scoring = _fitted(files, config)
     model.config = replace(config, scoring=scoring)
     save_checkpoint(model, out, work.tokenizer_file)
     return compare(files, scoring, config.rubrics, config.threshold)
+
+
+def _fitted(files: Sequence[ScoredFile], config: LamrConfig) -> Scoring:
+    """Return a scoring fitted on files, with one of its own for what isn't asked, if there is enough of it."""
+    told = [file for file in files if not asks(file.document.query)]
+    asked = [file for file in files if asks(file.document.query)]
+    if len(told) < LEAST_TOLD:
+        return fit_scoring(files, config.rubrics, threshold=config.threshold)
+    lines = fit_lines(told, config.rubrics)
+    lines = with_kept_share(told, lines, config.rubrics, config.threshold, TOLD_SHARE)
+    scoring = fit_scoring(asked or files, config.rubrics, threshold=config.threshold)
+    return replace(scoring, told=lines)
 
 
 def _keep_bias(

@@ -49,12 +49,16 @@ class ScoredFile:
     results: Sequence[ChunkResult]
     document: QueriedDocument
 
-    def line_scores(self, scoring: Scoring, rubrics: Sequence[str]) -> NDArray[np.float32]:
-        """Return the scores float32 [L] that a client computes for the file."""
+    def scorer(self, scoring: Scoring, rubrics: Sequence[str]) -> DocumentScorer:
+        """Return a scorer that has all answers about the file."""
         scorer = DocumentScorer(scoring, rubrics, self.document)
         for tokens, result in zip(self.ranges, self.results, strict=True):
             scorer.add(tokens, result)
-        return scorer.finish().scores
+        return scorer
+
+    def line_scores(self, scoring: Scoring, rubrics: Sequence[str]) -> NDArray[np.float32]:
+        """Return the scores float32 [L] that a client computes for the file."""
+        return self.scorer(scoring, rubrics).finish().scores
 
     def gold(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return which lines answer the query and which lines count (hold ink), bool [L] each."""
@@ -148,7 +152,7 @@ def fit_scoring(
                 worth = _goodness(files, trial, rubrics)
                 if worth > goodness:
                     best, goodness = trial, worth
-    return _with_kept_share(files, best, rubrics, threshold, kept)
+    return with_kept_share(files, best, rubrics, threshold, kept)
 
 
 def _goodness(files: Sequence[ScoredFile], scoring: Scoring, rubrics: Sequence[str]) -> float:
@@ -163,9 +167,14 @@ def selection(
     recalls, shares = [], []
     for file in files:
         gold, inked = file.gold()
-        scores = file.line_scores(scoring, rubrics)
-        pruned = prune_lines(file.record.code, scores, path=file.record.path or None, threshold=threshold)
-        kept = np.zeros(len(scores), np.bool_)
+        lines = file.scorer(scoring, rubrics).finish()
+        pruned = prune_lines(
+            file.record.code,
+            lines.scores,
+            path=file.record.path or None,
+            threshold=lines.adapted(threshold),
+        )
+        kept = np.zeros(len(inked), np.bool_)
         kept[np.array(pruned.kept_lines, np.int64) - 1] = True
         kept &= inked
         shares.append(kept.sum() / max(1, inked.sum()))
@@ -174,7 +183,7 @@ def selection(
     return float(np.mean(recalls)), float(np.mean(shares))
 
 
-def _with_kept_share(
+def with_kept_share(
     files: Sequence[ScoredFile], scoring: Scoring, rubrics: Sequence[str], threshold: float, kept: float
 ) -> Scoring:
     """Return the scoring with the bias at which pruning keeps a share of the lines, found by bisection."""

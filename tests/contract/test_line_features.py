@@ -1,0 +1,76 @@
+"""Features of lines: their names, their blocks, and what begins like a comment."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lamr_contract.blocks import block_means, near_means
+from lamr_contract.layout import line_layout
+from lamr_contract.lexical_evidence import LexicalViews, lexical_views, line_evidence
+from lamr_contract.line_features import COMMENT, FORM_FEATURES, LineFeatures, in_comment
+
+CODE = """import a
+# why
+
+def f():
+    '''Say.'''
+    // not here
+
+  */
+#include <x>
+#[derive]
+  # é
+ x = 1 # no
+-- sql"""
+
+
+def test_comments_of_many_languages() -> None:
+    marked = in_comment(line_layout(CODE))
+    assert [number for number, comment in enumerate(marked, 1) if comment] == [2, 5, 6, 8, 11, 13]
+
+
+@given(st.text("#/*- a\n\t\u2003é", max_size=40))
+def test_comments_of_any_text(text: str) -> None:
+    layout = line_layout(text)
+    marked = in_comment(layout)
+    assert marked.shape == layout.blank.shape
+    assert not (marked & layout.blank).any()
+
+
+def test_features_are_taken_of_a_line_or_of_its_block() -> None:
+    layout = line_layout(CODE)
+    views = lexical_views("say why", CODE, layout)
+    semantic = np.arange(len(layout.blank), dtype=np.float64)
+    features = LineFeatures(layout, views, {"semantic": semantic})
+    matrix = features.matrix(["own", "block.semantic", "semantic", COMMENT, "block.own"])
+    np.testing.assert_array_equal(matrix[:, 0], views.own)
+    np.testing.assert_array_equal(matrix[:, 1], block_means(semantic, layout))
+    np.testing.assert_array_equal(matrix[:, 2], semantic)
+    np.testing.assert_array_equal(matrix[:, 4], block_means(views.own, layout))
+    assert features.matrix([]).shape == (len(layout.blank), 0)
+    assert features.matrix(sorted(FORM_FEATURES)).shape == (len(layout.blank), len(FORM_FEATURES))
+    with pytest.raises(KeyError, match="magic"):
+        features.matrix(["magic"])
+
+
+def test_the_views_together_are_the_evidence() -> None:
+    layout = line_layout(CODE)
+    views = lexical_views("say why x", CODE, layout)
+    np.testing.assert_array_equal(views.mean(), line_evidence("say why x", CODE, layout))
+    assert views.own.argmax() in (1, 4, 8, 11)
+    assert isinstance(lexical_views("x", "", line_layout("")), LexicalViews)
+
+
+@given(st.text("ab \n", max_size=50), st.floats(0.2, 3), st.integers(0, 9))
+def test_means_of_near_lines_are_those_of_a_loop(text: str, reach: float, seed: int) -> None:
+    layout = line_layout(text)
+    values = np.random.default_rng(seed).normal(size=len(layout.blank))
+    reached = int(np.ceil(4 * reach))
+    expected = values.copy()
+    for line in np.flatnonzero(~layout.blank):
+        near = [n for n in np.flatnonzero(~layout.blank) if abs(n - line) <= reached]
+        share = np.exp([-abs(n - line) / reach for n in near])
+        expected[line] = share @ values[near] / share.sum()
+    np.testing.assert_allclose(near_means(values, layout, reach), expected, atol=1e-9)
