@@ -111,6 +111,8 @@ class Scoring:
     def adapted(self, threshold: float, scores: NDArray[np.float32]) -> float:
         """Return the threshold that a document gets: the model's, unless it selects too few or too many lines.
 
+        Lines that score alike are left together where taking all of them would exceed the least share.
+
         Args:
             threshold: the model's.
             scores: float32 [I], the scores of the document's inked lines.
@@ -118,7 +120,11 @@ class Scoring:
         if self.shares is None or not len(scores):
             return threshold
         least, most = self.shares
-        lowest, highest = np.quantile(scores, [1 - most, 1 - least], method="higher").tolist()
+        lowest, highest = np.quantile(scores, [1 - most, 1 - least], method="higher")
+        if (scores >= highest).mean() > least + 1 / len(
+            scores
+        ):  # it is the score of many lines, none of which stands out
+            highest = np.nextafter(highest, np.float32(2))
         return float(min(max(threshold, lowest), highest))
 
     def weight(self, name: str) -> float:

@@ -57,7 +57,7 @@ def test_a_cut_is_named_and_the_note_says_how_to_undo_it() -> None:
     assert shown.reason == PRUNED
     assert line_of("value_30 =") in shown.kept_lines
     assert "pruned (1-" in shown.text
-    assert ": handler_0, handler_1" in shown.text
+    assert ": handler_1, handler_2" in shown.text
     assert shown.text.splitlines()[-1].startswith(
         f"[lamr: {len(shown.kept_lines)} of the lines 1-{ASKED.lines} are shown"
     )

@@ -185,3 +185,23 @@ def test_a_model_without_a_chain_is_another_model():
         for kind in ("paper", "relative", "emission")
     }
     assert kinds["paper"] == kinds["relative"] != kinds["emission"]
+
+
+@pytest.mark.parametrize(
+    ("threshold", "scores", "selected"),
+    [
+        (0.4, np.linspace(0, 1, 101), 51),  # the largest share
+        (0.95, np.linspace(0, 1, 101), 21),  # the least one
+        (0.7, np.linspace(0, 1, 101), 31),  # the model's own threshold
+        (0.9, np.full(10, 0.3), 0),  # all alike: none stands out
+        (0.1, np.full(10, 0.3), 10),
+        (0.9, np.array([0.3] * 80 + [0.5] * 19 + [0.6]), 20),
+        (0.9, np.array([0.3] * 70 + [0.5] * 29 + [0.6]), 1),
+        (0.9, np.zeros(0), 0),
+    ],
+)
+def test_a_threshold_adapts_to_the_shares(threshold, scores, selected):
+    scores = scores.astype(np.float32)
+    bounded = Scoring("lines", shares=(0.2, 0.5))
+    assert (scores >= bounded.adapted(threshold, scores)).sum() == selected
+    assert Scoring("lines").adapted(threshold, scores) == threshold
