@@ -39,6 +39,9 @@ SETTINGS = replace(
 
 # A process that trains `start` on `data.npz`. Its arguments are their folder, changed settings as JSON, and how many
 # bytes a file may have at most.
+# Each of these processes takes ten seconds of a processor to import torch, and on a loaded machine waits for minutes.
+PATIENCE = 800
+pytestmark = pytest.mark.timeout(900)
 PROGRAM = """
 import json, resource, signal, sys
 from dataclasses import replace
@@ -133,7 +136,7 @@ def test_an_interrupted_run_writes_a_checkpoint_first(
     running = process(tmp_path, steps=4000, checkpoint_every=3000, log_every=1)
     wait_for(tmp_path / "run" / LOG, running)
     running.send_signal(number)
-    running.communicate(timeout=250)
+    running.communicate(timeout=PATIENCE)
     assert running.returncode == 130
     state = read_checkpoint(tmp_path / "run" / STATE)
     assert state is not None
@@ -145,7 +148,7 @@ def test_a_full_disk_leaves_the_last_checkpoint(tmp_path: Path, words: Vocabular
     train(load_checkpoint(start), data, tmp_path / "run", SETTINGS, stop_after=4)
     before = (tmp_path / "run" / STATE).read_bytes()
     running = process(tmp_path, most=len(before) // 2)
-    output = running.communicate(timeout=250)[0]
+    output = running.communicate(timeout=PATIENCE)[0]
     assert running.returncode == 2, output
     assert "step 8 couldn't be written" in output
     assert "the one before it is intact" in output
@@ -247,7 +250,7 @@ def test_launched_processes_share_the_work(tmp_path: Path, words: Vocabulary, da
     }
     both = [process(tmp_path, launch={**common, "RANK": n, "LOCAL_RANK": n}, steps=4) for n in "01"]
     for running in both:
-        output = running.communicate(timeout=250)[0]
+        output = running.communicate(timeout=PATIENCE)[0]
         assert running.returncode == 0, output
     shared = read_checkpoint(tmp_path / "run" / STATE)
     assert shared is not None
