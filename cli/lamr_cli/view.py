@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lamr_cli.arguments import TIMEOUT, Language, Model, Query, Server, Timeout, read_code
 from lamr_cli.credentials import credentials
+
+if TYPE_CHECKING:
+    from lamr_contract.spec import ModelSpec
 
 
 def view(
@@ -48,9 +52,13 @@ def view(
         raise typer.BadParameter(f"{target} is the file to look at; name another page", param_hint="--output")
     code = read_code(file)
     with Pruner(server, model=model, timeout=timeout, **credentials(server)) as pruner:
-        start = pruner.spec.threshold if threshold is None else threshold
         # At threshold 0 every line is kept by its own reason, which the page needs for all of them.
         result = pruner.prune(query, code, path=path, language=language, threshold=0)
+        start = (
+            default_threshold(pruner.spec, query, code, result.line_scores)
+            if threshold is None
+            else threshold
+        )
     page = render_html(
         code,
         result.line_scores,
@@ -69,3 +77,12 @@ def view(
         typer.echo(f"{target}: {len(result.line_scores):,} lines, the slider at {start:g}", err=True)
     if show:
         typer.launch(str(target.resolve()))
+
+
+def default_threshold(spec: ModelSpec, query: str, code: str, scores: Sequence[float]) -> float:
+    """Return the threshold that a file of these line scores gets where none is given."""
+    import numpy as np
+    from lamr_postprocess import split_lines
+
+    inked = [score for score, line in zip(scores, split_lines(code), strict=False) if line.strip()]
+    return spec.scoring.for_query(query).adapted(spec.threshold, np.array(inked, np.float32))

@@ -136,6 +136,15 @@ def test_view_writes_a_page_whose_slider_starts_at_the_threshold(file: Path, tmp
     assert tuple(number for number, why in enumerate(fates, 1) if why != "pruned") == expected
 
 
+@pytest.mark.parametrize("query", [QUERY, "Fix the area of a shape", "Change what is written to the log"])
+def test_the_slider_starts_where_a_prune_cuts(file: Path, tmp_path: Path, query: str) -> None:
+    done = lamr("view", file, "-q", query, "-o", tmp_path / "page.html", "--json")
+    start = json.loads(done.stdout)["threshold"]
+    pruned = json.loads(lamr("prune", file, "-q", query, "--quiet", "--json").stdout)
+    expected = prune_lines(CODE, pruned["line_scores"], path="shapes.py", threshold=start).kept_lines
+    assert tuple(pruned["kept_lines"]) == expected
+
+
 def test_view_never_overwrites_the_file_that_it_shows(file: Path, tmp_path: Path) -> None:
     link = tmp_path / "link.html"
     link.symlink_to(file)
