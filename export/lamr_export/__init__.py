@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from lamr_export.model import LamrModel
     from lamr_export.report import ExportReport
     from lamr_export.repository_writer import export_repository
+    from lamr_export.torch_scorer import TorchScorer
 
 __all__ = [
     "CheckpointError",
@@ -24,6 +25,7 @@ __all__ = [
     "LamrModel",
     "Lexical",
     "RubricHeads",
+    "TorchScorer",
     "export_repository",
     "load_checkpoint",
     "paper_fusion_layers",
@@ -35,6 +37,7 @@ _HEAVY = {  # these import torch, so they are imported when they are used
     "HeadOutput": "lamr_export.heads",
     "LamrModel": "lamr_export.model",
     "RubricHeads": "lamr_export.heads",
+    "TorchScorer": "lamr_export.torch_scorer",
     "export_repository": "lamr_export.repository_writer",
     "load_checkpoint": "lamr_export.checkpoint",
     "save_checkpoint": "lamr_export.checkpoint",

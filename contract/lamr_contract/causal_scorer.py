@@ -1,0 +1,94 @@
+"""`CausalScorer`: what gives the log-probability of each token of a text, given those before it.
+
+One interface, wherever the model runs. The module knows token ids; it runs no model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from lamr_contract.errors import InvalidInputError, ModelMismatchError
+from lamr_contract.files import MOST_TOKENIZER_BYTES, read_regular
+
+IntArray = NDArray[np.int64]
+
+
+class CausalScorer(Protocol):
+    """A causal language model, as far as perplexities need it.
+
+    Attributes:
+        tokenizer: the model's own; see `causal_tokenizer`.
+        max_tokens: the longest sequence that the model takes.
+        key: names the model's weights, so that answers may be kept; None where they may not.
+    """
+
+    tokenizer: Tokenizer
+    max_tokens: int
+    key: str | None
+
+    def log_probs(self, sequences: Sequence[IntArray]) -> list[NDArray[np.float32]]:
+        """Return the natural logarithms of the tokens' probabilities.
+
+        Args:
+            sequences: token ids, int64 `[t]` each, t from 1 to `max_tokens`; they may be of any lengths, and any
+                number of them.
+
+        Returns:
+            float32 `[t]` for each: of each token given those before it in its sequence; the first token's is 0.
+
+        Raises:
+            InvalidInputError: a sequence is empty or too long, or an id isn't in the vocabulary.
+            ServerError, ModelMismatchError: the model failed.
+        """
+        ...
+
+
+def causal_tokenizer(file: Path) -> Tokenizer:
+    """Read a causal model's `tokenizer.json`, without truncation and padding.
+
+    Special tokens that the file puts before every text (a beginning of text) are added; those that the text itself
+    spells are read as plain text.
+
+    Raises:
+        ModelMismatchError: the file is missing or no tokenizer.
+    """
+    try:
+        tokenizer = Tokenizer.from_str(read_regular(file, MOST_TOKENIZER_BYTES).decode("utf-8"))
+    except Exception as error:  # the library raises bare Exception
+        raise ModelMismatchError(
+            f"{file} can't be read as a tokenizer ({error}); the folder must hold a tokenizer.json, which "
+            "transformers writes for its fast tokenizers",
+            path=file,
+        ) from error
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    tokenizer.encode_special_tokens = True
+    return tokenizer
+
+
+def check_sequences(sequences: Sequence[IntArray], max_tokens: int, vocabulary: int | None = None) -> None:
+    """Check what a scorer is asked.
+
+    Args:
+        sequences: token ids.
+        max_tokens: the longest that a sequence may be.
+        vocabulary: the number of token ids; None where it isn't known.
+
+    Raises:
+        InvalidInputError: a sequence is empty or too long, or an id isn't in the vocabulary.
+    """
+    for ids in sequences:
+        if not 1 <= len(ids) <= max_tokens:
+            raise InvalidInputError(
+                f"a sequence has {len(ids)} tokens; the model takes 1 to {max_tokens}", argument="sequences"
+            )
+        if ids.min() < 0 or (vocabulary is not None and ids.max() >= vocabulary):
+            raise InvalidInputError(
+                f"a token id lies outside the vocabulary of {vocabulary}", argument="sequences"
+            )

@@ -1,0 +1,169 @@
+"""A causal language model that gives the log-probability of each token of a packed batch.
+
+The vocabulary is summed up in slices, so that neither a batch's scores over the whole vocabulary nor their softmax
+ever exist. The module knows Hugging Face's causal models as they lie in a folder; it writes no file.
+"""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from transformers import AutoModelForCausalLM, PreTrainedModel
+
+from lamr_export.attention import PACKED_ATTENTION, PackedLayout
+from lamr_export.errors import CheckpointError
+
+SLICE = 8192
+"""The entries of the vocabulary whose scores exist at a time."""
+MOST_TOKENS = 32_768
+"""The window of a model that names none."""
+TOLERANCE = 1e-3
+"""How far log-probabilities may be from those that the model's own code gives, in nats."""
+_PROBE = (5, 13, 2)
+
+
+class CausalModel(nn.Module):
+    """`log p` of each token given those before it in its sequence.
+
+    Attributes:
+        vocabulary: the number of token ids.
+        max_tokens: the longest sequence.
+        packed: whether the layers see packed rows and attend sequence by sequence; else they see padded sequences,
+            whose padding stands behind all that counts.
+    """
+
+    def __init__(self, model: PreTrainedModel) -> None:
+        """Take over a model's layers and head.
+
+        Raises:
+            CheckpointError: the model doesn't compute what its own code does without its head's other parts; only heads
+                that are one linear layer are supported.
+        """
+        super().__init__()
+        model.eval().requires_grad_(False)
+        head = model.get_output_embeddings()
+        if not isinstance(head, nn.Linear):
+            raise CheckpointError(f"{model.config.model_type}: its head isn't one linear layer")
+        self.vocabulary = head.weight.shape[0]
+        own = _own_log_probs(model, self._probe())
+        self.max_tokens = _window(model)
+        self.packed = True
+        self.head, self.trunk = head, _packed(getattr(model, model.base_model_prefix))
+        try:
+            fits = self._error(own) <= TOLERANCE
+        except Exception:  # layers that take no other attention fail in their own ways
+            fits = False
+        if not fits:
+            self.trunk, self.packed = getattr(model, model.base_model_prefix), False
+            if (error := self._error(own)) > TOLERANCE:
+                raise CheckpointError(
+                    f"{model.config.model_type}: log-probabilities from its layers and head are {error:.1e} from its "
+                    "own; models that change their head's output aren't supported"
+                )
+
+    @classmethod
+    def load(cls, folder: str | Path) -> CausalModel:
+        """Load the folder of any Hugging Face causal language model, in float32.
+
+        Raises:
+            CheckpointError: the folder holds none, or one that isn't supported.
+        """
+        try:
+            model = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True, dtype=torch.float32)
+        except (OSError, ValueError, KeyError) as error:
+            raise CheckpointError(
+                f"{folder}: not a causal language model that transformers can load ({error})"
+            ) from error
+        return cls(model)
+
+    def forward(self, input_ids: Tensor, cu_seqlens: Tensor, max_len: Tensor) -> Tensor:
+        """Score a packed batch.
+
+        Args:
+            input_ids: int64 `[T]`, B sequences end to end.
+            cu_seqlens: int32 `[B + 1]`, from 0 to T.
+            max_len: float32 `[L]`, L the longest sequence's length; only its shape is read.
+
+        Returns:
+            float32 `[T]`: the natural logarithm of each token's probability, 0 for the first of each sequence.
+        """
+        return self.log_probs(input_ids, PackedLayout.of(cu_seqlens, max_len, input_ids.shape[0]))
+
+    def log_probs(self, input_ids: Tensor, packing: PackedLayout) -> Tensor:
+        """`forward` for a batch that is laid out already."""
+        states = self._states(input_ids, packing)
+        before = (torch.arange(input_ids.shape[0], device=input_ids.device) - 1).clamp(min=0)
+        states = states.index_select(0, before)
+        weight, bias = self.head.weight, self.head.bias
+        own = (states * weight.index_select(0, input_ids)).sum(dim=-1)
+        own = own if bias is None else own + bias.index_select(0, input_ids)
+        total = None
+        for first in range(0, self.vocabulary, SLICE):
+            part = slice(first, min(first + SLICE, self.vocabulary))
+            scores = F.linear(states, weight[part], None if bias is None else bias[part])
+            top = scores.amax(dim=-1)
+            summed = (scores - top[:, None]).exp().sum(dim=-1).log() + top
+            if total is not None:
+                higher, lower = torch.maximum(total, summed), torch.minimum(total, summed)
+                summed = higher + (lower - higher).exp().log1p()
+            total = summed
+        return torch.where(packing.position > 0, (own - total).float(), 0.0)
+
+    def _states(self, input_ids: Tensor, packing: PackedLayout) -> Tensor:
+        """The last layer's output, `[T, hidden]`."""
+        if self.packed:
+            inputs = {"position_ids": packing.position[None], "packing": packing}
+            return self.trunk(input_ids=input_ids[None], use_cache=False, **inputs)[0][0]
+        padded = input_ids.index_select(0, packing.to_padded).view(packing.starts.shape[0], -1)
+        states = self.trunk(input_ids=padded, use_cache=False)[0]
+        return states.flatten(0, 1).index_select(0, packing.to_packed)
+
+    def _probe(self) -> list[Tensor]:
+        generator = torch.Generator().manual_seed(0)
+        return [torch.randint(self.vocabulary, (length,), generator=generator) for length in _PROBE]
+
+    def _error(self, own: Tensor) -> float:
+        """The largest difference from the model's own log-probabilities of the probe."""
+        bounds = torch.tensor([0, *_PROBE]).cumsum(0).to(torch.int32)
+        with torch.no_grad():
+            found = self(torch.cat(self._probe()), bounds, torch.zeros(max(_PROBE)))
+        return float((found - own).abs().max())
+
+
+def _own_log_probs(model: PreTrainedModel, sequences: list[Tensor]) -> Tensor:
+    """What the model's own code says of each sequence by itself."""
+    found = []
+    with torch.no_grad():
+        for ids in sequences:
+            scores = model(input_ids=ids[None], use_cache=False).logits[0, :-1].log_softmax(dim=-1)
+            found += [torch.zeros(1), scores.gather(1, ids[1:, None])[:, 0]]
+    return torch.cat(found)
+
+
+def _packed(trunk: nn.Module) -> nn.Module:
+    """A trunk with the same weights and packed attention; the sequences are no longer than its sliding window."""
+    shared = {id(parameter): parameter for parameter in trunk.parameters()}
+    shared |= {id(buffer): buffer for buffer in trunk.buffers()}
+    trunk = copy.deepcopy(trunk, shared)
+    try:
+        trunk.set_attn_implementation(PACKED_ATTENTION)
+    except (ValueError, NotImplementedError):
+        return trunk
+    for owner in (trunk.config, *trunk.modules()):
+        if getattr(owner, "sliding_window", None) is not None:
+            owner.sliding_window = None
+    return trunk
+
+
+def _window(model: PreTrainedModel) -> int:
+    """The longest sequence that all layers see whole."""
+    config = model.config
+    sizes = [getattr(config, "max_position_embeddings", None), getattr(config, "n_positions", None)]
+    layers = getattr(config, "layer_types", None) or []
+    if "sliding_attention" in layers or (not layers and getattr(config, "use_sliding_window", True)):
+        sizes.append(getattr(config, "sliding_window", None))
+    return min([size for size in sizes if size], default=MOST_TOKENS)

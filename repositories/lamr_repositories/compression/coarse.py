@@ -1,0 +1,57 @@
+"""LongCodeZip's coarse stage: functions ranked by what they tell about the question, and taken up to a budget.
+
+What a function tells is the approximated mutual information of the paper's equation 1: how much the question's
+perplexity falls where the function stands before it. The module knows texts and their tokens; it knows no file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from lamr_contract.arrays import Float64Array
+from lamr_postprocess.lines import IntArray
+
+from lamr_repositories.compression.options import CompressionOptions
+from lamr_repositories.compression.perplexity import Perplexity
+from lamr_repositories.compression.values import BETWEEN
+
+
+def mutual_information(chunks: Sequence[str], question: str, model: Perplexity) -> Float64Array:
+    """Return how much each of n texts lowers the question's perplexity, float64 `[n]`.
+
+    As in the published code, the question's first token is predicted by nothing without a text, and so it doesn't
+    count after one either. A question of one token says nothing: all texts have 0.
+    """
+    targets = [model.alone(question), *(model.after(chunk + BETWEEN, question, skip=1) for chunk in chunks)]
+    perplexities = np.nan_to_num(model.of(targets), nan=1.0, posinf=np.inf)
+    with np.errstate(invalid="ignore"):
+        changes = perplexities[0] - perplexities[1:]
+    return np.where(np.isnan(changes), -np.inf, changes)
+
+
+def order_of(scores: Float64Array) -> IntArray:
+    """Return the places of scores in falling order, equal ones in their own order."""
+    return np.argsort(-scores, kind="stable")
+
+
+def target(tokens: Sequence[int], options: CompressionOptions) -> int:
+    """Return the tokens that chunks with so many tokens aim at."""
+    return int(sum(tokens) * options.rate) if options.target_tokens is None else options.target_tokens
+
+
+def take(order: IntArray, tokens: Sequence[int], options: CompressionOptions) -> list[int]:
+    """Return the places of the chunks that are taken, in their own order.
+
+    As in the published code chunks are taken in falling order until their tokens pass the budget, so that the last one
+    taken may go beyond it.
+
+    Args:
+        order: the chunks' places, best first.
+        tokens: of each chunk.
+        options: the rate or target, and what widens it.
+    """
+    spent = np.cumsum(np.asarray(tokens, np.int64)[order])
+    beyond = np.flatnonzero(spent > options.widened(target(tokens, options)))
+    count = int(beyond[0]) + 1 if len(beyond) else len(order)
+    return sorted(order[:count].tolist())

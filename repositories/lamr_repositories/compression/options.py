@@ -1,0 +1,75 @@
+"""What a caller may ask of LongCodeZip's two stages, checked. The module knows names and numbers."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from lamr_contract.errors import InvalidInputError
+
+from lamr_repositories.compression.blocks import SPREADS
+from lamr_repositories.compression.values import VALUES
+
+_BUDGET = re.compile(r"([-+*/])\s*(\d+(?:\.\d+)?)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompressionOptions:
+    """The published options, with the published defaults.
+
+    Attributes:
+        rate: the share of tokens that the functions aim at, above 0 and up to 1.
+        target_tokens: the tokens that the functions aim at, in place of the rate.
+        context_budget: what is done to that number before functions are taken: `+100`, `*1.2`.
+        rank_only: whether functions are taken whole, without the fine stage.
+        fine_ratio: the share of the taken functions' lines that the fine stage aims at; None takes the rate.
+        beta: how far a function's share depends on its rank: 0 gives all the same share, 1 the most different ones.
+        min_lines: functions with fewer lines, or fewer blocks, are kept whole.
+        value: how a block is valued, a key of `VALUES`.
+        knapsack: whether blocks are taken by value within a function's tokens, or its lines by their smoothed value.
+        spread: how large a jump of perplexity ends a block, a key of `SPREADS`.
+        spread_weight: what the spread counts in it.
+
+    Raises:
+        InvalidInputError: a value can't be used.
+    """
+
+    rate: float = 0.5
+    target_tokens: int | None = None
+    context_budget: str = "+100"
+    rank_only: bool = False
+    fine_ratio: float | None = None
+    beta: float = 0.5
+    min_lines: int = 5
+    value: str = next(iter(VALUES))
+    knapsack: bool = True
+    spread: str = next(iter(SPREADS))
+    spread_weight: float = 0.2
+
+    def __post_init__(self) -> None:
+        for name, known in (("value", VALUES), ("spread", SPREADS)):
+            if (given := getattr(self, name)) not in known:
+                raise InvalidInputError(
+                    f"{name} must be one of {', '.join(known)}, not {given!r}", argument=name
+                )
+        for name, share in (("rate", self.rate), ("fine_ratio", self.fine_ratio)):
+            if share is not None and not 0 < share <= 1:
+                raise InvalidInputError(f"{name} must be above 0 and at most 1, not {share}", argument=name)
+        if not 0 <= self.beta <= 1:
+            raise InvalidInputError(f"beta must be from 0 to 1, not {self.beta}", argument="beta")
+        if self.target_tokens is not None and self.target_tokens < 1:
+            raise InvalidInputError("target_tokens must be at least 1", argument="target_tokens")
+        if not _BUDGET.fullmatch(self.context_budget):
+            raise InvalidInputError(
+                f"context_budget must be an operator and a number such as +100 or *1.2, not {self.context_budget!r}",
+                argument="context_budget",
+            )
+
+    def widened(self, tokens: float) -> float:
+        """Return a number of tokens after `context_budget`."""
+        match = _BUDGET.fullmatch(self.context_budget)
+        assert match is not None
+        number = float(match[2])
+        if match[1] == "/":
+            return tokens / number if number else tokens
+        return {"+": tokens + number, "-": tokens - number, "*": tokens * number}[match[1]]

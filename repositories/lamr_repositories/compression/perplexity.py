@@ -1,0 +1,98 @@
+"""Perplexities of texts under a causal language model, alone and after another text.
+
+Sequences that begin another sequence are scored with it, because a causal model gives their tokens the same
+probabilities there. The module knows tokens and probabilities; it knows no code and ranks nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from lamr_contract.arrays import Float64Array
+from lamr_contract.causal_scorer import CausalScorer
+from lamr_postprocess.lines import IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """A sequence of t tokens, int64 `[t]`, and the first of them whose probability counts."""
+
+    ids: IntArray
+    first: int
+
+
+class Perplexity:
+    """Encodes texts and asks a scorer about them. Encodings and probabilities are kept for the object's life."""
+
+    def __init__(self, scorer: CausalScorer) -> None:
+        self.scorer = scorer
+        self._encoded: dict[str, IntArray] = {}
+        self._losses: dict[tuple[bytes, int], float] = {}
+
+    def encode(self, text: str) -> IntArray:
+        """Return the text's token ids, int64, with the special tokens that the tokenizer puts around every text."""
+        if text not in self._encoded:
+            self._encoded[text] = np.array(self.scorer.tokenizer.encode(text).ids, np.int64)
+        return self._encoded[text]
+
+    def count(self, text: str) -> int:
+        """Return the number of the text's tokens, special ones included."""
+        return len(self.encode(text))
+
+    def alone(self, text: str) -> Target:
+        """Return a text without anything before it: its first token, which nothing predicts, doesn't count."""
+        return Target(self.encode(text), 1)
+
+    def after(self, context: str, text: str, skip: int = 0) -> Target:
+        """Return a text that stands after another one.
+
+        Args:
+            context: what precedes it.
+            text: whose tokens count: those beyond as many as the context has by itself.
+            skip: how many of them are left out.
+        """
+        return Target(self.encode(context + text), self.count(context) + skip)
+
+    def mean_losses(self, targets: Sequence[Target]) -> Float64Array:
+        """Return the mean of -log p over each target's tokens that count, in nats, float64 `[n]`.
+
+        NaN stands where no token counts. A target that is longer than the model's window loses its beginning.
+
+        Raises:
+            ServerError, ModelMismatchError: see `CausalScorer.log_probs`.
+        """
+        most = self.scorer.max_tokens
+        cut = [
+            Target(each.ids[-most:], max(each.first - max(len(each.ids) - most, 0), 1)) for each in targets
+        ]
+        keys = [(each.ids.astype(">u4").tobytes(), each.first) for each in cut]
+        waiting = {
+            key: each
+            for key, each in zip(keys, cut, strict=True)
+            if key not in self._losses and each.first < len(each.ids)
+        }
+        self._score(waiting)
+        return np.array([self._losses.get(key, np.nan) for key in keys])
+
+    def of(self, targets: Sequence[Target]) -> Float64Array:
+        """Return the perplexities, float64 `[n]`: the exponentials of `mean_losses`, NaN where no token counts."""
+        with np.errstate(over="ignore"):
+            perplexities: Float64Array = np.exp(self.mean_losses(targets))
+        return perplexities
+
+    def _score(self, waiting: dict[tuple[bytes, int], Target]) -> None:
+        """Ask about the longest sequences alone; in falling order each one comes right after what it begins."""
+        longest: list[IntArray] = []
+        shared: list[tuple[tuple[bytes, int], Target, int]] = []
+        last = b""
+        for key, target in sorted(waiting.items(), key=lambda item: item[0], reverse=True):
+            if not last.startswith(key[0]):
+                longest.append(target.ids)
+                last = key[0]
+            shared.append((key, target, len(longest) - 1))
+        scored = self.scorer.log_probs(longest) if longest else []
+        for key, target, place in shared:
+            counted = scored[place][target.first : len(target.ids)]
+            self._losses[key] = -float(counted.mean(dtype=np.float64))

@@ -1,0 +1,92 @@
+"""Which blocks of a function are kept: the most valuable ones within its tokens (0/1 knapsack), or its best lines.
+
+The module knows values and tokens; it knows no text and no model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+from lamr_contract.arrays import Float64Array
+from lamr_postprocess.lines import IntArray
+
+MOST_ITEMS, MOST_CAPACITY = 100, 2000
+"""Beyond so many blocks or tokens blocks are taken in falling order of value a token, as in the published code."""
+_WINDOW = 5
+
+
+def knapsack(values: Float64Array, weights: Sequence[int], capacity: int, kept: Collection[int]) -> set[int]:
+    """Return the places of the blocks that are kept.
+
+    Args:
+        values: float64 `[n]`; a block without a finite value is worth 0.
+        weights: the blocks' tokens.
+        capacity: the tokens of all kept blocks; those of `kept` count first and may exceed it.
+        kept: blocks that are kept anyway.
+    """
+    room = max(0, capacity - sum(weights[place] for place in kept))
+    if not room:
+        return set(kept)
+    free = [place for place in range(len(weights)) if place not in kept]
+    value = np.where(np.isfinite(values), values, 0.0)
+    weight = np.asarray(weights, np.int64)
+    density = value[free] / np.maximum(weight[free], 1)
+    order = np.asarray(free, np.int64)[np.argsort(-density, kind="stable")]
+    solve = _exact if len(order) <= MOST_ITEMS and room <= MOST_CAPACITY else _greedy
+    return {*kept, *solve(order, value[order], weight[order], room)}
+
+
+def _exact(order: IntArray, value: Float64Array, weight: IntArray, room: int) -> list[int]:
+    """Return the most valuable set: the best value within each number of tokens grows by one block a step."""
+    best = np.zeros(room + 1)
+    taken = np.zeros((len(order), room + 1), np.bool_)
+    for step, (own, tokens) in enumerate(zip(value.tolist(), weight.tolist(), strict=True)):
+        if tokens <= room:
+            with_it = best.copy()
+            with_it[tokens:] = np.maximum(best[tokens:], best[: room + 1 - tokens] + own)
+            taken[step] = with_it != best
+            best = with_it
+    found = []
+    for step in reversed(range(len(order))):
+        if taken[step, room]:
+            found.append(int(order[step]))
+            room -= int(weight[step])
+    return found
+
+
+def _greedy(order: IntArray, _value: Float64Array, weight: IntArray, room: int) -> list[int]:
+    found = []
+    for place, tokens in zip(order.tolist(), weight.tolist(), strict=True):
+        if tokens <= room:
+            found.append(place)
+            room -= tokens
+    return found
+
+
+def best_lines(values: Float64Array, bounds: IntArray, rate: float, kept: Collection[int]) -> set[int]:
+    """Return the lines that are kept without a knapsack: those of blocks kept anyway, then the best by smoothed value.
+
+    Args:
+        values: float64 `[n]`, of the blocks.
+        bounds: int64 `[n + 1]`, the first line of each block, and the number of lines N.
+        rate: the share of lines that is kept.
+        kept: blocks that are kept anyway.
+    """
+    sizes = np.diff(bounds)
+    line = np.repeat(values, sizes)
+    anyway = np.repeat(np.isin(np.arange(len(sizes)), list(kept)), sizes)
+    known = np.isfinite(line)
+    filled = np.where(known, line, line[known].min() if known.any() else 0.0)
+    smooth = _window_sums(filled) / _window_sums(np.ones(len(line)))
+    free = np.flatnonzero(known & ~anyway)
+    order = free[np.argsort(-smooth[free], kind="stable")]
+    room = max(0, int(len(line) * rate) - int(anyway.sum()))
+    return {*np.flatnonzero(anyway).tolist(), *order[:room].tolist()}
+
+
+def _window_sums(values: Float64Array) -> Float64Array:
+    """Return the sum of each value and the two before and after it, float64 `[N]`."""
+    padded = np.pad(values, _WINDOW // 2)
+    sums: Float64Array = np.sum([padded[at : at + len(values)] for at in range(_WINDOW)], axis=0)
+    return sums
