@@ -158,7 +158,8 @@ def test_a_killed_replica_costs_nothing_that_a_second_try_does_not_mend(two) -> 
         traffic.more()
     lost = {code: count for code, count in traffic.codes.items() if code != "OK"}
     assert sum(lost.values()) <= 4, lost  # at most what was under way there, once
-    assert all(code.startswith("UNAVAILABLE") for code in lost), lost
+    # Clients take either for a server that is away (`lamr_client.triton_wire`).
+    assert all(code.startswith(("UNAVAILABLE", "CANCELLED")) for code in lost), lost
 
 
 def test_status_counts(two) -> None:

@@ -154,7 +154,8 @@ def test_an_interrupted_run_goes_on(tmp_path: Path, ending: signal.Signals) -> N
         command(source, tmp_path / "out.jsonl", "--workers", 2), stderr=subprocess.PIPE
     )
     signal.signal(signal.SIGINT, before)
-    while not (part.exists() and part.stat().st_size > 100_000):
+    journal = tmp_path / "out.jsonl.journal"
+    while not (journal.exists() and journal.read_bytes().count(b"\n") > 2):  # its head, and two portions
         assert running.poll() is None
         time.sleep(0.01)
     running.send_signal(ending)
@@ -165,7 +166,7 @@ def test_an_interrupted_run_goes_on(tmp_path: Path, ending: signal.Signals) -> N
     with part.open("ab") as stream:
         stream.write(b'{"torn": ')  # what a block that was being written may leave behind
     resumed = label_file(source, tmp_path / "out.jsonl", workers=2)
-    assert resumed.resumed >= 64
+    assert resumed.resumed > 0
     assert resumed.labelled == 2500
     label_file(source, tmp_path / "whole.jsonl", workers=2)
     assert (tmp_path / "out.jsonl").read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
