@@ -82,7 +82,7 @@ def view(
 def default_threshold(spec: ModelSpec, query: str, code: str, scores: Sequence[float]) -> float:
     """Return the threshold that a file of these line scores gets where none is given."""
     import numpy as np
-    from lamr_postprocess import split_lines
+    from lamr_contract.layout import line_layout
 
-    inked = [score for score, line in zip(scores, split_lines(code), strict=False) if line.strip()]
-    return spec.scoring.for_query(query).adapted(spec.threshold, np.array(inked, np.float32))
+    inked = np.array(scores, np.float32)[~line_layout(code).blank]
+    return spec.scoring.for_query(query).adapted(spec.threshold, inked)

@@ -34,7 +34,7 @@ def feature_name(name: str) -> str:
 
 
 class LineFeatures:
-    """The features of one document's lines, computed when they are asked for."""
+    """The features of one document's lines; means over blocks are computed when they are asked for."""
 
     def __init__(self, layout: LineLayout, views: LexicalViews, outputs: Mapping[str, Float64Array]) -> None:
         """Keep what features are made of.

@@ -121,9 +121,8 @@ class Scoring:
             return threshold
         least, most = self.shares
         lowest, highest = np.quantile(scores, [1 - most, 1 - least], method="higher")
-        if (scores >= highest).mean() > least + 1 / len(
-            scores
-        ):  # it is the score of many lines, none of which stands out
+        # A score that more lines have is that of a crowd, none of which stands out.
+        if (scores >= highest).mean() > least + 1 / len(scores):
             highest = np.nextafter(highest, np.float32(2))
         return float(min(max(threshold, lowest), highest))
 
