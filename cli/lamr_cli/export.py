@@ -28,11 +28,20 @@ class Scoring(str, enum.Enum):
 
 def export(
     checkpoint: Annotated[
-        str,
+        str | None,
         typer.Argument(
             help="A LaMR checkpoint folder, or one in SWE-Pruner's published layout; or the Hugging Face id of either."
         ),
-    ],
+    ] = None,
+    *,
+    perplexity: Annotated[
+        str | None,
+        typer.Option(
+            help="Instead: the folder or Hugging Face id of any causal language model; what is served are "
+            "log-probabilities of tokens.",
+            metavar="CHECKPOINT",
+        ),
+    ] = None,
     output: Annotated[
         Path,
         typer.Option("--output", "-o", help="The model repository's folder; a repository in it is replaced."),
@@ -58,32 +67,68 @@ def export(
         int | None,
         typer.Option(help="Most code tokens of a chunk, cut at lines; default: the checkpoint's own.", min=1),
     ] = None,
+    max_tokens: Annotated[
+        int | None,
+        typer.Option(
+            help="With --perplexity: the longest sequence; default: the model's window, up to 4,096.", min=1
+        ),
+    ] = None,
     max_batch_size: Annotated[
-        int | None, typer.Option(help="Most chunks in one execution; default: by the model's window.", min=1)
+        int | None,
+        typer.Option(help="Most chunks or sequences in one execution; default: by the model.", min=1),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Write a complete Triton model repository and verify it against PyTorch.
 
-    The report is printed and stored beside the model, in lamr_encoder/1/report.json.
+    The report is printed and stored beside the model, as report.json.
 
     lamr export runs/my-model --output my-repository --precision int8
 
     lamr export ayanami-kitasan/code-pruner --output my-repository
 
     lamr serve my-repository
-    """
-    with needs_extra("export"):
-        from lamr_export import export_repository
 
-        report = export_repository(
-            checkpoint,
-            output,
-            precision.value,
-            revision=revision,
-            scoring=None if scoring is None else scoring.value,
-            chunk_tokens=chunk_tokens,
-            max_batch_size=max_batch_size,
-            progress=lambda line: typer.echo(line, err=True),
-        )
+    lamr export --perplexity models/Qwen2.5-Coder-0.5B-Instruct --output my-coder
+    """
+    if (checkpoint is None) == (perplexity is None):
+        raise typer.BadParameter("name a checkpoint, or a causal language model with --perplexity")
+    of_pruners = {
+        "--precision": precision is not Precision.FP32,
+        "--scoring": scoring is not None,
+        "--chunk-tokens": chunk_tokens is not None,
+    }
+    with needs_extra("export"):
+        from lamr_export import CausalReport, ExportReport, export_causal, export_repository
+
+        report: ExportReport | CausalReport
+        if checkpoint is not None:
+            if max_tokens is not None:
+                raise typer.BadParameter("--max-tokens goes with --perplexity")
+            report = export_repository(
+                checkpoint,
+                output,
+                precision.value,
+                revision=revision,
+                scoring=None if scoring is None else scoring.value,
+                chunk_tokens=chunk_tokens,
+                max_batch_size=max_batch_size,
+                progress=_say,
+            )
+        else:
+            if misplaced := [name for name, given in of_pruners.items() if given]:
+                raise typer.BadParameter(f"{misplaced[0]} goes with a pruner's checkpoint")
+            assert perplexity is not None
+            report = export_causal(
+                perplexity,
+                output,
+                revision=revision,
+                max_tokens=max_tokens,
+                max_batch_size=max_batch_size,
+                progress=_say,
+            )
     typer.echo(report.to_json() if as_json else report.summary())
+
+
+def _say(line: str) -> None:
+    typer.echo(line, err=True)

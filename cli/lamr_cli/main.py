@@ -18,6 +18,7 @@ from lamr_cli import (
     ablate,
     agents,
     batch,
+    compress,
     corpus,
     evaluate,
     export,
@@ -46,6 +47,7 @@ app = typer.Typer(
 app.command("prune")(prune.prune)
 app.command("pack")(pack.pack)
 app.command("batch")(batch.batch)
+app.command("compress")(compress.compress)
 app.command("view")(view.view)
 app.command("replay")(replay.replay)
 app.command("install")(agents.install)

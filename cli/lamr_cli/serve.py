@@ -63,7 +63,7 @@ def serve(
         typer.Option("--json", help="When ready, print addresses and models as one line of JSON on stdout."),
     ] = False,
 ) -> None:
-    """Serve a model with NVIDIA Triton until Ctrl-C or SIGTERM.
+    """Serve a pruner, or a causal language model of `lamr export --perplexity`, with Triton until Ctrl-C or SIGTERM.
 
     Without --tls-client-ca nobody is asked who they are: listen on loopback, or behind `lamr front`.
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from lamr_client.grpc_transport import GrpcTransport
     from lamr_client.in_process import InProcessTransport
     from lamr_client.mock_transport import AsyncMockTransport, MockTransport, uniform_answer
+    from lamr_client.triton_scorer import TritonScorer
 
 __all__ = [
     "AccessDeniedError",
@@ -68,6 +69,7 @@ __all__ = [
     "ServerUnavailableError",
     "Timings",
     "Transport",
+    "TritonScorer",
     "bundled_repository",
     "load_spec",
     "parse_connection",
@@ -81,6 +83,7 @@ _LATER = {
     "GrpcTransport": "lamr_client.grpc_transport",
     "InProcessTransport": "lamr_client.in_process",
     "MockTransport": "lamr_client.mock_transport",
+    "TritonScorer": "lamr_client.triton_scorer",
     "uniform_answer": "lamr_client.mock_transport",
 }
 

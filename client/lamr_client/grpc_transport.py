@@ -1,35 +1,25 @@
-"""`GrpcTransport`: asks a Triton server over one gRPC channel, from threads.
+"""`GrpcTransport`: asks a Triton server about chunks over one gRPC channel, from threads.
 
-This module knows connections, deadlines and calls; `triton_wire` knows what travels.
+`grpc_channel` knows connections, deadlines and calls; `triton_wire` knows what travels.
 """
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
-from queue import Empty, SimpleQueue
+from collections.abc import Sequence
 from typing import Any
 
-from lamr_contract.admission import fingerprint_metadata
-from lamr_contract.errors import LamrError, ModelMismatchError, ServerUnavailableError
 from lamr_contract.model_io import ChunkRequest, ChunkResult
 from lamr_contract.names import ENSEMBLE
 from lamr_contract.spec import ModelSpec
 
 from lamr_client import triton_wire as wire
-from lamr_client.connection import Connection, parse_connection
+from lamr_client.connection import Connection
 from lamr_client.deadline import Deadline
-from lamr_client.patience import Patience
-from lamr_client.tracing import trace_metadata
+from lamr_client.grpc_channel import GrpcChannel
 from lamr_client.transport import Transport
 
-Answer = tuple[int, Any, Exception | None]  # index of the request, result or error
 
-
-class GrpcTransport(Transport):
+class GrpcTransport(GrpcChannel[ChunkRequest, ChunkResult, wire.Endpoint], Transport):
     """One channel to one server.
 
     The served model's fingerprint is compared with the client's before any code is sent, and again after a failure. It
@@ -42,147 +32,25 @@ class GrpcTransport(Transport):
         """Open a channel; nothing is sent yet.
 
         Args:
-            address: `host:port` of the server's gRPC port, or whatever else `parse_connection` reads; a `Connection`
-                for one that has a key or certificates.
+            address: see `GrpcChannel`.
             spec: what the client's files say of their model, to compare with the served one; None compares nothing.
             model: the ensemble's name.
         """
-        from tritonclient.grpc import InferenceServerClient  # noqa: PLC0415
-
-        connection = address if isinstance(address, Connection) else parse_connection(address)
-        self.address = connection.address
-        self._metadata = connection.metadata | fingerprint_metadata(spec.fingerprint if spec else None)
+        super().__init__(address, model, spec.fingerprint if spec else None)
         self._spec = spec
-        self._model = model
-        self._client = InferenceServerClient(
-            **connection.client_arguments(), channel_args=list(wire.CHANNEL_OPTIONS)
-        )
-        self._endpoint: wire.Endpoint | None = None
-        self._lock = threading.Lock()
-        self._patience = Patience()
-        self._answered = threading.Condition()
-        self._under_way = 0
-        self._closed = False
 
     def infer(self, request: ChunkRequest, timeout: float | None = None) -> ChunkResult:
         return self.infer_many([request], timeout)[0]
 
     def infer_many(self, requests: Sequence[ChunkRequest], timeout: float | None = None) -> list[ChunkResult]:
         """See `Transport.infer_many`; all are under way at once. Nobody reads what comes too late."""
-        deadline = Deadline(timeout)
-        endpoint = self._connect(deadline)
-        answers: SimpleQueue[Answer] = SimpleQueue()
-        results: dict[int, ChunkResult] = {}
-        with self._errors():
-            for index, request in enumerate(requests):
-                self._send(request, endpoint, deadline, partial(self._put, answers, index))
-            while len(results) < len(requests):
-                try:
-                    index, answer, error = answers.get(timeout=deadline.remaining())
-                except Empty:
-                    raise deadline.exceeded() from None
-                if error is not None:
-                    raise error
-                results[index] = wire.result_of(answer, requests[index], endpoint)
-        return [results[index] for index in range(len(requests))]
+        return self.ask(requests, Deadline(timeout))
 
-    def close(self) -> None:
-        """See `Transport.close`. Calls under way get `wire.LINGER_SECONDS` to be answered."""
-        self._closed = True
-        with self._answered:
-            self._answered.wait_for(lambda: not self._under_way, wire.LINGER_SECONDS)
-        self._client.close()
+    def _read_config(self, config: Any) -> wire.Endpoint:
+        return wire.check_config(config, self.address, self._model, self._spec)
 
-    def _send(
-        self, request: ChunkRequest, endpoint: wire.Endpoint, deadline: Deadline, put: Callable[..., None]
-    ) -> None:
-        inputs, outputs = wire.inputs_of(request, endpoint), wire.outputs_of(request)
-        left = deadline.remaining()
-        with self._answered:
-            self._under_way += 1
-        try:
-            # Neither a client_timeout nor a cancellation: see `triton_wire`.
-            self._client.async_infer(
-                endpoint.model,
-                inputs,
-                put,
-                outputs=outputs,
-                timeout=wire.queue_timeout(left),
-                parameters=endpoint.parameters,
-                headers=self._metadata | trace_metadata(),
-            )
-        except BaseException:
-            self._leave()
-            raise
+    def _tensors(self, request: ChunkRequest, endpoint: wire.Endpoint) -> tuple[list[Any], list[Any]]:
+        return wire.inputs_of(request, endpoint), wire.outputs_of(request)
 
-    def _put(self, answers: SimpleQueue[Answer], index: int, result: Any, error: Exception | None) -> None:
-        answers.put((index, result, error))
-        self._leave()
-
-    def _leave(self) -> None:
-        with self._answered:
-            self._under_way -= 1
-            if not self._under_way:
-                self._answered.notify_all()
-
-    def _connect(self, deadline: Deadline) -> wire.Endpoint:
-        endpoint = self._endpoint
-        if endpoint is not None and not self._closed:
-            return endpoint
-        left = deadline.remaining()
-        if not self._lock.acquire(timeout=-1 if left is None else left):
-            raise deadline.exceeded()
-        try:
-            while self._closed or self._endpoint is None:
-                if self._closed:
-                    raise wire.closed(self.address)
-                try:
-                    self._endpoint = self._ask_config(deadline)
-                except ServerUnavailableError:
-                    if (pause := self._patience.pause(deadline)) is None:
-                        raise
-                    time.sleep(pause)
-            return self._endpoint
-        finally:
-            self._lock.release()
-
-    def _ask_config(self, deadline: Deadline) -> wire.Endpoint:
-        with self._errors():
-            answer = self._client.get_model_config(
-                self._model,
-                headers=self._metadata | trace_metadata(),
-                client_timeout=deadline.remaining(),
-            )
-        self._patience.reached()
-        return wire.check_config(answer.config, self.address, self._model, self._spec)
-
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        """Turn tritonclient's errors, and grpc's for a closed channel, into the client's."""
-        from tritonclient.utils import InferenceServerException  # noqa: PLC0415
-
-        try:
-            yield
-        except ValueError as error:  # what grpc raises on a closed channel, among others
-            if self._closed and not isinstance(error, LamrError):
-                raise wire.closed(self.address) from error
-            raise
-        except InferenceServerException as error:
-            if self._closed:
-                raise wire.closed(self.address) from error
-            stopping = wire.is_unknown_model(error) and (self._patience.was_reached or self._is_unready())
-            failure = wire.error_of(error, self.address, self._model, stopping=stopping)
-            if isinstance(failure, (ServerUnavailableError, ModelMismatchError)):
-                self._endpoint = None  # another model may be at the address, or come up there
-            raise failure from error
-
-    def _is_unready(self) -> bool:
-        """Whether the server itself says that it isn't ready."""
-        from tritonclient.utils import InferenceServerException  # noqa: PLC0415
-
-        try:
-            return not self._client.is_server_ready(
-                headers=self._metadata, client_timeout=wire.READINESS_SECONDS
-            )
-        except InferenceServerException as error:
-            return wire.is_unavailable(error)
+    def _result(self, answer: Any, request: ChunkRequest, endpoint: wire.Endpoint) -> ChunkResult:
+        return wire.result_of(answer, request, endpoint)

@@ -120,8 +120,8 @@ def check_config(config: Any, address: str, model: str, spec: ModelSpec | None) 
 def inputs_of(request: ChunkRequest, endpoint: Endpoint) -> list[Any]:
     """Return the request's tensors as a list of `InferInput`."""
     return [
-        _input(INPUT_IDS, np.ascontiguousarray(request.input_ids, np.int64), "INT64", endpoint.batched),
-        _input(DOCUMENT_SPAN, np.array(request.document_span, np.int32), "INT32", endpoint.batched),
+        input_tensor(INPUT_IDS, np.ascontiguousarray(request.input_ids, np.int64), "INT64", endpoint.batched),
+        input_tensor(DOCUMENT_SPAN, np.array(request.document_span, np.int32), "INT32", endpoint.batched),
     ]
 
 
@@ -255,6 +255,16 @@ def closed(address: str) -> ClosedError:
     return ClosedError(f"the transport to {address} is closed; make a new one")
 
 
+def input_tensor(name: str, values: NDArray[Any], dtype: str, batched: bool) -> Any:
+    """Return a request's tensor as an `InferInput`, with a leading 1 where the model has a batch dimension."""
+    from tritonclient.grpc import InferInput  # noqa: PLC0415
+
+    values = values[None] if batched else values
+    tensor = InferInput(name, list(values.shape), dtype)
+    tensor.set_data_from_numpy(values)
+    return tensor
+
+
 def _status(error: Exception) -> str:
     """A status code's name; `_UNLOADED` for whatever status a model has that is unloaded, because its server stops."""
     if _NO_VERSIONS in _message(error):
@@ -264,15 +274,6 @@ def _status(error: Exception) -> str:
 
 def _message(error: Exception) -> str:
     return str(getattr(error, "message", lambda: error)())
-
-
-def _input(name: str, values: NDArray[Any], dtype: str, batched: bool) -> Any:
-    from tritonclient.grpc import InferInput  # noqa: PLC0415
-
-    values = values[None] if batched else values
-    tensor = InferInput(name, list(values.shape), dtype)
-    tensor.set_data_from_numpy(values)
-    return tensor
 
 
 def _rows(values: NDArray[Any], m: int) -> NDArray[Any]:

@@ -50,26 +50,47 @@ class CausalScorer(Protocol):
 
 
 def causal_tokenizer(file: Path) -> Tokenizer:
-    """Read a causal model's `tokenizer.json`, without truncation and padding.
-
-    Special tokens that the file puts before every text (a beginning of text) are added; those that the text itself
-    spells are read as plain text.
+    """Read a causal model's `tokenizer.json`; see `tokenizer_of`.
 
     Raises:
         ModelMismatchError: the file is missing or no tokenizer.
     """
     try:
-        tokenizer = Tokenizer.from_str(read_regular(file, MOST_TOKENIZER_BYTES).decode("utf-8"))
+        content = read_regular(file, MOST_TOKENIZER_BYTES)
+    except OSError as error:
+        raise _unreadable(str(file), error) from error
+    return tokenizer_of(content, str(file))
+
+
+def tokenizer_of(content: bytes, source: str) -> Tokenizer:
+    """Read the content of a causal model's `tokenizer.json`, without truncation and padding.
+
+    Special tokens that the file puts before every text (a beginning of text) are added; those that the text itself
+    spells are read as plain text.
+
+    Args:
+        content: the file's bytes.
+        source: the file or server that they come from, for errors.
+
+    Raises:
+        ModelMismatchError: it is no tokenizer.
+    """
+    try:
+        tokenizer = Tokenizer.from_str(content.decode("utf-8"))
     except Exception as error:  # the library raises bare Exception
-        raise ModelMismatchError(
-            f"{file} can't be read as a tokenizer ({error}); the folder must hold a tokenizer.json, which "
-            "transformers writes for its fast tokenizers",
-            path=file,
-        ) from error
+        raise _unreadable(source, error) from error
     tokenizer.no_truncation()
     tokenizer.no_padding()
     tokenizer.encode_special_tokens = True
     return tokenizer
+
+
+def _unreadable(source: str, error: Exception) -> ModelMismatchError:
+    return ModelMismatchError(
+        f"{source} can't be read as a tokenizer ({error}); a model's folder must hold a tokenizer.json, which "
+        "transformers writes for its fast tokenizers",
+        path=source,
+    )
 
 
 def check_sequences(sequences: Sequence[IntArray], max_tokens: int, vocabulary: int | None = None) -> None:

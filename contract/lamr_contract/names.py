@@ -14,12 +14,15 @@ ENSEMBLE = "lamr"
 ENCODER = "lamr_encoder"
 DECODER = "lamr_decoder"
 MODELS = (ENSEMBLE, ENCODER, DECODER)
+# The only model of a causal language model's repository.
+PERPLEXITY = "lamr_perplexity"
 VERSION = "1"
 
 # Files of a model's folder.
 CONFIG_FILE = "config.pbtxt"
 
-# Files of a model's version: two of the ensemble, three or four of the encoder, two of the decoder.
+# Files of a model's version: two of the ensemble, three or four of the encoder, two of the decoder; the first five of a
+# causal language model.
 SPEC_FILE = "lamr.json"
 TOKENIZER_FILE = "tokenizer.json"
 ONNX_FILE = "model.onnx"
@@ -28,7 +31,7 @@ REPORT_FILE = "report.json"
 WEIGHTS_FILE = "decoder.npz"
 PROGRAM_FILE = "model.py"
 
-# Tensors. The encoder reads a packed batch; the decoder reads `fused` and `document_span`.
+# Tensors. The encoder and the causal model read a packed batch; the decoder reads `fused` and `document_span`.
 INPUT_IDS = "input_ids"
 CU_SEQLENS = "cu_seqlens"
 MAX_LEN = "max_len"
@@ -39,26 +42,33 @@ KEEP = "keep"
 KEEP_PROB = "keep_prob"
 RUBRIC_PROB = "rubric_prob"
 GATE = "gate"
+LOG_PROB = "log_prob"
 ENCODER_INPUTS = (INPUT_IDS, CU_SEQLENS, MAX_LEN)
 ENCODER_OUTPUTS = (FUSED, RELEVANCE)
 RUBRIC_OUTPUTS = (RUBRIC_PROB, GATE)
 
-# Parameters of the ensemble's configuration: which model it is.
+# Parameters of the ensemble's configuration and of the causal model's: which model it is.
 FINGERPRINT_PARAMETER = "lamr_fingerprint"
 NAME_PARAMETER = "lamr_name"
 VERSION_PARAMETER = "lamr_version"
 
-# Parameters of the encoder's configuration: the precision of its products, and the limits of a run and of a request.
+# Parameters of the causal model's configuration: what a client must know, so that it needs an address and no file.
+SPEC_PARAMETER = "lamr_spec"
+TOKENIZER_PARAMETER = "lamr_tokenizer"
+
+# Parameters of the encoder's configuration and of the causal model's: the precision of products, the limits of a run
+# and of a request, and the number of token ids.
 PRECISION_PARAMETER = "lamr_precision"
 MAX_BATCH_TOKENS_PARAMETER = "max_batch_tokens"
 MAX_SEQUENCE_TOKENS_PARAMETER = "max_sequence_tokens"
+VOCABULARY_PARAMETER = "vocabulary_size"
 
 
 def config_file(repository: Path, model: str) -> Path:
-    """The configuration of one of the three models."""
+    """The configuration of one of the models."""
     return repository / model / CONFIG_FILE
 
 
 def version_folder(repository: Path, model: str) -> Path:
-    """The folder that holds the files of one of the three models."""
+    """The folder that holds the files of one of the models."""
     return repository / model / VERSION

@@ -160,11 +160,11 @@ class ModelSpec:
                     f"{source}: format {number}, but this lamr reads format {FORMAT}; export the model again",
                     path=source,
                 )
-            return _typed(
+            return typed(
                 cls(
-                    prompt=_typed(PromptTemplate(**data.pop("prompt"))),
-                    chunking=_typed(Chunking(**data.pop("chunking"))),
-                    scoring=_typed(Scoring.from_dict(data.pop("scoring"))),
+                    prompt=typed(PromptTemplate(**data.pop("prompt"))),
+                    chunking=typed(Chunking(**data.pop("chunking"))),
+                    scoring=typed(Scoring.from_dict(data.pop("scoring"))),
                     rubrics=tuple(data.pop("rubrics")),
                     **data,
                 )
@@ -190,11 +190,11 @@ _IS_OF_TYPE: dict[str, Callable[[Any], bool]] = {
     "float": _is_number,
     "tuple[str, ...]": lambda value: all(map(_is_text, value)),
     "dict[str, float]": lambda value: isinstance(value, dict) and all(map(_is_number, value.values())),
-    "Scoring | None": lambda value: value is None or _typed(value) is value,
+    "Scoring | None": lambda value: value is None or typed(value) is value,
 }
 
 
-def _typed(record: _Record) -> _Record:
+def typed(record: _Record) -> _Record:
     """Return a record after checking that each field is of its type, and each number finite.
 
     Raises:

@@ -9,6 +9,7 @@ from lamr_export.config import LamrConfig, Lexical, paper_fusion_layers
 from lamr_export.errors import CheckpointError, ExportError
 
 if TYPE_CHECKING:
+    from lamr_export.causal_repository import CausalReport, export_causal
     from lamr_export.checkpoint import load_checkpoint, save_checkpoint
     from lamr_export.heads import HeadOutput, RubricHeads
     from lamr_export.model import LamrModel
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from lamr_export.torch_scorer import TorchScorer
 
 __all__ = [
+    "CausalReport",
     "CheckpointError",
     "ExportError",
     "ExportReport",
@@ -26,6 +28,7 @@ __all__ = [
     "Lexical",
     "RubricHeads",
     "TorchScorer",
+    "export_causal",
     "export_repository",
     "load_checkpoint",
     "paper_fusion_layers",
@@ -33,11 +36,13 @@ __all__ = [
 ]
 
 _HEAVY = {  # these import torch, so they are imported when they are used
+    "CausalReport": "lamr_export.causal_repository",
     "ExportReport": "lamr_export.report",
     "HeadOutput": "lamr_export.heads",
     "LamrModel": "lamr_export.model",
     "RubricHeads": "lamr_export.heads",
     "TorchScorer": "lamr_export.torch_scorer",
+    "export_causal": "lamr_export.causal_repository",
     "export_repository": "lamr_export.repository_writer",
     "load_checkpoint": "lamr_export.checkpoint",
     "save_checkpoint": "lamr_export.checkpoint",

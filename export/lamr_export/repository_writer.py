@@ -7,10 +7,8 @@ or not at all. The modules that it calls make graphs, configurations and compari
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import onnxruntime
@@ -36,7 +34,7 @@ from lamr_contract.spec import ModelSpec, client_files
 from lamr_serving.engines import PRECISIONS
 from onnx import ModelProto
 
-from lamr_export import onnx_encoder
+from lamr_export import onnx_encoder, onnx_tracing
 from lamr_export.checkpoint import load_checkpoint, tokenizer_path
 from lamr_export.errors import CheckpointError, ExportError
 from lamr_export.model import LamrModel
@@ -44,6 +42,7 @@ from lamr_export.quantize import quantize_encoder
 from lamr_export.report import ExportReport
 from lamr_export.serving_terms import served_config, serving_terms
 from lamr_export.sources import checkpoint_folder
+from lamr_export.target import check_target, files_of, replacing
 from lamr_export.triton import decoder_program, default_batch_size, model_config
 from lamr_export.verify import (
     SampleText,
@@ -99,7 +98,7 @@ def export_repository(  # noqa: PLR0913 - each is one choice of the command line
     if precision not in PRECISIONS:
         raise ExportError(f"precision must be one of {', '.join(PRECISIONS)}, not {precision!r}")
     target = Path(output)
-    _check_target(target)
+    check_target(target, MODELS, client_files(target))
     checkpoint = checkpoint_folder(checkpoint, revision, progress)
     progress(f"reading {checkpoint}")
     model = load_checkpoint(checkpoint)
@@ -109,7 +108,7 @@ def export_repository(  # noqa: PLR0913 - each is one choice of the command line
     spec = model.config.spec(hashlib.sha256(tokenizer.read_bytes()).hexdigest())
     _check_window(model)
     size = max_batch_size or default_batch_size(spec.chunking.window)
-    with _replacing(target) as folder:
+    with replacing(target) as folder:
         _write_client_files(folder, spec, tokenizer)
         _write_decoder(folder, model)
         width = model.heads.norm.normalized_shape[0]
@@ -123,7 +122,7 @@ def export_repository(  # noqa: PLR0913 - each is one choice of the command line
         if precision == "int8":
             progress("calibrating and quantizing it")
             graph = _quantized(graph, model, spec, tokenizer, seed)
-        onnx_encoder.save_onnx(graph, encoder)
+        onnx_tracing.save_onnx(graph, encoder)
         progress("comparing it with PyTorch")
         checked = _verify(model, encoder, spec, tokenizer, texts, seed)
         if precision != "int8":
@@ -200,68 +199,19 @@ def _check_window(model: LamrModel) -> None:
 def _report(  # noqa: PLR0913, PLR0917 - private
     folder: Path, model: LamrModel, spec: ModelSpec, precision: str, size: int, checked: Verification
 ) -> ExportReport:
-    files = {
-        path.relative_to(folder).as_posix(): path.stat().st_size
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
     return ExportReport(
         name=spec.name,
         version=spec.version,
         fingerprint=spec.fingerprint,
         precision=precision,
         parameters=sum(parameter.numel() for parameter in model.parameters()),
-        opset=onnx_encoder.OPSET,
-        ir_version=onnx_encoder.IR_VERSION,
-        oldest_onnxruntime=onnx_encoder.OLDEST_ONNXRUNTIME,
-        oldest_container=onnx_encoder.OLDEST_CONTAINER,
+        opset=onnx_tracing.OPSET,
+        ir_version=onnx_tracing.IR_VERSION,
+        oldest_onnxruntime=onnx_tracing.OLDEST_ONNXRUNTIME,
+        oldest_container=onnx_tracing.OLDEST_CONTAINER,
         torch=torch.__version__,
         onnxruntime=onnxruntime.__version__,
         max_batch_size=size,
-        files=files,
+        files=files_of(folder),
         verification=checked,
     )
-
-
-def _check_target(target: Path) -> None:
-    """Refuse to replace anything but an absent or empty folder, or a model repository."""
-    if not target.exists():
-        return
-    if not target.is_dir():
-        raise ExportError(f"{target} is a file; name a folder for the model repository")
-    entries = list(target.iterdir())
-    strange = sorted(
-        path.name for path in entries if path.is_dir() and path.name not in (*MODELS, "__pycache__")
-    )
-    if entries and (strange or not (client_files(target) / SPEC_FILE).is_file()):
-        content = f" (it holds {', '.join(strange[:3])})" if strange else ""
-        raise ExportError(
-            f"{target} isn't a model repository of ours{content}; name another folder or empty it"
-        )
-
-
-@contextmanager
-def _replacing(target: Path) -> Iterator[Path]:
-    """A folder beside the target, which takes the target's place if the block succeeds and is removed if it fails.
-
-    Files at the top of the old repository (a README, a licence) are kept.
-    """
-    fresh, old = (target.parent / f".{target.name}.{os.getpid()}.{kind}" for kind in ("new", "old"))
-    try:
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            fresh.mkdir()
-            yield fresh
-            if target.exists():
-                for path in target.iterdir():
-                    if path.is_file():
-                        shutil.copy2(path, fresh / path.name)
-                target.rename(old)
-            fresh.rename(target)
-        except OSError as error:
-            if old.exists() and not target.exists():
-                old.rename(target)
-            raise ExportError(f"{target} can't be written: {error}") from error
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)

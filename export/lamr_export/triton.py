@@ -1,4 +1,4 @@
-"""What Triton reads of an exported model: the three `config.pbtxt`, from templates, and the decoder's `model.py`.
+"""What Triton reads of an exported model: each `config.pbtxt`, from templates, and the decoder's `model.py`.
 
 The templates beside this module hold Triton's settings and the reasons for them. The module fills in what depends on
 the model and writes no file.
@@ -10,7 +10,8 @@ import json
 from importlib import resources
 from string import Template
 
-from lamr_contract.names import DECODER, PROGRAM_FILE
+from lamr_contract.causal_spec import CausalSpec, to_parameter
+from lamr_contract.names import DECODER, PERPLEXITY, PROGRAM_FILE
 from lamr_contract.spec import ModelSpec
 from lamr_serving.engines import engine_for
 
@@ -32,6 +33,8 @@ _QUICK = 20_000_000_000
 _QUICK_WAIT, _LONG_WAIT = 2, 60
 # With a window of 8,192 tokens a server on two cores would not be ready for a minute.
 _LONGEST_WARM_UP = 2048
+# Nobody waits for a causal model but the one who compresses a file: minutes of large models are as they should be.
+_CAUSAL_WAIT, _CAUSAL_WARM_UP = 300, 256
 
 
 def default_batch_size(window: int) -> int:
@@ -81,6 +84,33 @@ def model_config(  # noqa: PLR0913, PLR0917 - one argument a setting
         fingerprint=json.dumps(spec.fingerprint),
         name=json.dumps(spec.name, ensure_ascii=False),
         version=json.dumps(spec.version, ensure_ascii=False),
+    )
+
+
+def causal_config(spec: CausalSpec, tokenizer: bytes, max_batch_size: int, parameters: int) -> str:
+    """The `config.pbtxt` of a causal language model.
+
+    Args:
+        spec: the spec of the model that is served.
+        tokenizer: the content of its `tokenizer.json`.
+        max_batch_size: the most sequences in one execution.
+        parameters: how many the model has, which decides how many copies of it run.
+    """
+    template = (TEMPLATES / f"{PERPLEXITY}.pbtxt").read_text(encoding="utf-8")
+    return Template(template).substitute(
+        max_batch_size=max_batch_size,
+        warm_up=min(spec.max_tokens, _CAUSAL_WARM_UP),
+        engine=engine_for("fp32").pbtxt(),
+        window=spec.max_tokens,
+        vocabulary=spec.vocabulary,
+        max_batch_tokens=max(_TOKENS_PER_CPU_RUN, spec.max_tokens),
+        instances=default_instances(parameters),
+        wait=_CAUSAL_WAIT * 1_000_000,
+        fingerprint=json.dumps(spec.fingerprint),
+        name=json.dumps(spec.name, ensure_ascii=False),
+        version=json.dumps(spec.version, ensure_ascii=False),
+        spec=json.dumps(spec.to_json(), ensure_ascii=False),
+        tokenizer=to_parameter(tokenizer),
     )
 
 

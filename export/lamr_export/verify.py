@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import onnxruntime
 import torch
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.model_io import ChunkRequest
@@ -24,6 +23,7 @@ from lamr_decoding import Decoder
 from numpy.typing import NDArray
 
 from lamr_export.errors import ExportError
+from lamr_export.exported_graph import ExportedGraph
 from lamr_export.model import LamrModel
 
 Array = NDArray[np.generic]
@@ -212,21 +212,15 @@ def _texts(questions: dict[str, str]) -> list[SampleText]:
 
 
 class _Session:
-    """The exported graph on onnxruntime's CPU provider, with a check of its outputs."""
+    """The exported graph, with a check of its outputs."""
 
     def __init__(self, file: Path) -> None:
-        try:
-            self.session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
-        except Exception as error:  # onnxruntime's exceptions share no base but this
-            raise ExportError(f"onnxruntime {onnxruntime.__version__} can't load {file}: {error}") from error
+        self.graph = ExportedGraph(file, ENCODER_OUTPUTS)
 
     def __call__(
         self, feed: dict[str, Array], expected: Sequence[Array] | None = None
     ) -> tuple[Array, Array]:
-        try:
-            fused, relevance = self.session.run(ENCODER_OUTPUTS, feed)
-        except Exception as error:
-            raise ExportError(f"the exported encoder fails on a batch: {error}") from error
+        fused, relevance = self.graph(feed)
         if expected is not None:
             for name, values, reference in zip(ENCODER_OUTPUTS, (fused, relevance), expected, strict=True):
                 # Triton's C++ backend doesn't check shapes: wrong rows would reach the wrong requests.

@@ -27,6 +27,7 @@ from lamr_contract.names import (
     ENSEMBLE,
     FINGERPRINT_PARAMETER,
     NAME_PARAMETER,
+    PERPLEXITY,
     PRECISION_PARAMETER,
     VERSION_PARAMETER,
 )
@@ -197,11 +198,13 @@ def _ask(client: Any, connection: Connection, timeout: float) -> ServerStatus:
     }
     parameters: dict[str, str] = {}
     provider, precision = None, None
-    if ENSEMBLE in loaded or (not statistics and client.is_model_ready(ENSEMBLE, **options)):
-        config = client.get_model_config(ENSEMBLE, **options).config
+    if not statistics and client.is_model_ready(ENSEMBLE, **options):
+        loaded.add(ENSEMBLE)
+    if entry := _first(loaded, ENSEMBLE, PERPLEXITY):
+        config = client.get_model_config(entry, **options).config
         parameters = {key: value.string_value for key, value in config.parameters.items()}
-    if ENCODER in loaded:
-        config = client.get_model_config(ENCODER, **options).config
+    if computing := _first(loaded, ENCODER, PERPLEXITY):
+        config = client.get_model_config(computing, **options).config
         provider = provider_of(config)
         precision = config.parameters[PRECISION_PARAMETER].string_value or None
     return ServerStatus(
@@ -217,6 +220,10 @@ def _ask(client: Any, connection: Connection, timeout: float) -> ServerStatus:
         precision=precision,
         models=tuple(_model(entry, entry.name in loaded) for entry in statistics),
     )
+
+
+def _first(loaded: set[str], *names: str) -> str | None:
+    return next((name for name in names if name in loaded), None)
 
 
 def _statistics(client: Any, options: dict[str, Any]) -> Any:

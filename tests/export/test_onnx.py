@@ -8,7 +8,7 @@ import onnxruntime
 import pytest
 import torch
 from lamr_decoding import Decoder, DecoderWeights
-from lamr_export.onnx_encoder import IR_VERSION, OPSET, save_onnx
+from lamr_export.onnx_tracing import IR_VERSION, OPSET, save_onnx
 
 from .conftest import MODELS
 from .models import VOCAB, packed
@@ -198,9 +198,9 @@ def test_residual_sums_are_fused_where_that_helps(exported, tmp_path):
 
 
 def test_large_models_keep_their_weights_beside_the_file(exported, tmp_path, monkeypatch):
-    from lamr_export import onnx_encoder
+    from lamr_export import onnx_tracing
 
-    monkeypatch.setattr(onnx_encoder, "_LARGEST_FILE", 1000)
+    monkeypatch.setattr(onnx_tracing, "_LARGEST_FILE", 1000)
     source = exported("bert").onnx
     save_onnx(onnx.load(source), tmp_path)
     assert (tmp_path / "model.onnx.data").is_file()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from lamr_contract.causal_scorer import CausalScorer
@@ -70,6 +71,35 @@ class Compression:
     def text(self) -> str:
         """The finished text."""
         return self.pruned.text if self.pruned else ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return text, kept lines, tokens, and what became of each chunk, as JSON takes them."""
+        return {
+            "text": self.text,
+            "kept_lines": list(self.pruned.kept_lines) if self.pruned else [],
+            "tokens_in": self.tokens_in,
+            "tokens": self.tokens,
+            "order": list(self.order),
+            "chunks": [
+                {
+                    "score": each.score if np.isfinite(each.score) else None,
+                    "taken": each.taken,
+                    "rate": each.rate,
+                    "tokens": each.tokens,
+                    "kept_lines": list(each.kept_lines),
+                }
+                for each in self.chunks
+            ],
+        }
+
+    def summary(self) -> str:
+        """Return one line for a terminal."""
+        taken = sum(each.taken for each in self.chunks)
+        kept = len(self.pruned.kept_lines) if self.pruned else 0
+        return (
+            f"{taken:,} of {len(self.chunks):,} functions · {kept:,} lines · "
+            f"{self.tokens_in:,} → {self.tokens:,} tokens"
+        )
 
 
 @dataclass(frozen=True, eq=False)

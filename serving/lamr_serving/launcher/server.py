@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from lamr_contract.names import ENSEMBLE
+from lamr_contract.causal_spec import CausalSpec
+from lamr_contract.names import ENSEMBLE, PERPLEXITY
 from lamr_contract.spec import ModelSpec
 
 from lamr_serving.errors import ServerStartError
@@ -47,7 +48,7 @@ class ServerInfo:
     name: str
     version: str
     models: tuple[http_api.ServedModel, ...]
-    spec: ModelSpec
+    spec: ModelSpec | CausalSpec
     repository: Path
     addresses: Addresses
 
@@ -204,17 +205,19 @@ class TritonServer:
         )
 
     def _drain(self, process: ServerProcess) -> None:
-        """Unload the ensemble, and wait until the requests that it has accepted are answered or `stop_timeout` is over.
+        """Unload the models that requests come to, and wait until the accepted requests are answered.
 
-        On SIGTERM alone Triton would unload the models while requests still run through them.
+        The wait ends after `stop_timeout`. On SIGTERM alone Triton would unload the models while requests still run
+        through them.
         """
         deadline = time.monotonic() + self.options.stop_timeout
         with contextlib.suppress(OSError, http.client.HTTPException, ValueError):  # SIGTERM follows anyway
-            process.api.unload(ENSEMBLE)
+            entries = {each.name for each in process.api.read_models()} & {ENSEMBLE, PERPLEXITY}
+            for name in sorted(entries):
+                process.api.unload(name)
             while time.monotonic() < deadline and not process.ended.wait(POLL_SECONDS):
-                if ("UNLOADING", ENSEMBLE) not in (
-                    (each.state, each.name) for each in process.api.read_models()
-                ):
+                unloading = {each.name for each in process.api.read_models() if each.state == "UNLOADING"}
+                if not unloading & entries:
                     return
 
 

@@ -36,7 +36,7 @@ def check_request(config: OnnxModelConfig, request: Request) -> None:
     sequence, and an empty request would shift what the requests after it get.
 
     Raises:
-        RequestError: an input is missing, empty, too long, or has a wrong type, rank or number of rows.
+        RequestError: an input is missing, empty, too long, has an unknown id, or a wrong type, rank or number of rows.
     """
     for tensor in config.inputs:
         if tensor.name not in request:
@@ -53,6 +53,11 @@ def check_request(config: OnnxModelConfig, request: Request) -> None:
             raise RequestError(
                 f"input {tensor.name} has {array.size} elements, but the model's window is "
                 f"{config.max_sequence_tokens}; send it in chunks"
+            )
+        if tensor.ragged and config.vocabulary and not 0 <= array.min() <= array.max() < config.vocabulary:
+            raise RequestError(
+                f"input {tensor.name} holds an id outside the vocabulary of {config.vocabulary}; encode the text with "
+                "the model's own tokenizer"
             )
     if config.max_batch_size > 0:
         rows = {request[tensor.name].shape[0] for tensor in config.inputs}

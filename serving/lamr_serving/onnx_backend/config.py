@@ -13,7 +13,12 @@ from typing import Any
 
 import numpy as np
 from lamr_contract.errors import ModelMismatchError
-from lamr_contract.names import MAX_BATCH_TOKENS_PARAMETER, MAX_SEQUENCE_TOKENS_PARAMETER, ONNX_FILE
+from lamr_contract.names import (
+    MAX_BATCH_TOKENS_PARAMETER,
+    MAX_SEQUENCE_TOKENS_PARAMETER,
+    ONNX_FILE,
+    VOCABULARY_PARAMETER,
+)
 from numpy.typing import DTypeLike
 
 DTYPES: dict[str, DTypeLike] = {
@@ -101,6 +106,11 @@ class OnnxModelConfig:
         """The longest sequence that the model takes; 0 means no limit."""
         return self._count(MAX_SEQUENCE_TOKENS_PARAMETER)
 
+    @property
+    def vocabulary(self) -> int:
+        """The number of ids that sequences may hold; 0 means no limit."""
+        return self._count(VOCABULARY_PARAMETER)
+
     def _count(self, key: str) -> int:
         text = self.parameters.get(key, "0")
         if not text.isdecimal():
@@ -139,7 +149,11 @@ def read_config(text: str) -> OnnxModelConfig:
         graph_level=int(data.get("optimization", {}).get("graph", {}).get("level", 0)),
         accelerators=_accelerators(data.get("optimization", {}).get("execution_accelerators", {})),
     )
-    _ = config.max_batch_tokens, config.max_sequence_tokens  # refused at load, not at the first request
+    _ = (
+        config.max_batch_tokens,
+        config.max_sequence_tokens,
+        config.vocabulary,
+    )  # refused at load, not at the first request
     if config.ragged and max_batch_size == 0:
         raise ModelConfigError("allow_ragged_batch needs max_batch_size > 0")
     return config

@@ -8,13 +8,12 @@ nothing of processes.
 from __future__ import annotations
 
 import ast
-import hashlib
-import json
 from pathlib import Path
 from typing import Any
 
+from lamr_contract.causal_spec import CausalSpec
 from lamr_contract.errors import ModelMismatchError
-from lamr_contract.files import MOST_TOKENIZER_BYTES, check_regular, read_regular
+from lamr_contract.files import read_regular
 from lamr_contract.names import (
     DECODER,
     ENCODER,
@@ -23,6 +22,7 @@ from lamr_contract.names import (
     FUSED,
     MODELS,
     ONNX_FILE,
+    PERPLEXITY,
     PROGRAM_FILE,
     SPEC_FILE,
     TOKENIZER_FILE,
@@ -33,16 +33,17 @@ from lamr_contract.names import (
 from lamr_contract.spec import ModelSpec, client_files, load_spec
 
 from lamr_serving.errors import ModelRepositoryError
-from lamr_serving.repository_check.onnx_file import BrokenOnnxError, check_onnx
+from lamr_serving.repository_check.causal import check_causal
+from lamr_serving.repository_check.reading import check_graph, check_readable, check_tokenizer, read_config
 
 BACKENDS = {ENCODER: "onnxruntime", DECODER: "python"}
 
 
-def check_repository(repository: Path) -> ModelSpec:
-    """Check every file of a model repository.
+def check_repository(repository: Path) -> ModelSpec | CausalSpec:
+    """Check every file of a model repository: a pruner's, a causal language model's, or one with both.
 
     Returns:
-        the spec of the model in it.
+        the spec of the model in it; of both, the pruner's.
 
     Raises:
         ModelRepositoryError: a file is missing, unreadable, truncated or of another model; the message names it.
@@ -51,58 +52,27 @@ def check_repository(repository: Path) -> ModelSpec:
         raise ModelRepositoryError(
             f"{repository} is not a folder; name a model repository written by `lamr export`", path=repository
         )
-    configs = {name: _config(config_file(repository, name)) for name in MODELS}
+    if config_file(repository, PERPLEXITY).exists():
+        causal = check_causal(repository)
+        if not config_file(repository, ENSEMBLE).exists():
+            return causal
+    configs = {name: read_config(config_file(repository, name)) for name in MODELS}
     onnx = version_folder(repository, ENCODER) / (configs[ENCODER].default_model_filename or ONNX_FILE)
     tokenizer = client_files(repository) / TOKENIZER_FILE
     program = version_folder(repository, DECODER) / PROGRAM_FILE
     weights = program.with_name(WEIGHTS_FILE)
     for path in (client_files(repository) / SPEC_FILE, tokenizer, onnx, program, weights):
-        _readable(path)
+        check_readable(path)
     try:
         spec = load_spec(repository)
     except ModelMismatchError as error:
         raise ModelRepositoryError(str(error), path=error.path) from error
-    _check_tokenizer(tokenizer, spec)
+    check_tokenizer(tokenizer, spec.tokenizer_sha256)
     _check_configs(repository, configs, spec)
-    try:
-        check_onnx(onnx)
-    except (BrokenOnnxError, OSError) as error:
-        raise ModelRepositoryError(
-            f"{onnx} is not a complete ONNX model: {error}; export the model again", path=onnx
-        ) from error
+    check_graph(onnx)
     _check_program(program)
     _check_weights(weights, spec, _width(configs[ENCODER]))
     return spec
-
-
-def _config(path: Path) -> Any:
-    """Read a `config.pbtxt` as Triton's ModelConfig message."""
-    # The messages come with a gRPC client that takes a while to import.
-    from google.protobuf import text_format  # type: ignore[import-untyped]  # noqa: PLC0415
-    from tritonclient.grpc import model_config_pb2  # noqa: PLC0415
-
-    _readable(path)
-    try:
-        text = read_regular(path).decode("utf-8")
-        if text.rpartition("\n")[2].lstrip().startswith("#"):  # the lines before it may well parse
-            raise ModelRepositoryError(
-                f"{path} ends within a comment: it has been cut; export the model again", path=path
-            )
-        # Newer servers know fields that this client's messages don't have. Triton checks those.
-        return text_format.Parse(text, model_config_pb2.ModelConfig(), allow_unknown_field=True)
-    except (text_format.ParseError, UnicodeDecodeError) as error:
-        raise ModelRepositoryError(f"{path} is not a model configuration: {error}", path=path) from error
-
-
-def _readable(path: Path) -> None:
-    try:
-        check_regular(path)
-        with path.open("rb"):
-            pass
-    except FileNotFoundError as error:
-        raise ModelRepositoryError(f"{path} is missing; export the model again", path=path) from error
-    except OSError as error:
-        raise ModelRepositoryError(f"{path} can't be read: {error.strerror}", path=path) from error
 
 
 def _check_configs(repository: Path, configs: dict[str, Any], spec: ModelSpec) -> None:
@@ -125,22 +95,6 @@ def _check_configs(repository: Path, configs: dict[str, Any], spec: ModelSpec) -
                 f"{config_file(repository, name)} must say backend: {backend!r}, not {configs[name].backend!r}",
                 path=config_file(repository, name),
             )
-
-
-def _check_tokenizer(path: Path, spec: ModelSpec) -> None:
-    content = read_regular(path, MOST_TOKENIZER_BYTES)
-    if hashlib.sha256(content).hexdigest() == spec.tokenizer_sha256:
-        return
-    try:
-        json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise ModelRepositoryError(
-            f"{path} is damaged ({error}); export the model again", path=path
-        ) from error
-    raise ModelRepositoryError(
-        f"{path} is not the tokenizer that {path.with_name(SPEC_FILE)} was written for; export the model again",
-        path=path,
-    )
 
 
 def _check_program(path: Path) -> None:

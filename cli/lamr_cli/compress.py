@@ -1,0 +1,136 @@
+"""`lamr compress`: takes a file and a question and prints what a causal language model's perplexity chooses."""
+
+from __future__ import annotations
+
+import enum
+import json
+import sys
+from typing import Annotated
+
+import typer
+
+from lamr_cli.arguments import Language, Query, read_code
+from lamr_cli.progress import bar
+from lamr_cli.scorers import Perplexity, scorer_of
+
+
+class Value(str, enum.Enum):
+    """What `--value` takes: the keys of `lamr_repositories.compression.VALUES`, as Typer needs them."""
+
+    CONDITIONAL = "conditional"
+    CONTRASTIVE = "contrastive"
+
+
+class Spread(str, enum.Enum):
+    """What `--spread` takes: the keys of `lamr_repositories.compression.SPREADS`."""
+
+    STD = "std"
+    ROBUST_STD = "robust_std"
+    IQR = "iqr"
+    MAD = "mad"
+
+
+def compress(
+    file: Annotated[
+        str, typer.Argument(help="The file to compress; - reads standard input.", metavar="FILE|-")
+    ],
+    query: Query,
+    perplexity: Perplexity,
+    rate: Annotated[
+        float, typer.Option(help="The share of the tokens that functions aim at.", min=0.001, max=1)
+    ] = 0.5,
+    target_tokens: Annotated[
+        int | None, typer.Option(help="Instead of a rate: the tokens that functions aim at.", min=1)
+    ] = None,
+    context_budget: Annotated[
+        str, typer.Option(help="What is done to that number first: an operator and a number.", metavar="+100")
+    ] = "+100",
+    rank_only: Annotated[
+        bool, typer.Option("--rank-only", help="Whole functions, without choosing within them.")
+    ] = False,
+    fine_ratio: Annotated[
+        float | None,
+        typer.Option(help="The share of the taken functions' lines; default: the rate.", min=0.001, max=1),
+    ] = None,
+    beta: Annotated[
+        float,
+        typer.Option(
+            help="How far a function's share depends on its rank: 0 not at all, 1 the most.", min=0, max=1
+        ),
+    ] = 0.5,
+    min_lines: Annotated[
+        int, typer.Option(help="Functions with fewer lines or blocks are kept whole.", min=0)
+    ] = 5,
+    value: Annotated[
+        Value,
+        typer.Option(
+            help="What a block is worth. conditional: how much it helps to foresee the question; contrastive: how much "
+            "the question helps to foresee it."
+        ),
+    ] = Value.CONDITIONAL,
+    knapsack: Annotated[
+        bool, typer.Option("--knapsack/--lines", help="Choose blocks, or lines by their smoothed value.")
+    ] = True,
+    spread: Annotated[Spread, typer.Option(help="How large a jump of perplexity ends a block.")] = Spread.STD,
+    spread_weight: Annotated[float, typer.Option(help="What the spread counts in it.")] = 0.2,
+    language: Language = None,
+    repair: Annotated[
+        bool,
+        typer.Option(
+            "--repair/--no-repair",
+            help="Add the lines that the chosen ones need to parse; LongCodeZip itself doesn't.",
+        ),
+    ] = True,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print text, tokens and every function's score as JSON.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No summary and no progress on stderr.")] = False,
+) -> None:
+    """Compress one file for a question by LongCodeZip's method, with any causal language model.
+
+    Functions are ranked by how much they lower the question's perplexity, and the best are taken; within them, the
+    blocks that tell most. Nothing is trained for it, so it asks the model much more than `lamr prune` does. Rates are
+    aims and not limits. The code goes to standard output, a summary to standard error.
+
+    lamr compress queue.py -q "How long does a retry wait?" --perplexity models/Qwen2.5-Coder-0.5B-Instruct
+
+    lamr export --perplexity models/Qwen2.5-Coder-0.5B-Instruct --output coder
+
+    lamr serve coder --port 8002
+
+    lamr compress queue.py -q "How long does a retry wait?" --perplexity 127.0.0.1:8002 --rate 0.3
+    """
+    from lamr_repositories.compression import CompressionOptions
+    from lamr_repositories.compression import compress as compress_code
+
+    options = CompressionOptions(
+        rate=rate,
+        target_tokens=target_tokens,
+        context_budget=context_budget,
+        rank_only=rank_only,
+        fine_ratio=fine_ratio,
+        beta=beta,
+        min_lines=min_lines,
+        value=value.value,
+        knapsack=knapsack,
+        spread=spread.value,
+        spread_weight=spread_weight,
+    )
+    code = read_code(file)
+    with scorer_of(perplexity) as scorer, bar(disable=quiet) as progress:
+        found = compress_code(
+            code,
+            query,
+            scorer,
+            options,
+            path=None if file == "-" else file,
+            language=language,
+            repair=repair,
+            on_progress=progress,
+        )
+    text = json.dumps(found.to_dict(), ensure_ascii=False) + "\n" if as_json else found.text
+    # What is written are bytes, because a text stream would translate the newlines that must come back as they were.
+    sys.stdout.buffer.write(text.encode())
+    sys.stdout.buffer.flush()
+    if not quiet:
+        typer.echo(found.summary(), err=True)

@@ -1,0 +1,50 @@
+"""Which causal language model a command asks: `--perplexity` names a server or a folder. The module runs none."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lamr_cli.credentials import credentials
+from lamr_cli.extras import needs_extra
+
+if TYPE_CHECKING:
+    from lamr_contract.causal_scorer import CausalScorer
+
+PERPLEXITY_HELP = (
+    "The causal language model: HOST:PORT (or https://HOST) of a server of what `lamr export --perplexity` wrote, or "
+    "the folder of any Hugging Face model, which runs in process."
+)
+Perplexity = Annotated[
+    str,
+    typer.Option(help=PERPLEXITY_HELP, envvar="LAMR_PERPLEXITY", metavar="HOST:PORT|CHECKPOINT"),
+]
+
+
+@contextlib.contextmanager
+def scorer_of(named: str) -> Iterator[CausalScorer]:
+    """Give the scorer that `--perplexity` names, and let go of it at the end.
+
+    Raises:
+        typer.BadParameter: the text names neither a folder nor a server.
+        CheckpointError, ModelMismatchError, ServerError: see `TorchScorer` and `TritonScorer`.
+    """
+    if Path(named).is_dir():
+        with needs_extra("export"):
+            from lamr_export import TorchScorer
+        yield TorchScorer(named)
+        return
+    from lamr_client import InvalidInputError, TritonScorer, parse_connection
+
+    try:
+        connection = parse_connection(named, **credentials(named))
+    except InvalidInputError as error:
+        raise typer.BadParameter(
+            f"there is no folder {named}, and {error}", param_hint="--perplexity"
+        ) from error
+    with TritonScorer(connection) as scorer:
+        yield scorer

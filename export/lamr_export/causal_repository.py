@@ -1,0 +1,180 @@
+"""Writes a causal language model as a complete, verified Triton model repository with the one model `lamr_perplexity`.
+
+The module knows which file goes where. The modules that it calls make the graph, its configuration and comparisons.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import onnxruntime
+import torch
+from lamr_contract.causal_scorer import causal_tokenizer
+from lamr_contract.causal_spec import CausalSpec, causal_files
+from lamr_contract.names import ONNX_FILE, PERPLEXITY, REPORT_FILE, SPEC_FILE, TOKENIZER_FILE, config_file
+
+from lamr_export.causal_graph import causal_to_onnx
+from lamr_export.causal_model import TOLERANCE, CausalModel
+from lamr_export.causal_verify import CausalVerification, random_ids, text_ids, verify_causal
+from lamr_export.checkpoint import tokenizer_path
+from lamr_export.errors import CheckpointError, ExportError
+from lamr_export.onnx_tracing import OLDEST_CONTAINER, OLDEST_ONNXRUNTIME, OPSET, save_onnx
+from lamr_export.sources import checkpoint_folder
+from lamr_export.target import check_target, files_of, replacing
+from lamr_export.torch_scorer import weights_digest
+from lamr_export.triton import causal_config
+
+SERVED_TOKENS = 4096
+"""The longest sequence that is served unless a caller says otherwise: attention's scores grow with its square, to a
+gigabyte at this length with the fourteen heads of a 0.5B model."""
+BATCH_SIZE = 16
+
+
+@dataclass(frozen=True)
+class CausalReport:
+    """One exported causal model.
+
+    Attributes:
+        name, version, fingerprint: which model it is; the version is a digest of its weights.
+        parameters: the number of the PyTorch model's parameters.
+        vocabulary, max_tokens: the number of token ids, and the longest sequence that is served.
+        packed: whether its layers see sequences without padding.
+        opset: of the ONNX file.
+        torch, onnxruntime: the versions that verified it.
+        files: the size of each file in bytes, by its path in the repository; this report is not among them.
+        verification: how the exported model differs from the PyTorch model.
+    """
+
+    name: str
+    version: str
+    fingerprint: str
+    parameters: int
+    vocabulary: int
+    max_tokens: int
+    packed: bool
+    opset: int
+    torch: str
+    onnxruntime: str
+    files: dict[str, int]
+    verification: CausalVerification
+
+    def to_json(self) -> str:
+        """The text of `report.json`."""
+        return json.dumps(dataclasses.asdict(self), indent=2) + "\n"
+
+    def summary(self) -> str:
+        """A few lines for a terminal."""
+        checked = self.verification
+        return "\n".join(
+            (
+                f"{self.name} {self.version}, fingerprint {self.fingerprint}: log-probabilities of sequences up to "
+                f"{self.max_tokens:,} tokens",
+                f"{sum(self.files.values()) / 1e6:.1f} MB, {self.parameters / 1e6:.1f} M parameters, ONNX opset "
+                f"{self.opset}: onnxruntime {OLDEST_ONNXRUNTIME} or later, Triton {OLDEST_CONTAINER} or later",
+                f"against PyTorch on {checked.tokens:,} tokens: log-probabilities differ by at most "
+                f"{checked.error:.1e} ({checked.mean_error:.1e} on average), packed from one by one by "
+                f"{checked.packed_error:.1e}",
+            )
+        )
+
+
+def export_causal(  # noqa: PLR0913 - each is one choice of the command line
+    checkpoint: str | Path,
+    output: str | Path,
+    *,
+    revision: str | None = None,
+    max_tokens: int | None = None,
+    max_batch_size: int | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> CausalReport:
+    """Export any Hugging Face causal language model to a model repository that Triton can load.
+
+    Args:
+        checkpoint: its folder, or what else `checkpoint_folder` finds one by.
+        output: the repository's folder; a causal model's repository in it is replaced, another folder is refused.
+        revision: the revision of a checkpoint that is named by its Hugging Face id.
+        max_tokens: the longest sequence that is served; if None, the model's window, but not more than `SERVED_TOKENS`.
+        max_batch_size: the most sequences in one execution; `BATCH_SIZE` if None.
+        progress: takes a line before each step.
+
+    Returns:
+        what was written and how it differs from the checkpoint.
+
+    Raises:
+        CheckpointError: the checkpoint can't be read, isn't supported, or has a smaller window.
+        ModelMismatchError: its tokenizer can't be read.
+        ExportError: the target can't be replaced or written, the model can't be traced, or the written graph doesn't
+            compute what the checkpoint does.
+    """
+    target = Path(output)
+    check_target(target, [PERPLEXITY], causal_files(target))
+    name = Path(os.path.abspath(checkpoint)).name  # noqa: PTH100  # an id or a link keeps its own name
+    folder = checkpoint_folder(checkpoint, revision, progress)
+    progress(f"reading {folder}")
+    tokenizer = tokenizer_path(folder)
+    model = CausalModel.load(folder)
+    spec = CausalSpec(
+        name=name,
+        version=weights_digest(folder),
+        vocabulary=model.vocabulary,
+        max_tokens=_window(model, max_tokens),
+        tokenizer_sha256=hashlib.sha256(tokenizer.read_bytes()).hexdigest(),
+    )
+    parameters = sum(weights.numel() for weights in model.parameters())
+    with replacing(target) as fresh:
+        place = causal_files(fresh)
+        place.mkdir(parents=True)
+        (place / SPEC_FILE).write_text(spec.to_json(), encoding="utf-8")
+        shutil.copyfile(tokenizer, place / TOKENIZER_FILE)
+        text = causal_config(spec, tokenizer.read_bytes(), max_batch_size or BATCH_SIZE, parameters)
+        config_file(fresh, PERPLEXITY).write_text(text, encoding="utf-8")
+        progress("tracing the model")
+        save_onnx(causal_to_onnx(model, spec.max_tokens), place)
+        progress("comparing it with PyTorch")
+        checked = _verified(model, spec, place)
+        report = CausalReport(
+            **{each: getattr(spec, each) for each in ("name", "version", "fingerprint")},
+            parameters=parameters,
+            vocabulary=spec.vocabulary,
+            max_tokens=spec.max_tokens,
+            packed=model.packed,
+            opset=OPSET,
+            torch=torch.__version__,
+            onnxruntime=onnxruntime.__version__,
+            files=files_of(fresh),
+            verification=checked,
+        )
+        (place / REPORT_FILE).write_text(report.to_json(), encoding="utf-8")
+    return report
+
+
+def _window(model: CausalModel, max_tokens: int | None) -> int:
+    if max_tokens is None:
+        return min(model.max_tokens, SERVED_TOKENS)
+    if not 1 <= max_tokens <= model.max_tokens:
+        raise CheckpointError(f"the model takes 1 to {model.max_tokens} tokens, not {max_tokens}")
+    return max_tokens
+
+
+def _verified(model: CausalModel, spec: CausalSpec, place: Path) -> CausalVerification:
+    tokenizer = causal_tokenizer(place / TOKENIZER_FILE)
+    checked = verify_causal(
+        model,
+        place / ONNX_FILE,
+        random_ids(model, spec.max_tokens),
+        text_ids(tokenizer, spec.max_tokens),
+    )
+    for what, error in (
+        ("log-probabilities differ from PyTorch's", checked.error),
+        ("packed batches differ from single sequences", checked.packed_error),
+    ):
+        if error > TOLERANCE:
+            raise ExportError(f"the exported model is wrong: {what} by {error:.2e} (allowed {TOLERANCE:.0e})")
+    return checked
