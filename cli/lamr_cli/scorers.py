@@ -36,6 +36,9 @@ def scorer_of(named: str) -> Iterator[CausalScorer]:
     if Path(named).is_dir():
         with needs_extra("export"):
             from lamr_export import TorchScorer
+            from transformers.utils.logging import disable_progress_bar
+
+            disable_progress_bar()  # its bar for loaded weights heeds neither --quiet nor a missing terminal
         yield TorchScorer(named)
         return
     from lamr_client import InvalidInputError, TritonScorer, parse_connection

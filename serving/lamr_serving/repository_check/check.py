@@ -52,9 +52,9 @@ def check_repository(repository: Path) -> ModelSpec | CausalSpec:
         raise ModelRepositoryError(
             f"{repository} is not a folder; name a model repository written by `lamr export`", path=repository
         )
-    if config_file(repository, PERPLEXITY).exists():
+    if (repository / PERPLEXITY).is_dir():
         causal = check_causal(repository)
-        if not config_file(repository, ENSEMBLE).exists():
+        if not (repository / ENSEMBLE).is_dir():
             return causal
     configs = {name: read_config(config_file(repository, name)) for name in MODELS}
     onnx = version_folder(repository, ENCODER) / (configs[ENCODER].default_model_filename or ONNX_FILE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 import numpy as np
+import psutil
 import pytest
 from lamr_client import (
     DeadlineExceededError,
@@ -12,11 +13,12 @@ from lamr_client import (
     ModelMismatchError,
     ServerUnavailableError,
     TritonScorer,
+    bundled_repository,
 )
 from lamr_client.triton_wire import input_tensor
 from lamr_contract.names import INPUT_IDS, LOG_PROB, PERPLEXITY
 from lamr_repositories.compression import CompressionOptions, compress
-from lamr_serving import TritonServer
+from lamr_serving import ServerOptions, TritonServer
 from tritonclient.grpc import InferenceServerClient
 from tritonclient.utils import InferenceServerException
 
@@ -138,14 +140,12 @@ def test_a_server_that_is_not_there_has_its_name() -> None:
 
 
 def test_a_killed_server_is_waited_for(causal_repository) -> None:
-    from lamr_serving import ServerOptions
-
     with (
         TritonServer(causal_repository, ServerOptions(restart=True)) as server,
         TritonScorer(server.addresses.grpc) as scorer,
     ):
         before = scorer.log_probs([np.arange(50)])
-        server.kill()
+        psutil.Process(server.pid).kill()
         for _ in range(10):  # the retries of one call may be over before a busy machine's server is back
             try:
                 after = scorer.log_probs([np.arange(50)])
@@ -156,7 +156,8 @@ def test_a_killed_server_is_waited_for(causal_repository) -> None:
 
 
 def test_a_pruners_server_is_told_apart() -> None:
-    from lamr_client import bundled_repository
-
-    with TritonServer(bundled_repository()) as server, pytest.raises(ModelMismatchError, match="lamr_perplexity"):
+    with (
+        TritonServer(bundled_repository()) as server,
+        pytest.raises(ModelMismatchError, match="lamr_perplexity"),
+    ):
         TritonScorer(server.addresses.grpc)

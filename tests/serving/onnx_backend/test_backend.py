@@ -124,3 +124,13 @@ def test_a_sequence_over_the_window_fails_alone(pb):
     assert responses[0].tensors["twice"].tolist() == [[2, 4, 6]]
     assert "4 elements, but the model's window is 3" in responses[1].error.message()
     assert session.runs == [(("twice",), [1, 2, 3])]
+
+
+def test_a_sequence_with_an_unknown_id_fails_alone(pb):
+    session = Session()
+    model = config(vocabulary_size="4")
+    responses = OnnxBackend(model, session, pb).execute([ids(pb, 1, 4), ids(pb, 0, 3), ids(pb, 2, -1)])
+    assert responses[1].tensors["twice"].tolist() == [[0, 6]]
+    for response in (responses[0], responses[2]):
+        assert "an id outside the vocabulary of 4" in response.error.message()
+    assert session.runs == [(("twice",), [0, 3])]
