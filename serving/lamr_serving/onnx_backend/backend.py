@@ -14,6 +14,7 @@ from lamr_serving.onnx_backend.batch import (
     OutputError,
     RequestError,
     assemble,
+    check_addressee,
     check_request,
     cut,
     split,
@@ -49,6 +50,7 @@ class OnnxBackend:
             # Each tensor is read once: a second as_numpy() on the same tensor returned nothing in Triton 24.10.
             arrays = {tensor.name(): tensor.as_numpy() for tensor in request.inputs()}
             try:
+                check_addressee(self._config, request.parameters())
                 check_request(self._config, arrays)
             except RequestError as error:
                 responses[index] = self._error(

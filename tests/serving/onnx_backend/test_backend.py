@@ -1,5 +1,7 @@
 """Batches of Triton requests on one session: each request gets its own answer or its own error."""
 
+import json
+
 import numpy as np
 import pytest
 from lamr_serving.onnx_backend.backend import OnnxBackend
@@ -134,3 +136,19 @@ def test_a_sequence_with_an_unknown_id_fails_alone(pb):
     for response in (responses[0], responses[2]):
         assert "an id outside the vocabulary of 4" in response.error.message()
     assert session.runs == [(("twice",), [0, 3])]
+
+
+def test_a_request_for_another_model_is_refused(pb):
+    def asked(value, fingerprint):
+        inputs = {"ids": np.array([[value]], np.int64)}
+        return pb.Request(
+            inputs, ("twice",), json.dumps({"lamr_fingerprint": fingerprint}) if fingerprint else ""
+        )
+
+    model = config(lamr_fingerprint="abcd")
+    requests = [asked(1, "abcd"), asked(2, "dcba"), asked(3, None)]
+    first, second, third = OnnxBackend(model, Session(), pb).execute(requests)
+    assert "is abcd, but the request is for dcba" in second.error.message()
+    assert (first.tensors["twice"].tolist(), third.tensors["twice"].tolist()) == ([[2]], [[6]])
+    (anyones,) = OnnxBackend(config(), Session(), pb).execute([asked(2, "dcba")])
+    assert anyones.tensors["twice"].tolist() == [[4]]
