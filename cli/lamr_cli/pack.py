@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from lamr_contract import names
 
 from lamr_cli.arguments import Model, Query, Server
 from lamr_cli.progress import bar
+from lamr_cli.scorers import OfPerplexity, scorer_of
 
 
 class Form(str, enum.Enum):
@@ -29,6 +31,7 @@ class RankerName(str, enum.Enum):
     SUM = "sum"
     BM25 = "bm25"
     RELEVANCE = names.RELEVANCE
+    PERPLEXITY = "perplexity"
 
 
 CacheFile = Annotated[
@@ -75,9 +78,11 @@ def pack(
     ranker: Annotated[
         RankerName,
         typer.Option(
-            help="sum: words and the model; bm25: words alone, without a model; relevance: the model alone."
+            help="sum: words and the model; bm25: words alone, without a model; relevance: the model alone; "
+            "perplexity: whole functions by how much they help a causal language model to foresee the question."
         ),
     ] = RankerName.SUM,
+    perplexity: OfPerplexity = None,
     chunks: Annotated[
         int | None,
         typer.Option(help="Chunks of code that the model judges; more find more and take longer.", min=0),
@@ -116,6 +121,8 @@ def pack(
     lamr pack https://github.com/tornadoweb/tornado --rev stable -q "How are pings sent?" --html pack.html
 
     git ls-files src | lamr pack - -q "Where are retries limited?"
+
+    lamr pack . -q "Where are retries limited?" --ranker perplexity --perplexity 127.0.0.1:8002
     """
     from lamr_repositories import PackOptions, WalkOptions, default_cache_file, render_page
     from lamr_repositories import pack as pack_repository
@@ -125,6 +132,9 @@ def pack(
         raise typer.BadParameter("--cache and --no-cache exclude each other")
     if repository == "-" and rev is not None:
         raise typer.BadParameter("a list of files names files of the work tree: leave --rev out")
+    by_perplexity = ranker is RankerName.PERPLEXITY
+    if by_perplexity and perplexity is None:
+        raise typer.BadParameter("--ranker perplexity needs a model: give --perplexity")
     if html is not None and not html.absolute().parent.is_dir():
         raise typer.BadParameter(f"there is no folder {html.absolute().parent}", param_hint="--html")
     names = tuple(sys.stdin.read().splitlines()) if repository == "-" else None
@@ -138,7 +148,9 @@ def pack(
         tokenizer=tokenizer,
         most_chunks=MOST_CHUNKS if chunks is None else chunks,
     )
-    with bar(disable=quiet) as progress:
+    with contextlib.ExitStack() as stack:
+        scorer = stack.enter_context(scorer_of(perplexity)) if by_perplexity and perplexity else None
+        progress = stack.enter_context(bar(disable=quiet))
         result = pack_repository(
             "." if names is not None else repository,
             query,
@@ -148,6 +160,7 @@ def pack(
             cache=None if no_cache else cache or default_cache_file(),
             on_progress=progress,
             options=options,
+            scorer=scorer,
         )
     if html is not None:
         html.write_text(render_page(result), encoding="utf-8", errors="replace", newline="")

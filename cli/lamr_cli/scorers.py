@@ -19,10 +19,9 @@ PERPLEXITY_HELP = (
     "The causal language model: HOST:PORT (or https://HOST) of a server of what `lamr export --perplexity` wrote, or "
     "the folder of any Hugging Face model, which runs in process."
 )
-Perplexity = Annotated[
-    str,
-    typer.Option(help=PERPLEXITY_HELP, envvar="LAMR_PERPLEXITY", metavar="HOST:PORT|CHECKPOINT"),
-]
+_OPTION = typer.Option(help=PERPLEXITY_HELP, envvar="LAMR_PERPLEXITY", metavar="HOST:PORT|CHECKPOINT")
+Perplexity = Annotated[str, _OPTION]
+OfPerplexity = Annotated[str | None, _OPTION]
 
 
 @contextlib.contextmanager
@@ -38,7 +37,8 @@ def scorer_of(named: str) -> Iterator[CausalScorer]:
             from lamr_export import TorchScorer
             from transformers.utils.logging import disable_progress_bar
 
-            disable_progress_bar()  # its bar for loaded weights heeds neither --quiet nor a missing terminal
+            # Its bar for loaded weights heeds neither --quiet nor a missing terminal.
+            disable_progress_bar()  # type: ignore[no-untyped-call]
         yield TorchScorer(named)
         return
     from lamr_client import InvalidInputError, TritonScorer, parse_connection

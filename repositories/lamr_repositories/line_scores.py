@@ -99,6 +99,15 @@ def _by_model(pieces: PieceScores, judged: Judged | None, lines: int) -> Float64
     return scores
 
 
+def _by_perplexity(pieces: PieceScores, judged: Judged | None, lines: int) -> Float64Array:
+    """Return what a causal model says of whole pieces; unjudged ones come after all judged ones, by their words."""
+    behind = _spread(pieces, _of_words(pieces) - _FAR, lines)
+    if judged is None:
+        return behind
+    scores: Float64Array = np.where(judged.judged, judged.relevance, behind)
+    return scores
+
+
 def _by_sum(pieces: PieceScores, judged: Judged | None, lines: int) -> Float64Array:
     words = _spread(pieces, _of_words(pieces), lines)
     if judged is None:
@@ -128,7 +137,13 @@ def smoothed(pieces: PieceScores, judged: Judged, lines: int) -> Float64Array:
 
 
 _FAR = 1e3
-RANKERS: dict[str, Ranker] = {"sum": _by_sum, "bm25": _by_words, "relevance": _by_model}
+RANKERS: dict[str, Ranker] = {
+    "sum": _by_sum,
+    "bm25": _by_words,
+    "relevance": _by_model,
+    "perplexity": _by_perplexity,
+}
 """The rankers by name; the first is the default. Each gives scores float64 [L] of a file's lines, from its pieces, what
 the model says of it if anything, and L."""
 NEEDS_MODEL = frozenset({"sum", "relevance"})
+NEEDS_SCORER = frozenset({"perplexity"})

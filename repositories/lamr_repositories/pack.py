@@ -18,15 +18,17 @@ from typing import TYPE_CHECKING, TypedDict
 
 from lamr_client import Pruner
 from lamr_client.inputs import check_query
+from lamr_contract.causal_scorer import CausalScorer
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import InvalidInputError
 from lamr_contract.spec import bundled_repository
 
 from lamr_repositories.cache import Cache
+from lamr_repositories.foreseeing import Foreseer
 from lamr_repositories.formats import About
 from lamr_repositories.indexing import OnProgress
 from lamr_repositories.judging import Judge, model_key
-from lamr_repositories.line_scores import NEEDS_MODEL
+from lamr_repositories.line_scores import NEEDS_MODEL, NEEDS_SCORER
 from lamr_repositories.options import PackOptions
 from lamr_repositories.prepared import Prepared, Tools
 from lamr_repositories.remote import fetched, is_url, name_of
@@ -48,6 +50,7 @@ class Using(TypedDict, total=False):
             aside, and the result's notes say so.
         on_progress: called with a stage's name, what is done of it and how much there is.
         options: everything else.
+        scorer: the causal language model of the ranker `perplexity`, which no other ranker asks.
     """
 
     pruner: Pruner | None
@@ -56,6 +59,7 @@ class Using(TypedDict, total=False):
     cache: Path | None
     on_progress: OnProgress | None
     options: PackOptions | None
+    scorer: CausalScorer | None
 
 
 def pack(
@@ -107,13 +111,24 @@ def prepare(root: str | os.PathLike[str], query: str, **using: Unpack[Using]) ->
         repository = bundled_repository() if model is None else Path(model)
         if pruner is None and options.ranker in NEEDS_MODEL:
             pruner = stack.enter_context(Pruner(server, model=repository, timeout=math.inf))
-        judge = None
-        if pruner is not None and options.ranker in NEEDS_MODEL:
+        judge: Judge | Foreseer | None = None
+        if options.ranker in NEEDS_SCORER:
+            judge = Foreseer(_scorer(using.get("scorer"), options.ranker), query, cache)
+        elif pruner is not None and options.ranker in NEEDS_MODEL:
             judge = Judge(pruner, query, cache, model_key(pruner, repository, server))
         encoder = pruner.encoder if pruner is not None else PromptEncoder.from_repository(repository)
         counter = token_counter(options.tokenizer, encoder)
         tools = Tools(counter, cache, judge, on_progress, notes, fetch)
         yield Prepared(source, About(query, name), options, tools)
+
+
+def _scorer(scorer: CausalScorer | None, ranker: str) -> CausalScorer:
+    if scorer is None:
+        raise InvalidInputError(
+            f"the ranker {ranker!r} asks a causal language model: give one (`scorer`, --perplexity)",
+            argument="scorer",
+        )
+    return scorer
 
 
 def _source(

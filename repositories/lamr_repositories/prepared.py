@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lamr_repositories.cache import Cache
+from lamr_repositories.foreseeing import Foreseer
 from lamr_repositories.formats import FORMATS, About
 from lamr_repositories.indexing import Indexed, OnProgress, index_repository, same_content
 from lamr_repositories.judging import Judge, JudgeCount, Judged
@@ -35,7 +36,7 @@ class Tools:
     Attributes:
         counter: counts tokens as budgets are counted.
         cache: keeps indexes.
-        judge: asks the model; None ranks by words alone.
+        judge: asks the model, a pruner's or a causal one; None ranks by words alone.
         on_progress: called with a stage's name, what is done of it and how much there is.
         notes: takes sentences about what was not done as usual.
         fetch_seconds: how long it took to fetch the repository.
@@ -43,7 +44,7 @@ class Tools:
 
     counter: Counter
     cache: Cache
-    judge: Judge | None
+    judge: Judge | Foreseer | None
     on_progress: OnProgress
     notes: list[str]
     fetch_seconds: float = 0.0
@@ -152,7 +153,7 @@ class Prepared:
             )
         return [(file, texts[file]) for file in files if file in texts]
 
-    def _judge(self, judge: Judge | None) -> dict[int, Judged]:
+    def _judge(self, judge: Judge | Foreseer | None) -> dict[int, Judged]:
         if judge is None:
             return {}
         place = {file: number for number, (file, _) in enumerate(self._chosen)}
