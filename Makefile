@@ -3,6 +3,10 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
+HOSTS  := $(VENV)/hosts
+PINS   := tests/agents/hosts/installed
+# The first of these that runs and is recent enough; pyenv keeps its versions beside its shims.
+OPENHANDS_PYTHON ?= $(PYTHON) python3.12 python3.13 $(wildcard $(or $(PYENV_ROOT),$(HOME)/.pyenv)/versions/3.1[23].*/bin/python)
 
 .PHONY: help demo test test-hosts lint format typecheck bench wheel clean
 
@@ -15,8 +19,8 @@ demo: $(VENV)/.installed-serve   ## serve the shipped model with Triton and prun
 test: $(VENV)/.installed-dev lint typecheck   ## lint, type-check and run every test
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
-test-hosts: $(VENV)/.installed-dev $(VENV)/hosts   ## scripted sessions with the agents themselves (Node and 1 GB)
-	LAMR_HOSTS=$(abspath $(VENV)/hosts) $(BIN)/python -m pytest tests/agents/hosts
+test-hosts: $(VENV)/.installed-dev $(HOSTS)/.python $(HOSTS)/.npm $(HOSTS)/.openhands   ## scripted sessions with the agents themselves (npm and 2 GB)
+	LAMR_HOSTS=$(abspath $(HOSTS)) $(BIN)/python -m pytest tests/agents/hosts
 
 lint: $(VENV)/.installed-dev     ## ruff, lint and format
 	$(BIN)/ruff check .
@@ -53,9 +57,26 @@ $(VENV)/openvino: | $(BIN)/python
 	-$(PIP) install --quiet --no-deps --target $@ 'onnxruntime-openvino>=1.24,<1.25'
 
 # The agents that hooks are written for, in the versions that they were tried with.
-$(VENV)/hosts: | $(BIN)/python
-	$(PIP) install --quiet --target $@/python mini-swe-agent==2.4.6 'litellm[proxy]==1.99.4'
-	npm install --no-audit --no-fund --prefix $@ @anthropic-ai/claude-code@2.1.197
+$(HOSTS)/.python: $(PINS)/python.txt | $(BIN)/python
+	$(PIP) install --quiet --upgrade --target $(HOSTS)/python --requirement $<
+	@touch $@
+
+# node is among them, since the MCP inspector asks for a later one than many machines have.
+$(HOSTS)/.npm: $(PINS)/npm.txt
+	npm install --no-audit --no-fund --prefix $(HOSTS) $$(cat $<)
+	@touch $@
+
+# OpenHands asks for Python 3.12 or later, so that it has an environment of its own, with lamr in it.
+$(HOSTS)/.openhands: $(PINS)/openhands.txt pyproject.toml
+	@mkdir -p $(HOSTS)
+	@for python in $(OPENHANDS_PYTHON); do \
+	  if $$python -c 'import sys; sys.exit(not (3, 12) <= sys.version_info < (3, 14))' 2>/dev/null; then \
+	    echo "OpenHands runs on $$python"; \
+	    $$python -m venv $(HOSTS)/openhands && \
+	    $(HOSTS)/openhands/bin/python -m pip --disable-pip-version-check install --quiet \
+	      --requirement $< --editable '.[serve]' && touch $@; exit; \
+	  fi; \
+	done; echo "no Python 3.12 or 3.13 was found, so OpenHands isn't tested; name one: make test-hosts OPENHANDS_PYTHON=..."
 
 $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	$(PIP) install --quiet --editable '.[dev]'

@@ -87,8 +87,8 @@ def answer(call: Call, shown: Skim) -> Mapping[str, Any] | None:
     said: dict[str, Any] = {"hookEventName": "PostToolUse"}
     if shown.cut:
         said["updatedToolOutput"] = _with_text(call.tool, call.response, shown.text)
-    elif shown.reason.startswith("not pruned"):
-        said["additionalContext"] = f"[lamr: {shown.reason}]"
+    elif shown.failure:
+        said["additionalContext"] = shown.failure
     else:
         return None
     return {"hookSpecificOutput": said}

@@ -129,8 +129,7 @@ class Conversations:
             code, read.path, intent=intent, first=read.first, last=read.last, again=again, name=name
         )
         shown = skim(self._pruner, asked, intent, self._policy, timeout=self._timeout)
-        told = f"\n[lamr: {shown.reason}]\n" if shown.reason.startswith("not pruned") else ""
-        return before + shown.text + told + after
+        return before + shown.told + after
 
 
 def _key(first_words: str, call: Event, text: str) -> str:

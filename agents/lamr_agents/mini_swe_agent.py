@@ -7,26 +7,22 @@ process. This module knows that host's agents and environments, from version 2.4
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from lamr_client import LamrError, Pruner
 from lamr_evaluation.sessions.events import SHELL
 from lamr_evaluation.sessions.tools import command_of, shown_by
 from minisweagent.agents.default import DefaultAgent
 from minisweagent.agents.interactive import InteractiveAgent
 
-from lamr_agents.intent import Known, intent_of
-from lamr_agents.local.texts import SHOW, Archive, Place, Texts, default_texts
+from lamr_agents.embedded import Reads, make_pruner
+from lamr_agents.intent import Known
 from lamr_agents.policy import Policy
-from lamr_agents.skim import Prunes, asked_for, skim
+from lamr_agents.skim import Prunes
 
 _FENCED = re.compile(r"```.*?```", re.DOTALL)
-_SHOW = re.compile(rf"\s*{SHOW}\s+(\S+)\s*")
-TIMEOUT_SECONDS = 30.0
 
 
 class PruningEnvironment:
@@ -47,9 +43,7 @@ class PruningEnvironment:
         texts: Path | None = None,
     ) -> None:
         self._environment = environment
-        self._pruner = _Lazily(make_pruner)
-        self._policy = policy or Policy()
-        self._archive = Archive(Texts(texts or default_texts()))
+        self._reads = Reads(make_pruner, policy, texts)
         self._known = Known()
         self._seen: set[str] = set()
 
@@ -70,9 +64,9 @@ class PruningEnvironment:
 
         `lamr show` is answered here: the other environment may be a container without lamr.
         """
-        place = _SHOW.fullmatch(command_of(SHELL, action) or "")
-        if place:
-            return self._show(place[1])
+        answer = self._reads.answer_show(command_of(SHELL, action) or "")
+        if answer is not None:
+            return {"output": answer[0], "returncode": answer[1], "exception_info": ""}
         output: dict[str, Any] = self._environment.execute(action, *arguments, **more)
         seen = shown_by(SHELL, action)
         text = output.get("output")
@@ -80,44 +74,11 @@ class PruningEnvironment:
             return output
         read, name = seen
         label = name or read.path
-        intent = intent_of(self._known)
-        asked = asked_for(
-            text,
-            read.path,
-            intent=intent,
-            first=read.first,
-            last=read.last,
-            again=label in self._seen,
-            failed=output.get("returncode") != 0,
-            name=name,
-        )
+        again = label in self._seen
         self._seen.add(label)
-        shown = skim(self._pruner, asked, intent, self._policy, archive=self._archive)
-        told = f"\n[lamr: {shown.reason}]\n" if shown.reason.startswith("not pruned") else ""
-        return {**output, "output": shown.text + told}
-
-    def _show(self, place: str) -> dict[str, Any]:
-        try:
-            text, code = self._archive.texts.lines(Place.parse(place)), 0
-        except LamrError as error:
-            text, code = f"lamr: {error}\n", error.exit_code
-        return {"output": text, "returncode": code, "exception_info": ""}
-
-
-class _Lazily:
-    """A pruner that is made when it is first asked."""
-
-    def __init__(self, make: Callable[[], Prunes]) -> None:
-        self._make = make
-        self._made: Prunes | None = None
-
-    def prune(self, *arguments: Any, **options: Any) -> Any:
-        self._made = self._made or self._make()
-        return self._made.prune(*arguments, **options)
-
-
-def _make_pruner() -> Pruner:
-    return Pruner(os.environ.get("LAMR_SERVER"), timeout=TIMEOUT_SECONDS)
+        failed = output.get("returncode") != 0
+        shown = self._reads.skimmed(text, read, self._known, name=name, again=again, failed=failed)
+        return {**output, "output": shown.told}
 
 
 class _Pruning:
@@ -128,7 +89,7 @@ class _Pruning:
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.env = PruningEnvironment(self.env, _make_pruner)
+        self.env = PruningEnvironment(self.env, make_pruner)
 
     def query(self) -> dict[str, Any]:
         message: dict[str, Any] = super().query()  # type: ignore[misc]  # the agent's, beside which this class stands

@@ -18,7 +18,7 @@ from lamr_postprocess.listing import read_listing
 from lamr_postprocess.render import NAMED
 
 from lamr_agents.intent import Intent
-from lamr_agents.policy import OUTLINED, PRUNED, Asked, Policy
+from lamr_agents.policy import NOT_PRUNED, OUTLINED, PRUNED, Asked, Policy
 
 _BY_RANGE = "read a range of lines to see what a marker stands for"
 _WHY_OUTLINED = "an outline, since nothing here seems to answer: "
@@ -85,6 +85,16 @@ class Skim:
     def cut(self) -> bool:
         """Whether anything is hidden."""
         return self.reason in (PRUNED, OUTLINED)
+
+    @property
+    def failure(self) -> str:
+        """What an agent is told where the pruner failed; empty where it didn't."""
+        return f"[lamr: {self.reason}]" if self.reason.startswith(NOT_PRUNED) else ""
+
+    @property
+    def told(self) -> str:
+        """The text, and why the pruner failed where it did, for hosts that have no place beside a result."""
+        return self.text + (f"\n{self.failure}\n" if self.failure else "")
 
     def cuts(self) -> list[tuple[int, int]]:
         """First and last line, 1-based, of each run of lines that are hidden."""
@@ -159,7 +169,7 @@ def skim(  # noqa: PLR0913  # keyword-only, each with a default
         if needed:
             needed.keep(asked.text)
     except LamrError as error:
-        return untouched(asked, f"not pruned: {type(error).__name__}: {error}", result)
+        return untouched(asked, f"{NOT_PRUNED}: {type(error).__name__}: {error}", result)
     return Skim(text, done, kept, asked.lines, asked.tokens, tokens, result)
 
 

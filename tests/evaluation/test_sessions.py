@@ -255,6 +255,39 @@ LOGS = {
             ]
         }
     ),
+    "openhands-sdk": jsonl(
+        {"kind": "MessageEvent", "source": "user", "llm_message": {"role": "user", "content": [text(TASK)]}},
+        *(
+            {
+                "kind": "ActionEvent",
+                "source": "agent",
+                "thought": [text(words)] if words else [],
+                "action": {**arguments, "kind": "FileEditorAction"},
+                "tool_name": "file_editor",
+                "tool_call_id": number,
+                "tool_call": {"id": number, "name": "file_editor", "arguments": json.dumps(arguments)},
+            }
+            if arguments
+            else {
+                "kind": "ObservationEvent",
+                "source": "environment",
+                "tool_call_id": number,
+                "observation": {
+                    "kind": "FileEditorObservation",
+                    "content": [text(f"Here's the result of running `cat -n` on /w/a.py:\n{NUMBERED}")],
+                },
+            }
+            for number, words, arguments in (
+                ("1", "I'll look.", {"command": "view", "path": "/w/a.py"}),
+                ("1", "", None),
+                (
+                    "2",
+                    "",
+                    {"command": "str_replace", "path": "/w/a.py", "old_str": LINES[41], "new_str": "x"},
+                ),
+            )
+        ),
+    ),
     "swe-agent": json.dumps(
         {
             "history": [

@@ -102,8 +102,13 @@ def read_events(log: str, form: Format) -> list[Event]:
     Raises:
         ValueError: a log that is one JSON value can't be parsed.
     """
+    return events_of(read_records(log, form), form)
+
+
+def events_of(records: Iterable[Any], form: Format) -> list[Event]:
+    """The events of records, in their order."""
     events = []
-    for place, record in enumerate(read_records(log, form)):
+    for place, record in enumerate(records):
         for rule in form.rules:
             if holds(record, rule.record):
                 parts = (part for part in _follow(record, rule.at) if holds(part, rule.part))

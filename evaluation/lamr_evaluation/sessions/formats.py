@@ -122,6 +122,26 @@ OPENHANDS = Format(
         Rule("result", record={"observation": None}, text="content", call="tool_call_metadata.tool_call_id"),
     ),
 )
+OPENHANDS_SDK = Format(
+    "openhands-sdk",
+    None,
+    {"kind": "MessageEvent", "llm_message": None},
+    (
+        Rule("user", record={"kind": "MessageEvent", "source": "user"}, text="llm_message.content"),
+        Rule("assistant", record={"kind": "MessageEvent", "source": "agent"}, text="llm_message.content"),
+        Rule("thought", record={"kind": "ActionEvent"}, text="reasoning_content"),
+        Rule("assistant", record={"kind": "ActionEvent"}, text="thought"),
+        Rule(
+            "call",
+            record={"kind": "ActionEvent"},
+            call="tool_call_id",
+            tool="tool_name",
+            arguments="tool_call.arguments",
+        ),
+        Rule("result", record={"kind": "ObservationEvent"}, text="observation.content", call="tool_call_id"),
+    ),
+)
+"""OpenHands since its SDK: a file an event, which `conversations` joins."""
 _CHAT = (
     Rule("thought", record={"role": "assistant"}, text="reasoning_content"),
     Rule("assistant", record={"role": "assistant"}, text="content"),
@@ -158,6 +178,7 @@ FORMATS = (
     OPENCODE,
     GEMINI_CLI,
     OPENHANDS,
+    OPENHANDS_SDK,
     SWE_AGENT,
     MINI_SWE_AGENT,
 )

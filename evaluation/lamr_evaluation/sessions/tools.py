@@ -49,7 +49,7 @@ _PARTS = ("edits", "replacements")
 _PATCH = ("input", "patch", "patchText", "diff")
 _COMMAND = ("cmd", "command", "input", "script")
 _PATTERN = ("pattern", "query", "regex", "search_term")
-_DESCRIPTION = ("description", "explanation", "instruction", "intent")
+_DESCRIPTION = ("description", "explanation", "instruction", "intent", "summary")
 _BEGIN_PATCH = "*** Begin Patch"
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -23,6 +23,10 @@ class Step:
     arguments: dict[str, Any] = field(default_factory=dict)
 
 
+Script = Sequence[Step | Callable[[list[str]], Step]]
+"""Steps; one that depends on what the tools have shown is made from the texts of all results so far."""
+
+
 @dataclass
 class Endpoint:
     """What was asked so far.
@@ -33,7 +37,7 @@ class Endpoint:
     """
 
     url: str
-    script: Sequence[Step]
+    script: Script
     requests: list[dict[str, Any]] = field(default_factory=list)
 
     def answer(self, body: dict[str, Any]) -> Step:
@@ -41,7 +45,9 @@ class Endpoint:
         if not body.get("tools"):
             return Step("A title")
         self.requests.append(body)
-        return self.script[min(len(tool_results(body)), len(self.script) - 1)]
+        results = tool_results(body)
+        step = self.script[min(len(results), len(self.script) - 1)]
+        return step if isinstance(step, Step) else step(results)
 
 
 def tool_results(body: dict[str, Any]) -> list[str]:
@@ -58,7 +64,7 @@ def tool_results(body: dict[str, Any]) -> list[str]:
 
 
 @contextmanager
-def endpoint(script: Sequence[Step]) -> Iterator[Endpoint]:
+def endpoint(script: Script) -> Iterator[Endpoint]:
     """Serve a script until the end of the block."""
     played = Endpoint("", script)
 

@@ -18,14 +18,14 @@ from lamr_agents.local.store import Store
 from lamr_client import Pruner, bundled_repository
 from lamr_serving import ServerOptions, TritonServer
 
-from tests.agents.hosts.test_mini_swe_agent import observations, play
+from tests.agents.hosts.cuts import is_cut
+from tests.agents.hosts.test_mini_swe_agent import LAMR, observations, play
 from tests.agents.http.test_http import Site
 from tests.agents.mcp.test_mcp import text_of
 from tests.agents.samples import CODE, SAID, session
 from tests.agents.test_claude_code import READ, payload, said
 
 QUESTION = "What does handler_30 write?"
-CUT = "value_7 ="
 RECONNECT_SECONDS = 5.0
 """After which clients have tried again to connect: gRPC does so every second."""
 AWAY = "not pruned: ServerUnavailableError"
@@ -67,13 +67,12 @@ def test_mini_swe_agent(tmp_path: Path, triton: Restartable, monkeypatch: pytest
     monkeypatch.setenv("LAMR_SERVER", triton.address)
     for name in ("b.py", "c.py"):
         (tmp_path / name).write_text(CODE)
-    agent = "lamr_agents.mini_swe_agent.PruningAgent"
     before: dict[str, Callable[[], None]] = {"cat b.py": triton.kill, "cat c.py": triton.start}
-    first, second, third = observations(play(tmp_path, agent, ["cat a.py", *before], before))
-    assert CUT not in first
-    assert CUT in second
+    first, second, third = observations(play(tmp_path, LAMR, ["cat a.py", *before], before))
+    assert is_cut(first)
+    assert not is_cut(second)
     assert f"[lamr: {AWAY}" in second
-    assert CUT not in third, third[-400:]
+    assert is_cut(third), third[-400:]
 
 
 def test_claude_codes_hook(tmp_path: Path, triton: Restartable) -> None:
@@ -122,7 +121,7 @@ def http(server: str, port: int) -> Iterator[Site]:
 def test_http(triton: Restartable, unused_port: int) -> None:
     body = {"query": QUESTION, "code": CODE, "path": "a.py", "task": SAID}
     with http(triton.address, unused_port) as site:
-        assert CUT not in site.post("/v1/prune", body)[1]["text"]
+        assert is_cut(site.post("/v1/prune", body)[1]["text"])
         triton.kill()
         status, answer, _ = site.post("/v1/prune", {**body, "on_error": "passthrough"})
         assert (status, answer["text"], answer["status"]) == (200, CODE, "passthrough")
@@ -131,7 +130,7 @@ def test_http(triton: Restartable, unused_port: int) -> None:
         assert status == 503
         assert "retry-after" in {name.lower() for name in headers}
         triton.start()
-        assert CUT not in site.post("/v1/prune", body)[1]["text"]
+        assert is_cut(site.post("/v1/prune", body)[1]["text"])
 
 
 async def test_mcp(tmp_path: Path, triton: Restartable) -> None:
@@ -139,10 +138,10 @@ async def test_mcp(tmp_path: Path, triton: Restartable) -> None:
     command = ["-m", "lamr_cli.main", "mcp", "--root", str(tmp_path), "--server", triton.address]
     server = mcp.StdioServerParameters(command=sys.executable, args=command)
     async with mcp.Client(server) as client:
-        assert CUT not in await text_of(client, "read_file", path="a.py", question=QUESTION)
+        assert is_cut(await text_of(client, "read_file", path="a.py", question=QUESTION))
         triton.kill()
         whole = await text_of(client, "read_file", path="a.py", question=QUESTION)
         assert whole.startswith(f"[lamr: {AWAY}")
-        assert CUT in whole
+        assert not is_cut(whole)
         triton.start()
-        assert CUT not in await text_of(client, "read_file", path="a.py", question=QUESTION)
+        assert is_cut(await text_of(client, "read_file", path="a.py", question=QUESTION))

@@ -1,0 +1,106 @@
+"""What hosts share in whose own process lamr runs: a pruner, the policy, and originals that `lamr show` prints again.
+
+This module knows texts of files and why they were read; what a host calls its tools is the matter of its own module.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from lamr_client import LamrError, Pruner
+from lamr_evaluation.sessions.commands import Read
+
+from lamr_agents.intent import Known, intent_of
+from lamr_agents.local.texts import SHOW, Archive, Place, Texts, default_texts
+from lamr_agents.policy import Policy
+from lamr_agents.skim import Prunes, Skim, asked_for, skim
+
+TIMEOUT_SECONDS = 30.0
+_SHOW = re.compile(rf"\s*{SHOW}\s+(\S+)\s*")
+
+
+class Reads:
+    """Prunes what the tools of a session show of files.
+
+    Args:
+        make_pruner: gives the pruner, when a tool first shows enough of a file.
+        policy: when a result is pruned.
+        texts: the file that keeps what lies in no file; None for the user's own.
+    """
+
+    def __init__(
+        self, make_pruner: Callable[[], Prunes], policy: Policy | None = None, texts: Path | None = None
+    ) -> None:
+        self._pruner = _Lazily(make_pruner)
+        self._policy = policy or Policy()
+        self._archive = Archive(Texts(texts or default_texts()))
+
+    def skimmed(  # noqa: PLR0913  # what is known of one result, keyword-only but for the parts
+        self,
+        text: str,
+        read: Read,
+        known: Known,
+        *,
+        name: str = "",
+        again: bool = False,
+        failed: bool = False,
+    ) -> Skim:
+        """What the agent is shown of a text.
+
+        Args:
+            text: what the tool printed.
+            read: the file, and the range that was asked for.
+            known: what the host knows of why.
+            name: of what lies in no file, such as the output of a command that prints several files.
+            again: whether the session saw it before.
+            failed: whether the tool reports an error.
+        """
+        intent = intent_of(known)
+        asked = asked_for(
+            text,
+            read.path,
+            intent=intent,
+            first=read.first,
+            last=read.last,
+            again=again,
+            failed=failed,
+            name=name,
+        )
+        return skim(self._pruner, asked, intent, self._policy, archive=self._archive)
+
+    def answer_show(self, command: str) -> tuple[str, int] | None:
+        """The output and exit code of `lamr show KEY:…`; None for another command.
+
+        It is answered here, since commands may run in a container without lamr.
+        """
+        place = _SHOW.fullmatch(command)
+        if place is None:
+            return None
+        try:
+            return self._archive.texts.lines(Place.parse(place[1])), 0
+        except LamrError as error:
+            return f"lamr: {error}\n", error.exit_code
+
+
+def make_pruner() -> Pruner:
+    """The pruner of such a host: LAMR_SERVER names a server; without it, the model runs in this process."""
+    return Pruner(os.environ.get("LAMR_SERVER"), timeout=TIMEOUT_SECONDS)
+
+
+class _Lazily:
+    """A pruner that is made when it is first asked, once for all threads."""
+
+    def __init__(self, make: Callable[[], Prunes]) -> None:
+        self._make = make
+        self._making = threading.Lock()
+        self._made: Prunes | None = None
+
+    def prune(self, *arguments: Any, **options: Any) -> Any:
+        with self._making:
+            self._made = self._made or self._make()
+        return self._made.prune(*arguments, **options)

@@ -1,0 +1,29 @@
+"""What a shown text says of its cuts: tests ask for what the markers name, whatever lines the shipped model keeps."""
+
+from __future__ import annotations
+
+import re
+
+from tests.agents.samples import LINES
+
+_MARKER = re.compile(r"lines pruned \((\d+)-(\d+)\)")
+LONGEST_READ = 40
+"""Lines of a cut that are asked for: what an agent would read of it."""
+
+
+def is_cut(shown: str) -> bool:
+    """Whether a text has a marker, with or without the numbers of its lines."""
+    return "lines pruned" in shown
+
+
+def largest_cut(shown: str) -> tuple[int, int]:
+    """First and last line of the first lines of the largest cut."""
+    cuts = [(int(first), int(last)) for first, last in _MARKER.findall(shown)]
+    first, last = max(cuts, key=lambda cut: cut[1] - cut[0])
+    return first, min(last, first + LONGEST_READ - 1)
+
+
+def hidden_line(shown: str) -> str:
+    """A line of `CODE` that no other is like and that the largest cut of it hides."""
+    first, last = largest_cut(shown)
+    return next(line for line in LINES[first - 1 : last] if "value_" in line)

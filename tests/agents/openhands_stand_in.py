@@ -1,0 +1,171 @@
+"""Stands in for OpenHands' packages, which ask for a later Python: the names that lamr takes from them, and no more.
+
+What they hold are records of a real conversation. `tests/agents/hosts` has the tests with the host itself.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.agents.samples import CODE, NUMBERED
+
+RECORDED = Path(__file__).parent / "recorded" / "openhands-1.58.jsonl"
+CLIPPED = "<response clipped>"
+MOST_CHARACTERS = 16_000
+
+
+class Model:
+    """A record whose fields are attributes, with the methods of pydantic's models that are used."""
+
+    def __init__(self, **fields: Any) -> None:
+        self.__dict__.update(fields)
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.__dict__ == other.__dict__
+
+    __hash__ = None  # type: ignore[assignment]  # as pydantic's
+
+    def model_copy(self, update: dict[str, Any]) -> Any:
+        return type(self)(**{**self.__dict__, **update})
+
+    def model_dump(self, mode: str = "python") -> dict[str, Any]:
+        return {key: _plain(value) for key, value in self.__dict__.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Model):
+        return value.model_dump()
+    return [_plain(each) for each in value] if isinstance(value, list) else value
+
+
+class TextContent(Model):
+    pass
+
+
+class Observation(Model):
+    @property
+    def text(self) -> str:
+        return "".join(part.text for part in self.content)
+
+    @classmethod
+    def from_text(cls, text: str, **fields: Any) -> Any:
+        return cls(content=[TextContent(text=text)], is_error=False, **fields)
+
+
+class FileEditorAction(Model):
+    view_range = None
+
+
+class TerminalAction(Model):
+    pass
+
+
+class TerminalObservation(Observation):
+    pass
+
+
+class ActionEvent(Model):
+    pass
+
+
+class MessageEvent(Model):
+    pass
+
+
+class ToolExecutor:
+    pass
+
+
+class Tool:
+    """What the host makes of a tool: its executor, which can be replaced."""
+
+    name = ""
+    executor: Any = None
+
+    @classmethod
+    def create(cls, conv_state: Any) -> list[Any]:
+        made = cls()
+        made.executor = conv_state
+        return [made]
+
+    def set_executor(self, executor: Any) -> Any:
+        self.executor = executor
+        return self
+
+
+class FileEditorTool(Tool):
+    name = "file_editor"
+
+
+class TerminalTool(Tool):
+    name = "terminal"
+
+
+def install(monkeypatch: pytest.MonkeyPatch) -> dict[str, type]:
+    """Let the stand-ins be imported until the test ends: the tools that are registered meanwhile."""
+    registered: dict[str, type] = {}
+    names: dict[str, dict[str, Any]] = {
+        "openhands": {},
+        "openhands.sdk": {"TextContent": TextContent, "Tool": Model},
+        "openhands.sdk.event": {"ActionEvent": ActionEvent, "MessageEvent": MessageEvent},
+        "openhands.sdk.tool": {
+            "Action": Model,
+            "Observation": Observation,
+            "ToolDefinition": Tool,
+            "ToolExecutor": ToolExecutor,
+            "register_tool": registered.__setitem__,
+        },
+        "openhands.tools": {},
+        "openhands.tools.file_editor": {
+            "FileEditorAction": FileEditorAction,
+            "FileEditorTool": FileEditorTool,
+        },
+        "openhands.tools.file_editor.utils": {},
+        "openhands.tools.file_editor.utils.constants": {
+            "MAX_RESPONSE_LEN_CHAR": MOST_CHARACTERS,
+            "TEXT_FILE_CONTENT_TRUNCATED_NOTICE": CLIPPED,
+        },
+        "openhands.tools.terminal": {
+            "TerminalAction": TerminalAction,
+            "TerminalObservation": TerminalObservation,
+            "TerminalTool": TerminalTool,
+        },
+    }
+    for name, held in names.items():
+        module = ModuleType(name)
+        module.__dict__.update(held)
+        monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.delitem(sys.modules, "lamr_agents.openhands", raising=False)
+    return registered
+
+
+_KINDS = {kind.__name__: kind for kind in (ActionEvent, MessageEvent, FileEditorAction, TerminalAction)}
+
+
+def recorded() -> list[Any]:
+    """The events of the recorded conversation: a view of a file and `cat` of it, each with its observation."""
+    text = RECORDED.read_text(encoding="utf-8")
+    return [_filled(json.loads(line)) for line in text.splitlines()]
+
+
+def _filled(event: dict[str, Any]) -> Any:
+    kind = _KINDS.get(event["kind"], Model)
+    if kind is ActionEvent:
+        event["action"] = _KINDS[event["action"]["kind"]](**event["action"])
+    if "observation" in event:
+        (content,) = event["observation"]["content"]
+        text = content["text"].replace("{NUMBERED}", NUMBERED + "\n").replace("{CODE}", CODE)
+        observed = TerminalObservation if "Terminal" in event["observation"]["kind"] else Observation
+        event["observation"] = observed(**{**event["observation"], "content": [TextContent(text=text)]})
+    return kind(**event)
+
+
+def conversation(events: list[Any]) -> Any:
+    """A conversation whose active branch these events are."""
+    return SimpleNamespace(state=SimpleNamespace(active_branch=lambda: list(events)))
