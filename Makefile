@@ -20,7 +20,7 @@ test: $(VENV)/.installed-dev lint typecheck   ## lint, type-check and run every 
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-hosts: $(VENV)/.installed-dev $(HOSTS)/.python $(HOSTS)/.npm $(HOSTS)/.openhands   ## scripted sessions with the agents themselves (npm and 2 GB)
-	LAMR_HOSTS=$(abspath $(HOSTS)) $(BIN)/python -m pytest tests/agents/hosts
+	LAMR_HOSTS=$(abspath $(HOSTS)) $(BIN)/python -m pytest -rP tests/agents/hosts
 
 lint: $(VENV)/.installed-dev     ## ruff, lint and format
 	$(BIN)/ruff check .
