@@ -24,7 +24,7 @@ from tritonclient.grpc import service_pb2, service_pb2_grpc
 
 from tests.client.triton_fake import FakeTriton
 
-SECONDS = 20.0  # for what takes a tenth of one
+SECONDS = 90.0  # for what takes a tenth of one on an idle machine
 
 
 class Replica(FakeTriton):

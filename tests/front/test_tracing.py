@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import secrets
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -16,6 +17,8 @@ from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, use_s
 pytestmark = pytest.mark.server
 SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 SPANS = {"lamr", "lamr_encoder", "lamr_decoder"}
+ATTEMPTS = 5
+"""A server that ends because a busy machine halted one of its models' processes takes the spans along that it holds."""
 
 
 @pytest.fixture
@@ -52,11 +55,20 @@ def spans(bodies: list[bytes]) -> list[dict]:
     ]
 
 
+def comes(holds: Callable[[], bool]) -> bool:
+    """Wait a while for something; returns whether it has come."""
+    deadline = time.monotonic() + 20
+    while not holds() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return holds()
+
+
 def test_a_trace_is_followed_to_tritons_spans(site, collector) -> None:
     url, bodies = collector
     settings = ("level=TIMESTAMPS", "rate=1", "mode=opentelemetry", f"opentelemetry,url={url}")
     options = ServerOptions(
         threads=1,
+        restart=True,
         extra_arguments=(
             *(f"--trace-config={each}" for each in settings),
             "--trace-config=opentelemetry,bsp_schedule_delay=100",
@@ -64,16 +76,23 @@ def test_a_trace_is_followed_to_tritons_spans(site, collector) -> None:
     )
     context = SpanContext(secrets.randbits(128), secrets.randbits(64), is_remote=False, trace_flags=SAMPLED)
     own, parent = f"{context.trace_id:032x}", f"{context.span_id:016x}"
+
+    def exported() -> bool:
+        return {each["name"] for each in spans(bodies) if each["traceId"] == own} >= SPANS
+
     with TritonServer(bundled_repository(), options) as server:
         site.write({"alice": ""}, replicas=f'[replicas.one]\ngrpc = "{server.addresses.grpc}"')
         site.start()
         with (
-            Pruner(f"127.0.0.1:{site.port}", api_key=site.keys["alice"], timeout=60) as pruner,
+            Pruner(f"127.0.0.1:{site.port}", api_key=site.keys["alice"], timeout=60, retries=10) as pruner,
             use_span(NonRecordingSpan(context)),
         ):
-            assert pruner.prune("How is the area computed?", "def area(a, b):\n    return a * b\n").text
+            for _ in range(ATTEMPTS):
+                assert pruner.prune("How is the area computed?", "def area(a, b):\n    return a * b\n").text
+                if comes(exported):
+                    break
         site.until(lambda: len(site.logged()) >= 2)
-        site.until(lambda: {each["name"] for each in spans(bodies) if each["traceId"] == own} >= SPANS)
+        assert exported(), server.log()[-3000:]
     logged = {line["path"].rpartition("/")[2]: line["trace"] for line in site.logged()}
     assert logged == dict.fromkeys(("ModelConfig", "ModelInfer"), f"00-{own}-{parent}-01")
     found = [each for each in spans(bodies) if each["traceId"] == own]
