@@ -81,6 +81,12 @@ def prune(
             "exactly SWE-Pruner's text."
         ),
     ] = Markers.COMMENT,
+    min_cut: Annotated[
+        int | None,
+        typer.Option(
+            help="Characters that a cut between kept lines hides at least: markers cost tokens, too.", min=0
+        ),
+    ] = None,
     render: Annotated[
         Render,
         typer.Option(
@@ -108,6 +114,7 @@ def prune(
     lamr prune src/server.py -q "I'll look at how the pool waits" --task @issue.md
     """
     from lamr_client import Pruner
+    from lamr_postprocess import LEAST_CUT
 
     if as_json and render is not Render.COMMENT:
         raise typer.BadParameter(
@@ -129,6 +136,7 @@ def prune(
             min_tokens=min_tokens,
             repair=repair,
             markers=markers.value,
+            min_cut=LEAST_CUT if min_cut is None else min_cut,
             on_error=on_error.value,
             on_progress=None if quiet or not sys.stderr.isatty() else _Progress(),
         )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import LamrError
 from lamr_contract.spec import ModelSpec, bundled_repository
+from lamr_postprocess import LEAST_CUT
 from lamr_postprocess.selection import Keep
 
 from lamr_client.async_dispatch import AsyncDispatcher
@@ -88,6 +89,7 @@ class AsyncPruner:
         min_tokens: int = 0,
         repair: bool = True,
         markers: str = "comment",
+        min_cut: int = LEAST_CUT,
         on_error: OnError | None = None,
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
@@ -107,6 +109,7 @@ class AsyncPruner:
             min_tokens=min_tokens,
             repair=repair,
             markers=markers,
+            min_cut=min_cut,
             traceparent=traceparent,
         )
         text = await asyncio.to_thread(decode_code, code)

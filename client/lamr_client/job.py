@@ -194,6 +194,7 @@ class PruneJob:
                 repair=options.repair,
                 markers=options.markers,
                 line_numbers=options.line_numbers,
+                min_cut=options.min_cut,
             )
         except BudgetError:
             raise

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 
 from lamr_contract.errors import InvalidInputError
-from lamr_postprocess import language_named
+from lamr_postprocess import LEAST_CUT, language_named
 from lamr_postprocess.render import STYLES
 from lamr_postprocess.selection import Keep
 
@@ -34,6 +34,7 @@ class PruneOptions:
     min_tokens: int = 0
     repair: bool = True
     markers: str = "comment"
+    min_cut: int = LEAST_CUT
     traceparent: str | None = None
 
     def __post_init__(self) -> None:
@@ -41,6 +42,7 @@ class PruneOptions:
         _check_range("ratio", self.ratio, 1, math.inf)
         _check_range("max_tokens", self.max_tokens, 1, math.inf)
         _check_range("min_tokens", self.min_tokens, 0, math.inf)
+        _check_range("min_cut", self.min_cut, 0, math.inf)
         if self.markers not in STYLES:
             raise InvalidInputError(f"markers must be one of {', '.join(STYLES)}, not {self.markers!r}")
         for each in self.keep:

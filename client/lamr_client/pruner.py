@@ -17,6 +17,7 @@ from lamr_contract.encoding import Chunk, PromptEncoder
 from lamr_contract.errors import InvalidInputError, LamrError
 from lamr_contract.model_io import ChunkResult
 from lamr_contract.spec import ModelSpec, bundled_repository
+from lamr_postprocess import LEAST_CUT
 from lamr_postprocess.selection import Keep
 
 from lamr_client.call import CallDefaults, OnError
@@ -106,6 +107,7 @@ class Pruner:
         min_tokens: int = 0,
         repair: bool = True,
         markers: str = "comment",
+        min_cut: int = LEAST_CUT,
         on_error: OnError | None = None,
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
@@ -131,6 +133,8 @@ class Pruner:
             markers: `comment`; `named` for comments that name the definitions that begin inside the cut, at most a
                 dozen tokens each; or `swe-pruner` for its `(filtered 12 lines)`, which without repair gives exactly
                 SWE-Pruner's text.
+            min_cut: characters, without indentation, that a cut between two kept lines hides at least; what is smaller
+                is kept where all that it needs is, because a marker costs about as much.
             on_error: `raise`, or `passthrough`: any `LamrError` about the query, the code or the server gives the
                 original text with `status="passthrough"` and the error as `reason`. Code that can't be decoded, and
                 options that can't be used, raise all the same. Default: the pruner's.
@@ -165,6 +169,7 @@ class Pruner:
             min_tokens=min_tokens,
             repair=repair,
             markers=markers,
+            min_cut=min_cut,
             traceparent=traceparent,
         )
         text = decode_code(code)

@@ -7,6 +7,7 @@ Usable on its own: needs numpy and tree-sitter, no model and no server.
     print(pruned.text)
 """
 
+from lamr_postprocess.document import LEAST_CUT
 from lamr_postprocess.languages import LANGUAGES, Comment, Language, ListKind, detect_language, language_named
 from lamr_postprocess.lines import line_scores_from_tokens, line_spans, split_lines
 from lamr_postprocess.page import render_html
@@ -17,6 +18,7 @@ from lamr_postprocess.view import render_filtered, render_heat, render_json
 
 __all__ = [
     "LANGUAGES",
+    "LEAST_CUT",
     "BudgetError",
     "Comment",
     "Cut",

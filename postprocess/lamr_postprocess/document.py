@@ -22,7 +22,10 @@ from lamr_postprocess.outline import NOBODY, Outline, outline_of
 from lamr_postprocess.repair import Codes, Rules, close, no_rules, rules_of, rules_without_tree
 from lamr_postprocess.syntax import CostlySyntaxError, Source, parse
 
-_MARKER_LENGTH = len("... 1 line pruned (123)")
+LEAST_CUT = 100
+"""Characters without indentation that a cut between kept lines hides at least. A marker takes as many tokens as some
+forty characters of code. More are kept because a text in fewer pieces holds more of what is needed for the same tokens
+(docs/lab/repair.md)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,13 +113,14 @@ class Document:
         return self.text[start:stop]
 
 
-def analyse(
+def analyse(  # noqa: PLR0913  # keyword-only, each with a default
     text: str,
     language: Language,
     *,
     listing: Listing | None = None,
     repair: bool = True,
     naming: Callable[[str], int] | None = None,
+    least_cut: int = LEAST_CUT,
 ) -> Document:
     """Find the lines and the repair rules of a text. A text that can't be parsed is pruned line by line, never refused.
 
@@ -127,6 +131,7 @@ def analyse(
         repair: whether there are rules; without them every selection is its own closure.
         naming: counts tokens, where cuts are to name the definitions that they hide; this needs the syntax tree, and
             so it needs `repair`.
+        least_cut: see `LEAST_CUT`; 0 fills no gaps but blank lines.
     """
     body = text if listing is None else listing.body
     points = code_points(body)
@@ -134,10 +139,10 @@ def analyse(
     lines = spans.shape[0]
     blank = blank_lines(points, spans)
     indents = _indents(points, spans)
-    short = spans[:, 1] - spans[:, 0] - indents <= _MARKER_LENGTH + len(language.comment.opening) + 1
+    cost = spans[:, 1] - spans[:, 0] - indents
     structure = _Structure(None, None, no_rules(lines), None)
     if repair:
-        structure = _structure(body, language, short, blank, listing)
+        structure = _structure(body, language, _Costs(cost, least_cut), blank, listing)
     outline, source = structure.outline, structure.source
     return Document(
         text=text,
@@ -169,11 +174,19 @@ class _Structure:
     note: str | None
 
 
+@dataclass(frozen=True, eq=False)
+class _Costs:
+    """Characters without indentation: of each line, int [L], and of the smallest cut between kept lines."""
+
+    of_lines: IntArray
+    least_cut: int
+
+
 def _structure(
-    text: str, language: Language, short: BoolArray, blank: BoolArray, listing: Listing | None
+    text: str, language: Language, costs: _Costs, blank: BoolArray, listing: Listing | None
 ) -> _Structure:
     """The structure of a text."""
-    by_line = rules_without_tree(short, blank, headings_of(text, language))
+    by_line = rules_without_tree(costs.of_lines, blank, headings_of(text, language), costs.least_cut)
     if listing is not None and listing.files > 1:
         return _Structure(None, None, by_line, f"lines of {listing.files} files: pruned line by line")
     if not language.grammar or not text:
@@ -195,7 +208,9 @@ def _structure(
         return _Structure(None, None, by_line, f"{language.name} that doesn't parse: pruned line by line")
     outline = outline_of(source, language)
     note = f"{language.name} with syntax errors: broken statements are kept or cut whole" if broken else None
-    return _Structure(source, outline, rules_of(source, outline, language, short), note)
+    return _Structure(
+        source, outline, rules_of(source, outline, language, costs.of_lines, costs.least_cut), note
+    )
 
 
 def _indents(points: NDArray[Any], spans: IntArray) -> IntArray:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lamr_postprocess.document import Document, analyse
+from lamr_postprocess.document import LEAST_CUT, Document, analyse
 from lamr_postprocess.languages import Language, detect_language, language_named
 from lamr_postprocess.lines import BoolArray
 from lamr_postprocess.listing import read_listing
@@ -47,6 +47,7 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
     repair: bool = True,
     markers: str = "comment",
     line_numbers: bool = False,
+    min_cut: int = LEAST_CUT,
 ) -> PrunedCode:
     """Keep the lines that score high, repair the result, and mark what was cut (paper section 3.4).
 
@@ -69,6 +70,8 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
             tokens each (names need a grammar and repair; a budget too small for them gets bare comments); or
             `swe-pruner`, which without repair gives exactly SWE-Pruner's text.
         line_numbers: whether original line numbers stand before the lines.
+        min_cut: characters, without indentation, that a cut between two kept lines hides at least; what is smaller is
+            kept where all that it needs is, because a marker costs about as much. 0 keeps blank lines only.
 
     Raises:
         BudgetError: the smallest valid output has more than `max_tokens` (a ValueError, with both numbers).
@@ -81,10 +84,17 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
     listing = read_listing(code)
     body, place = (code, path) if listing is None else (listing.body, path or listing.path)
     naming = count if markers == NAMED else None
-    document = analyse(code, _language(body, place, language), listing=listing, repair=repair, naming=naming)
+    document = analyse(
+        code,
+        _language(body, place, language),
+        listing=listing,
+        repair=repair,
+        naming=naming,
+        least_cut=min_cut,
+    )
     lines = document.spans.shape[0]
     if style.is_swe_pruners:
-        document = replace(document, rules=replace(document.rules, gaps=single_gaps(lines)))
+        document = replace(document, rules=replace(document.rules, singles=single_gaps(lines)))
     scores = _per_line("line_scores", line_scores, lines, np.float64)
     if not np.isfinite(scores).all():
         raise ValueError("line_scores must be finite numbers; found NaN or infinity")

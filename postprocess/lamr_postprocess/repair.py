@@ -5,10 +5,11 @@ Repair is the closure of a selection under rules of the form "if these lines are
 - scope: a unit needs the frame of the unit around it; a frame is kept whole (closure, companions);
 - import, definition: a line that uses a name needs the line that binds it;
 - return: a statement of a function's body brings the `return` that ends the body, if all that this one needs is kept;
-- gap: a short line between two kept ones is kept if all that it needs is kept, since a marker would cost more.
+- gap: a few short lines between two kept ones are kept if all that they need is (`lamr_postprocess.gaps`).
 
 Rules never say "unless", so repair is monotone (selecting more never loses a line) and idempotent (the closure of a
-closure is itself). It is computed by propagation, in time linear in rules and lines. This module knows groups of rows
+closure is itself). It is computed by propagation, in time linear in rules and lines for each time that gaps are filled,
+which is seldom more than twice. This module knows groups of rows
 and rules between them; it knows no trees, no scores and no text.
 """
 
@@ -20,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lamr_postprocess.gaps import Gaps, gaps_of
 from lamr_postprocess.languages import Language
 from lamr_postprocess.lines import BoolArray, IntArray
 from lamr_postprocess.names import requirements_of
@@ -76,8 +78,8 @@ class Rules:
         companion: bool [R], the row belongs to a clause that accompanies another.
         targets: for each group, the groups that it needs, with the reasons.
         extras: groups that are kept only if all that they need is kept.
-        gaps: int [3, n], where no row of the file needs another: short rows, and the rows before and after each. Such a
-            row is kept when both its neighbours are. In other files gaps are extras.
+        gaps: what is known of gaps; None where none are filled.
+        singles: int [3, n], rows that are kept when the rows before and after each are, which come with them.
         blanks: int [3, n], rows that nobody owns, and the nearest owned rows before and after each. A blank row is kept
             when both these rows are.
     """
@@ -86,37 +88,37 @@ class Rules:
     companion: BoolArray
     targets: list[list[tuple[int, int]]]
     extras: Extras
-    gaps: IntArray
+    gaps: Gaps | None
+    singles: IntArray
     blanks: IntArray
 
 
-def rules_without_tree(short: BoolArray, blank: BoolArray, headings: IntArray) -> Rules:
+def rules_without_tree(cost: IntArray, blank: BoolArray, headings: IntArray, least_cut: int) -> Rules:
     """The rules for a text that is pruned line by line: gaps, and the headings that rows stand under.
 
     Args:
-        short: bool [R], rows that cost less than a marker would.
+        cost: int [R], what a row costs, in the unit of `least_cut`.
         blank: bool [R], rows of white space alone.
         headings: int [R], the row of the heading that each row stands under, negative for none.
+        least_cut: what the rows of a cut cost at least; a gap that costs less is filled.
     """
-    rows = short.shape[0]
+    rows = cost.shape[0]
     owner = np.where(blank, NOBODY, np.arange(rows))
-    extras, companion = _no_extras(), np.zeros(rows, dtype=np.bool_)
-    if (headings < 0).all():
-        row = _gap_rows(owner, short & ~blank)
-        return Rules(owner, companion, [], extras, np.stack([row, row - 1, row + 1]), _blanks(owner))
-    targets = [[] if above < 0 else [(above, SCOPE)] for above in headings.tolist()]
-    _add_gaps(extras, targets, owner, short & ~blank)
-    return Rules(owner, companion, targets, extras, _NO_ROWS, _blanks(owner))
+    targets: list[list[tuple[int, int]]] = []
+    if (headings >= 0).any():
+        targets = [[] if above < 0 else [(above, SCOPE)] for above in headings.tolist()]
+    gaps, companion = gaps_of(owner, cost, targets, least_cut), np.zeros(rows, dtype=np.bool_)
+    return Rules(owner, companion, targets, _no_extras(), gaps, _NO_ROWS, _blanks(owner))
 
 
 def no_rules(rows: int) -> Rules:
     """Rules under which every selection is closed."""
     owner = np.full(rows, NOBODY, dtype=np.int64)
-    return Rules(owner, np.zeros(rows, dtype=np.bool_), [], _no_extras(), _NO_ROWS, _NO_ROWS)
+    return Rules(owner, np.zeros(rows, dtype=np.bool_), [], _no_extras(), None, _NO_ROWS, _NO_ROWS)
 
 
-def rules_of(source: Source, outline: Outline, language: Language, short: BoolArray) -> Rules:
-    """The rules of a parsed file; `short` bool [R] are the rows that cost less than a marker would."""
+def rules_of(source: Source, outline: Outline, language: Language, cost: IntArray, least_cut: int) -> Rules:
+    """The rules of a parsed file; `cost` and `least_cut` as in `rules_without_tree`."""
     targets: list[list[tuple[int, int]]] = [[] for _ in range(outline.groups)]
     group, parent = outline.unit_group, outline.unit_parent
     inner = np.flatnonzero(parent != NOBODY)
@@ -129,11 +131,10 @@ def rules_of(source: Source, outline: Outline, language: Language, short: BoolAr
     for need in requirements_of(source, outline, language):
         targets[owner[need.user]].append((owner[need.binder], IMPORTED if need.imported else DEFINED))
     sizes = np.bincount(outline.owner[outline.owner != NOBODY], minlength=outline.groups)
-    alone = (outline.owner != NOBODY) & (sizes[outline.owner] == 1)
     extras = _no_extras()
     _add_results(extras, targets, outline, sizes)
-    _add_gaps(extras, targets, outline.owner, short & alone)
-    return Rules(outline.owner, outline.companion, targets, extras, _NO_ROWS, _blanks(outline.owner))
+    gaps = gaps_of(outline.owner, cost, targets, least_cut)
+    return Rules(outline.owner, outline.companion, targets, extras, gaps, _NO_ROWS, _blanks(outline.owner))
 
 
 def _add_list_rules(targets: list[list[tuple[int, int]]], outline: Outline) -> None:
@@ -166,22 +167,6 @@ def _add_results(
                 extras.add(last, RETURN, {needed for needed, _ in targets[last]}, statements)
 
 
-def _add_gaps(
-    extras: Extras, targets: list[list[tuple[int, int]]], owner: IntArray, short: BoolArray
-) -> None:
-    """Add short rows, for when the rows before and after them and all that they need are kept."""
-    rows = _gap_rows(owner, short)
-    columns = (owner[rows].tolist(), owner[rows - 1].tolist(), owner[rows + 1].tolist())
-    for group, before, after in zip(*columns, strict=True):
-        extras.add(group, GAP, {before, after, *(needed for needed, _ in targets[group])} - {group}, set())
-
-
-def _gap_rows(owner: IntArray, short: BoolArray) -> IntArray:
-    """The short rows between two rows that groups own."""
-    inner = short[1:-1] & (owner[:-2] != NOBODY) & (owner[2:] != NOBODY)
-    return np.flatnonzero(inner) + 1
-
-
 def _blanks(owner: IntArray) -> IntArray:
     """The rows without an owner that lie between owned ones, with their neighbours (see `Rules.blanks`)."""
     owned = np.flatnonzero(owner != NOBODY)
@@ -193,52 +178,74 @@ def _blanks(owner: IntArray) -> IntArray:
 
 
 def close(rules: Rules, selected: BoolArray) -> Codes:
-    """The closure of a selection bool [R]: why each row is kept, or CUT, int8 [R]. Linear in rules and rows."""
+    """The closure of a selection bool [R]: why each row is kept, or CUT, int8 [R]."""
     codes = np.where(selected, SELECTED, CUT).astype(np.int8)
-    if rules.targets:
-        reached = np.array(_reach(rules, np.unique(rules.owner[selected & (rules.owner != NOBODY)]).tolist()))
-        why = np.where(rules.owner == NOBODY, CUT, reached[rules.owner])
-        new = ~selected & (why != CUT)
-        codes[new] = np.where(rules.companion[new], COMPANION, why[new])
-    # All gaps are filled at once, so that of two side by side neither is kept for the other's sake.
-    for row, before, after in (rules.gaps, rules.blanks):
+    owned = rules.owner != NOBODY
+    closure = _Closure(rules, selected.shape[0])
+    closure.keep(np.unique(rules.owner[selected & owned]).tolist(), CLOSURE)
+    if rules.gaps is not None:
+        while (filling := rules.gaps.filled(closure.kept())).size:
+            closure.keep(filling.tolist(), GAP)
+    why = np.where(owned, np.array([*closure.marks, CUT])[rules.owner], CUT)
+    new = ~selected & (why != CUT)
+    codes[new] = np.where(rules.companion[new] & (why[new] != GAP), COMPANION, why[new])
+    # All are taken at once, so that of two side by side neither is kept for the other's sake.
+    for row, before, after in (rules.singles, rules.blanks):
         codes[row[(codes[before] != CUT) & (codes[after] != CUT) & (codes[row] == CUT)]] = GAP
     return codes
 
 
-def _reach(rules: Rules, waiting: list[int]) -> list[int]:
-    """Follow the rules from the waiting groups; returns for each group the reason that came first, or CUT.
+class _Closure:
+    """The groups that are kept so far, and the reason that came first for each: `marks` has it, or CUT."""
 
-    Extras are taken up when nothing else is left to follow, so that a row has the reason of what needs it, if anything
-    needs it.
-    """
-    extras, targets = rules.extras, rules.targets
-    marks = [CUT] * len(targets)
-    for group in waiting:
-        marks[group] = CLOSURE
-    missing = extras.needs.copy()
-    offers = [True] * len(missing)
-    free: list[int] = []
-    queue = deque(waiting)  # first in, first out, so that the shortest way to a group gives its reason
-    while queue:
-        group = queue.popleft()
-        for needed, reason in targets[group]:
-            if not marks[needed]:
-                marks[needed] = reason
-                queue.append(needed)
+    def __init__(self, rules: Rules, rows: int) -> None:
+        self._rules = rules
+        self.marks = [CUT] * (len(rules.targets) or rows)
+        self._missing = rules.extras.needs.copy()
+        self._offers = [True] * len(self._missing)
+
+    def kept(self) -> BoolArray:
+        """The groups that are kept, bool [G]."""
+        kept: BoolArray = np.array(self.marks, dtype=np.int8) != CUT
+        return kept
+
+    def keep(self, groups: list[int], reason: int) -> None:
+        """Keep groups and all that they need, each need for the rule that asked first.
+
+        Extras are taken up when nothing else is left to follow, so that a row has the reason of what needs it, if
+        anything needs it.
+        """
+        marks, targets, extras = self.marks, self._rules.targets, self._rules.extras
+        for group in groups:
+            marks[group] = reason
+        if not targets:
+            return
+        free: list[int] = []
+        queue = deque(groups)  # first in, first out, so that the shortest way to a group gives its reason
+        while queue:
+            group = queue.popleft()
+            for needed, why in targets[group]:
+                if not marks[needed]:
+                    marks[needed] = why
+                    queue.append(needed)
+            free += self._freed_by(group)
+            while free and not queue:
+                extra = free.pop()
+                if not marks[extras.group[extra]]:
+                    marks[extras.group[extra]] = extras.reason[extra]
+                    queue.append(extras.group[extra])
+
+    def _freed_by(self, group: int) -> list[int]:
+        """The extras that miss nothing any more now that a group is kept."""
+        extras, found = self._rules.extras, []
         for extra in extras.waiting.get(group, ()):
-            missing[extra] -= 1
-            if not missing[extra]:
-                free.append(extra)
+            self._missing[extra] -= 1
+            if not self._missing[extra]:
+                found.append(extra)
         for extra in extras.offered.get(group, ()):
-            if offers[extra]:
-                offers[extra] = False
-                missing[extra] -= 1
-                if not missing[extra]:
-                    free.append(extra)
-        while free and not queue:
-            extra = free.pop()
-            if not marks[extras.group[extra]]:
-                marks[extras.group[extra]] = extras.reason[extra]
-                queue.append(extras.group[extra])
-    return marks
+            if self._offers[extra]:
+                self._offers[extra] = False
+                self._missing[extra] -= 1
+                if not self._missing[extra]:
+                    found.append(extra)
+        return found

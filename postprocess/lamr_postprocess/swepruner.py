@@ -19,7 +19,7 @@ _SHOWN_CHARACTERS = len(_MARKER.format(0))
 
 
 def single_gaps(lines: int) -> IntArray:
-    """The rows that have two neighbours, and the rows before and after each: int64 [3, n], as `Rules.gaps`."""
+    """The rows that have two neighbours, and the rows before and after each: int64 [3, n], as `Rules.singles`."""
     rows = np.arange(1, max(lines - 1, 1))
     return np.stack([rows, rows - 1, rows + 1])
 

@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 
 from benchmarks.material import model_like
 
+TINY_CUT = 8
+"""`min_cut` for texts of a few lines, so that there is something to cut."""
+
 
 def _parses(text: str) -> bool:
     with warnings.catch_warnings():

@@ -10,6 +10,8 @@ import pytest
 from lamr_postprocess import PrunedCode, cut_texts, line_spans, prune_lines, restore, split_lines
 from lamr_postprocess.listing import read_listing
 
+from .conftest import TINY_CUT
+
 CODE = """import os
 other = 'a line that is longer than a marker'
 
@@ -26,7 +28,7 @@ x = 1
 def kept(text: str, *rows: int, **options: object) -> PrunedCode:
     scores = np.zeros(len(line_spans(text)))
     scores[[row - 1 for row in rows]] = 1
-    pruned = prune_lines(text, scores, **options)  # type: ignore[arg-type]
+    pruned = prune_lines(text, scores, min_cut=TINY_CUT, **options)  # type: ignore[arg-type]
     assert restore(pruned, cut_texts(text, pruned)) == text
     return pruned
 

@@ -50,7 +50,7 @@ def test_no_name_or_ending_belongs_to_two_languages() -> None:
     ],
 )
 def test_markers_are_comments_of_the_language(language: str, marker: str) -> None:
-    pruned = prune_lines("a\n  b\n  c\nd\n", [1, 0, 0, 1], language=language)
+    pruned = prune_lines("a\n  b\n  c\nd\n", [1, 0, 0, 1], language=language, min_cut=0)
     assert pruned.text == f"a\n  {marker}\nd\n"
     assert pruned.language == language
 
@@ -58,5 +58,5 @@ def test_markers_are_comments_of_the_language(language: str, marker: str) -> Non
 def test_styles() -> None:
     code = "a = 1\nbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb = 2\nc = 3\n"
     assert prune_lines(code, [1, 0, 0], markers="swe-pruner").text == "a = 1\n(filtered 2 lines)\n"
-    numbered = prune_lines(code, [1, 0, 1], language="python", line_numbers=True).text
+    numbered = prune_lines(code, [1, 0, 1], language="python", line_numbers=True, min_cut=0).text
     assert numbered == "1\ta = 1\n\t# ... 1 line pruned (2)\n3\tc = 3\n"

@@ -24,6 +24,8 @@ from numpy.typing import NDArray
 
 from benchmarks.material import error_nodes
 
+from .conftest import TINY_CUT
+
 Masks = Callable[[int], dict[str, NDArray[np.bool_]]]
 Check = Callable[[str, NDArray[np.bool_], PrunedCode], None]
 
@@ -107,7 +109,7 @@ def test_truncated_and_damaged_files_get_no_more_errors(path: Path, rng: np.rand
 def kept(code: str, language: str, *rows: int) -> PrunedCode:
     scores = np.zeros(len(line_spans(code)))
     scores[[row - 1 for row in rows]] = 1
-    return prune_lines(code, scores, language=language)
+    return prune_lines(code, scores, language=language, min_cut=TINY_CUT)
 
 
 LONG = "x".ljust(40, "x")

@@ -20,6 +20,8 @@ from lamr_postprocess.document import analyse
 from numpy.typing import NDArray
 from pyflakes import checker, messages
 
+from .conftest import TINY_CUT
+
 Masks = Callable[[int], dict[str, NDArray[np.bool_]]]
 Check = Callable[[str, NDArray[np.bool_], PrunedCode], None]
 
@@ -155,7 +157,7 @@ def test_every_mask_of_any_program_parses(
 def kept(code: str, *rows: int) -> PrunedCode:
     scores = np.zeros(len(line_spans(code)))
     scores[[row - 1 for row in rows]] = 1
-    pruned = prune_lines(code, scores, language="python")
+    pruned = prune_lines(code, scores, language="python", min_cut=TINY_CUT)
     parse(pruned.text)
     return pruned
 
@@ -365,7 +367,7 @@ def load(path):
 def test_an_except_keeps_the_raise_that_ends_it(kept):
     """Emptied to `pass` it would say that the error is swallowed."""
     scores = [float(line == kept) for line in range(1, 15)]
-    pruned = prune_lines(RERAISED, scores, path="a.py", threshold=0.5)
+    pruned = prune_lines(RERAISED, scores, path="a.py", threshold=0.5, min_cut=TINY_CUT)
     assert 4 in pruned.kept_lines
     assert 8 in pruned.kept_lines
     assert pruned.reasons[8] == "repair:companion"

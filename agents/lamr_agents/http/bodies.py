@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from lamr_postprocess import LEAST_CUT
 from pydantic import BaseModel, ConfigDict, Field
 
 MOST_DOCUMENTS = 1000
@@ -29,6 +30,9 @@ class PruneBody(BaseModel):
     min_tokens: int = Field(0, ge=0, description="Code with fewer tokens passes untouched.")
     repair: bool = Field(True, description="Add the lines that the selection needs.")
     markers: Literal["comment", "named", "swe-pruner"] = Field("comment", description="How cuts are marked.")
+    min_cut: int = Field(
+        LEAST_CUT, ge=0, description="Characters that a cut between kept lines hides at least."
+    )
 
     on_error: Literal["raise", "passthrough"] = Field(
         "raise", description="passthrough: trouble gives the code as it came, with the error as `reason`."
