@@ -102,7 +102,7 @@ def corpus(options: argparse.Namespace) -> Iterator[Figure | str]:
             before = undefined_names(code)
         except RecursionError:
             continue
-        document = analyse(code, python)
+        document, bare = analyse(code, python), analyse(code, python, least_cut=0)
         lines = document.spans.shape[0]
         for name, mask in masks_of(code, lines, rng).items():
             wrong = tally.wrong
@@ -110,7 +110,8 @@ def corpus(options: argparse.Namespace) -> Iterator[Figure | str]:
             if tally.wrong > wrong:
                 yield f"  wrong: {path} under {name}"
             if lines >= 50 and name not in ("random", "alternating"):
-                costs.add(name, document, mask, codes)
+                costs.add(name, bare, mask, bare.repair(mask))
+                costs.add(f"{name}, small gaps filled", document, mask, codes)
     yield Figure(f"of {tally.cases} cases ({files} files): do not parse", tally.unparsed, "", 0)
     yield Figure("kept lines altered, moved or lost", tally.altered, "", 0)
     yield Figure("cases with a new undefined name", tally.undefined, "", 0)
