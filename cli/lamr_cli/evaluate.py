@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import contextlib
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,11 +14,13 @@ from lamr_cli.credentials import credentials
 from lamr_cli.exits import INCOMPLETE
 from lamr_cli.extras import needs_extra
 from lamr_cli.progress import bar
+from lamr_cli.scorers import scorer_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lamr_evaluation import LineScorer, Problem, Record
+    from lamr_evaluation import Problem, Record
+    from lamr_training.model.cosine import Embedder
 
 SUITE_NAMES = "questions, polyglot, edits, sessions"
 """For the help, which mustn't cost the import of `lamr_evaluation.suites`; a test compares them."""
@@ -59,6 +62,21 @@ def evaluate(
     cosine: Annotated[
         bool, typer.Option("--cosine", help="Also measure cosines of the untrained backbone (train extra).")
     ] = False,
+    encoder: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --cosine: the folder of another sentence encoder, with tokenizer.json.",
+            exists=True,
+            file_okay=False,
+        ),
+    ] = None,
+    perplexity: Annotated[
+        str | None,
+        typer.Option(
+            help="With --repositories: also measure packs by this causal language model; as in `lamr pack`.",
+            metavar="HOST:PORT|CHECKPOINT",
+        ),
+    ] = None,
     strict: Annotated[
         bool,
         typer.Option("--strict", help="End at the first item that can't be used, instead of leaving it out."),
@@ -80,15 +98,21 @@ def evaluate(
     lamr eval --suite edits
 
     With --repositories: recall of gold lines and files within budgets of tokens, for packs by each ranker, whole files
-    and functions by BM25, and a map of definitions.
+    and functions by BM25, and a map of definitions; with --cosine, functions and windows by embeddings, and with
+    --perplexity, packs by a causal language model.
     """
     from lamr_client import Pruner
-    from lamr_evaluation import RecordError, evaluate_pruner, plot_recall
+    from lamr_evaluation import BASELINES, CosineOverFunctions, RecordError, evaluate_pruner, plot_recall
 
     if sum(each is not None for each in (data, suite, repositories)) != 1:
         raise typer.BadParameter("give one of --data, --suite and --repositories")
+    if encoder is not None and not cosine:
+        raise typer.BadParameter("--encoder goes with --cosine")
+    if perplexity is not None and repositories is None:
+        raise typer.BadParameter("--perplexity goes with --repositories")
+    embed = _embedder(encoder) if cosine else None
     if repositories is not None:
-        _repositories(repositories, mirror, server, model, timeout, as_json)
+        _repositories(repositories, mirror, Asked(server, model, timeout, embed, perplexity), as_json)
         return
     name = str(data) if suite is None else f"suite {suite}"
     if plot is not None:
@@ -99,7 +123,7 @@ def evaluate(
     items = _items(data, suite, mirror, on_problem)
     if not items:
         raise RecordError(f"{name}: {_nothing(problems)}", path=data)
-    baselines = _baselines(cosine)
+    baselines = BASELINES if embed is None else {**BASELINES, "cosine-functions": CosineOverFunctions(embed)}
     with Pruner(server, model=model, timeout=timeout, **credentials(server)) as pruner, bar() as progress:
         try:
             report = evaluate_pruner(
@@ -117,12 +141,27 @@ def evaluate(
         raise typer.Exit(INCOMPLETE)
 
 
-def _repositories(
-    file: Path, mirror: Path | None, server: str | None, model: Path | None, timeout: float, as_json: bool
-) -> None:
+@dataclass(frozen=True)
+class Asked:
+    """Which models an evaluation on repositories asks.
+
+    Attributes:
+        server, model, timeout: of the pruner.
+        embed: the sentence encoder; None measures none.
+        perplexity: names the causal language model (`scorers.scorer_of`); None measures none.
+    """
+
+    server: str | None
+    model: Path | None
+    timeout: float
+    embed: Embedder | None
+    perplexity: str | None
+
+
+def _repositories(file: Path, mirror: Path | None, asked: Asked, as_json: bool) -> None:
     from lamr_client import Pruner
     from lamr_evaluation.mirrors import clone, locate
-    from lamr_evaluation.repositories import evaluate_repositories, read_items
+    from lamr_evaluation.repositories import METHODS, cosine_methods, evaluate_repositories, read_items
     from lamr_repositories import default_cache_file
     from lamr_repositories.cache import default_cache
 
@@ -133,8 +172,17 @@ def _repositories(
     def place(repository: str) -> Path:
         return locate(repository, mirror) if mirror else clone(repository, default_cache() / "repositories")
 
-    with Pruner(server, model=model, timeout=timeout) as pruner, bar() as progress:
-        report = evaluate_repositories(items, place, pruner, cache=default_cache_file(), progress=progress)
+    with contextlib.ExitStack() as stack:
+        pruner = stack.enter_context(Pruner(asked.server, model=asked.model, timeout=asked.timeout))
+        report = evaluate_repositories(
+            items,
+            place,
+            pruner,
+            cache=default_cache_file(),
+            methods={**METHODS, **(cosine_methods(asked.embed) if asked.embed else {})},
+            scorer=stack.enter_context(scorer_of(asked.perplexity)) if asked.perplexity else None,
+            progress=stack.enter_context(bar()),
+        )
     typer.echo(report.to_json() if as_json else report.table())
 
 
@@ -154,11 +202,7 @@ def _nothing(problems: list[Problem]) -> str:
     return f"none of {len(problems)} rows is a record; line {problems[0].line}: {problems[0].reason}"
 
 
-def _baselines(cosine: bool) -> dict[str, LineScorer]:
-    from lamr_evaluation import BASELINES, CosineOverFunctions
-
-    if not cosine:
-        return BASELINES
+def _embedder(folder: Path | None) -> Embedder:
     with needs_extra("train"):
-        from lamr_training.model.cosine import minilm_embedder
-    return {**BASELINES, "cosine-functions": CosineOverFunctions(minilm_embedder())}
+        from lamr_training.model.cosine import folder_embedder, minilm_embedder
+    return minilm_embedder() if folder is None else folder_embedder(folder)

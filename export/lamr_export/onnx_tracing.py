@@ -82,6 +82,8 @@ def save_onnx(model: ModelProto, folder: Path) -> None:
         save_as_external_data=outside,
         **({"all_tensors_to_one_file": True, "location": ONNX_DATA_FILE} if outside else {}),
     )
+    if outside:  # onnx lets nobody but its owner read it, and a server may run as somebody else
+        (folder / ONNX_DATA_FILE).chmod((folder / ONNX_FILE).stat().st_mode)
 
 
 def _clean(model: ModelProto, name: str, outputs: Mapping[str, str]) -> ModelProto:

@@ -1,13 +1,17 @@
 """Does a pack hold the code that a change needed? Items out of git histories, baselines, and recall at budgets."""
 
+from lamr_evaluation.repositories.baselines import METHODS
+from lamr_evaluation.repositories.embedding import cosine_methods
 from lamr_evaluation.repositories.items import RepositoryItem, read_items, write_items
 from lamr_evaluation.repositories.measure import BUDGETS, evaluate_repositories
 from lamr_evaluation.repositories.report import RepositoryReport
 
 __all__ = [
     "BUDGETS",
+    "METHODS",
     "RepositoryItem",
     "RepositoryReport",
+    "cosine_methods",
     "evaluate_repositories",
     "read_items",
     "write_items",

@@ -23,6 +23,8 @@ from lamr_repositories.lexical import PieceTable, by_rank
 
 Shown = Mapping[str, set[int]]
 """1-based lines by path."""
+Method = Callable[["Corpus", int], Shown]
+"""Takes the files and a budget of tokens."""
 _NAME = re.compile(r"([A-Za-z_]\w{2,})\s*(?:[(<:={]|$)")
 _DAMPING, _ROUNDS, _MENTIONED = 0.85, 30, 10.0
 
@@ -59,7 +61,7 @@ class Corpus:
 def bm25_files(corpus: Corpus, budget: int) -> Shown:
     """Show the best files by BM25 from their tops, the last one as far as tokens last."""
     pieces = _table(corpus).finish()
-    return _fill(
+    return fill(
         corpus, _whole(corpus, [pieces.paths[file] for file in by_rank(pieces.by_file).tolist()]), budget
     )
 
@@ -69,7 +71,7 @@ def bm25_functions(corpus: Corpus, budget: int) -> Shown:
     pieces = _table(corpus).finish()
     order = by_rank(pieces.by_piece).tolist()
     runs = ((pieces.paths[pieces.file[piece]], *pieces.spans[piece].tolist()) for piece in order)
-    return _fill(corpus, runs, budget)
+    return fill(corpus, runs, budget)
 
 
 def repository_map(corpus: Corpus, budget: int) -> Shown:
@@ -86,14 +88,14 @@ def repository_map(corpus: Corpus, budget: int) -> Shown:
     ]
     scores = _definition_ranks(corpus, paths, definitions)
     order = by_rank(scores).tolist()
-    return _fill(
+    return fill(
         corpus,
         ((paths[definitions[at][0]], definitions[at][1] - 1, definitions[at][1]) for at in order),
         budget,
     )
 
 
-METHODS: dict[str, Callable[[Corpus, int], Shown]] = {
+METHODS: dict[str, Method] = {
     "bm25 files": bm25_files,
     "bm25 functions": bm25_functions,
     "bm25 functions, sources only": lambda corpus, budget: bm25_functions(corpus.sources(), budget),
@@ -115,16 +117,23 @@ def _whole(corpus: Corpus, paths: Iterable[str]) -> Iterator[tuple[str, int, int
             yield path, row, row + 1
 
 
-def _fill(corpus: Corpus, runs: Iterable[tuple[str, int, int]], budget: int) -> Shown:
-    """Show runs of rows in their order until one doesn't fit."""
+def fill(corpus: Corpus, runs: Iterable[tuple[str, int, int]], budget: int) -> Shown:
+    """Show runs of rows in their order until one doesn't fit; rows that are shown already cost nothing.
+
+    Args:
+        corpus: the files.
+        runs: for each its file, its first and its one-past-last row.
+        budget: tokens.
+    """
     shown: dict[str, set[int]] = defaultdict(set)
     used = 0
     for path, first, stop in runs:
         prices = corpus.prices(path)
-        used += int(prices[first + 1 : stop + 1].sum()) + (0 if path in shown else int(prices[0]))
+        fresh = [row for row in range(first + 1, stop + 1) if row not in shown.get(path, ())]
+        used += int(prices[fresh].sum()) + (0 if path in shown else int(prices[0]))
         if used > budget:
             break
-        shown[path].update(range(first + 1, stop + 1))
+        shown[path].update(fresh)
     return shown
 
 

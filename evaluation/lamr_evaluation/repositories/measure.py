@@ -6,9 +6,11 @@ This module knows items and methods; how a pack is made is `lamr_repositories`' 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from lamr_client import Pruner
+from lamr_contract.causal_scorer import CausalScorer
 from lamr_repositories import PackOptions, PackResult, Prepared, prepare
 from lamr_repositories.cache import Cache
 from lamr_repositories.file_index import FileIndex, index_file
@@ -17,13 +19,15 @@ from lamr_repositories.options import MOST_CHUNKS
 from lamr_repositories.sources import Revision
 from lamr_repositories.walk import WalkCount, WalkOptions, walk
 
-from lamr_evaluation.repositories.baselines import METHODS, Corpus, Shown
+from lamr_evaluation.repositories.baselines import METHODS, Corpus, Method, Shown
 from lamr_evaluation.repositories.items import RepositoryItem
 from lamr_evaluation.repositories.report import Outcome, RepositoryReport
 
 BUDGETS = (4_000, 8_000, 16_000, 32_000)
 OURS = {"pack": "sum", "pack --ranker bm25": "bm25", "pack --ranker relevance": "relevance"}
 """The rows of a report that are packs, and their rankers."""
+BY_PERPLEXITY = {"pack --ranker perplexity": "perplexity"}
+"""The same for a causal language model."""
 
 
 def evaluate_repositories(  # noqa: PLR0913  # what is measured, with what
@@ -34,6 +38,8 @@ def evaluate_repositories(  # noqa: PLR0913  # what is measured, with what
     cache: Path | None = None,
     budgets: Sequence[int] = BUDGETS,
     most_chunks: int = MOST_CHUNKS,
+    methods: Mapping[str, Method] = METHODS,
+    scorer: CausalScorer | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> RepositoryReport:
     """Return the recall of every method on every item at every budget.
@@ -45,6 +51,8 @@ def evaluate_repositories(  # noqa: PLR0913  # what is measured, with what
         cache: see `lamr_repositories.pack`.
         budgets: tokens by the model's tokenizer.
         most_chunks: chunks that the model judges for an item.
+        methods: what packs are measured against.
+        scorer: a causal language model, for packs by the ranker `perplexity`; None makes none.
         progress: called with items done and their number.
 
     Raises:
@@ -56,18 +64,26 @@ def evaluate_repositories(  # noqa: PLR0913  # what is measured, with what
         root = place(item.repository)
         options = PackOptions(revision=item.revision, max_tokens=max(budgets), most_chunks=most_chunks)
         with prepare(root, item.query, pruner=pruner, cache=cache, options=options) as prepared:
-            outcomes += _packs(item, prepared, budgets)
+            outcomes += _packs(item, prepared, budgets, OURS)
+        if scorer is not None:
+            options = replace(options, ranker=next(iter(BY_PERPLEXITY.values())))
+            with prepare(
+                root, item.query, pruner=pruner, cache=cache, options=options, scorer=scorer
+            ) as prepared:
+                outcomes += _packs(item, prepared, budgets, BY_PERPLEXITY)
         corpus = _corpus(root, item, pruner, cache)
-        for name, method in METHODS.items():
+        for name, method in methods.items():
             outcomes += [_outcome(item, name, budget, method(corpus, budget)) for budget in budgets]
         if progress:
             progress("items", done, len(items))
     return RepositoryReport(tuple(items), tuple(outcomes), tuple(budgets))
 
 
-def _packs(item: RepositoryItem, prepared: Prepared, budgets: Sequence[int]) -> list[Outcome]:
+def _packs(
+    item: RepositoryItem, prepared: Prepared, budgets: Sequence[int], rankers: Mapping[str, str]
+) -> list[Outcome]:
     found = []
-    for name, ranker in OURS.items():
+    for name, ranker in rankers.items():
         for budget in budgets:
             result = prepared.pack(budget, ranker=ranker)
             found.append(_outcome(item, name, budget, _lines(result), result.tokens))
