@@ -95,6 +95,10 @@ class ServerProcess:
         """Tell the supervisor that the server answers: from now on it may be started again when it dies."""
         self._order(b"ready\n")
 
+    def drain(self) -> None:
+        """Tell the supervisor that the server's end is near, so that models' processes may end before it."""
+        self._order(b"drain\n")
+
     def stop(self) -> None:
         """Ask for a graceful end. Requests in flight get `stop_timeout` seconds."""
         self._order(b"stop\n")

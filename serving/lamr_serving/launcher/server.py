@@ -213,6 +213,8 @@ class TritonServer:
         deadline = time.monotonic() + self.options.stop_timeout
         with contextlib.suppress(OSError, http.client.HTTPException, ValueError):  # SIGTERM follows anyway
             entries = {each.name for each in process.api.read_models()} & {ENSEMBLE, PERPLEXITY}
+            if PERPLEXITY in entries:  # which has a process of its own, as the ensemble hasn't
+                process.drain()
             for name in sorted(entries):
                 process.api.unload(name)
             while time.monotonic() < deadline and not process.ended.wait(POLL_SECONDS):

@@ -8,7 +8,8 @@ before; one that keeps dying before it is ready is given up. Whatever way it end
 its folder and shared memory removed. If the supervisor itself is killed, the kernel sends the server SIGTERM, and a
 forked guard kills the stubs once the server is gone.
 
-    stdin   lines: "ready" (the server answers), "stop" (graceful), "kill" (at once)
+    stdin   lines: "ready" (the server answers), "drain" (its models' processes may end), "stop" (graceful), "kill" (at
+            once)
     stdout  lines: "pid N" at each start, "died N" before another, last "exit N" (negative: the signal that ended it)
 
 Knows processes, signals and the size of a log file; knows nothing of Triton but that SIGTERM stops it.
@@ -71,6 +72,7 @@ class Supervision:
         self._orders = orders
         self._deadline: float | None = None
         self._was_ready = False  # any of the servers so far
+        self._draining = False
         self._failures = 0
         self._sources = [0]
         self._wake, wake = os.pipe()
@@ -134,14 +136,15 @@ class Supervision:
             elif (wait := self._deadline - time.monotonic()) <= 0:
                 self._kill()
                 wait = 1.0
-            readable, _, _ = select.select([*self._sources, self._wake, *self._stubs], [], [], wait)
+            stubs = [] if self._ending() else self._stubs
+            readable, _, _ = select.select([*self._sources, self._wake, *stubs], [], [], wait)
             if self._wake in readable and signal.SIGTERM in os.read(self._wake, 64):
                 self._stop()
             if 0 in readable:
                 self._obey(os.read(0, 4096))
             if os.getppid() != self._orders.parent:
                 self._stop()
-            if self._deadline is None and (self._lacks_a_stub() or not set(self._stubs).isdisjoint(readable)):
+            if not self._ending() and (self._lacks_a_stub() or not set(self._stubs).isdisjoint(readable)):
                 if not self._doomed:
                     self._log(
                         "a model process has died (killed for memory?), and Triton can't serve without it"
@@ -160,6 +163,8 @@ class Supervision:
             self._kill()
         elif b"stop" in words:
             self._stop()
+        elif b"drain" in words:
+            self._draining = True
         elif b"ready" in words:
             self._ready = self._was_ready = True
             self._failures = 0
@@ -168,7 +173,7 @@ class Supervision:
 
     def _may_restart(self) -> bool:
         """Whether a server that has ended is to be started again."""
-        if not self._orders.restart or not self._was_ready or self._deadline is not None:
+        if not self._orders.restart or not self._was_ready or self._ending():
             return False
         self._failures += not self._ready
         return self._failures < MOST_FAILURES and os.getppid() == self._orders.parent
@@ -189,6 +194,10 @@ class Supervision:
         stamp = time.strftime("%m%d %H:%M:%S", time.gmtime(now)) + f".{int(now % 1 * 1e6):06d}"
         with Path(self._orders.log).open("a", encoding="utf-8") as log:
             log.write(f"E{stamp} {os.getpid()} supervisor.py] {message}\n")
+
+    def _ending(self) -> bool:
+        """Whether the server has been told to stop, or will be when its requests are answered."""
+        return self._draining or self._deadline is not None
 
     def _ended(self) -> bool:
         # Seen but not reaped: as long as it isn't, its process group's number can't belong to anybody else.

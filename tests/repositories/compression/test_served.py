@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 import threading
 
 import numpy as np
@@ -161,3 +162,20 @@ def test_a_pruners_server_is_told_apart() -> None:
         pytest.raises(ModelMismatchError, match="lamr_perplexity"),
     ):
         TritonScorer(server.addresses.grpc)
+
+
+def test_a_stop_is_graceful_though_the_models_process_ends_first(causal_repository) -> None:
+    """A supervisor that restarts servers must not take the unloaded model's process for one that died."""
+    answers: queue.SimpleQueue[Exception | None] = queue.SimpleQueue()
+    server = TritonServer(causal_repository, ServerOptions(restart=True))
+    server.start()
+    client = InferenceServerClient(server.addresses.grpc)
+    ids = input_tensor(INPUT_IDS, np.arange(2000) % VOCAB, "INT64", batched=True)
+    for _ in range(24):
+        client.async_infer(PERPLEXITY, [ids], lambda result, error: answers.put(error))
+    assert answers.get(timeout=120) is None
+    assert server.stop() == 0
+    assert "has died" not in server.log()
+    errors = [answers.get(timeout=120) for _ in range(23)]
+    assert {type(error) for error in errors} <= {type(None), InferenceServerException}
+    client.close()
