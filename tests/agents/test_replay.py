@@ -18,7 +18,19 @@ from lamr_evaluation.sessions import FORMATS, Request, read_events, read_request
 from lamr_postprocess import approximate_tokens
 from typer.testing import CliRunner
 
-from tests.agents.samples import CODE, LINES, claude, line_of, pruner, says, session, usage
+from tests.agents.samples import (
+    CODE,
+    LINES,
+    NUMBERED,
+    SAID,
+    TASK,
+    claude,
+    line_of,
+    pruner,
+    says,
+    session,
+    usage,
+)
 
 PRICE = Price(("*",), input=1.0, cache_write=2.0, cache_read=0.1, output=10.0)
 
@@ -136,6 +148,67 @@ def test_logs_are_found_in_folders_and_in_the_home(tmp_path: Path) -> None:
         find_logs([tmp_path / "none"])
     with pytest.raises(LogError, match="no logs of sessions in ~/"):
         find_logs([], tmp_path / "logs")
+
+
+def conversation(folder: Path) -> Path:
+    """A conversation of OpenHands of two requests that reads `CODE` and edits a line of it."""
+    (folder / "events").mkdir(parents=True)
+    old = LINES[line_of("value_30 =") - 1]
+    events = [
+        {"kind": "MessageEvent", "source": "user", "llm_message": {"content": [says(TASK)]}},
+        action("1", [says(SAID)], {"command": "view", "path": "/w/a.py"}),
+        {"kind": "ObservationEvent", "tool_call_id": "1", "observation": {"content": [says(NUMBERED)]}},
+        action("2", [], {"command": "str_replace", "path": "/w/a.py", "old_str": old, "new_str": "    pass"}),
+    ]
+    for number, event in enumerate(events):
+        (folder / "events" / f"event-{number:05}-x.json").write_text(json.dumps(event), encoding="utf-8")
+    cached = {"cache_read_tokens": 1000, "cache_write_tokens": 4000, "completion_tokens": 10}
+    accounts = [
+        {"model": "anthropic/claude-opus-4-8", "prompt_tokens": 5005, "response_id": name, **cached}
+        for name in ("r1", "r2")
+    ]
+    state = {"stats": {"usage_to_metrics": {"agent": {"token_usages": accounts}}}}
+    (folder / "base_state.json").write_text(json.dumps(state), encoding="utf-8")
+    return folder
+
+
+def action(call: str, thought: list[dict[str, str]], arguments: dict[str, str]) -> dict[str, object]:
+    named = {"name": "file_editor", "arguments": json.dumps(arguments)}
+    answer = {"tool_name": "file_editor", "tool_call_id": call, "llm_response_id": f"r{call}"}
+    return {"kind": "ActionEvent", "source": "agent", "thought": thought, "tool_call": named, **answer}
+
+
+def test_a_conversation_of_openhands_is_a_folder_and_one_log(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    folder = conversation(home / ".openhands" / "conversations" / "c1")
+    inner = conversation(folder / "subagents" / "c2")
+    (tmp_path / "a.json").write_text("{}")
+    assert find_logs([], home) == [folder, inner]
+    assert find_logs([tmp_path]) == [tmp_path / "a.json", folder, inner]
+    assert find_logs([folder]) == [folder, inner]
+    (folder / "events" / "event-00004-x.json").write_text('{"kind": "Mess')  # it is being written
+    with pruner() as asking:
+        replayed = replay_log(folder, asking, bundled_prices())
+    assert replayed is not None
+    assert replayed.accounted
+    assert (replayed.host, replayed.requests) == ("openhands-sdk", 2)
+    price = bundled_prices().of("claude-opus-4-8")
+    assert replayed.bill == pytest.approx(Bill([Request(1, 5, 4000, 1000, 10)] * 2, price, True).total)
+    (read,) = replayed.reads
+    assert read.skim.reason == "pruned"
+    assert read.later.edited == (line_of("value_30 ="),)
+    assert not read.regretted
+
+
+def test_a_conversation_without_accounts_is_replayed_by_estimates(tmp_path: Path) -> None:
+    folder = conversation(tmp_path / "c")
+    for state in ("{}", "not JSON", '{"stats": {"usage_to_metrics": {"agent": {"token_usages": [3, {}]}}}}'):
+        (folder / "base_state.json").write_text(state)
+        with pruner() as asking:
+            replayed = replay_log(folder, asking, bundled_prices())
+        assert replayed is not None
+        assert not replayed.accounted
+        assert len(replayed.reads) == 1
 
 
 def test_the_bundled_prices_know_the_models_that_agents_use() -> None:

@@ -99,12 +99,25 @@ LOGS = {
         }
     ),
 }
+LOGS["openhands-sdk"] = jsonl(
+    {
+        "kind": "ActionEvent",
+        "usage": {
+            "model": "anthropic/opus",
+            "prompt_tokens": 6,
+            "completion_tokens": 4,
+            "cache_read_tokens": 3,
+            "cache_write_tokens": 2,
+        },
+    },
+)
 EXPECTED = {
     "claude-code": Request(0, 1, 2, 3, 4, "opus"),
     "codex": Request(1, 3, 0, 3, 4, "gpt"),
     "pi": Request(0, 1, 2, 3, 4, "gpt"),
     "opencode": Request(0, 1, 2, 3, 4, "gemini"),
     "gemini-cli": Request(0, 3, 0, 3, 4, "gemini"),
+    "openhands-sdk": Request(0, 1, 2, 3, 4, "anthropic/opus"),
 }
 
 

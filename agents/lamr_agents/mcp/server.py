@@ -7,6 +7,7 @@ such. This module knows the protocol's tools; files are the workspace's matter, 
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import wraps
@@ -61,7 +62,9 @@ def create_server(reach: Reach, make_pruner: Callable[[], AsyncPruner]) -> MCPSe
     )
     tools = _Tools(reach, warm)
     for tool in (tools.read_file, tools.expand, tools.outline, tools.search, tools.prune_text):
-        server.add_tool(tool)
+        # Else hosts get the text once more as a field of a structure, and some show the model that one, with its line
+        # ends and quotes escaped. `getdoc` takes the source's indentation off what the model is told in every session.
+        server.add_tool(tool, description=inspect.getdoc(tool), structured_output=False)
     return server
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from lamr_evaluation.sessions import is_conversation
+
 from lamr_agents.errors import LogError
 
 LOGS: Mapping[str, str] = {
@@ -13,13 +15,16 @@ LOGS: Mapping[str, str] = {
     "pi": ".pi/agent/sessions/**/*.jsonl",
     "gemini-cli": ".gemini/tmp/*/chats/*.json",
     "copilot-cli": ".copilot/session-state/**/*.jsonl",
+    "openhands-sdk": ".openhands/conversations/*",
 }
 """The logs of each host in a user's home. Others have no place of their own: name their files or folders."""
 _ENDINGS = (".jsonl", ".json", ".traj")
 
 
 def find_logs(paths: Iterable[Path], home: Path | None = None) -> list[Path]:
-    """The files that may be logs: those named, those in named folders, and without a name those of every host.
+    """What may be logs: what is named, what named folders hold, and without a name what every host has in the home.
+
+    A conversation of OpenHands is a folder, and one log.
 
     Args:
         paths: files and folders.
@@ -33,7 +38,8 @@ def find_logs(paths: Iterable[Path], home: Path | None = None) -> list[Path]:
         if not path.exists():
             raise LogError(f"{path}: doesn't exist; name files of sessions or folders that hold some")
     base = home or Path.home()
-    found = list(_under(paths)) if paths else [file for form in LOGS.values() for file in base.glob(form)]
+    places = paths or [place for form in LOGS.values() for place in base.glob(form)]
+    found = list(_under(places))
     if not found:
         where = ", ".join(map(str, paths)) or ", ".join(f"~/{form}" for form in LOGS.values())
         raise LogError(f"no logs of sessions in {where}; name files or folders")
@@ -42,7 +48,13 @@ def find_logs(paths: Iterable[Path], home: Path | None = None) -> list[Path]:
 
 def _under(paths: Iterable[Path]) -> Iterator[Path]:
     for path in paths:
-        if path.is_dir():
-            yield from (file for file in path.rglob("*") if file.suffix in _ENDINGS and file.is_file())
-        else:
+        if not path.is_dir():
             yield path
+            continue
+        folders = {
+            folder for folder in (path, *path.rglob("*")) if folder.is_dir() and is_conversation(folder)
+        }
+        yield from folders
+        for file in path.rglob("*"):
+            if file.suffix in _ENDINGS and file.is_file() and folders.isdisjoint(file.parents):
+                yield file

@@ -19,6 +19,7 @@ from lamr_evaluation.sessions import (
     big_reads,
     later_use,
     read_events,
+    read_log,
     read_requests,
     recognize,
 )
@@ -117,16 +118,16 @@ def replay_log(
     """Replay a log; None where no known host wrote it or it holds no request.
 
     Args:
-        log: the file.
+        log: the file, or the folder of a conversation.
         pruner: judges the lines.
         prices: of tokens, and of the pruner's time.
         policy: when a read is pruned.
         progress: called with the number of reads done, after each.
 
     Raises:
-        OSError: the file can't be read.
+        OSError: it can't be read.
     """
-    text = log.read_text(encoding="utf-8", errors="replace")
+    text = read_log(log)
     form = recognize(text, FORMATS)
     if form is None:
         return None

@@ -3,12 +3,13 @@
 `events` reads a log by one of the tables of `formats`; `tools` knows what tools and
 `commands` what shell commands do to files, `shown` what their results
 show of one; `reads` finds the big reads of a session, and `uses` the lines of each that the session later needed;
-`usage` reads what a log says of the tokens of each request.
+`usage` reads what a log says of the tokens of each request, and `logs` the text of one that is a folder.
 """
 
 from lamr_evaluation.sessions.commands import Read
 from lamr_evaluation.sessions.events import Event, Format, Rule, read_events, recognize
 from lamr_evaluation.sessions.formats import FORMATS
+from lamr_evaluation.sessions.logs import is_conversation, read_log
 from lamr_evaluation.sessions.reads import BigRead, Heard, big_reads
 from lamr_evaluation.sessions.tools import Edit
 from lamr_evaluation.sessions.usage import Request, read_requests
@@ -26,8 +27,10 @@ __all__ = [
     "Request",
     "Rule",
     "big_reads",
+    "is_conversation",
     "later_use",
     "read_events",
+    "read_log",
     "read_requests",
     "recognize",
 ]

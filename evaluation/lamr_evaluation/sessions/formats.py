@@ -141,7 +141,7 @@ OPENHANDS_SDK = Format(
         Rule("result", record={"kind": "ObservationEvent"}, text="observation.content", call="tool_call_id"),
     ),
 )
-"""OpenHands since its SDK: a file an event, which `conversations` joins."""
+"""OpenHands since its SDK, which keeps a file an event; `logs` joins them."""
 _CHAT = (
     Rule("thought", record={"role": "assistant"}, text="reasoning_content"),
     Rule("assistant", record={"role": "assistant"}, text="content"),

@@ -50,6 +50,7 @@ class UsageRule:
         model: the way to the model's name, in this or else in an earlier record.
         key: the way to what several records about one request share; the last of them counts.
         fresh_holds_cached: whether the host's count of input tokens includes those that the cache was read for.
+        fresh_holds_written: whether it includes those that the cache was written with.
     """
 
     record: Mapping[str, str | None]
@@ -60,6 +61,7 @@ class UsageRule:
     model: str
     key: str = ""
     fresh_holds_cached: bool = False
+    fresh_holds_written: bool = False
 
 
 USAGE: Mapping[str, UsageRule] = {
@@ -108,6 +110,16 @@ USAGE: Mapping[str, UsageRule] = {
         "model",
         fresh_holds_cached=True,
     ),
+    "openhands-sdk": UsageRule(
+        {"usage.prompt_tokens": None},
+        "usage.prompt_tokens",
+        "usage.cache_write_tokens",
+        "usage.cache_read_tokens",
+        ("usage.completion_tokens",),
+        "usage.model",
+        fresh_holds_cached=True,
+        fresh_holds_written=True,
+    ),
 }
 """By the name of the format."""
 
@@ -140,10 +152,12 @@ def read_requests(log: str, form: Format) -> list[Request]:
 
 
 def _request(rule: UsageRule, record: Any, place: int, model: str) -> Request:
-    cached = _tokens(record, rule.cached)
-    fresh = _tokens(record, rule.fresh) - (cached if rule.fresh_holds_cached else 0)
+    cached, written = _tokens(record, rule.cached), _tokens(record, rule.written)
+    fresh = (
+        _tokens(record, rule.fresh) - cached * rule.fresh_holds_cached - written * rule.fresh_holds_written
+    )
     output = sum(_tokens(record, way) for way in rule.output)
-    return Request(place, max(0, fresh), _tokens(record, rule.written), cached, output, model)
+    return Request(place, max(0, fresh), written, cached, output, model)
 
 
 def _tokens(record: Any, way: str) -> int:

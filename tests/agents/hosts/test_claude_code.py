@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +17,7 @@ from lamr_agents.local.store import Store
 
 from tests.agents.hosts.anthropic_endpoint import Endpoint, Script, Step, endpoint, tool_results
 from tests.agents.hosts.cuts import hidden_line, largest_cut
-from tests.agents.samples import CODE, SAID, TASK
+from tests.agents.samples import CODE, LINES, SAID, TASK, line_of
 
 CLAUDE = Path(os.environ["LAMR_HOSTS"]) / "node_modules" / ".bin" / "claude"
 SECONDS = 240
@@ -24,8 +25,18 @@ PATIENCE = 100
 """Seconds that the hook waits here: a busy machine takes longer to load the model than an agent's user would wait."""
 
 
-def play(folder: Path, script: Script, serve: list[str] | None) -> tuple[Endpoint, str]:
-    """Run a session in a folder; `serve` are the options of the hook's server, None is a session without the hook."""
+def play(
+    folder: Path, script: Script, serve: list[str] | None, *options: str, tools: str = "Read,Bash"
+) -> tuple[Endpoint, str]:
+    """Run a session in a folder; `serve` are the options of the hook's server, None is a session without the hook.
+
+    Args:
+        folder: holds the project and all that the session leaves behind.
+        script: what the model says.
+        serve: the options.
+        options: more of the command's.
+        tools: those that it may call.
+    """
     project, home = folder / "project", folder / "home"
     project.mkdir(parents=True)
     home.mkdir()
@@ -56,9 +67,9 @@ def play(folder: Path, script: Script, serve: list[str] | None) -> tuple[Endpoin
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_AUTOUPDATER": "1",
         }
-        command = [str(CLAUDE), "-p", TASK, "--model", "claude-opus-4-5", "--allowedTools", "Read,Bash"]
+        command = [str(CLAUDE), "-p", TASK, "--model", "claude-opus-4-5", "--allowedTools", tools]
         done = subprocess.run(
-            command,
+            [*command, *options],
             cwd=project,
             env=environment,
             capture_output=True,
@@ -132,3 +143,29 @@ def test_a_pruner_that_cant_be_reached_is_told_and_the_session_goes_on(
     assert CODE.rstrip("\n").split("\n")[-1] in whole
     assert "lines pruned" not in whole
     assert "[lamr: not pruned: ServerUnavailableError" in json.dumps(model.requests[-1]["messages"])
+
+
+def test_tools_of_the_mcp_server_answer_with_texts_as_they_are(tmp_path: Path) -> None:
+    server = {"command": sys.executable, "args": ["-m", "lamr_cli.main", "mcp", "--root", "."]}
+    configuration = tmp_path / "mcp.json"
+    configuration.write_text(json.dumps({"mcpServers": {"lamr": server}}), encoding="utf-8")
+
+    def expand(results: list[str]) -> Step:
+        first, last = largest_cut(results[-1])
+        return Step("Now what was cut.", "mcp__lamr__expand", {"path": "a.py", "first": first, "last": last})
+
+    steps: Script = [
+        Step("First I wait.", "WaitForMcpServers", {}),
+        Step(SAID, "mcp__lamr__read_file", {"path": "a.py", "question": "What does handler_30 write?"}),
+        expand,
+        Step("Done."),
+    ]
+    tools = "WaitForMcpServers,mcp__lamr__read_file,mcp__lamr__expand"
+    options = ["--mcp-config", str(configuration), "--strict-mcp-config"]
+    model, said = play(tmp_path / "s", steps, None, *options, tools=tools)
+    assert said.strip() == "Done."
+    shown, cut = tool_results(model.requests[-1])[-2:]
+    number = line_of("value_30 =")
+    assert f"\n{number}\t{LINES[number - 1]}\n" in shown
+    assert hidden_line(shown) not in shown
+    assert hidden_line(shown) in cut

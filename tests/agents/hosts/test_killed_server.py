@@ -18,12 +18,17 @@ from lamr_agents.local.store import Store
 from lamr_client import Pruner, bundled_repository
 from lamr_serving import ServerOptions, TritonServer
 
+from tests.agents.hosts import test_openhands as openhands
+from tests.agents.hosts.anthropic_endpoint import Step, tool_results
 from tests.agents.hosts.cuts import is_cut
+from tests.agents.hosts.test_litellm import model, proxy, send
 from tests.agents.hosts.test_mini_swe_agent import LAMR, observations, play
 from tests.agents.http.test_http import Site
 from tests.agents.mcp.test_mcp import text_of
 from tests.agents.samples import CODE, SAID, session
 from tests.agents.test_claude_code import READ, payload, said
+from tests.agents.test_messages import openai
+from tests.agents.test_messages import text_of as text_of_message
 
 QUESTION = "What does handler_30 write?"
 RECONNECT_SECONDS = 5.0
@@ -71,6 +76,49 @@ def test_mini_swe_agent(tmp_path: Path, triton: Restartable, monkeypatch: pytest
     first, second, third = observations(play(tmp_path, LAMR, ["cat a.py", *before], before))
     assert is_cut(first)
     assert not is_cut(second)
+    assert f"[lamr: {AWAY}" in second
+    assert is_cut(third), third[-400:]
+
+
+@openhands.needs_python
+def test_openhands(tmp_path: Path, triton: Restartable) -> None:
+    openhands.project(tmp_path)
+    for name in ("b.py", "c.py"):
+        (tmp_path / "project" / name).write_text(CODE)
+
+    def cat(name: str, before: Callable[[], None]) -> Callable[[list[str]], Step]:
+        def step(_: list[str]) -> Step:
+            before()
+            return Step(SAID, "terminal", {"command": f"cat {name}"})
+
+        return step
+
+    script = [
+        Step(SAID, "terminal", {"command": "cat a.py"}),
+        cat("b.py", triton.kill),
+        cat("c.py", triton.start),
+        Step("Done."),
+    ]
+    played = openhands.play(tmp_path, script, LAMR_SERVER=triton.address)
+    first, second, third = tool_results(played.requests[-1])
+    assert is_cut(first)
+    assert not is_cut(second)
+    assert f"[lamr: {AWAY}" in second
+    assert is_cut(third), third[-400:]
+
+
+def test_litellm(tmp_path: Path, triton: Restartable, unused_port: int) -> None:
+    with (
+        model() as (url, requests),
+        proxy(tmp_path, unused_port, url, LAMR_SERVER=triton.address) as address,
+    ):
+        for name, before in (("a.py", None), ("b.py", triton.kill), ("c.py", triton.start)):
+            if before:
+                before()
+            send(address, openai(CODE, command=f"cat {name}"))
+    first, second, third = (text_of_message(request["messages"][-1]) for request in requests)
+    assert is_cut(first)
+    assert second.startswith(CODE)
     assert f"[lamr: {AWAY}" in second
     assert is_cut(third), third[-400:]
 

@@ -9,6 +9,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from lamr_agents.replay import bundled_prices, find_logs, replay_log
+from lamr_client import Pruner
 
 from tests.agents.hosts.anthropic_endpoint import Endpoint, Script, Step, endpoint, tool_results
 from tests.agents.hosts.cuts import hidden_line, is_cut, largest_cut
@@ -18,10 +20,11 @@ PYTHON = Path(os.environ["LAMR_HOSTS"]) / "openhands" / "bin" / "python"
 SESSION = Path(__file__).parent / "openhands_session.py"
 SECONDS = 280
 
-pytestmark = pytest.mark.skipif(
+needs_python = pytest.mark.skipif(
     not PYTHON.exists(),
     reason="OpenHands needs Python 3.12 or later, and `make test-hosts` found none; name one: OPENHANDS_PYTHON=…",
 )
+pytestmark = needs_python
 
 
 def play(folder: Path, script: Script, whose: str = "lamr", **environment: str) -> Endpoint:
@@ -93,6 +96,18 @@ def test_a_session_with_pruned_reads_and_without(tmp_path: Path) -> None:
         assert tool_results(after)[: len(tool_results(before))] == tool_results(before)
     print(f"characters sent to the model: {sent(without):,} without lamr, {sent(with_lamr):,} with it")
     assert sent(with_lamr) < sent(without)
+    replay_finds(tmp_path / "own")
+
+
+def replay_finds(folder: Path) -> None:
+    """The log that the host itself left behind can be replayed, with its accounts."""
+    (log,) = find_logs([folder / "conversation"])
+    with Pruner() as pruner:
+        replayed = replay_log(log, pruner, bundled_prices())
+    assert replayed is not None
+    assert replayed.accounted
+    assert (replayed.model, replayed.requests) == ("anthropic/claude-sonnet-4-5", 5)
+    assert [read.skim.reason for read in replayed.reads] == ["pruned", "shown before"]
 
 
 def test_a_server_that_is_away_is_told_and_the_session_goes_on(tmp_path: Path, free_port: int) -> None:

@@ -71,6 +71,16 @@ async def test_a_file_is_shown_for_a_question_and_a_cut_expanded(root: Path) -> 
         assert "[lamr: the file has" in await text_of(client, "expand", path="a.py", first=1, last=10_000)
 
 
+async def test_answers_are_texts_and_nothing_else(root: Path) -> None:
+    async with in_process(root) as client:
+        tools = (await client.list_tools()).tools
+        assert all(tool.output_schema is None for tool in tools)
+        assert not any("\n        " in (tool.description or "") for tool in tools)
+        answer = await client.call_tool("read_file", {"path": "small.py", "question": QUESTION})
+        assert answer.structured_content is None
+        assert [part.type for part in answer.content] == ["text"]
+
+
 async def test_a_small_file_comes_whole_with_its_numbers(root: Path) -> None:
     async with in_process(root) as client:
         shown = await text_of(client, "read_file", path="small.py", question=QUESTION)
