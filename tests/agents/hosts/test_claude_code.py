@@ -26,15 +26,15 @@ PATIENCE = 100
 
 
 def play(
-    folder: Path, script: Script, serve: list[str] | None, *options: str, tools: str = "Read,Bash"
+    folder: Path, script: Script, serve: list[str] | None, *more: str, tools: str = "Read,Bash"
 ) -> tuple[Endpoint, str]:
     """Run a session in a folder; `serve` are the options of the hook's server, None is a session without the hook.
 
     Args:
         folder: holds the project and all that the session leaves behind.
         script: what the model says.
-        serve: the options.
-        options: more of the command's.
+        serve: options of the server.
+        more: options of the host's command.
         tools: those that it may call.
     """
     project, home = folder / "project", folder / "home"
@@ -69,7 +69,7 @@ def play(
         }
         command = [str(CLAUDE), "-p", TASK, "--model", "claude-opus-4-5", "--allowedTools", tools]
         done = subprocess.run(
-            [*command, *options],
+            [*command, *more],
             cwd=project,
             env=environment,
             capture_output=True,
