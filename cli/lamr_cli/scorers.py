@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from lamr_contract.causal_scorer import CausalScorer
 
 PERPLEXITY_HELP = (
-    "The causal language model: HOST:PORT (or https://HOST) of a server of what `lamr export --perplexity` wrote, or "
-    "the folder of any Hugging Face model, which runs in process."
+    "The causal language model: HOST:PORT (or https://HOST) of a server of what `lamr export --perplexity` wrote; or "
+    "the folder of that, or of any Hugging Face model (needs torch), which runs in process."
 )
 _OPTION = typer.Option(help=PERPLEXITY_HELP, envvar="LAMR_PERPLEXITY", metavar="HOST:PORT|CHECKPOINT")
 Perplexity = Annotated[str, _OPTION]
@@ -30,8 +30,15 @@ def scorer_of(named: str) -> Iterator[CausalScorer]:
 
     Raises:
         typer.BadParameter: the text names neither a folder nor a server.
-        CheckpointError, ModelMismatchError, ServerError: see `TorchScorer` and `TritonScorer`.
+        CheckpointError, ModelMismatchError, ServerError: see `TorchScorer`, `LocalScorer` and `TritonScorer`.
     """
+    from lamr_contract.causal_spec import causal_files
+
+    if causal_files(Path(named)).is_dir():
+        from lamr_client import LocalScorer
+
+        yield LocalScorer(named)
+        return
     if Path(named).is_dir():
         with needs_extra("export"):
             from lamr_export import TorchScorer

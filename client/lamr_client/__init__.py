@@ -30,6 +30,8 @@ from lamr_client.result import PruneResult, Timings
 from lamr_client.transport import AsyncTransport, Transport
 
 if TYPE_CHECKING:
+    from lamr_contract.local_scorer import LocalScorer
+
     from lamr_client.async_grpc_transport import AsyncGrpcTransport
     from lamr_client.async_pruner import AsyncPruner
     from lamr_client.grpc_transport import GrpcTransport
@@ -54,6 +56,7 @@ __all__ = [
     "InProcessTransport",
     "InvalidInputError",
     "LamrError",
+    "LocalScorer",
     "MissingPackageError",
     "MockTransport",
     "ModelMismatchError",
@@ -82,6 +85,7 @@ _LATER = {
     "AsyncPruner": "lamr_client.async_pruner",
     "GrpcTransport": "lamr_client.grpc_transport",
     "InProcessTransport": "lamr_client.in_process",
+    "LocalScorer": "lamr_contract.local_scorer",
     "MockTransport": "lamr_client.mock_transport",
     "TritonScorer": "lamr_client.triton_scorer",
     "uniform_answer": "lamr_client.mock_transport",

@@ -1,10 +1,11 @@
-"""Opens the encoder's ONNX file for use in this process.
+"""Opens the ONNX file of an encoder or of a causal model for use in this process.
 
 Below the serving packages, only this module knows onnxruntime, which it imports when a file is opened.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +20,23 @@ from lamr_contract.names import ENCODER_INPUTS, ENCODER_OUTPUTS
 SPINNING = {"session.intra_op.spin_duration_us": "20", "session.force_spinning_stop": "1"}
 
 
-def open_encoder(path: Path, *, threads: int | None = None, providers: list[Any] | None = None) -> Any:
-    """Return an `onnxruntime.InferenceSession` that takes and gives what an encoder does.
+def open_encoder(
+    path: Path,
+    *,
+    threads: int | None = None,
+    providers: list[Any] | None = None,
+    outputs: Sequence[str] = ENCODER_OUTPUTS,
+) -> Any:
+    """Return an `onnxruntime.InferenceSession` that takes what an encoder takes.
 
     Args:
         path: the file `model.onnx`.
         threads: the threads of one run; None takes the CPUs that this process may use.
         providers: execution providers as onnxruntime takes them, best first; None takes the CPU.
+        outputs: what it must give.
 
     Raises:
-        ModelMismatchError: the file is missing, truncated or no encoder of ours.
+        ModelMismatchError: the file is missing, truncated or another model.
         MissingPackageError: onnxruntime isn't installed, or lacks a provider.
     """
     try:
@@ -64,11 +72,11 @@ def open_encoder(path: Path, *, threads: int | None = None, providers: list[Any]
             path=path,
         ) from error
     inputs = {node.name for node in session.get_inputs()}
-    outputs = {node.name for node in session.get_outputs()}
-    if inputs != set(ENCODER_INPUTS) or not outputs >= set(ENCODER_OUTPUTS):
+    given = {node.name for node in session.get_outputs()}
+    if inputs != set(ENCODER_INPUTS) or not given >= set(outputs):
         raise ModelMismatchError(
-            f"{path} takes {sorted(inputs)} and gives {sorted(outputs)}, but an encoder takes "
-            f"{sorted(ENCODER_INPUTS)} and gives {sorted(ENCODER_OUTPUTS)}; write it again with `lamr export`",
+            f"{path} takes {sorted(inputs)} and gives {sorted(given)}, but the model takes "
+            f"{sorted(ENCODER_INPUTS)} and gives {sorted(outputs)}; write it again with `lamr export`",
             path=path,
         )
     return session

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from lamr_contract.causal_scorer import IntArray, causal_tokenizer, check_sequences
+from lamr_contract.causal_scorer import IntArray, causal_tokenizer, check_sequences, score_in_batches
 from lamr_contract.names import CU_SEQLENS, INPUT_IDS, MAX_LEN, TOKENIZER_FILE
-from lamr_contract.packed_batch import cut_by_tokens, encoder_feed, sequence_bounds
 from numpy.typing import NDArray
 
 from lamr_export.causal_model import CausalModel
@@ -48,18 +47,15 @@ class TorchScorer:
     def log_probs(self, sequences: Sequence[IntArray]) -> list[NDArray[np.float32]]:
         """See `CausalScorer.log_probs`."""
         check_sequences(sequences, self.max_tokens, self.model.vocabulary)
-        results: dict[int, NDArray[np.float32]] = {}
-        for batch in cut_by_tokens([len(ids) for ids in sequences], self._most):
-            chosen = [sequences[place] for place in batch]
-            feed = {
-                name: torch.from_numpy(values).to(self._device)
-                for name, values in encoder_feed(chosen).items()
-            }
-            with torch.inference_mode():
-                found = self.model(feed[INPUT_IDS], feed[CU_SEQLENS], feed[MAX_LEN]).cpu().numpy()
-            parts = np.split(found, sequence_bounds([len(ids) for ids in chosen])[1:-1])
-            results.update(zip(batch, parts, strict=True))
-        return [results[place] for place in range(len(sequences))]
+        return score_in_batches(sequences, self._most, self._run)
+
+    def _run(self, feed: dict[str, NDArray[np.generic]]) -> NDArray[np.float32]:
+        inputs = {name: torch.from_numpy(values).to(self._device) for name, values in feed.items()}
+        with torch.inference_mode():
+            found: NDArray[np.float32] = (
+                self.model(inputs[INPUT_IDS], inputs[CU_SEQLENS], inputs[MAX_LEN]).cpu().numpy()
+            )
+        return found
 
 
 def weights_digest(folder: Path) -> str:
