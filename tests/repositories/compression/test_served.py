@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import queue
+import shutil
 import threading
 
 import numpy as np
@@ -18,7 +21,9 @@ from lamr_client import (
     bundled_repository,
 )
 from lamr_client.triton_wire import input_tensor
-from lamr_contract.names import INPUT_IDS, LOG_PROB, PERPLEXITY
+from lamr_contract.causal_spec import causal_files, load_causal_spec
+from lamr_contract.names import INPUT_IDS, LOG_PROB, PERPLEXITY, config_file
+from lamr_export.triton import causal_config
 from lamr_repositories.compression import CompressionOptions, compress
 from lamr_serving import ServerOptions, TritonServer
 from tritonclient.grpc import InferenceServerClient
@@ -150,20 +155,22 @@ def test_a_server_that_is_not_there_has_its_name() -> None:
         TritonScorer("127.0.0.1:9", connect_timeout=0.5)
 
 
+def answered(scorer: TritonScorer, ids: np.ndarray) -> np.ndarray:
+    """Ask until a server is back: the retries of one call may be over before, on a busy machine."""
+    for _ in range(20):
+        with contextlib.suppress(ServerUnavailableError):
+            return scorer.log_probs([ids])[0]
+    raise AssertionError("no server came back")
+
+
 def test_a_killed_server_is_waited_for(causal_repository) -> None:
     with (
         TritonServer(causal_repository, ServerOptions(restart=True)) as server,
         TritonScorer(server.addresses.grpc) as scorer,
     ):
-        before = scorer.log_probs([np.arange(50)])
+        before = answered(scorer, np.arange(50))
         psutil.Process(server.pid).kill()
-        for _ in range(10):  # the retries of one call may be over before a busy machine's server is back
-            try:
-                after = scorer.log_probs([np.arange(50)])
-                break
-            except ServerUnavailableError:
-                continue
-        np.testing.assert_array_equal(before[0], after[0])
+        np.testing.assert_array_equal(before, answered(scorer, np.arange(50)))
 
 
 def test_a_pruners_server_is_told_apart() -> None:
@@ -189,3 +196,19 @@ def test_a_stop_is_graceful_though_the_models_process_ends_first(causal_reposito
     errors = [answers.get(timeout=120) for _ in range(23)]
     assert {type(error) for error in errors} <= {type(None), InferenceServerException}
     client.close()
+
+
+def test_a_replaced_model_is_noticed(causal_repository, tmp_path, free_port) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(causal_repository, other)
+    folder = causal_files(other)
+    spec = dataclasses.replace(load_causal_spec(other), version="other")
+    (folder / "lamr.json").write_text(spec.to_json(), encoding="utf-8")
+    text = causal_config(spec, (folder / "tokenizer.json").read_bytes(), 16, 0)
+    config_file(other, PERPLEXITY).write_text(text, encoding="utf-8")
+    port = ServerOptions(grpc_port=free_port)
+    with TritonServer(causal_repository, port) as first:
+        scorer = TritonScorer(first.addresses.grpc)
+        scorer.log_probs([np.arange(5)])
+    with TritonServer(other, port), scorer, pytest.raises(ModelMismatchError, match=r"other|fingerprint"):
+        answered(scorer, np.arange(5))
