@@ -12,12 +12,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from lamr_contract.errors import InvalidInputError
 
 from lamr_repositories.cache import Cache
 from lamr_repositories.foreseeing import Foreseer
 from lamr_repositories.formats import FORMATS, About
 from lamr_repositories.indexing import Indexed, OnProgress, index_repository, same_content
 from lamr_repositories.judging import Judge, JudgeCount, Judged
+from lamr_repositories.line_scores import NEEDS_MODEL, NEEDS_SCORER
 from lamr_repositories.options import PackOptions
 from lamr_repositories.ranked import Ranked
 from lamr_repositories.result import PackCounts, PackedFile, PackResult, StageSeconds
@@ -99,6 +101,7 @@ class Prepared:
 
         Raises:
             BudgetError: not even the head of the pack fits into the budget.
+            InvalidInputError: the ranker asks another kind of model than the one that was prepared with.
         """
         begin = time.perf_counter()
         options = replace(
@@ -107,6 +110,13 @@ class Prepared:
             ranker=ranker or self._options.ranker,
             form=form or self._options.form,
         )
+        foreseen = isinstance(self._tools.judge, Foreseer)
+        if options.ranker in (NEEDS_MODEL if foreseen else NEEDS_SCORER):
+            raise InvalidInputError(
+                f"this was prepared for the ranker {self._options.ranker!r}, and {options.ranker!r} asks another "
+                "model: prepare again",
+                argument="ranker",
+            )
         ranked = self._ranked
         competitors = [
             ranked.competitor(file, text, self._judged.get(place), options.ranker)

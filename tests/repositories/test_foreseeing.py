@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from lamr_contract.errors import InvalidInputError
 from lamr_export import TorchScorer
-from lamr_repositories import PackOptions, pack
+from lamr_repositories import PackOptions, pack, prepare
 from lamr_repositories.cache import Cache
 from lamr_repositories.compression import Perplexity
 from lamr_repositories.compression.coarse import falls, mutual_information, order_of
@@ -100,3 +100,15 @@ def test_the_second_question_asks_nothing(folder: Path, scorer, tmp_path: Path) 
 def test_it_needs_a_model_and_says_so(folder: Path) -> None:
     with pytest.raises(InvalidInputError, match="--perplexity"):
         pack(folder, QUERY, 600, options=OPTIONS)
+
+
+def test_a_ranker_of_another_model_needs_another_preparation(folder: Path, scorer) -> None:
+    with prepare(folder, QUERY, options=OPTIONS, scorer=scorer) as prepared:
+        assert prepared.pack(600, ranker="bm25").ranker == "bm25"
+        with pytest.raises(InvalidInputError, match="prepare again"):
+            prepared.pack(600, ranker="sum")
+    with (
+        prepare(folder, QUERY, options=PackOptions(ranker="bm25")) as prepared,
+        pytest.raises(InvalidInputError, match="prepare again"),
+    ):
+        prepared.pack(600, ranker="perplexity")
