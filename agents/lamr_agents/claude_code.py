@@ -14,16 +14,15 @@ from typing import Any
 
 from lamr_evaluation.sessions import Event, Heard, read_events
 from lamr_evaluation.sessions.formats import CLAUDE_CODE
-from lamr_evaluation.sessions.tools import description_of, shown_by
+from lamr_evaluation.sessions.tools import shown_by
 
-from lamr_agents.intent import Intent, Known, intent_of
+from lamr_agents.intent import Intent, intent_of, known_of
 from lamr_agents.policy import Asked
 from lamr_agents.skim import Skim, asked_for
 
 HOST = CLAUDE_CODE.name
 TOOLS = ("Read", "Bash")
 """The tools whose results are code: Bash where it prints files (`cat`, `sed -n`, `head`, `git show REVISION:PATH`)."""
-QUESTION = "context_focus_question"
 _TAIL_BYTES = 1 << 20
 _NUMBERS = "[lamr: the host numbers the lines that are left; the markers carry the file's own numbers]\n"
 
@@ -58,15 +57,7 @@ def read_call(payload: Mapping[str, Any]) -> Call | None:
         return None
     read, name = seen
     heard = hear(Path(str(payload.get("transcript_path") or "")))
-    question = given.get(QUESTION)
-    known = Known(
-        question=question if isinstance(question, str) else "",
-        said=heard.said,
-        description=description_of(given),
-        searched=heard.searched,
-        task=heard.task,
-    )
-    intent = intent_of(known)
+    intent = intent_of(known_of(heard, given))
     asked = asked_for(
         text,
         str(Path(str(payload.get("cwd") or "")) / read.path),

@@ -1,15 +1,19 @@
 """The query of a tool call, from what a host knows when the call ends: no parameter and no token of the agent's own.
 
 A host fills in what it has of `Known`, and what is missing gives way to the next best. How much of a long task a model
-reads is the pruner's matter (`query_read` of a result says it). This module knows words; it knows no host, no tool and
-no model.
+reads is the pruner's matter (`query_read` of a result says it). This module knows words, and what calls say of
+themselves; it knows no host and no model.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
+
+from lamr_evaluation.sessions import Heard
+from lamr_evaluation.sessions.tools import description_of, question_of
 
 Source = Literal["question", "session", "task", "nothing"]
 
@@ -35,6 +39,17 @@ class Known:
     description: str = ""
     searched: str = ""
     task: str = ""
+
+
+def known_of(heard: Heard, arguments: Mapping[str, Any]) -> Known:
+    """What is known of a call: what was said before it, and what its own input says of its purpose."""
+    return Known(
+        question=question_of(arguments),
+        said=heard.said,
+        description=description_of(arguments),
+        searched=heard.searched,
+        task=heard.task,
+    )
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,10 @@ from lamr_client import LamrError
 from lamr_evaluation.sessions import Event, Heard
 from lamr_evaluation.sessions.commands import Read
 from lamr_evaluation.sessions.shown import framed
-from lamr_evaluation.sessions.tools import description_of, shown_by
+from lamr_evaluation.sessions.tools import shown_by
 from lamr_evaluation.sessions.uses import same_file
 
-from lamr_agents.intent import Known, intent_of
+from lamr_agents.intent import intent_of, known_of
 from lamr_agents.local.texts import Texts
 from lamr_agents.policy import Policy
 from lamr_agents.skim import Prunes, asked_for, skim
@@ -120,10 +120,7 @@ class Conversations:
         self, text: str, call: Event, read: Read, name: str, again: bool, heard: Heard
     ) -> str:
         """What is sent in place of a new result's text."""
-        description = description_of(call.arguments)
-        intent = intent_of(
-            Known(said=heard.said, description=description, searched=heard.searched, task=heard.task)
-        )
+        intent = intent_of(known_of(heard, call.arguments))
         before, code, after = framed(text)
         asked = asked_for(
             code, read.path, intent=intent, first=read.first, last=read.last, again=again, name=name

@@ -20,7 +20,7 @@ from lamr_evaluation.sessions import Event, Heard
 from lamr_evaluation.sessions.events import events_of
 from lamr_evaluation.sessions.formats import OPENHANDS_SDK
 from lamr_evaluation.sessions.shown import framed
-from lamr_evaluation.sessions.tools import description_of, shown_by
+from lamr_evaluation.sessions.tools import shown_by
 from lamr_evaluation.sessions.uses import same_file
 from openhands.sdk import TextContent, Tool
 from openhands.sdk.event import ActionEvent, MessageEvent
@@ -33,7 +33,7 @@ from openhands.tools.file_editor.utils.constants import (
 from openhands.tools.terminal import TerminalAction, TerminalObservation, TerminalTool
 
 from lamr_agents.embedded import Reads, make_pruner
-from lamr_agents.intent import Known
+from lamr_agents.intent import Known, known_of
 from lamr_agents.policy import NOT_PRUNED
 
 if TYPE_CHECKING:
@@ -148,10 +148,7 @@ def _asked(action: Action, conversation: LocalConversation | None) -> _Call | No
         call, seen = step, shown_by(step.tool, step.arguments)
         if seen is not None and answer[step.record] != answer[-1]:
             earlier.append(seen[1] or seen[0].path)
-    known = Known(
-        said=heard.said, description=description_of(call.arguments), searched=heard.searched, task=heard.task
-    )
-    return _Call(call.arguments, known, earlier)
+    return _Call(call.arguments, known_of(heard, call.arguments), earlier)
 
 
 def _with_text(observation: Observation, text: str) -> Observation:

@@ -67,6 +67,15 @@ DONE = {"role": "assistant", "content": "I see."}
 GO_ON = {"role": "user", "content": "Go on with handler_59, please."}
 
 
+def test_a_focus_question_wins(conversations: Conversations) -> None:
+    question = "What does handler_9 write?"
+    asked = openai(CODE, command="cat a.py", context_focus_question=question)
+    text = text_of(conversations.pruned(asked)[-1])
+    assert "def handler_9(" in text
+    assert "lines pruned" in text
+    assert text != text_of(conversations.pruned(openai(CODE))[-1])
+
+
 @pytest.mark.parametrize(
     "messages", [openai(CODE), openai(NUMBERED, "Read", file_path="a.py"), anthropic(NUMBERED + REMINDER)]
 )

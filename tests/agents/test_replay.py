@@ -211,6 +211,20 @@ def test_a_conversation_without_accounts_is_replayed_by_estimates(tmp_path: Path
         assert len(replayed.reads) == 1
 
 
+def test_a_focus_question_is_what_a_read_was_replayed_for(tmp_path: Path) -> None:
+    question = "What does handler_9 write?"
+    path = tmp_path / "s.jsonl"
+    path.write_text(
+        session().replace(
+            '"file_path": "/w/a.py"}', f'"file_path": "/w/a.py", "context_focus_question": "{question}"}}', 1
+        )
+    )
+    with pruner() as asking:
+        replayed = replay_log(path, asking, bundled_prices())
+    assert replayed is not None
+    assert [read.query for read in replayed.reads] == [question]
+
+
 def test_the_bundled_prices_know_the_models_that_agents_use() -> None:
     prices = bundled_prices()
     for model, dollars in {

@@ -50,6 +50,7 @@ _PATCH = ("input", "patch", "patchText", "diff")
 _COMMAND = ("cmd", "command", "input", "script")
 _PATTERN = ("pattern", "query", "regex", "search_term")
 _DESCRIPTION = ("description", "explanation", "instruction", "intent", "summary")
+_QUESTION = "context_focus_question"
 _BEGIN_PATCH = "*** Begin Patch"
 
 
@@ -132,6 +133,12 @@ def description_of(arguments: Mapping[str, Any]) -> str:
     """What the assistant says of a call in the call's own input; empty where it says nothing."""
     description = _value(arguments, _DESCRIPTION)
     return description if isinstance(description, str) else ""
+
+
+def question_of(arguments: Mapping[str, Any]) -> str:
+    """The focus question that the assistant passes with a call, by the name that SWE-Pruner's users give it."""
+    question = arguments.get(_QUESTION)
+    return question if isinstance(question, str) else ""
 
 
 def _value(arguments: Mapping[str, Any], names: Sequence[str]) -> Any:
