@@ -24,7 +24,7 @@ LINE_FEATURES = (
 _RIDGE = 3.0
 """The weight of the squared weights, in files: enough to keep features that are alike from opposing each other."""
 _ROUNDS = 30
-_SHARES = (0.2, 0.5)
+_SHARES = (0.18, 0.45)
 """The bounds of what the threshold selects."""
 _BLOCK_SHARE, _REACH = 0.3, 0.7
 """How far lines are levelled. Sharper scores rank better, but cut a file into more pieces, which repair fills again."""
