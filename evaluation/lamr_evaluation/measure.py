@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from lamr_contract.errors import InvalidInputError
+from lamr_postprocess import approximate_tokens
 from numpy.typing import NDArray
 
 from lamr_evaluation.baselines import BASELINES, LineScorer
@@ -147,7 +148,8 @@ def _measure(outcomes: Sequence[_Outcome], items: Sequence[Record], fractions: S
             rows.append(Confusion.expected(curve, fraction, item.gold, item.counted).metrics(curve))
         else:
             whole = parses(selection.text) if parses(item.code) else None
-            rows.append(Confusion.of(selection.kept, item.gold, item.counted).metrics(curve, whole))
+            tokens = approximate_tokens(selection.text) / max(1, approximate_tokens(item.code))
+            rows.append(Confusion.of(selection.kept, item.gold, item.counted).metrics(curve, whole, tokens))
     return stack(rows)
 
 

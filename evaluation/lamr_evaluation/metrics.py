@@ -51,6 +51,7 @@ class Metrics:
         recall_10, recall_25, recall_50: recall when that percentage of the lines is kept, best first.
         area: area under recall against kept fraction; at most 1 - (gold fraction) / 2.
         parses: whether the pruned text parses where the original does.
+        tokens: the pruned text's tokens, markers included, as a share of the original's.
     """
 
     precision: float
@@ -63,6 +64,7 @@ class Metrics:
     recall_50: float
     area: float
     parses: float
+    tokens: float
 
 
 METRICS = tuple(field.name for field in fields(Metrics))
@@ -148,8 +150,8 @@ class Confusion:
         hits = float(curve.at(fraction)) * wanted if wanted else 0.0
         return cls(hits, fraction * lines, wanted, lines)
 
-    def metrics(self, curve: Curve, parses: bool | None = None) -> Metrics:
-        """Metrics of this selection and of the ranking behind it."""
+    def metrics(self, curve: Curve, parses: bool | None = None, tokens: float = np.nan) -> Metrics:
+        """Metrics of this selection and of the ranking behind it; `parses` and `tokens` as in `Metrics`."""
         agree = self.lines - self.kept - self.gold + 2 * self.hits
         recalls = curve.at(BUDGETS)
         return Metrics(
@@ -163,6 +165,7 @@ class Confusion:
             recall_50=float(recalls[2]),
             area=curve.area,
             parses=np.nan if parses is None else float(parses),
+            tokens=tokens,
         )
 
 

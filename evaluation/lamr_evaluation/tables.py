@@ -8,7 +8,7 @@ from dataclasses import astuple
 
 from lamr_evaluation.metrics import METRICS, Summary
 
-HEADINGS = ("prec", "recall", "F1", "acc", "kept", "R@10", "R@25", "R@50", "area", "parses")
+HEADINGS = ("prec", "recall", "F1", "acc", "kept", "R@10", "R@25", "R@50", "area", "parses", "tokens")
 _COMPARED = ("recall", "F1", "R@10", "R@25", "R@50", "area")
 
 
