@@ -29,7 +29,12 @@ from lamr_postprocess import BudgetError, prune_lines
 from tests.test_house import FOLDERS, ROOT
 
 # Only Triton can import the programs that it runs, and only hosts, which aren't installed here, what is for them.
-NOT_MODULES = ("lamr_serving.backends", "lamr_agents.mini_swe_agent", "lamr_agents.litellm_proxy")
+NOT_MODULES = (
+    "lamr_serving.backends",
+    "lamr_agents.mini_swe_agent",
+    "lamr_agents.litellm_proxy",
+    "lamr_agents.openhands",
+)
 
 
 def exception_classes() -> Iterator[type[BaseException]]:

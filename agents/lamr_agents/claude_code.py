@@ -57,7 +57,7 @@ def read_call(payload: Mapping[str, Any]) -> Call | None:
         return None
     read, name = seen
     heard = hear(Path(str(payload.get("transcript_path") or "")))
-    intent = intent_of(known_of(heard, given))
+    intent = intent_of(known_of(heard, given, read.path))
     asked = asked_for(
         text,
         str(Path(str(payload.get("cwd") or "")) / read.path),

@@ -32,6 +32,7 @@ class Known:
         description: what the call itself says of its purpose.
         searched: what the assistant searches for, now or last.
         task: what the user wants.
+        pointed: lines of the file that the session has pointed at, 1-based: a search's hits, a stack trace's places.
     """
 
     question: str = ""
@@ -39,16 +40,18 @@ class Known:
     description: str = ""
     searched: str = ""
     task: str = ""
+    pointed: tuple[int, ...] = ()
 
 
-def known_of(heard: Heard, arguments: Mapping[str, Any]) -> Known:
-    """What is known of a call: what was said before it, and what its own input says of its purpose."""
+def known_of(heard: Heard, arguments: Mapping[str, Any], path: str) -> Known:
+    """What is known of a call that reads a file: what was said before it, and what its own input says of why."""
     return Known(
         question=question_of(arguments),
         said=heard.said,
         description=description_of(arguments),
         searched=heard.searched,
         task=heard.task,
+        pointed=heard.pointers.at(path),
     )
 
 
@@ -60,23 +63,25 @@ class Intent:
         query: the pruner's query; empty where nothing is known.
         task: what the query serves; empty where the task is the query.
         source: where the query is from.
+        pointed: as in `Known`.
     """
 
     query: str
     task: str
     source: Source
+    pointed: tuple[int, ...] = ()
 
 
 def intent_of(known: Known) -> Intent:
     """The intent of a call: the question if there is one, else the assistant's own words, else the task."""
     task = known.task.strip()
     if known.question.strip():
-        return Intent(known.question.strip(), task, "question")
+        return Intent(known.question.strip(), task, "question", known.pointed)
     own = (_end(known.said.strip()), known.description.strip(), known.searched.strip())
     session = "\n".join(dict.fromkeys(filter(None, own)))
     if session:
-        return Intent(session, task, "session")
-    return Intent(task, "", "task" if task else "nothing")
+        return Intent(session, task, "session", known.pointed)
+    return Intent(task, "", "task" if task else "nothing", known.pointed)
 
 
 def _end(words: str) -> str:

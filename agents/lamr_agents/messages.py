@@ -17,8 +17,7 @@ from lamr_client import LamrError
 from lamr_evaluation.sessions import Event, Heard
 from lamr_evaluation.sessions.commands import Read
 from lamr_evaluation.sessions.shown import framed
-from lamr_evaluation.sessions.tools import shown_by
-from lamr_evaluation.sessions.uses import same_file
+from lamr_evaluation.sessions.tools import same_file, shown_by
 
 from lamr_agents.intent import intent_of, known_of
 from lamr_agents.local.texts import Texts
@@ -91,6 +90,7 @@ class Conversations:
                 walk.hear(step)
                 continue
             text = self._text(step, walk, step.message > last)
+            walk.hear(Event("result", step.text, step.call))
             if text != step.text:
                 out[step.message] = _replaced(out[step.message], step.way, text)
         return out
@@ -120,10 +120,16 @@ class Conversations:
         self, text: str, call: Event, read: Read, name: str, again: bool, heard: Heard
     ) -> str:
         """What is sent in place of a new result's text."""
-        intent = intent_of(known_of(heard, call.arguments))
+        intent = intent_of(known_of(heard, call.arguments, read.path))
         before, code, after = framed(text)
         asked = asked_for(
-            code, read.path, intent=intent, first=read.first, last=read.last, again=again, name=name
+            code,
+            read.path,
+            intent=intent,
+            first=read.first,
+            last=read.last,
+            again=again,
+            name=name,
         )
         shown = skim(self._pruner, asked, intent, self._policy, timeout=self._timeout)
         return before + shown.told + after

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from lamr_evaluation.sessions.events import SHELL
+from lamr_evaluation.sessions.events import SHELL, Event
+from lamr_evaluation.sessions.pointed import Pointers
 from lamr_evaluation.sessions.tools import command_of, shown_by
 from minisweagent.agents.default import DefaultAgent
 from minisweagent.agents.interactive import InteractiveAgent
@@ -45,6 +47,7 @@ class PruningEnvironment:
         self._environment = environment
         self._reads = Reads(make_pruner, policy, texts)
         self._known = Known()
+        self._pointers = Pointers()
         self._seen: set[str] = set()
 
     def __getattr__(self, name: str) -> Any:
@@ -58,6 +61,7 @@ class PruningEnvironment:
             words: the message, commands in fences included.
         """
         self._known = Known(said=_FENCED.sub("", words).strip(), task=task)
+        self._pointers.hear(Event("assistant", words))
 
     def execute(self, action: Mapping[str, Any], *arguments: Any, **more: Any) -> dict[str, Any]:
         """Run a command; what it prints of files may come pruned, or with the reason why it couldn't be.
@@ -70,14 +74,21 @@ class PruningEnvironment:
         output: dict[str, Any] = self._environment.execute(action, *arguments, **more)
         seen = shown_by(SHELL, action)
         text = output.get("output")
-        if seen is None or not isinstance(text, str) or not text:
+        if not isinstance(text, str) or not text:
+            return output
+        known = self._known
+        if seen is not None:
+            known = replace(known, pointed=self._pointers.at(seen[0].path))
+        self._pointers.hear(Event("call", tool=SHELL, arguments=action))
+        self._pointers.hear(Event("result", text))
+        if seen is None:
             return output
         read, name = seen
         label = name or read.path
         again = label in self._seen
         self._seen.add(label)
         failed = output.get("returncode") != 0
-        shown = self._reads.skimmed(text, read, self._known, name=name, again=again, failed=failed)
+        shown = self._reads.skimmed(text, read, known, name=name, again=again, failed=failed)
         return {**output, "output": shown.told}
 
 

@@ -20,8 +20,7 @@ from lamr_evaluation.sessions import Event, Heard
 from lamr_evaluation.sessions.events import events_of
 from lamr_evaluation.sessions.formats import OPENHANDS_SDK
 from lamr_evaluation.sessions.shown import framed
-from lamr_evaluation.sessions.tools import shown_by
-from lamr_evaluation.sessions.uses import same_file
+from lamr_evaluation.sessions.tools import same_file, shown_by
 from openhands.sdk import TextContent, Tool
 from openhands.sdk.event import ActionEvent, MessageEvent
 from openhands.sdk.tool import Action, Observation, ToolDefinition, ToolExecutor, register_tool
@@ -148,7 +147,9 @@ def _asked(action: Action, conversation: LocalConversation | None) -> _Call | No
         call, seen = step, shown_by(step.tool, step.arguments)
         if seen is not None and answer[step.record] != answer[-1]:
             earlier.append(seen[1] or seen[0].path)
-    return _Call(call.arguments, known_of(heard, call.arguments), earlier)
+    seen = shown_by(call.tool, call.arguments)
+    path = seen[0].path if seen else ""
+    return _Call(call.arguments, known_of(heard, call.arguments, path), earlier)
 
 
 def _with_text(observation: Observation, text: str) -> Observation:

@@ -30,6 +30,7 @@ class Asked:
         again: whether the file was shown before in this session.
         failed: whether the tool reports an error.
         name: of what lies in no file, such as a command's output; empty for a file's text.
+        pointed: lines of the file that the session has pointed at, 1-based.
     """
 
     text: str
@@ -42,6 +43,7 @@ class Asked:
     again: bool = False
     failed: bool = False
     name: str = ""
+    pointed: tuple[int, ...] = ()
 
     @property
     def label(self) -> str:
@@ -61,6 +63,8 @@ class Policy:
         threshold: the least score of a line that is kept; None for the model's own.
         least_relevance: a file that the model finds less relevant is shown as an outline. The default is below what
             lamr-mini 0.6 gives 95 of 100 files that hold an answer, and above what it gives a quarter of the others.
+        most_pointed: lines of a file up to which pointing at them means something.
+        before_pointed, after_pointed: the lines around one that was pointed at that are shown with it.
     """
 
     least_tokens: int = 1500
@@ -69,6 +73,9 @@ class Policy:
     least_saving: float = 0.1
     threshold: float | None = None
     least_relevance: float = 0.07
+    most_pointed: int = 12
+    before_pointed: int = 3
+    after_pointed: int = 8
 
     def passes(self, asked: Asked) -> str | None:
         """Why a text passes before it is judged; None where it is to be judged."""
@@ -88,6 +95,21 @@ class Policy:
         if tokens_out > (1 - self.least_saving) * tokens_in:
             return "little to cut"
         return None
+
+    def kept(self, asked: Asked, first: int) -> list[tuple[int, int]]:
+        """First and last line, counted within the text from 1, of each range that is shown for what was pointed at.
+
+        Args:
+            asked: what was asked for.
+            first: the number of the text's first line in its file.
+        """
+        pointed = [number for number in asked.pointed if first <= number < first + asked.lines]
+        if asked.name or len(pointed) > self.most_pointed:
+            return []
+        return [
+            (max(1, number - first + 1 - self.before_pointed), number - first + 1 + self.after_pointed)
+            for number in pointed
+        ]
 
     def is_beside_the_point(self, result: PruneResult) -> bool:
         """Whether a file doesn't seem to hold what is looked for."""

@@ -36,6 +36,7 @@ class Prunes(Protocol):
         task: str,
         path: str,
         threshold: float | None,
+        keep: Sequence[tuple[int, int]],
         markers: str,
         on_error: Literal["passthrough"],
         timeout: float | None,
@@ -115,7 +116,9 @@ def asked_for(  # noqa: PLR0913  # what a host knows of a call, one keyword a fa
     """What the policy judges by, with the text's size counted."""
     lines = text.count("\n") + (not text.endswith("\n"))
     tokens = approximate_tokens(text)
-    return Asked(text, path, tokens, lines, bool(intent.query), first, last, again, failed, name)
+    return Asked(
+        text, path, tokens, lines, bool(intent.query), first, last, again, failed, name, intent.pointed
+    )
 
 
 def skim(  # noqa: PLR0913  # keyword-only, each with a default
@@ -143,18 +146,20 @@ def skim(  # noqa: PLR0913  # keyword-only, each with a default
     reason = policy.passes(asked) or (_NO_ARCHIVE if asked.name and archive is None else None)
     if reason is not None:
         return untouched(asked, reason)
+    pointed = policy.kept(asked, _first_line(asked))
     result = pruner.prune(
         intent.query,
         asked.text,
         task=intent.task,
         path=asked.path,
         threshold=policy.threshold,
+        keep=pointed,
         markers=NAMED,
         on_error="passthrough",
         timeout=timeout,
     )
     text, kept, done = result.text, result.kept_lines, PRUNED
-    if result.status == "pruned" and policy.is_beside_the_point(result):
+    if result.status == "pruned" and not pointed and policy.is_beside_the_point(result):
         text, kept = outline(asked.text, asked.path)
         done = OUTLINED
     needed = archive if asked.name else None

@@ -119,3 +119,32 @@ def test_a_cut_that_saves_little_isnt_made() -> None:
     with pruner(lambda request: uniform_answer(request, 1.0)) as asking:
         shown = skim(asking, ASKED, INTENT, Policy(least_saving=0.999))
     assert (shown.text, shown.reason) == (CODE, "little to cut")
+
+
+def test_what_the_session_pointed_at_is_shown_with_its_surroundings() -> None:
+    far = line_of("value_55 =")
+    with pruner() as asking:
+        assert far not in skim(asking, ASKED, INTENT).kept_lines
+        shown = skim(asking, replace(ASKED, pointed=(far,)), INTENT)
+        ranged = skim(
+            asking, replace(ASKED, pointed=(far + 999,), first=1000), INTENT, Policy(longest_range=0)
+        )
+    assert {*range(far - 3, far + 9)} <= {*shown.kept_lines}
+    assert shown.reason == PRUNED
+    assert not ranged.cut  # a range passes
+
+
+def test_pointing_everywhere_points_nowhere() -> None:
+    many = tuple(range(1, 14))
+    assert Policy().kept(replace(ASKED, pointed=many), 1) == []
+    assert Policy().kept(replace(ASKED, pointed=many[:1]), 1) == [(1, 9)]
+    assert Policy().kept(replace(ASKED, pointed=(120,)), 100) == [(18, 29)]
+    assert Policy().kept(replace(ASKED, pointed=(99,)), 100) == []
+
+
+def test_a_file_that_was_pointed_at_isnt_beside_the_point() -> None:
+    with pruner(lambda request: uniform_answer(request, 0.001)) as asking:
+        assert skim(asking, ASKED, INTENT).reason == OUTLINED
+        shown = skim(asking, replace(ASKED, pointed=(7,)), INTENT)
+    assert shown.reason == PRUNED
+    assert 7 in shown.kept_lines

@@ -16,9 +16,10 @@ from lamr_evaluation.sessions.tools import (
     pattern_of,
     print_of,
     read_of,
+    same_file,
     shown_by,
 )
-from lamr_evaluation.sessions.uses import located, same_file
+from lamr_evaluation.sessions.uses import located
 
 LINES = [f"line_{n} = compute_{n}()" for n in range(1, 101)]
 TEXT = "\n".join(LINES) + "\n"

@@ -23,8 +23,7 @@ from lamr_evaluation.sessions import (
     read_requests,
     recognize,
 )
-from lamr_evaluation.sessions.tools import question_of
-from lamr_evaluation.sessions.uses import same_file
+from lamr_evaluation.sessions.tools import question_of, same_file
 
 from lamr_agents.intent import Known, intent_of
 from lamr_agents.policy import Policy
@@ -167,7 +166,14 @@ def _replay_read(  # noqa: PLR0913, PLR0917  # what one read hangs together with
 ) -> ReplayedRead:
     lines, record = read.shown.lines, events[read.place].record
     intent = intent_of(
-        Known(question_of(read.call.arguments), read.intent, read.description, read.searched, read.task)
+        Known(
+            question_of(read.call.arguments),
+            read.intent,
+            read.description,
+            read.searched,
+            read.task,
+            read.pointed,
+        )
     )
     asked = asked_for(
         "\n".join(lines) + "\n",

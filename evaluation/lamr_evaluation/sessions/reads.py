@@ -11,6 +11,7 @@ from lamr_postprocess.languages import detect_language
 
 from lamr_evaluation.sessions.commands import Read
 from lamr_evaluation.sessions.events import Event
+from lamr_evaluation.sessions.pointed import Pointers
 from lamr_evaluation.sessions.shown import Shown, shown_lines
 from lamr_evaluation.sessions.tools import description_of, pattern_of, read_of
 
@@ -46,6 +47,7 @@ class BigRead:
         intent: the assistant's last words before the call, aloud or else in thought, since the user spoke.
         searched: what the assistant last searched for; empty where it didn't.
         description: what the call itself says of its purpose.
+        pointed: lines of the file that the session had pointed at, 1-based.
     """
 
     place: int
@@ -56,6 +58,7 @@ class BigRead:
     intent: str
     searched: str
     description: str
+    pointed: tuple[int, ...] = ()
 
     @property
     def own_words(self) -> str:
@@ -70,15 +73,18 @@ class Heard:
     Attributes:
         aloud, thought: the assistant's last words since the user spoke.
         searched: what the assistant last searched for since then; empty where it didn't.
+        pointers: the lines that were pointed at.
     """
 
     aloud: str = ""
     thought: str = ""
     searched: str = ""
+    pointers: Pointers = field(default_factory=Pointers)
     _messages: list[str] = field(default_factory=list)
 
     def hear(self, event: Event) -> None:
         """Take in the next event."""
+        self.pointers.hear(event)
         if event.kind == "user" and (words := spoken(event.text)):
             self._messages.append(words)
             self.aloud = self.thought = self.searched = ""
@@ -122,7 +128,17 @@ def big_reads(session: Sequence[Event]) -> Iterator[BigRead]:
         shown = shown_lines(session[answer].text)
         if _big(shown):
             description = description_of(event.arguments)
-            yield BigRead(answer, event, read, shown, heard.task, heard.said, heard.searched, description)
+            yield BigRead(
+                answer,
+                event,
+                read,
+                shown,
+                heard.task,
+                heard.said,
+                heard.searched,
+                description,
+                heard.pointers.at(read.path),
+            )
 
 
 def spoken(message: str) -> str:

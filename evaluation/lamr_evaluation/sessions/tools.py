@@ -51,6 +51,8 @@ _COMMAND = ("cmd", "command", "input", "script")
 _PATTERN = ("pattern", "query", "regex", "search_term")
 _DESCRIPTION = ("description", "explanation", "instruction", "intent", "summary")
 _QUESTION = "context_focus_question"
+_SEARCH = re.compile(r"(?:cd\s+\S+\s*&&\s*)?(?:grep|rg|ag|git\s+grep)\s.*\s(\S+)$", re.DOTALL)
+_ENDING = re.compile(r"\w\.\w+$")
 _BEGIN_PATCH = "*** Begin Patch"
 
 
@@ -127,6 +129,24 @@ def pattern_of(tool: str, arguments: Mapping[str, Any]) -> str:
     """What a call searches files for; empty where it searches none."""
     pattern = _value(arguments, _PATTERN) if tool.lower() in SEARCHERS else None
     return pattern if isinstance(pattern, str) else ""
+
+
+def searched_file(tool: str, arguments: Mapping[str, Any]) -> str:
+    """The one file that a call searches, so that what it prints names no file; empty where it searches none or more."""
+    command = command_of(tool, arguments)
+    if command is not None:
+        words = _SEARCH.match(command.split("|")[0].strip())
+        last = words[1].strip("'\"") if words else ""
+    else:
+        path = _value(arguments, _PATH) if tool.lower() in SEARCHERS else None
+        last = path if isinstance(path, str) else ""
+    return last if _ENDING.search(last) else ""
+
+
+def same_file(one: str, other: str) -> bool:
+    """Whether two paths can name one file of a session: they are equal, or one ends on the other."""
+    one, other = (path.replace("\\", "/").removeprefix("./") for path in (one, other))
+    return one == other or one.endswith(f"/{other}") or other.endswith(f"/{one}")
 
 
 def description_of(arguments: Mapping[str, Any]) -> str:

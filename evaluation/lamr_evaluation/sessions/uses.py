@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 from lamr_evaluation.sessions.events import Event
 from lamr_evaluation.sessions.reads import BigRead
 from lamr_evaluation.sessions.shown import shown_lines
-from lamr_evaluation.sessions.tools import Edit, edits_of, read_of
+from lamr_evaluation.sessions.tools import Edit, edits_of, read_of, same_file
 
 DISTINCT = 12
 """Characters that a line needs to be told from others by its words alone."""
@@ -73,12 +73,6 @@ def later_use(read: BigRead, session: Sequence[Event]) -> LaterUse:
                 if len(lines) <= min(LONGEST_AGAIN, LARGEST_AGAIN * len(read.shown.lines)):
                     reread.update(located(lines, read.shown.lines))
     return LaterUse(*(tuple(sorted(numbers)) for numbers in (edited, changed, quoted, reread)))
-
-
-def same_file(one: str, other: str) -> bool:
-    """Whether two paths can name one file of a session: they are equal, or one ends on the other."""
-    one, other = (path.replace("\\", "/").removeprefix("./") for path in (one, other))
-    return one == other or one.endswith(f"/{other}") or other.endswith(f"/{one}")
 
 
 def located(wanted: Sequence[str], lines: Sequence[str]) -> list[int]:
