@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import enum
 import json
-from pathlib import Path
+import sys
 from typing import Annotated
 
 import typer
@@ -14,14 +16,44 @@ from lamr_cli.pack import CacheFile, NoCache
 from lamr_cli.progress import bar
 
 
+class Form(str, enum.Enum):
+    """Formats of answers."""
+
+    jsonl = "jsonl"
+    parquet = "parquet"
+
+
 def batch(
     jobs: Annotated[
-        Path, typer.Argument(help="JSONL: id, query, and path, code or repo in each row.", metavar="JOBS")
+        str,
+        typer.Argument(
+            help="JSONL, or Parquet if its name ends in .parquet: id, query, and path, code or repo in each row. A "
+            "path or a URL that fsspec knows.",
+            metavar="JOBS",
+        ),
     ],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder of the answers; the same one goes on.")
+        str,
+        typer.Option(
+            "--output", "-o", help="Folder or URL of the answers; the same one goes on.", metavar="PLACE"
+        ),
     ],
-    workers: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,
+    workers: Annotated[int, typer.Option(help="Processes; with --ray, actors.", min=1)] = 1,
+    form: Annotated[Form, typer.Option("--format", help="Of the answers.")] = Form.jsonl,
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            help="Run on a Ray cluster: HOST:PORT of its head, auto for the one that this machine belongs to, or local "
+            "for one of this machine's own.",
+            metavar="ADDRESS|auto|local",
+        ),
+    ] = None,
+    ray_cpus: Annotated[
+        float,
+        typer.Option(
+            help="CPUs that Ray sets aside for a worker; with more, a lost node's rows wait for a new one."
+        ),
+    ] = 0.01,
     servers: Annotated[
         list[str] | None,
         typer.Option(
@@ -46,6 +78,7 @@ def batch(
     earlier one ended, and doesn't do again what is there. With errors among the answers the exit code is 4.
 
     lamr batch jobs.jsonl --output answers --workers 2
+    lamr batch s3://bucket/jobs.parquet --output s3://bucket/answers --format parquet --ray auto --workers 64
     """
     import dataclasses
 
@@ -58,12 +91,18 @@ def batch(
         workers=workers,
         servers=tuple(servers or ()),
         model=model,
-        cache=None if no_cache else cache or default_cache_file(),
+        # Machines of a cluster may share the home folder, and SQLite isn't for many machines.
+        cache=None if no_cache else cache or (None if ray else default_cache_file()),
         max_tokens=max_tokens,
         timeout=timeout,
         retry_errors=retry_errors,
+        format=form.value,
+        ray=ray,
+        ray_cpus=ray_cpus,
     )
-    with bar() as progress:
+    # Ray reports deaths of workers on standard output, which belongs to the counts.
+    quiet = contextlib.redirect_stdout(sys.stderr) if ray else contextlib.nullcontext()
+    with quiet, bar() as progress:
         count = run_batch(jobs, output, options, progress)
     if as_json:
         typer.echo(json.dumps(dataclasses.asdict(count)))

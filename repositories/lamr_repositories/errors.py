@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from os import PathLike
 
-from lamr_contract.errors import InvalidInputError
+from lamr_contract.errors import InvalidInputError, ServerError
 
 
 class RepositoryError(InvalidInputError):
@@ -17,3 +17,7 @@ class RepositoryError(InvalidInputError):
     def __init__(self, message: str, *, path: str | PathLike[str] | None = None) -> None:
         super().__init__(message)
         self.path = path
+
+
+class ClusterError(ServerError):
+    """A cluster that was to run jobs can't be used, or gave up."""

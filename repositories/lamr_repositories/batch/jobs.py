@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
+from lamr_repositories.batch.formats import Row, format_of
+from lamr_repositories.batch.storage import open_place
 from lamr_repositories.errors import RepositoryError
 
 _TEXTS = ("query", "path", "repo", "code", "rev", "ranker", "format")
@@ -19,7 +20,7 @@ class Job:
     """One row of the file.
 
     Attributes:
-        id: names the row's answer; `line-7` for the row in line 7 where it has none.
+        id: names the row's answer; `line-7` (of Parquet `row-7`) for the seventh where it has none.
         fields: what the row says, or None where it is no job.
         problem: why it is no job.
     """
@@ -29,41 +30,45 @@ class Job:
     problem: str = ""
 
 
-def read_jobs(file: Path) -> Iterator[Job]:
-    """Yield the jobs of a JSONL file; blank lines are passed over, and a row that is no job says so.
+def read_jobs(place: str | os.PathLike[str]) -> Iterator[Job]:
+    """Yield the jobs of a JSONL or Parquet file; blank lines are passed over, and a row that is no job says so.
+
+    Args:
+        place: a path, or a URL that fsspec knows; `.parquet` at the end means Parquet.
 
     Raises:
         RepositoryError: the file can't be read, or two rows have the same id.
+        MissingPackageError: Parquet's or the URL's library isn't installed.
     """
+    form = format_of(os.fspath(place))
     seen: dict[str, int] = {}
     try:
-        with file.open("rb") as stream:
-            for number, line in enumerate(stream, 1):
-                if line.strip():
-                    job = _job(line, number)
-                    first = seen.setdefault(job.id, number)
-                    if first != number:
-                        raise RepositoryError(
-                            f"{file}:{number}: the id {job.id!r} is that of line {first} already; give each its own",
-                            path=file,
-                        )
-                    yield job
+        with open_place(place) as stream:
+            for number, row in form.read(stream):
+                job = _job(row, f"{form.place}-{number}", f"{form.place} {number}")
+                first = seen.setdefault(job.id, number)
+                if first != number:
+                    raise RepositoryError(
+                        f"{place}:{number}: the id {job.id!r} is that of {form.place} {first} already; "
+                        "give each its own",
+                        path=place,
+                    )
+                yield job
     except OSError as error:
-        raise RepositoryError(f"{file}: can't be read ({error.strerror or error})", path=file) from error
+        raise RepositoryError(f"{place}: can't be read ({error.strerror or error})", path=place) from error
+    except RepositoryError:
+        raise
+    except ValueError as error:
+        raise RepositoryError(f"{place}: is no {form.ending[1:]} file ({error})", path=place) from error
 
 
-def _job(line: bytes, number: int) -> Job:
-    name = f"line-{number}"
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        return Job(name, None, f"line {number} is no JSON ({error})")
+def _job(row: Row | str, name: str, place: str) -> Job:
     if not isinstance(row, dict):
-        return Job(name, None, f"line {number} is no JSON object")
+        return Job(name, None, f"{place} {row}")
     fields = {key: value for key, value in row.items() if value is not None}
     name = str(fields.pop("id", name))
     problem = _problem(fields)
-    return Job(name, None if problem else fields, problem and f"line {number}: {problem}")
+    return Job(name, None if problem else fields, problem and f"{place}: {problem}")
 
 
 def _problem(fields: dict[str, Any]) -> str:

@@ -1,95 +1,110 @@
-"""The answers of a batch on disk: shards that are there whole or not at all, and what is known from them after a kill.
+"""The answers of a batch: shards that are there whole or not at all, and what is known from them after a kill.
 
-A shard is a JSONL file that appears under its name when all of it is on the disk. The shards are the journal as well:
-what they hold is done. This module knows rows with an `id` and perhaps an `error`; it knows no jobs.
+The shards are the journal as well: what they hold is done. This module knows rows with an `id` and perhaps an `error`;
+it knows no jobs.
 """
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
-import json
 import os
-from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
+from lamr_repositories.batch.formats import FORMATS, Row, format_of, named_format
+from lamr_repositories.batch.storage import Storage, open_storage
 from lamr_repositories.errors import RepositoryError
 
-_NAME = "answers-{:06d}.jsonl"
-_LOCK = ".lock"
+_STEM = "answers-"
+_T = TypeVar("_T")
 
 
 class Shards:
-    """The shards of one folder. One process at a time writes them."""
+    """The shards of one folder or URL. One process at a time writes them."""
 
-    def __init__(self, folder: Path) -> None:
-        """Make the folder, and lock it for as long as the process lives.
+    def __init__(self, place: str | os.PathLike[str], form: str = "jsonl") -> None:
+        """Make the folder; a local one is locked for as long as the process lives.
 
         Raises:
-            RepositoryError: another batch writes there, or the folder can't be written.
+            InvalidInputError: there is no such format.
+            RepositoryError: another batch writes there, it can't be written, or holds shards of another format.
         """
+        self._form = named_format(form)
+        self._place = os.fspath(place)
+        self._storage: Storage = open_storage(place)
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            self._lock = (folder / _LOCK).open("w")
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise RepositoryError(f"another batch writes to {folder}; wait for it", path=folder) from error
-        except OSError as error:
-            raise RepositoryError(
-                f"{folder}: can't be written ({error.strerror or error})", path=folder
-            ) from error
-        self._folder = folder
-        for part in folder.glob("*.part"):  # what a killed process left
-            part.unlink()
+            names = self._storage.names()
+            self._refuse_others(names)
+        except BaseException:
+            self._storage.close()
+            raise
+        # Counted on from here and not looked up again: of two batches on one URL the slower finds its number taken.
+        self._last = max((_number(name) for name in self._named(names)), default=0)
 
-    def rows(self) -> Iterator[dict[str, Any]]:
+    def rows(self) -> Iterator[Row]:
         """Yield all rows, shard by shard."""
-        for file in self._files():
-            with file.open(encoding="utf-8") as stream:
-                yield from map(json.loads, stream)
+        for name in self._named(self._storage.names()):
+            yield from self._read(name, lambda stream: list(self._form.rows(stream)))
 
     def done(self) -> dict[str, bool]:
         """Return the ids of all rows, and whether each is an error."""
-        return {row["id"]: "error" in row for row in self.rows()}
+        found: dict[str, bool] = {}
+        for name in self._named(self._storage.names()):
+            found.update(self._read(name, lambda stream: dict(self._form.read_ids(stream))))
+        return found
 
-    def add(self, rows: Sequence[dict[str, Any]]) -> None:
-        """Write a new shard."""
+    def add(self, rows: Sequence[Row]) -> None:
+        """Write a new shard.
+
+        Raises:
+            RepositoryError: another batch has written one meanwhile.
+        """
         if rows:
-            last = max((int(file.stem.rsplit("-", 1)[1]) for file in self._files()), default=0)
-            self._write(self._folder / _NAME.format(last + 1), rows)
+            name = f"{_STEM}{self._last + 1:06d}{self._form.ending}"
+            self._storage.create(name, self._form.encode(rows))
+            self._last += 1
 
     def forget_errors(self) -> int:
         """Take the errors out of all shards, so that their rows are run again; returns how many there were."""
         count = 0
-        for file in self._files():
-            with file.open(encoding="utf-8") as stream:
-                rows = [json.loads(line) for line in stream]
+        for name in self._named(self._storage.names()):
+            rows = self._read(name, lambda stream: list(self._form.rows(stream)))
             kept = [row for row in rows if "error" not in row]
             count += len(rows) - len(kept)
             if not kept:
-                file.unlink()
+                self._storage.remove(name)
             elif len(kept) < len(rows):
-                self._write(file, kept)
+                self._storage.write(name, self._form.encode(kept))
         return count
 
     def close(self) -> None:
         """Let another process write."""
-        self._lock.close()
+        self._storage.close()
 
-    def _files(self) -> list[Path]:
-        return sorted(self._folder.glob("answers-*.jsonl"))
+    def _named(self, names: Sequence[str]) -> list[str]:
+        ending = self._form.ending
+        return sorted(name for name in names if name.startswith(_STEM) and name.endswith(ending))
 
-    def _write(self, file: Path, rows: Sequence[dict[str, Any]]) -> None:
-        part = file.with_suffix(".part")
-        with part.open("w", encoding="utf-8", newline="\n") as stream:
-            stream.writelines(json.dumps(row, ensure_ascii=True) + "\n" for row in rows)
-            stream.flush()
-            os.fsync(stream.fileno())
-        part.replace(file)
-        with contextlib.suppress(OSError):  # not every file system lets a folder be synced
-            folder = os.open(self._folder, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+    def _refuse_others(self, names: Sequence[str]) -> None:
+        endings = tuple(form.ending for form in FORMATS.values() if form is not self._form)
+        other = next((name for name in names if name.startswith(_STEM) and name.endswith(endings)), None)
+        if other is not None:
+            form = next(key for key, value in FORMATS.items() if value is format_of(other))
+            raise RepositoryError(
+                f"{self._place} holds answers as {form}; go on with --format {form}, or choose another place",
+                path=self._place,
+            )
+
+    def _read(self, name: str, read: Callable[..., _T]) -> _T:
+        try:
+            with self._storage.open(name) as stream:
+                return read(stream)
+        except (ValueError, KeyError, TypeError) as error:
+            raise RepositoryError(
+                f"{self._place}: {name} isn't whole ({error}); delete it, and the same command runs its rows again",
+                path=self._place,
+            ) from error
+
+
+def _number(name: str) -> int:
+    digits = name.removeprefix(_STEM).partition(".")[0]
+    return int(digits) if digits.isdecimal() else 0

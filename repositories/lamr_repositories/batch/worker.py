@@ -1,12 +1,13 @@
-"""One worker process of a batch: it takes jobs from a pipe, one by one, and sends back an answer or a named error.
+"""The work of one job at a time, and the process that does it for `local_run`: an answer or a named error for each.
 
-It ends when the other end of the pipe is closed, which happens whenever the parent dies. This module knows one job at a
-time; which jobs there are and what becomes of answers is `run`'s matter.
+The process takes jobs from a pipe, and ends when the other end is closed, which happens whenever the parent dies.
+`ray_run` does the same work in its actors. This module doesn't know which jobs there are, nor what becomes of answers.
 """
 
 from __future__ import annotations
 
 import signal
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -16,9 +17,13 @@ from typing import Any
 from lamr_client import InProcessTransport, LamrError, Pruner
 from lamr_contract.spec import bundled_repository
 
+from lamr_repositories.batch.storage import local_path, open_place
 from lamr_repositories.options import PackOptions
 from lamr_repositories.pack import pack
 from lamr_repositories.walk import MOST_BYTES, decode
+
+MOST_DEATHS = 2
+"""A job that so many workers died of is answered with an error."""
 
 
 @dataclass(frozen=True)
@@ -42,22 +47,40 @@ class WorkerOptions:
     timeout: float = 120.0
 
 
+class RowWorker:
+    """Answers jobs with one pruner, which is made for the first of them."""
+
+    def __init__(self, options: WorkerOptions) -> None:
+        self._options = options
+        self._pruner: Pruner | None = None
+
+    def answer(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the answer to a checked job, or `error` (its name) and `message`."""
+        try:
+            self._pruner = self._pruner or _pruner(self._options)
+            return answer_job(fields, self._pruner, self._options)
+        except (LamrError, OSError) as error:
+            return {"error": type(error).__name__, "message": str(error)}
+        except Exception as error:  # a defect must not take the row with it
+            return {"error": type(error).__name__, "message": f"a defect of lamr: {error}"}
+
+
+def died(deaths: int, why: str = "") -> dict[str, Any]:
+    """Return the answer to a job that its workers died of."""
+    message = f"{deaths} worker processes died of this row{why}; see that memory suffices"
+    return {"error": "WorkerDiedError", "message": message}
+
+
 def work(pipe: Connection, options: WorkerOptions) -> None:
     """Answer jobs until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    pruner: Pruner | None = None
+    worker = RowWorker(options)
     while True:
         try:
             fields = pipe.recv()
         except (EOFError, OSError):
             return
-        try:
-            pruner = pruner or _pruner(options)
-            answer = answer_job(fields, pruner, options)
-        except (LamrError, OSError) as error:
-            answer = {"error": type(error).__name__, "message": str(error)}
-        except Exception as error:  # a defect must not take the row with it
-            answer = {"error": type(error).__name__, "message": f"a defect of lamr: {error}"}
+        answer = worker.answer(fields)
         try:
             pipe.send(answer)
         except OSError:
@@ -84,7 +107,7 @@ def answer_job(fields: Mapping[str, Any], pruner: Pruner, options: WorkerOptions
         )
         return {"text": result.text, "tokens": result.tokens, "files": [each.path for each in result.files],
                 "notes": list(result.notes)}  # fmt: skip
-    code = fields["code"] if "code" in fields else _read(Path(fields["path"]))
+    code = fields["code"] if "code" in fields else _read(fields["path"])
     pruned = pruner.prune(
         fields["query"],
         code,
@@ -96,12 +119,15 @@ def answer_job(fields: Mapping[str, Any], pruner: Pruner, options: WorkerOptions
             "relevance": pruned.relevance, "reason": pruned.reason}  # fmt: skip
 
 
-def _read(path: Path) -> str:
-    with path.open("rb") as stream:
+def _read(place: str) -> str:
+    path = local_path(place)
+    if path is not None and not stat.S_ISREG(path.stat().st_mode):  # a pipe would keep the worker for ever
+        raise OSError(f"{place} is no regular file")
+    with open_place(place) as stream:
         data = stream.read(MOST_BYTES + 1)
     text = decode(data) if len(data) <= MOST_BYTES else None
     if text is None:
-        raise OSError(f"{path} is binary, or larger than {MOST_BYTES:,} bytes")
+        raise OSError(f"{place} is binary, or larger than {MOST_BYTES:,} bytes")
     return text
 
 

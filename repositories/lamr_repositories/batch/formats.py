@@ -1,0 +1,164 @@
+"""The formats of jobs and answers as files: a table of how rows become bytes, and bytes rows.
+
+This module knows rows as dictionaries and the columns that answers may have; where the bytes lie is `storage`'s matter.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, BinaryIO
+
+from lamr_contract.errors import InvalidInputError, MissingPackageError
+from lamr_errors import how_to_install
+
+Row = dict[str, Any]
+
+_ANSWER_COLUMNS = {
+    "id": "string",
+    "text": "string",
+    "tokens": "int64",
+    "kept_lines": "list<int64>",
+    "relevance": "float64",
+    "reason": "string",
+    "files": "list<string>",
+    "notes": "list<string>",
+    "error": "string",
+    "message": "string",
+}
+"""All shards of a batch have the same columns, whatever their rows say, so that readers can take them as one table."""
+_INDEX = re.compile(r"__index_level_\d+__")
+"""Columns that pandas adds for its index."""
+_READ_ROWS = 256
+
+
+@dataclass(frozen=True)
+class Format:
+    """One format.
+
+    Attributes:
+        ending: of a file's name, with its dot.
+        place: what a row is counted by in messages and in the ids of rows without one.
+        encode: makes a whole file of answers.
+        read: yields every row's number, from 1, and the row; for a row that is none, what is wrong with it. It raises
+            ValueError for a file that as a whole isn't of the format.
+        read_ids: yields the id of every answer of a file, and whether the answer is an error.
+    """
+
+    ending: str
+    place: str
+    encode: Callable[[Sequence[Row]], bytes]
+    read: Callable[[BinaryIO], Iterator[tuple[int, Row | str]]]
+    read_ids: Callable[[BinaryIO], Iterator[tuple[str, bool]]]
+
+    def rows(self, stream: BinaryIO) -> Iterator[Row]:
+        """Yield the rows of a file that we wrote.
+
+        Raises:
+            ValueError: the file is cut off or not ours.
+        """
+        for number, row in self.read(stream):
+            if not isinstance(row, dict):
+                raise ValueError(f"{self.place} {number} {row}")
+            yield row
+
+
+def format_of(name: str) -> Format:
+    """Return the format of a file by its name's ending; JSONL unless another says so."""
+    return next((each for each in FORMATS.values() if name.endswith(each.ending)), FORMATS["jsonl"])
+
+
+def named_format(name: str) -> Format:
+    """Return the format of a name.
+
+    Raises:
+        InvalidInputError: there is none.
+    """
+    if name not in FORMATS:
+        raise InvalidInputError(
+            f"there is no format {name!r}; choose from {', '.join(FORMATS)}", argument="format"
+        )
+    return FORMATS[name]
+
+
+def _encode_jsonl(rows: Sequence[Row]) -> bytes:
+    return "".join(json.dumps(row, ensure_ascii=True) + "\n" for row in rows).encode("ascii")
+
+
+def _read_jsonl(stream: BinaryIO) -> Iterator[tuple[int, Row | str]]:
+    for number, line in enumerate(stream, 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            yield number, f"is no JSON ({error})"
+        else:
+            yield number, row if isinstance(row, dict) else "is no JSON object"
+
+
+def _jsonl_ids(stream: BinaryIO) -> Iterator[tuple[str, bool]]:
+    return ((row["id"], "error" in row) for row in FORMATS["jsonl"].rows(stream))
+
+
+def _encode_parquet(rows: Sequence[Row]) -> bytes:
+    arrow, parquet = _pyarrow()
+    types = {
+        "string": arrow.string(),
+        "int64": arrow.int64(),
+        "float64": arrow.float64(),
+        "list<int64>": arrow.list_(arrow.int64()),
+        "list<string>": arrow.list_(arrow.string()),
+    }
+    schema = arrow.schema([(name, types[kind]) for name, kind in _ANSWER_COLUMNS.items()])
+    stream = io.BytesIO()
+    parquet.write_table(arrow.Table.from_pylist(list(rows), schema=schema), stream, compression="zstd")
+    return stream.getvalue()
+
+
+def _read_parquet(stream: BinaryIO, columns: Sequence[str] | None = None) -> Iterator[tuple[int, Row | str]]:
+    _, parquet = _pyarrow()
+    batches = parquet.ParquetFile(stream).iter_batches(batch_size=_READ_ROWS, columns=columns)
+    rows = itertools.chain.from_iterable(batch.to_pylist() for batch in batches)
+    for number, row in enumerate(rows, 1):
+        yield number, {name: _whole(value) for name, value in row.items() if _counts(name, value)}
+
+
+def _parquet_ids(stream: BinaryIO) -> Iterator[tuple[str, bool]]:
+    return (
+        (row["id"], "error" in row)
+        for _, row in _read_parquet(stream, ("id", "error"))
+        if isinstance(row, dict)
+    )
+
+
+def _counts(name: str, value: object) -> bool:
+    """Whether a column of a row says something: tables have every column in every row."""
+    return value is not None and not _INDEX.fullmatch(name)
+
+
+def _whole(value: object) -> object:
+    """Turn 400.0 into 400: pandas makes floats of whole numbers in a column that has gaps."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _pyarrow() -> tuple[ModuleType, ModuleType]:
+    try:
+        import pyarrow  # noqa: PLC0415
+        import pyarrow.parquet  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise MissingPackageError(
+            f"Parquet needs pyarrow, which isn't installed: {how_to_install('batch')}", package="pyarrow"
+        ) from error
+    return pyarrow, pyarrow.parquet
+
+
+FORMATS = {
+    "jsonl": Format(".jsonl", "line", _encode_jsonl, _read_jsonl, _jsonl_ids),
+    "parquet": Format(".parquet", "row", _encode_parquet, _read_parquet, _parquet_ids),
+}

@@ -1,0 +1,124 @@
+"""Runs jobs with several worker processes of this machine.
+
+A worker that dies is replaced and its job tried once more; a job that kills two workers gets an error that says so.
+This module knows pipes and processes; a job's work is `worker`'s matter.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import multiprocessing
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+
+from lamr_contract.cpus import usable_cpus
+
+from lamr_repositories.batch.jobs import Job
+from lamr_repositories.batch.options import BatchOptions
+from lamr_repositories.batch.progress import Gathering
+from lamr_repositories.batch.worker import MOST_DEATHS, WorkerOptions, died, work
+
+_END_SECONDS = 5.0
+
+
+def run_locally(jobs: Iterator[Job], rows: int, gathering: Gathering, options: BatchOptions) -> None:
+    """Run jobs, of which there are so many rows."""
+    _Run(gathering).run(jobs, _worker_options(options, min(options.workers, rows)))
+
+
+@dataclass(eq=False)
+class _Worker:
+    process: BaseProcess
+    pipe: Connection
+    options: WorkerOptions
+    job: Job | None = None
+
+
+@dataclass(eq=False)
+class _Run:
+    """A batch under way."""
+
+    gathering: Gathering
+    tries: dict[str, int] = field(default_factory=dict)
+
+    def run(self, left: Iterator[Job], each: Sequence[WorkerOptions]) -> None:
+        workers: list[_Worker] = []
+        try:
+            for options in each:
+                workers.append(_start(options))
+            for place in range(len(workers)):
+                self._give(workers, place, left)
+            while busy := [worker for worker in workers if worker.job is not None]:
+                ready = set(wait([worker.pipe for worker in busy], timeout=1.0))
+                for place, worker in enumerate(workers):
+                    if worker.job is not None and worker.pipe in ready:
+                        left = self._take(workers, place, left)
+                        self._give(workers, place, left)
+                self.gathering.flush()
+        finally:
+            _end(workers)
+
+    def _give(self, workers: list[_Worker], place: int, left: Iterator[Job]) -> None:
+        """Hand the next job to a worker, if there is one and it can be done at all."""
+        for job in left:
+            if job.fields is None:
+                self.gathering.refuse(job)
+                continue
+            workers[place].job = job
+            with contextlib.suppress(OSError):  # it died since its last answer; its pipe is ready at once
+                workers[place].pipe.send(job.fields)
+            return
+
+    def _take(self, workers: list[_Worker], place: int, left: Iterator[Job]) -> Iterator[Job]:
+        """Take a worker's answer, or replace a dead one; returns the jobs that are left."""
+        worker = workers[place]
+        job = worker.job
+        assert job is not None
+        worker.job = None
+        try:
+            self.gathering.add(job.id, worker.pipe.recv())
+            return left
+        except (EOFError, OSError):
+            self.gathering.count.deaths += 1
+        worker.process.join(_END_SECONDS)
+        code = worker.process.exitcode
+        _end([worker])
+        workers[place] = _start(worker.options)
+        self.tries[job.id] = self.tries.get(job.id, 0) + 1
+        if self.tries[job.id] < MOST_DEATHS:
+            return itertools.chain([job], left)
+        self.gathering.add(job.id, died(MOST_DEATHS, f" (exit code {code})"))
+        return left
+
+
+def _worker_options(own: BatchOptions, workers: int) -> list[WorkerOptions]:
+    threads = max(1, usable_cpus() // max(workers, 1))
+    servers = itertools.islice(itertools.cycle(own.servers or (None,)), workers)
+    return [
+        WorkerOptions(server, own.model, threads, own.cache, own.max_tokens, own.timeout)
+        for server in servers
+    ]
+
+
+def _start(options: WorkerOptions) -> _Worker:
+    context = multiprocessing.get_context("spawn")  # a fork would copy threads' locks and the others' pipes
+    ours, theirs = context.Pipe()
+    process = context.Process(target=work, args=(theirs, options), daemon=True)
+    process.start()
+    theirs.close()
+    return _Worker(process, ours, options)
+
+
+def _end(workers: Sequence[_Worker]) -> None:
+    for worker in workers:
+        worker.pipe.close()
+        if worker.job is not None:  # it would finish its job first
+            worker.process.terminate()
+    for worker in workers:
+        worker.process.join(_END_SECONDS)
+        if worker.process.is_alive():
+            worker.process.kill()
+            worker.process.join()

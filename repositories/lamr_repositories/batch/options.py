@@ -1,0 +1,45 @@
+"""How a batch is run. This module only checks what is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from lamr_contract.errors import InvalidInputError
+
+
+@dataclass(frozen=True)
+class BatchOptions:
+    """How a batch is run.
+
+    Attributes:
+        workers: processes, or actors of a cluster.
+        servers: addresses that the workers share out among themselves; without any, each has the model in its process.
+        model, cache, max_tokens, timeout: see `WorkerOptions`.
+        shard_rows, shard_seconds: a shard is written after so many answers, or so long after the first of them.
+        retry_errors: whether rows whose answer is an error are run again.
+        format: of the answers; see `formats`.
+        ray: the address of a Ray cluster's head, `auto` for the one that this machine belongs to, or `local` for one of
+            this machine's own; None runs processes of this machine.
+        ray_cpus: CPUs that Ray sets aside for a worker. More than a few hundredths bind the batch to the cluster's
+            size: a lost node's workers then wait for another node, and their rows with them.
+    """
+
+    workers: int = 1
+    servers: tuple[str, ...] = ()
+    model: Path | None = None
+    cache: Path | None = None
+    max_tokens: int | None = None
+    timeout: float = 120.0
+    shard_rows: int = 100
+    shard_seconds: float = 5.0
+    retry_errors: bool = False
+    format: str = "jsonl"
+    ray: str | None = None
+    ray_cpus: float = 0.01
+
+    def __post_init__(self) -> None:
+        if self.workers < 1 or self.shard_rows < 1:
+            raise InvalidInputError("workers and shard_rows must be at least 1", argument="workers")
+        if not 0 < self.ray_cpus < 1_000:
+            raise InvalidInputError("ray_cpus must be above 0", argument="ray_cpus")
