@@ -14,12 +14,14 @@ from benchmarks.table import Missing, rows
 
 ROOT = Path(__file__).resolve().parents[1]
 ALONE = {
+    "batch_faults",
     "campaign",
     "fleet",
     "large_files",
     "precision",
     "rolling",
     "same_output",
+    "scale",
     "swe_pruner",
 }  # what `make bench` leaves out: minutes, or files of one's own
 REPORT = {"verification": {"changed_percent": 0.5, "moved_percent": 0.5}}

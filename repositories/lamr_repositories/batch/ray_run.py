@@ -13,6 +13,7 @@ import dataclasses
 import json
 import logging
 import os
+import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,6 +34,7 @@ _BLOCK_FILES = 16
 """Files that an actor gets at once: what it finishes of them is done again if it dies before the last."""
 _BLOCKS_A_WORKER = 4
 """A short batch is cut into smaller blocks, so that all workers are busy to its end."""
+_CONNECT_SECONDS = 10.0
 _SILENT_SECONDS = 300.0
 """How long no machine of a cluster may have room for a worker, without an answer: new machines take minutes to come."""
 _GO_ON = "what was answered is written; the same command goes on from there"
@@ -204,16 +206,16 @@ def _cluster(ray: Any, address: str) -> Iterator[None]:
         )
     joined = bool(ray.is_initialized())
     if not joined:
+        _see_that_it_answers(address)
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a batch reports to nobody
+        os.environ.setdefault(
+            "RAY_BACKEND_LOG_LEVEL", "fatal"
+        )  # on standard error; it calls Ray Data's own use wrong
         own = {"include_dashboard": False} if address == "local" else {}
         try:
             ray.init(address=address, log_to_driver=False, logging_level="error", **own)
         except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
-            raise ClusterError(
-                f"there is no Ray cluster at {address} ({_first_line(error)}); start one with ray start --head, or use "
-                "--ray local",
-                server=address,
-            ) from error
+            raise _no_cluster(address, error) from error
     context = ray.data.DataContext.get_current()
     bars, context.enable_progress_bars = context.enable_progress_bars, False
     for handler in logging.getLogger("ray.data").handlers:
@@ -227,7 +229,27 @@ def _cluster(ray: Any, address: str) -> Iterator[None]:
             ray.shutdown()
 
 
+def _see_that_it_answers(address: str) -> None:
+    """Raise ClusterError if nothing answers at HOST:PORT: Ray itself ends the process then, without an exception."""
+    host, _, port = address.rpartition(":")
+    if host and port.isdecimal():
+        try:
+            socket.create_connection((host, int(port)), timeout=_CONNECT_SECONDS).close()
+        except (OSError, OverflowError) as error:
+            raise _no_cluster(address, error) from error
+
+
+def _no_cluster(address: str, error: BaseException) -> ClusterError:
+    return ClusterError(
+        f"there is no Ray cluster at {address} ({_first_line(error)}); start one with ray start --head, or use "
+        "--ray local",
+        server=address,
+    )
+
+
 def _ray() -> Any:
+    # Else whatever of Ray Data still runs when a batch is broken off would start a cluster of its own.
+    os.environ.setdefault("RAY_ENABLE_AUTO_CONNECT", "0")
     try:
         import ray  # noqa: PLC0415
         import ray.data  # noqa: PLC0415

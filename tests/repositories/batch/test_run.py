@@ -3,40 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
-import sys
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 import psutil
 import pytest
+from lamr_cli.exits import INCOMPLETE
 from lamr_repositories import RepositoryError
 from lamr_repositories.batch import BatchOptions, run_batch
 from lamr_repositories.batch.jobs import read_jobs
 from lamr_repositories.batch.shards import Shards
 
 from tests.processes import below, commanded, runs
+from tests.repositories.batch.rows import answers, code_rows, command, poison, wait_until, write_jobs
 from tests.repositories.conftest import POOL, QUERY
-
-
-def write_jobs(file: Path, rows: list[dict[str, object]]) -> Path:
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return file
-
-
-def answers(folder: Path) -> list[dict[str, object]]:
-    files = sorted(folder.glob("answers-*.jsonl"))
-    return [json.loads(line) for file in files for line in file.read_text().splitlines()]
-
-
-def code_rows(count: int) -> list[dict[str, object]]:
-    return [
-        {"id": f"row-{n}", "query": QUERY, "code": POOL, "path": "pool.py", "max_tokens": 120 + n}
-        for n in range(count)
-    ]
 
 
 def test_rows_are_checked_one_by_one(tmp_path: Path) -> None:
@@ -107,23 +91,12 @@ def test_every_kind_of_job_is_answered_and_errors_are_named(folder: Path, tmp_pa
     assert len(answers(tmp_path / "out")) == len(rows)
 
 
-def command(jobs: Path, output: Path, *more: str) -> list[str]:
-    return [sys.executable, "-m", "lamr_cli.main", "batch", str(jobs), "-o", str(output), "--no-cache", *more]
-
-
-def wait_until(holds: Callable[[], bool], seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, "it didn't come about"
-        time.sleep(0.02)
-
-
 def test_killed_batches_go_on_without_doing_a_row_twice(tmp_path: Path) -> None:
     rows = code_rows(40)
     jobs = write_jobs(tmp_path / "jobs.jsonl", rows)
     out = tmp_path / "out"
     rng = random.Random(0)
-    for _ in range(2):
+    for _ in range(4):
         process = subprocess.Popen(command(jobs, out), start_new_session=True, stderr=subprocess.DEVNULL)
         time.sleep(rng.uniform(1.0, 4.0))
         children = below(process.pid)
@@ -154,6 +127,30 @@ def test_a_killed_worker_is_replaced(tmp_path: Path) -> None:
     assert (count["answered"], count["failed"]) == (40, 0)
     assert count["deaths"] >= 1
     assert len({row["id"] for row in answers(out)}) == len(answers(out)) == 40
+
+
+def test_a_row_that_kills_two_workers_is_an_error(tmp_path: Path) -> None:
+    programs, poisoned = poison(tmp_path)
+    jobs = write_jobs(tmp_path / "jobs.jsonl", [poisoned, *code_rows(2)])
+    environment = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.Popen(
+        command(jobs, tmp_path / "out", "--json"), env=environment, stdout=subprocess.PIPE
+    )
+    count = json.loads(done.communicate(timeout=200)[0])
+    assert done.returncode == INCOMPLETE
+    assert (count["answered"], count["failed"], count["deaths"]) == (2, 1, 2)
+    assert {row["id"]: row.get("error") for row in answers(tmp_path / "out")} == {
+        "poison": "WorkerDiedError",
+        "row-0": None,
+        "row-1": None,
+    }
+
+
+def test_a_pipe_is_no_code(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.py")
+    jobs = write_jobs(tmp_path / "jobs.jsonl", [{"query": QUERY, "path": str(tmp_path / "pipe.py")}])
+    run_batch(jobs, tmp_path / "out")
+    assert "no regular file" in str(answers(tmp_path / "out")[0]["message"])
 
 
 def test_a_server_that_is_not_there_is_a_named_error(tmp_path: Path, free_port: int) -> None:

@@ -1,0 +1,190 @@
+"""Batches on a Ray cluster of two nodes, of which the tests end one, and on one that the command starts itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+import ray
+from lamr_cli.exits import SERVER_TROUBLE
+from lamr_repositories.batch import BatchOptions, ray_run, run_batch
+from lamr_repositories.batch.ray_run import Ledger
+from lamr_repositories.errors import ClusterError
+from ray.cluster_utils import Cluster
+
+from tests.processes import below, commanded, runs
+from tests.repositories.batch.rows import answers, code_rows, command, poison, wait_until, write_jobs
+from tests.repositories.conftest import POOL, QUERY
+
+pytestmark = [
+    pytest.mark.timeout(600),  # a node that starts on a busy machine takes a minute
+    # Ray ends the threads of a batch that was broken off by SystemExit.
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),
+]
+STORE = {"object_store_memory": 80 * 2**20}
+HEALTH = {
+    "health_check_period_ms": 500,
+    "health_check_timeout_ms": 5_000,
+    "health_check_failure_threshold": 3,
+}
+
+
+@dataclass
+class Nodes:
+    """A cluster that this process has joined.
+
+    Attributes:
+        poisoned: a row that kills whoever does it.
+    """
+
+    cluster: Cluster
+    second: Any
+    poisoned: dict[str, object]
+
+    def end_second(self) -> None:
+        """End the second node as a power failure would."""
+        self.cluster.remove_node(self.second, allow_graceful=False)
+
+    def options(self, workers: int = 2, **more: Any) -> BatchOptions:
+        return BatchOptions(ray=self.cluster.address, workers=workers, **more)
+
+
+@pytest.fixture(scope="module")
+def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
+    programs, poisoned = poison(tmp_path_factory.mktemp("poison"))
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
+        environment.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        head = {"num_cpus": 1, "include_dashboard": False, "_system_config": HEALTH, **STORE}
+        cluster = Cluster(initialize_head=True, head_node_args=head)
+        try:
+            second = cluster.add_node(num_cpus=1, **STORE)
+            ray.init(address=cluster.address, log_to_driver=False, logging_level="error")
+            yield Nodes(cluster, second, poisoned)
+        finally:
+            ray.shutdown()
+            cluster.shutdown()
+
+
+def actors() -> list[psutil.Process]:
+    """The processes of the cluster's workers."""
+    return commanded(below(os.getpid()), "ray::MapWorker")
+
+
+def test_the_same_rows_get_the_same_answers_as_from_processes(
+    nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pool.py").write_text(POOL)
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "pool.py").write_text(POOL)
+    rows = [
+        *code_rows(3),
+        {"query": QUERY},
+        {"id": "relative", "query": QUERY, "path": "pool.py", "max_tokens": 130},
+        {"id": "repo", "query": QUERY, "repo": "project", "max_tokens": 400, "ranker": "bm25"},
+        {"id": "gone", "query": QUERY, "path": "gone.py"},
+    ]
+    jobs = write_jobs(tmp_path / "jobs.jsonl", rows)
+    here = run_batch(jobs, "here")
+    there = run_batch(jobs, "there", nodes.options())
+    assert (there.answered, there.failed) == (here.answered, here.failed) == (5, 2)
+    by_id = [{str(row["id"]): row for row in answers(tmp_path / place)} for place in ("here", "there")]
+    assert by_id[0] == by_id[1]
+    assert len(answers(tmp_path / "there")) == len(rows)
+    assert run_batch(jobs, "there", nodes.options()).before == len(rows)
+
+
+def test_a_row_that_kills_two_workers_is_an_error_there_too(nodes: Nodes, tmp_path: Path) -> None:
+    jobs = write_jobs(tmp_path / "jobs.jsonl", [*code_rows(4), nodes.poisoned])
+    count = run_batch(jobs, tmp_path / "out", nodes.options())
+    assert (count.answered, count.failed, count.deaths) == (4, 1, 2)
+    errors = {row["id"]: row["error"] for row in answers(tmp_path / "out") if "error" in row}
+    assert errors == {"poison": "WorkerDiedError"}
+    assert len(answers(tmp_path / "out")) == 5
+
+
+def test_a_cluster_without_room_is_an_error_and_no_wait_for_ever(
+    nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ray_run, "_SILENT_SECONDS", 2.0)
+    jobs = write_jobs(tmp_path / "jobs.jsonl", code_rows(1))
+    with pytest.raises(ClusterError, match="no machine with 64 CPUs"):
+        run_batch(jobs, tmp_path / "out", nodes.options(ray_cpus=64.0))
+
+
+def test_rows_outlive_a_node_that_nothing_replaces(nodes: Nodes, tmp_path: Path) -> None:
+    rows = code_rows(60)
+    jobs = write_jobs(tmp_path / "jobs.jsonl", rows)
+    before: list[psutil.Process] = []
+    ending: list[threading.Thread] = []
+
+    def on_progress(what: str, done: int, of: int) -> None:
+        if done >= 5 and not ending:
+            before.extend(actors())
+            ending.append(threading.Thread(target=nodes.end_second))
+            ending[0].start()
+
+    # Three workers: Ray spreads them, so that each of two nodes has one at least.
+    count = run_batch(jobs, tmp_path / "out", nodes.options(workers=3), on_progress)
+    ending[0].join()
+    assert [process for process in before if not runs(process.pid)]
+    assert sum(node["Alive"] for node in ray.nodes()) == 1
+    assert sorted(str(row["id"]) for row in answers(tmp_path / "out")) == sorted(
+        str(row["id"]) for row in rows
+    )
+    errors = [row["error"] for row in answers(tmp_path / "out") if "error" in row]
+    assert (count.answered, count.failed) == (len(rows) - len(errors), len(errors))
+    assert set(errors) <= {"WorkerDiedError"}
+
+
+def test_the_command_is_killed_with_its_own_cluster_and_goes_on(tmp_path: Path) -> None:
+    rows = code_rows(60)
+    jobs = write_jobs(tmp_path / "jobs.jsonl", rows)
+    out = tmp_path / "out"
+    line = command(jobs, out, "--ray", "local", "--workers", "2", "--json")
+    process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_until(lambda: bool(answers(out)) or process.poll() is not None)
+    process.kill()
+    process.wait()
+    done = {row["id"] for row in answers(out)}
+    again = subprocess.run(line, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    count = json.loads(again.stdout)  # and nothing else is there, whatever Ray says
+    assert count["before"] == len(done)
+    assert sorted(str(row["id"]) for row in answers(out)) == sorted(str(row["id"]) for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [("127.0.0.1:1", "no Ray cluster at 127.0.0.1:1"), ("ray://127.0.0.1:1", "--ray auto")],
+)
+def test_a_cluster_that_is_not_there_is_an_error_of_one_line(
+    address: str, message: str, tmp_path: Path
+) -> None:
+    jobs = write_jobs(tmp_path / "jobs.jsonl", code_rows(1))
+    line = command(jobs, tmp_path / "out", "--ray", address)
+    done = subprocess.run(line, check=False, capture_output=True, text=True, timeout=300)
+    assert done.returncode == SERVER_TROUBLE
+    assert message in done.stderr.splitlines()[-1]
+
+
+def test_the_ledger_refuses_the_row_that_two_workers_died_of() -> None:
+    ledger = Ledger()
+    assert [ledger.join(), ledger.join()] == [0, 1]
+    assert ledger.begin("a")
+    ledger.end("a")
+    assert [ledger.begin("a"), ledger.begin("a"), ledger.begin("a"), ledger.begin("a")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert ledger.deaths() == 2
