@@ -143,9 +143,22 @@ def _run(ray: Any, jobs: list[Any], gathering: Gathering, options: BatchOptions,
         batch_format="pyarrow",
         num_cpus=options.ray_cpus,
     )
-    blocks = answered.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0)
+    try:
+        _gather(ray, answered, gathering, options, left)
+    finally:
+        # Ray Data goes on by itself when its taker stops, and would join the next cluster of this process.
+        executor = getattr(answered, "_current_executor", None)
+        if executor is not None:
+            executor.shutdown(force=True)
+    gathering.count.deaths = ray.get(ledger.deaths.remote())
+
+
+def _gather(ray: Any, answered: Any, gathering: Gathering, options: BatchOptions, left: set[str]) -> None:
+    """Take blocks of answers as they come, until there are no more."""
     last = time.monotonic()
-    with each_second(blocks) as arriving:
+    with each_second(
+        answered.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0)
+    ) as arriving:
         for block in arriving:
             if block is not None:
                 _take(block, gathering, left)
@@ -158,7 +171,6 @@ def _run(ray: Any, jobs: list[Any], gathering: Gathering, options: BatchOptions,
                     server=options.ray,
                 )
             gathering.flush()
-    gathering.count.deaths = ray.get(ledger.deaths.remote())
 
 
 def _take(block: Any, gathering: Gathering, left: set[str]) -> None:

@@ -49,6 +49,11 @@ class Nodes:
     second: Any
     poisoned: dict[str, object]
 
+    def actors_of_second(self) -> list[psutil.Process]:
+        """The processes of workers that the second node has started."""
+        (raylet,) = self.second.all_processes["raylet"]
+        return commanded(below(raylet.process.pid), "ray::MapWorker")
+
     def end_second(self) -> None:
         """End the second node as a power failure would."""
         self.cluster.remove_node(self.second, allow_graceful=False)
@@ -72,11 +77,6 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
         finally:
             ray.shutdown()
             cluster.shutdown()
-
-
-def actors() -> list[psutil.Process]:
-    """The processes of the cluster's workers."""
-    return commanded(below(os.getpid()), "ray::MapWorker")
 
 
 def test_the_same_rows_get_the_same_answers_as_from_processes(
@@ -122,22 +122,20 @@ def test_a_cluster_without_room_is_an_error_and_no_wait_for_ever(
 
 
 def test_rows_outlive_a_node_that_nothing_replaces(nodes: Nodes, tmp_path: Path) -> None:
-    rows = code_rows(60)
+    rows = code_rows(120)
     jobs = write_jobs(tmp_path / "jobs.jsonl", rows)
-    before: list[psutil.Process] = []
-    ending: list[threading.Thread] = []
+    ended: list[psutil.Process] = []
 
     def on_progress(what: str, done: int, of: int) -> None:
-        if done >= 5 and not ending:
-            before.extend(actors())
-            ending.append(threading.Thread(target=nodes.end_second))
-            ending[0].start()
+        if not ended:  # the batch waits meanwhile, since nobody takes its answers
+            wait_until(lambda: bool(nodes.actors_of_second()))
+            ended.extend(nodes.actors_of_second())
+            threading.Thread(target=nodes.end_second).start()
 
     # Three workers: Ray spreads them, so that each of two nodes has one at least.
     count = run_batch(jobs, tmp_path / "out", nodes.options(workers=3), on_progress)
-    ending[0].join()
-    assert [process for process in before if not runs(process.pid)]
-    assert sum(node["Alive"] for node in ray.nodes()) == 1
+    wait_until(lambda: not any(runs(process.pid) for process in ended))
+    wait_until(lambda: sum(node["Alive"] for node in ray.nodes()) == 1)
     assert sorted(str(row["id"]) for row in answers(tmp_path / "out")) == sorted(
         str(row["id"]) for row in rows
     )
