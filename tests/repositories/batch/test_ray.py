@@ -19,6 +19,7 @@ from lamr_repositories.batch import BatchOptions, ray_run, run_batch
 from lamr_repositories.batch.ray_run import Ledger
 from lamr_repositories.errors import ClusterError
 from ray.cluster_utils import Cluster
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from tests.processes import below, commanded, runs
 from tests.repositories.batch.rows import answers, code_rows, command, poison, wait_until, write_jobs
@@ -37,6 +38,13 @@ HEALTH = {
 }
 
 
+class Filler:
+    """Takes a node's CPUs for as long as it lives."""
+
+    def is_there(self) -> bool:
+        return True
+
+
 @dataclass
 class Nodes:
     """A cluster that this process has joined.
@@ -53,6 +61,13 @@ class Nodes:
         """The processes of workers that the second node has started."""
         (raylet,) = self.second.all_processes["raylet"]
         return commanded(below(raylet.process.pid), "ray::MapWorker")
+
+    def fill_first(self) -> Any:
+        """Take all CPUs of the first node; returns the actor that has them."""
+        first = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+        filler = ray.remote(Filler).options(num_cpus=1, scheduling_strategy=first).remote()
+        assert ray.get(filler.is_there.remote())
+        return filler
 
     def end_second(self) -> None:
         """End the second node as a power failure would."""
@@ -125,15 +140,19 @@ def test_rows_outlive_a_node_that_nothing_replaces(nodes: Nodes, tmp_path: Path)
     rows = code_rows(120)
     jobs = write_jobs(tmp_path / "jobs.jsonl", rows)
     ended: list[psutil.Process] = []
+    filler = nodes.fill_first()  # so that all workers begin on the second node
+
+    def end_second() -> None:
+        nodes.end_second()
+        ray.kill(filler)
 
     def on_progress(what: str, done: int, of: int) -> None:
         if not ended:  # the batch waits meanwhile, since nobody takes its answers
-            wait_until(lambda: bool(nodes.actors_of_second()))
             ended.extend(nodes.actors_of_second())
-            threading.Thread(target=nodes.end_second).start()
+            threading.Thread(target=end_second).start()
 
-    # Three workers: Ray spreads them, so that each of two nodes has one at least.
-    count = run_batch(jobs, tmp_path / "out", nodes.options(workers=3), on_progress)
+    count = run_batch(jobs, tmp_path / "out", nodes.options(ray_cpus=0.3), on_progress)
+    assert ended
     wait_until(lambda: not any(runs(process.pid) for process in ended))
     wait_until(lambda: sum(node["Alive"] for node in ray.nodes()) == 1)
     assert sorted(str(row["id"]) for row in answers(tmp_path / "out")) == sorted(
