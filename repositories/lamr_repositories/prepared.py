@@ -83,7 +83,7 @@ class Prepared:
             tools.notes.append(
                 "the query has no word that code could name: files are ranked by the model alone"
             )
-        self._ranked = Ranked(self._index, about.query)
+        self._ranked = Ranked(self._index, about.query, source.changes())
         marks.append(time.perf_counter())
         self._chosen = self._choose(source)
         self._judged = self._judge(tools.judge)
