@@ -57,6 +57,9 @@ def serve(
                 witness=Witness(
                     ended=lambda: events.put(0),
                     died=lambda status: _say(out, f"{_death(status, server)}\nIt is started again."),
+                    failed=lambda status: _say(
+                        out, f"the server died while it started ({describe(status)}). It is started again."
+                    ),
                 ),
             )
         except ServerStartError:

@@ -39,10 +39,12 @@ class Witness:
     Attributes:
         ended: called when nothing of the server is left.
         died: takes the exit status of a server that has died and is started again.
+        failed: takes the exit status of one that died before it was ready, and is started again.
     """
 
     ended: Callable[[], None] = lambda: None
     died: Callable[[int], None] = lambda _: None
+    failed: Callable[[int], None] = lambda _: None
 
 
 class ServerProcess:

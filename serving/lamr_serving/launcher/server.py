@@ -29,7 +29,9 @@ from lamr_serving.launcher.process import ServerProcess, Witness
 from lamr_serving.launcher.server_options import ServerOptions
 from lamr_serving.repository_check.check import check_repository
 
-PORT_ATTEMPTS = 3  # a free port may be taken before Triton binds it
+ATTEMPTS = 3
+"""A free port may be taken before Triton binds it. And Triton's Python backend takes a model's process that a busy
+machine leaves without CPU for a second for dead, and crashes while it clears up."""
 POLL_SECONDS = 0.02
 KILL_SECONDS = 10.0  # from SIGKILL until the kernel must have taken everything down
 
@@ -96,22 +98,27 @@ class TritonServer:
             cancelled: says whether to give up; then the server is killed and `ServerStartError` is raised.
             witness: hears of the server's death and end.
         """
+        witness = witness or Witness()
         if self._process is not None:
             raise ServerStartError("this server has been started already; make a new TritonServer")
         spec = check_repository(self.repository)
         bundle = find_bundle()
-        for attempts_left in reversed(range(PORT_ATTEMPTS)):
+        for attempts_left in reversed(range(ATTEMPTS)):
             addresses = choose_addresses(self.options)
-            process = ServerProcess(bundle, self.repository, self.options, addresses, witness or Witness())
+            process = ServerProcess(bundle, self.repository, self.options, addresses, witness)
             try:
                 self._await_ready(process, cancelled)
                 metadata = process.api.read_metadata()
             except BaseException as error:
+                crashed = process.status is not None and process.status < 0
                 process.kill()
                 process.wait(KILL_SECONDS)
                 written = process.log()
                 process.close()
                 if log.port_was_taken(written) and attempts_left and not ports_are_given(self.options):
+                    continue
+                if crashed and attempts_left and not cancelled():
+                    witness.failed(process.status or 0)
                     continue
                 if isinstance(error, OSError | http.client.HTTPException | ValueError):
                     raise ServerStartError(f"the server went away while it started: {error}") from error

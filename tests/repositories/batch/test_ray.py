@@ -1,10 +1,8 @@
-"""Batches on a Ray cluster of two nodes, of which the tests end one, and on one that the command starts itself."""
+"""Batches on a Ray cluster of two nodes, of which the tests end one."""
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +12,6 @@ from typing import Any
 import psutil
 import pytest
 import ray
-from lamr_cli.exits import SERVER_TROUBLE
 from lamr_repositories.batch import BatchOptions, ray_run, run_batch
 from lamr_repositories.batch.ray_run import Ledger
 from lamr_repositories.errors import ClusterError
@@ -22,7 +19,7 @@ from ray.cluster_utils import Cluster
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from tests.processes import below, commanded, runs
-from tests.repositories.batch.rows import answers, code_rows, command, poison, wait_until, write_jobs
+from tests.repositories.batch.rows import answers, code_rows, poison, wait_until, write_jobs
 from tests.repositories.conftest import POOL, QUERY
 
 pytestmark = [
@@ -33,9 +30,11 @@ pytestmark = [
 STORE = {"object_store_memory": 80 * 2**20}
 HEALTH = {
     "health_check_period_ms": 500,
-    "health_check_timeout_ms": 5_000,
-    "health_check_failure_threshold": 3,
+    "health_check_timeout_ms": 20_000,
+    "health_check_failure_threshold": 10,
 }
+"""A node whose process is gone refuses at once, so it counts as dead after five seconds. One that a busy machine keeps
+waiting must not: Ray ends this process with the node that it is on."""
 
 
 class Filler:
@@ -161,36 +160,6 @@ def test_rows_outlive_a_node_that_nothing_replaces(nodes: Nodes, tmp_path: Path)
     errors = [row["error"] for row in answers(tmp_path / "out") if "error" in row]
     assert (count.answered, count.failed) == (len(rows) - len(errors), len(errors))
     assert set(errors) <= {"WorkerDiedError"}
-
-
-def test_the_command_is_killed_with_its_own_cluster_and_goes_on(tmp_path: Path) -> None:
-    rows = code_rows(60)
-    jobs = write_jobs(tmp_path / "jobs.jsonl", rows)
-    out = tmp_path / "out"
-    line = command(jobs, out, "--ray", "local", "--workers", "2", "--json")
-    process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    wait_until(lambda: bool(answers(out)) or process.poll() is not None)
-    process.kill()
-    process.wait()
-    done = {row["id"] for row in answers(out)}
-    again = subprocess.run(line, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    count = json.loads(again.stdout)  # and nothing else is there, whatever Ray says
-    assert count["before"] == len(done)
-    assert sorted(str(row["id"]) for row in answers(out)) == sorted(str(row["id"]) for row in rows)
-
-
-@pytest.mark.parametrize(
-    ("address", "message"),
-    [("127.0.0.1:1", "no Ray cluster at 127.0.0.1:1"), ("ray://127.0.0.1:1", "--ray auto")],
-)
-def test_a_cluster_that_is_not_there_is_an_error_of_one_line(
-    address: str, message: str, tmp_path: Path
-) -> None:
-    jobs = write_jobs(tmp_path / "jobs.jsonl", code_rows(1))
-    line = command(jobs, tmp_path / "out", "--ray", address)
-    done = subprocess.run(line, check=False, capture_output=True, text=True, timeout=300)
-    assert done.returncode == SERVER_TROUBLE
-    assert message in done.stderr.splitlines()[-1]
 
 
 def test_the_ledger_refuses_the_row_that_two_workers_died_of() -> None:

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import io
+import os
 import secrets
 import shutil
 import signal
@@ -27,6 +28,7 @@ from lamr_decoding import Decoder, DecoderWeights
 from lamr_serving import ServerOptions, ServerStartError, TritonServer, server_status
 from lamr_serving.engines import engine_for
 from lamr_serving.launcher import server, workspace
+from lamr_serving.launcher.process import Witness
 from tritonclient.utils import InferenceServerException, np_to_triton_dtype
 
 from tests.counted import MODELS, counted
@@ -249,6 +251,43 @@ def test_a_port_that_was_taken_meanwhile_is_chosen_again(tiny, monkeypatch):
         with TritonServer(tiny.root, OPTIONS) as started:
             assert started.addresses == offered[1]
         assert len(offered) == 2
+
+
+@pytest.fixture
+def crashes(monkeypatch):
+    """A function that lets the next servers of this process crash as soon as they are started, so many of them."""
+    left = 0
+
+    class Crashing(server.ServerProcess):
+        def __init__(self, *arguments):
+            nonlocal left
+            super().__init__(*arguments)
+            if left:
+                left -= 1
+                while not self.pid:
+                    time.sleep(0.01)
+                os.kill(self.pid, signal.SIGSEGV)
+
+    def crash(times):
+        nonlocal left
+        left = times
+
+    monkeypatch.setattr(server, "ServerProcess", Crashing)
+    return crash
+
+
+def test_a_server_that_crashes_while_it_starts_is_started_again(tiny, crashes):
+    crashes(2)
+    heard = []
+    started = TritonServer(tiny.root, OPTIONS)
+    started.start(witness=Witness(failed=heard.append))
+    assert started.stop() == 0
+    assert heard == [-signal.SIGSEGV] * 2
+
+
+def test_a_server_that_always_crashes_is_given_up(tiny, crashes):
+    crashes(9)
+    assert "killed by SIGSEGV" in refusal(tiny)
 
 
 def test_a_busy_port_that_was_asked_for(tiny):
