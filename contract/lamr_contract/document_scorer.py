@@ -48,12 +48,13 @@ class QueriedDocument:
             query: what is looked for.
             text: the document.
             offsets: int64 [n, 2], first and one-past-last character of each token.
-            scoring: says how tokens' scores become scores of lines; if None, as the paper does it.
+            scoring: the model's; its part for the query says how tokens' scores become scores of lines. If None, they
+                do as in the paper.
             layout: `line_layout(text)`, where it is at hand.
         """
         self.query, self._text = query, text
         self.layout = layout or line_layout(text)
-        means = KINDS[(scoring or Scoring()).kind].lines
+        means = KINDS[(scoring or Scoring()).for_query(query).kind].lines
         self.token_lines = means(offsets, self.layout.points, self.layout.spans)
 
     @cached_property
