@@ -1,32 +1,21 @@
-"""Blocks of lines: functions, methods and paragraphs, found by blank lines and indentation in any language.
+"""Scores over blocks of lines, which are functions, methods and paragraphs, and over the lines nearby.
 
 A single line rarely answers a question, so scores that agree within a block rank better and leave fewer cuts. This
-module knows line layouts and scores; it knows no tokens and no grammar.
+module knows line layouts, which say where blocks begin, and scores; it knows no tokens and no grammar.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lamr_contract.arrays import Float64Array
 from lamr_contract.layout import LineLayout
 from lamr_contract.odds import logit, sigmoid
 
-BLOCK_COLUMNS = 4
-"""A block begins after a blank line, at a line that is indented no deeper than a method."""
-
-
-def block_numbers(layout: LineLayout) -> NDArray[np.int64]:
-    """Return the number of each line's block, int64 [L], from 0."""
-    begins = np.append(True, layout.blank[:-1]) & (layout.cut_cost <= BLOCK_COLUMNS)
-    numbers: NDArray[np.int64] = np.maximum(np.cumsum(begins[: len(layout.blank)]) - 1, 0)
-    return numbers
-
 
 def block_means(values: Float64Array, layout: LineLayout) -> Float64Array:
     """Return the mean over each line's block, float64 [L]: over its lines that aren't blank, or 0 in a blank block."""
-    block = block_numbers(layout)
+    block = layout.blocks
     inked = (~layout.blank).astype(np.float64)
     sums = np.bincount(block, values * inked)
     counts = np.bincount(block, inked)

@@ -1,4 +1,4 @@
-"""`LineLayout`: the lines of a text, their indentation, and how bad a cut before each would be.
+"""`LineLayout`: the lines of a text, their indentation, the blocks they form, and how bad a cut before each would be.
 
 Everything here is an array operation over the text's characters. The module knows indentation, blank lines and
 brackets; it knows no programming language and no tokens. `lamr_postprocess` says where lines end.
@@ -7,6 +7,7 @@ brackets; it knows no programming language and no tokens. `lamr_postprocess` say
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,8 @@ _NO_BLANK_BEFORE = 3
 _LONE_BRACKET = 8
 _BLANK_LINE = 2 * _MAX_INDENT
 _BRACKET = np.array([chr(point) in ")]}{" for point in range(128)] + [False])
+# A block begins after a blank line, at a line that is indented no deeper than a method.
+_BLOCK_COLUMNS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +58,13 @@ class LineLayout:
     columns: NDArray[np.int64]
     first: NDArray[np.int64]
     opening: NDArray[np.bool_]
+
+    @cached_property
+    def blocks(self) -> NDArray[np.int64]:
+        """The number of each line's block, int64 [L], from 0: a function, a method or a paragraph of the file."""
+        begins = np.append(True, self.blank[:-1]) & (self.cut_cost <= _BLOCK_COLUMNS)
+        numbers: NDArray[np.int64] = np.maximum(np.cumsum(begins[: len(self.blank)]) - 1, 0)
+        return numbers
 
 
 def line_layout(text: str) -> LineLayout:

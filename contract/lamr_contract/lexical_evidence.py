@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from lamr_contract.arrays import Float64Array
-from lamr_contract.blocks import block_numbers
 from lamr_contract.layout import LineLayout
 from lamr_contract.words import TermIndex, query_terms
 
@@ -72,7 +71,7 @@ def lexical_views(query: str, code: str, layout: LineLayout) -> LexicalViews:
         return LexicalViews(*(np.zeros(0),) * 4)
     counts = TermIndex(code, count, layout).counts(query_terms(query))
     occurring = counts.lines.T[counts.lines.any(axis=0)]
-    block = block_numbers(layout)
+    block = layout.blocks
     starts = np.searchsorted(block, np.arange(block[-1] + 1))
     window_norm = _norm(_moving_sum(counts.lengths, WINDOW // 2))
     block_norm = _norm(np.add.reduceat(counts.lengths, starts))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lamr_contract.blocks import block_means, block_numbers, with_blocks
+from lamr_contract.blocks import block_means, with_blocks
 from lamr_contract.document_scorer import DocumentScorer, QueriedDocument
 from lamr_contract.layout import line_layout
 from lamr_contract.model_io import ChunkResult
@@ -16,7 +16,7 @@ CODE = "import a\n\nclass B:\n    x = 1\n\n    def c(self):\n        y = 2\n\n  
 
 
 def test_a_method_is_a_block_and_an_empty_line_inside_doesnt_end_it() -> None:
-    assert block_numbers(line_layout(CODE)).tolist() == [0, 0, 1, 1, 1, 2, 2, 2, 2, 2, 3]
+    assert line_layout(CODE).blocks.tolist() == [0, 0, 1, 1, 1, 2, 2, 2, 2, 2, 3]
 
 
 def test_means_are_over_lines_with_ink() -> None:
