@@ -20,12 +20,13 @@ from lamr_client.call import CallDefaults, OnError
 from lamr_client.connection import Connection
 from lamr_client.deadline import Retry
 from lamr_client.inputs import decode_code
-from lamr_client.job import OnProgress, PruneJob, passthrough
+from lamr_client.job import OnProgress, PruneJob
 from lamr_client.prune_options import PruneOptions
 from lamr_client.pruner import check_setup, connect_to
 from lamr_client.result import PruneResult
 from lamr_client.tracing import in_trace
 from lamr_client.transport import AsyncTransport, ThreadedTransport, Transport
+from lamr_client.unjudged import passthrough
 
 if TYPE_CHECKING:
     from typing_extensions import Self  # in `typing` from Python 3.11

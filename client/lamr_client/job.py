@@ -19,13 +19,12 @@ import numpy as np
 from lamr_contract.document_scorer import DocumentScorer, LineScores, QueriedDocument
 from lamr_contract.encoded_data import EncodedData
 from lamr_contract.encoding import Chunk, PromptEncoder
-from lamr_contract.errors import InvalidInputError, LamrError
+from lamr_contract.errors import InvalidInputError
 from lamr_contract.layout import LineLayout, line_layout
 from lamr_contract.model_io import ChunkResult
-from lamr_postprocess import BudgetError, PrunedCode, line_spans, prune_lines
+from lamr_postprocess import BudgetError, PrunedCode, prune_lines
 from lamr_postprocess.listing import read_listing
 from lamr_postprocess.repair import GAP, REASONS
-from lamr_postprocess.selection import approximate_tokens
 from numpy.typing import NDArray
 
 from lamr_client.deadline import Deadline
@@ -33,11 +32,10 @@ from lamr_client.dispatch import OnResult
 from lamr_client.inputs import check_code, check_query, check_task
 from lamr_client.prune_options import PruneOptions
 from lamr_client.result import PruneResult, Timings
+from lamr_client.unjudged import model_name, unpruned
 
 OnProgress = Callable[[int, int], None]
 """Takes the number of tokens that are judged so far, and the number of all tokens."""
-MOST_COUNTED_CHARS = 1 << 20
-"""The tokens of a longer text that passes through are estimated: counting them would take more than about a second."""
 
 
 class PruneJob:
@@ -156,7 +154,8 @@ class PruneJob:
         else:
             scores = self._with_data_last(self._scorer.finish())
             self._check()
-            result = self._result(scores, self._prune(scores))
+            threshold = self._threshold(scores)
+            result = self._result(scores, threshold, self._prune(scores, threshold))
         end = time.perf_counter()
         timings = Timings(
             self._encoded - self._begin, answered - self._encoded, end - answered, end - self._begin
@@ -174,11 +173,13 @@ class PruneJob:
         budget = self._options.max_tokens
         return self._tokens < self._options.min_tokens and (budget is None or self._tokens <= budget)
 
-    def _prune(self, scores: LineScores) -> PrunedCode:
+    def _threshold(self, scores: LineScores) -> float:
+        """Return the caller's threshold, or without one the model's as it adapts to the scores."""
+        given = self._options.threshold
+        return scores.adapted(self._encoder.spec.threshold) if given is None else given
+
+    def _prune(self, scores: LineScores, threshold: float) -> PrunedCode:
         options = self._options
-        threshold = (
-            scores.adapted(self._encoder.spec.threshold) if options.threshold is None else options.threshold
-        )
         try:
             return prune_lines(
                 self._text,
@@ -206,7 +207,8 @@ class PruneJob:
         self._check()
         return self._encoder.count_tokens(text)
 
-    def _result(self, scores: LineScores, pruned: PrunedCode) -> PruneResult:
+    def _result(self, scores: LineScores, threshold: float, pruned: PrunedCode) -> PruneResult:
+        by_budget = self._options.ratio is not None or self._options.max_tokens is not None
         unchanged = pruned.text == self._text
         tokens = self._tokens if unchanged else self._encoder.count_tokens(pruned.text)
         result = PruneResult(
@@ -222,6 +224,7 @@ class PruneJob:
             language=pruned.language,
             cuts=pruned.cuts,
             model=model_name(self._encoder),
+            threshold=None if by_budget else threshold,
             query_read=None if self._reading.whole else self._reading.text,
         )
         # Line numbers are wanted for themselves, whatever they cost, and without repair the selection as it is.
@@ -258,56 +261,3 @@ class PruneJob:
         return dataclasses.replace(
             result, reason=f"passed through: {self._tokens} tokens, fewer than min_tokens {minimum}"
         )
-
-
-def unpruned(encoder: PromptEncoder, text: str, options: PruneOptions, tokens: int) -> PruneResult:
-    """Return the text as it came, with all lines kept and nothing scored.
-
-    Args:
-        encoder: the encoder of the model, for its name.
-        text: the code.
-        options: the call's, for the language.
-        tokens: how many of the model's tokens the text has.
-    """
-    count = len(line_spans(text))
-    return PruneResult(
-        text=text,
-        kept_lines=tuple(range(1, count + 1)),
-        line_scores=(0.0,) * count,
-        reasons={},
-        relevance=None,
-        tokens_in=tokens,
-        tokens_out=tokens,
-        status="passthrough",
-        reason=None,
-        language=options.language,
-        cuts=(),
-        model=model_name(encoder),
-    )
-
-
-def passthrough(
-    encoder: PromptEncoder, text: str, options: PruneOptions, error: LamrError, begin: float
-) -> PruneResult:
-    """Return what `on_error="passthrough"` gives for an error.
-
-    The tokens of a text beyond `MOST_COUNTED_CHARS` are estimated, because counting them would take longer than the
-    caller was ready to wait.
-
-    Args:
-        encoder, text, options: see `unpruned`.
-        error: why the text passes; the result's reason names it.
-        begin: `time.perf_counter()` when the call began.
-    """
-    count = encoder.count_tokens if len(text) <= MOST_COUNTED_CHARS else approximate_tokens
-    result = unpruned(encoder, text, options, count(text))
-    return dataclasses.replace(
-        result,
-        reason=f"{type(error).__name__}: {error}",
-        timings=Timings(total=time.perf_counter() - begin),
-    )
-
-
-def model_name(encoder: PromptEncoder) -> str:
-    """Return the model's name and version, as results carry them."""
-    return f"{encoder.spec.name} {encoder.spec.version}"

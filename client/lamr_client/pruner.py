@@ -25,11 +25,12 @@ from lamr_client.connection import Connection, parse_connection
 from lamr_client.deadline import Retry
 from lamr_client.dispatch import Dispatcher
 from lamr_client.inputs import decode_code
-from lamr_client.job import OnProgress, PruneJob, passthrough
+from lamr_client.job import OnProgress, PruneJob
 from lamr_client.prune_options import PruneOptions
 from lamr_client.result import PruneResult
 from lamr_client.tracing import in_trace
 from lamr_client.transport import Transport
+from lamr_client.unjudged import passthrough
 
 if TYPE_CHECKING:
     from typing_extensions import Self  # in `typing` from Python 3.11

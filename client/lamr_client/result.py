@@ -50,6 +50,8 @@ class PruneResult:
         language: the code's language by its usual name; None if it wasn't found out.
         cuts: the removed runs of lines.
         model: the model's name and version.
+        threshold: what the line scores were compared with: the caller's, or the model's as it adapted to the scores of
+            this code. None where lines were taken in falling order of score (`ratio`, `max_tokens`) or not scored.
         query_read: what the model read of the query and the task, where they were too long to be read whole; None
             where they weren't.
         timings: how long the call took.
@@ -67,11 +69,15 @@ class PruneResult:
     language: str | None
     cuts: tuple[Cut, ...]
     model: str
+    threshold: float | None = None
     query_read: str | None = None
     timings: Timings = field(default_factory=Timings)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name, in JSON's types: line numbers in `reasons` become strings, cuts `{start, end}`."""
+        """Return the fields by name, in JSON's types: line numbers in `reasons` become strings, cuts `{start, end}`.
+
+        Line scores are rounded to six places; the threshold isn't, so that it gives the same lines again.
+        """
         data = dataclasses.asdict(self)
         data["kept_lines"] = list(self.kept_lines)
         data["line_scores"] = [round(score, 6) for score in self.line_scores]

@@ -143,6 +143,7 @@ def test_the_slider_starts_where_a_prune_cuts(file: Path, tmp_path: Path, query:
     pruned = json.loads(lamr("prune", file, "-q", query, "--quiet", "--json").stdout)
     expected = prune_lines(CODE, pruned["line_scores"], path="shapes.py", threshold=start).kept_lines
     assert tuple(pruned["kept_lines"]) == expected
+    assert pruned["threshold"] == start
 
 
 def test_view_never_overwrites_the_file_that_it_shows(file: Path, tmp_path: Path) -> None:

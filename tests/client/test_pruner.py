@@ -25,14 +25,16 @@ from lamr_client import (
     ServerError,
     ServerUnavailableError,
     job,
+    unjudged,
 )
 from lamr_client.mock_transport import MockTransport, uniform_answer
 from lamr_client.prune_options import PruneOptions
 from lamr_contract.model_io import ChunkRequest
+from lamr_contract.scoring import Scoring
 from lamr_postprocess import line_scores_from_tokens, line_spans, prune_lines
 from lamr_postprocess.selection import approximate_tokens
 
-from tests.tiny import program
+from tests.tiny import BERT_PROMPT, make_spec, program, wordpiece, write_client_files
 
 from .answers import answer
 
@@ -108,6 +110,23 @@ def test_default_threshold_is_the_models(repository):
         assert not subject.prune(QUERY, "area = 1\n" * 30).kept_lines  # 0.45 is no Viterbi decision to keep
     with pruner(repository, MockTransport(uniform_answer)) as subject:
         assert subject.prune(QUERY, "area = 1\n" * 3).kept_lines == (1, 2, 3)
+
+
+def test_the_threshold_that_lines_were_compared_with_is_told(tmp_path):
+    tokenizer = wordpiece()
+    adapting = Scoring("calibrated", {"keep_prob": 1.0}, shares=(0.2, 0.5))
+    spec = make_spec(tokenizer, BERT_PROMPT, scoring=adapting, threshold=0.9)
+    code = program(40)
+    with pruner(write_client_files(tmp_path, spec, tokenizer), MockTransport(answer)) as subject:
+        adapted = subject.prune(QUERY, code, path="a.py")
+        again = subject.prune(QUERY, code, path="a.py", threshold=adapted.threshold)
+        others = [subject.prune(QUERY, code, ratio=2), subject.prune(QUERY, code, max_tokens=500)]
+        unscored = [subject.prune(QUERY, text, min_tokens=100) for text in ("", "x = 1\n")]
+    assert adapted.threshold < spec.threshold, "no line scores so much, and a fifth of them stay"
+    assert (again.text, again.threshold) == (adapted.text, adapted.threshold)
+    assert again.kept_lines != tuple(range(1, len(again.line_scores) + 1))
+    assert adapted.to_dict()["threshold"] == adapted.threshold
+    assert [result.threshold for result in (*others, *unscored)] == [None] * 4
 
 
 def test_code_below_min_tokens_passes_unjudged(repository):
@@ -638,7 +657,7 @@ def test_a_deadline_is_kept_while_a_budget_is_searched(repository):
 
 
 def test_a_large_text_passes_through_with_its_tokens_estimated(repository, monkeypatch):
-    monkeypatch.setattr(job, "MOST_COUNTED_CHARS", 10)
+    monkeypatch.setattr(unjudged, "MOST_COUNTED_CHARS", 10)
     with pruner(repository, MockTransport(answer), on_error="passthrough") as subject:
         code = program(100)
         result = subject.prune(QUERY, code, timeout=1e-6)

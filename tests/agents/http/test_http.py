@@ -117,6 +117,7 @@ def test_prune_answers_every_field_of_the_result(served: Site) -> None:
             QUERY, CODE, path="a.py", markers="named", keep=(1, (5, 6), "handler_59"), line_numbers=True
         ).to_dict()
     assert {**answer, "timings": None} == json.loads(json.dumps({**expected, "timings": None}))
+    assert 0 < answer["threshold"] < 1
 
 
 def test_the_trace_of_a_request_is_that_of_its_chunks() -> None:
