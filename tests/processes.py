@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,6 +23,13 @@ def below(pid: int) -> list[psutil.Process]:
     with suppress(psutil.NoSuchProcess):
         return psutil.Process(pid).children(recursive=True)
     return []
+
+
+def all_end(processes: Iterable[psutil.Process], timeout: float = 30) -> bool:
+    """Whether processes that nobody kills any more have all ended within these seconds."""
+    processes = list(processes)
+    psutil.wait_procs(processes, timeout=timeout)
+    return not any(runs(process.pid) for process in processes)
 
 
 def commanded(processes: list[psutil.Process], word: str) -> list[psutil.Process]:

@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 from lamr_client import PruneResult
 from lamr_serving import TritonServer
-from psutil import wait_procs
 
 from tests.integration.conftest import STDLIB
-from tests.processes import below, runs, shared_memory
+from tests.processes import all_end, below, shared_memory
 
 QUERY = "How is the compiled pattern cached between calls?"
 FILE = STDLIB / "glob.py"
@@ -147,8 +146,7 @@ def test_serve_stops_cleanly(number: signal.Signals, tmp_path: Path) -> None:
     process.send_signal(number)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors.decode()
-    wait_procs(children, timeout=10)
-    assert not [child for child in children if runs(child.pid)]
+    assert all_end(children)
     assert not [path for path in segments if path.exists()]
 
 

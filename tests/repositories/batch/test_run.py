@@ -18,7 +18,7 @@ from lamr_repositories.batch import BatchOptions, run_batch
 from lamr_repositories.batch.jobs import read_jobs
 from lamr_repositories.batch.shards import Shards
 
-from tests.processes import below, commanded, runs
+from tests.processes import all_end, below, commanded
 from tests.repositories.batch.rows import answers, code_rows, command, poison, wait_until, write_jobs
 from tests.repositories.conftest import POOL, QUERY
 
@@ -102,8 +102,7 @@ def test_killed_batches_go_on_without_doing_a_row_twice(tmp_path: Path) -> None:
         children = below(process.pid)
         process.kill()
         process.wait()
-        psutil.wait_procs(children, timeout=30)  # they end by themselves, since their pipe is closed
-        assert not [child for child in children if runs(child.pid)]
+        assert all_end(children)  # by themselves, since their pipe is closed
     subprocess.run(command(jobs, out), check=True, stderr=subprocess.DEVNULL)
     assert sorted(str(row["id"]) for row in answers(out)) == sorted(str(row["id"]) for row in rows)
     assert not [row for row in answers(out) if "error" in row]

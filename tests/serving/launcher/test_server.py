@@ -32,6 +32,7 @@ from lamr_serving.launcher.process import Witness
 from tritonclient.utils import InferenceServerException, np_to_triton_dtype
 
 from tests.counted import MODELS, counted
+from tests.processes import all_end, below, commanded
 
 pytestmark = [pytest.mark.server, pytest.mark.timeout(120)]
 
@@ -117,21 +118,11 @@ def infer_together(client, requests):
     return results
 
 
-def processes_of(started):
-    root = psutil.Process(started.pid)
-    return [root, *root.children(recursive=True)]
-
-
 def traces():
     """Folders and shared memory of this module's servers."""
     shared = {path.name for path in workspace.SHARED_MEMORY.glob(f"{MARK}*")}
     folders = {path.name for parent in workspace._parents() for path in parent.glob(f"{MARK}*")}
     return shared | folders
-
-
-def all_gone(processes):
-    _, alive = psutil.wait_procs(processes, timeout=10)
-    return not alive
 
 
 def test_says_what_it_serves(running, repository):
@@ -224,14 +215,14 @@ def test_a_second_server_runs_beside_the_first_and_leaves_nothing(running, clien
     )  # a path that a shell would trip over
     with TritonServer(other.root, OPTIONS) as second:
         assert second.info.spec.name == "other"
-        processes = processes_of(second)
+        processes = [psutil.Process(second.pid), *below(second.pid)]
         assert len(processes) >= 3  # the server and two model processes
         assert traces() > before
         with triton.InferenceServerClient(second.addresses.grpc) as connected:
             infer(connected, [1, 2, 3])
         infer(client, [1, 2, 3])
     assert second.poll() == 0
-    assert all_gone(processes)
+    assert all_end(processes)
     assert traces() == before
     assert running.poll() is None
 
@@ -358,8 +349,8 @@ class Serving:
         until = time.monotonic() + 60
         while "Stop with" not in self.text() and self.process.poll() is None and time.monotonic() < until:
             time.sleep(0.02)
-        self.children = psutil.Process(self.process.pid).children(recursive=True)
-        self.triton = next((child for child in self.children if child.name() == "tritonserver"), None)
+        self.children = below(self.process.pid)
+        self.triton = triton_under(self.process.pid)
 
     def text(self):
         return self.report.read_text()
@@ -375,7 +366,7 @@ def test_serve_stops_cleanly_on_a_signal(tiny, tmp_path, number):
     assert serving.triton is not None, serving.text()
     serving.process.send_signal(number)
     assert serving.process.wait(30) == 0
-    assert all_gone(serving.children)
+    assert all_end(serving.children)
     assert traces() == before
     assert "triton 2.51.0 serves tiny 0.0.1" in serving.text()
     assert serving.text().endswith("lamr: stopped\n")
@@ -392,7 +383,7 @@ def test_a_second_signal_does_not_wait(tiny, tmp_path):
     assert serving.process.poll() is None
     serving.process.send_signal(signal.SIGINT)
     assert serving.process.wait(60) == 0
-    assert all_gone(serving.children)
+    assert all_end(serving.children)
     assert traces() == before
 
 
@@ -402,19 +393,19 @@ def test_serve_says_that_the_server_died_and_how(tiny, tmp_path):
     serving.triton.kill()
     assert serving.process.wait(30) == 128 + signal.SIGKILL
     assert "the server died (killed by SIGKILL)" in serving.text()
-    assert all_gone(serving.children)
+    assert all_end(serving.children)
     assert traces() == before
 
 
 def test_a_killed_model_process_ends_the_server_and_says_why(tiny, tmp_path):
     before = traces()
     serving = Serving(tmp_path, tiny.root)
-    stub = next(child for child in serving.triton.children() if "stub" in child.name())
+    stub = commanded(below(serving.triton.pid), "stub")[0]
     time.sleep(1.5)  # the supervisor looks every second
     stub.kill()
     assert serving.process.wait(30) == 128 + signal.SIGKILL
     assert "a model process has died" in serving.text()
-    assert all_gone(serving.children)
+    assert all_end(serving.children)
     assert traces() == before
 
 
@@ -422,15 +413,13 @@ def test_a_killed_model_process_ends_the_server_and_says_why(tiny, tmp_path):
 def test_a_model_process_that_stood_still_ends_the_server_and_says_why(tiny, tmp_path, model):
     # Triton has given up its requests by then, and would hand its late answers to others.
     serving = Serving(tmp_path, tiny.root)
-    stub = next(
-        child for child in serving.triton.children() if any(model in word for word in child.cmdline())
-    )
+    stub = commanded(below(serving.triton.pid), model)[0]
     stub.suspend()
     time.sleep(1.2)
     stub.resume()
     assert serving.process.wait(30) == 128 + signal.SIGKILL
     assert "stood still for" in serving.text()
-    assert all_gone(serving.children)
+    assert all_end(serving.children)
 
 
 def test_a_server_that_dies_is_started_again_at_the_same_address(tiny, tmp_path):
@@ -440,9 +429,7 @@ def test_a_server_that_dies_is_started_again_at_the_same_address(tiny, tmp_path)
         infer(connected, [1, 2, 3])
         for of_server in (True, False):
             server = triton_under(serving.process.pid)
-            victim = (
-                server if of_server else next(each for each in server.children() if "stub" in each.name())
-            )
+            victim = server if of_server else commanded(below(server.pid), "stub")[0]
             seen = serving.text().count("It is started again")
             victim.kill()
             until = time.monotonic() + 60
@@ -450,17 +437,16 @@ def test_a_server_that_dies_is_started_again_at_the_same_address(tiny, tmp_path)
                 time.sleep(0.02)
             assert answered(connected, [1, 2, 3])
     assert "the server died (killed by SIGKILL)" in serving.text()
-    children = psutil.Process(serving.process.pid).children(recursive=True)
+    children = below(serving.process.pid)
     serving.process.terminate()
     assert serving.process.wait(30) == 0
-    assert all_gone([*serving.children, *children])
+    assert all_end([*serving.children, *children])
     assert traces() == before
 
 
 def triton_under(pid):
-    """The server among the descendants of a process."""
-    children = psutil.Process(pid).children(recursive=True)
-    return next(child for child in children if child.name() == "tritonserver")
+    """The server among the descendants of a process; None where there is none."""
+    return next((child for child in below(pid) if child.name() == "tritonserver"), None)
 
 
 def answered(client, ids, seconds=60):
@@ -561,7 +547,7 @@ def test_a_killed_process_of_ours_takes_the_rest_along(tiny, tmp_path, victim):
     supervisor = psutil.Process(serving.triton.ppid())
     (serving.process if victim == "parent" else supervisor).kill()
     assert serving.process.wait(30) != 0
-    assert all_gone(serving.children)
+    assert all_end(serving.children)
     until = time.monotonic() + 10
     while traces() != before and time.monotonic() < until:
         time.sleep(0.05)
@@ -587,18 +573,18 @@ def test_from_copied_packages_in_an_empty_environment(tiny, tmp_path):
 
 def test_serve_stops_the_server_when_its_caller_fails(tiny):
     before = traces()
-    others = set(psutil.Process().children(recursive=True))
+    others = set(below(os.getpid()))
     processes = set()
 
     def fail(info):
         assert info.spec.name == "tiny"
-        processes.update(set(psutil.Process().children(recursive=True)) - others)
+        processes.update(set(below(os.getpid())) - others)
         raise BrokenPipeError("nobody reads this")
 
     with pytest.raises(BrokenPipeError):
         lamr_serving.serve(tiny.root, OPTIONS, io.StringIO(), on_ready=fail)
     assert len(processes) >= 4  # supervisor, server, two model processes
-    assert all_gone(list(processes))
+    assert all_end(processes)
     assert traces() == before
 
 
