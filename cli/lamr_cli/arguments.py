@@ -39,6 +39,16 @@ Model = Annotated[
     Path | None,
     typer.Option(help="A model repository written by `lamr export`; default: the bundled lamr-mini."),
 ]
+LineNumbers = Annotated[
+    bool, typer.Option("--line-numbers", "-n", help="Put original line numbers before the lines.")
+]
+AllAsJson = Annotated[bool, typer.Option("--json", help="Print every field of the result as JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No summary and no progress on stderr.")]
+CacheFile = Annotated[
+    Path | None,
+    typer.Option(help="Where indexes and the model's answers are kept; default: in the user's cache folder."),
+]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Keep nothing, and use nothing that was kept.")]
 Timeout = Annotated[float, typer.Option(help="Seconds to wait for the whole answer.", min=0.001)]
 TIMEOUT = 60.0
 """The default for a person's file, which may be a large one."""
@@ -77,6 +87,17 @@ def read_task(text: str) -> str:
         return Path(text[1:]).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise typer.BadParameter(f"--task {text}: can't be read as UTF-8 text ({error})") from error
+
+
+def cache_file(cache: Path | None, no_cache: bool, default: Path | None) -> Path | None:
+    """Return the file that `--cache` and `--no-cache` mean, where a command has a default; None keeps nothing.
+
+    Raises:
+        typer.BadParameter: both are given.
+    """
+    if no_cache and cache is not None:
+        raise typer.BadParameter("--cache and --no-cache exclude each other")
+    return None if no_cache else cache or default
 
 
 def parse_keep(texts: list[str]) -> tuple[LineRange | str, ...]:

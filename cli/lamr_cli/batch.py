@@ -10,9 +10,8 @@ from typing import Annotated
 
 import typer
 
-from lamr_cli.arguments import Model
+from lamr_cli.arguments import CacheFile, Model, NoCache, cache_file
 from lamr_cli.exits import INCOMPLETE
-from lamr_cli.pack import CacheFile, NoCache
 from lamr_cli.progress import bar
 
 
@@ -85,14 +84,12 @@ def batch(
     from lamr_repositories import default_cache_file
     from lamr_repositories.batch import BatchOptions, run_batch
 
-    if no_cache and cache is not None:
-        raise typer.BadParameter("--cache and --no-cache exclude each other")
     options = BatchOptions(
         workers=workers,
         servers=tuple(servers or ()),
         model=model,
         # Machines of a cluster may share the home folder, and SQLite isn't for many machines.
-        cache=None if no_cache else cache or (None if ray else default_cache_file()),
+        cache=cache_file(cache, no_cache, None if ray else default_cache_file()),
         max_tokens=max_tokens,
         timeout=timeout,
         retry_errors=retry_errors,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import enum
 import json
-import sys
 from typing import Annotated
 
 import typer
 
-from lamr_cli.arguments import Language, Query, read_code
+from lamr_cli.arguments import Language, Query, Quiet, read_code
+from lamr_cli.printing import print_exactly
 from lamr_cli.progress import bar
 from lamr_cli.scorers import Perplexity, scorer_of
 
@@ -84,7 +84,7 @@ def compress(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print text, tokens and every function's score as JSON.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No summary and no progress on stderr.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Compress one file for a question by LongCodeZip's method, with any causal language model.
 
@@ -128,9 +128,6 @@ def compress(
             repair=repair,
             on_progress=progress,
         )
-    text = json.dumps(found.to_dict(), ensure_ascii=False) + "\n" if as_json else found.text
-    # What is written are bytes, because a text stream would translate the newlines that must come back as they were.
-    sys.stdout.buffer.write(text.encode())
-    sys.stdout.buffer.flush()
+    print_exactly(json.dumps(found.to_dict(), ensure_ascii=False) + "\n" if as_json else found.text)
     if not quiet:
         typer.echo(found.summary(), err=True)

@@ -19,7 +19,9 @@ from lamr_cli.scorers import scorer_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lamr_evaluation import Problem, Record
+    from lamr_client import Pruner
+    from lamr_evaluation import EvalReport, Problem, Record
+    from lamr_evaluation.repositories import RepositoryReport
     from lamr_training.model.cosine import Embedder
 
 SUITE_NAMES = "questions, polyglot, edits, sessions"
@@ -101,49 +103,36 @@ def evaluate(
     and functions by BM25, and a map of definitions; with --cosine, functions and windows by embeddings, and with
     --perplexity, packs by a causal language model.
     """
-    from lamr_client import Pruner
-    from lamr_evaluation import BASELINES, CosineOverFunctions, RecordError, evaluate_pruner, plot_recall
-
     if sum(each is not None for each in (data, suite, repositories)) != 1:
         raise typer.BadParameter("give one of --data, --suite and --repositories")
     if encoder is not None and not cosine:
         raise typer.BadParameter("--encoder goes with --cosine")
     if perplexity is not None and repositories is None:
         raise typer.BadParameter("--perplexity goes with --repositories")
-    embed = _embedder(encoder) if cosine else None
+    asked = Asked(server, model, timeout, _embedder(encoder) if cosine else None, perplexity)
     if repositories is not None:
-        _repositories(repositories, mirror, Asked(server, model, timeout, embed, perplexity), as_json)
+        packs = _of_packs(repositories, mirror, asked)
+        typer.echo(packs.to_json() if as_json else packs.table())
         return
-    name = str(data) if suite is None else f"suite {suite}"
     if plot is not None:
         with needs_extra("train"):  # better now than after the work
             import matplotlib  # noqa: F401
-    problems: list[Problem] = []
-    on_problem = None if strict else problems.append
-    items = _items(data, suite, mirror, on_problem)
-    if not items:
-        raise RecordError(f"{name}: {_nothing(problems)}", path=data)
-    baselines = BASELINES if embed is None else {**BASELINES, "cosine-functions": CosineOverFunctions(embed)}
-    with Pruner(server, model=model, timeout=timeout, **credentials(server)) as pruner, bar() as progress:
-        try:
-            report = evaluate_pruner(
-                items, pruner, baselines=baselines, on_problem=on_problem, progress=progress
-            )
-        except RecordError as error:
-            raise RecordError(f"{name}: {error}", path=data, row=error.row) from error
-    report = replace(report, left_out=tuple(sorted(problems)))
+    items = Items(data, suite, mirror)
+    report = _of_files(items, asked, strict)
     if plot is not None:
+        from lamr_evaluation import plot_recall
+
         plot_recall(report, plot)
     typer.echo(report.to_json() if as_json else report.table())
     for problem in report.left_out:
-        typer.echo(f"{name}:{problem.line}: {problem.reason}", err=True)
+        typer.echo(f"{items.name}:{problem.line}: {problem.reason}", err=True)
     if report.left_out:
         raise typer.Exit(INCOMPLETE)
 
 
 @dataclass(frozen=True)
 class Asked:
-    """Which models an evaluation on repositories asks.
+    """Which models an evaluation asks.
 
     Attributes:
         server, model, timeout: of the pruner.
@@ -157,9 +146,65 @@ class Asked:
     embed: Embedder | None
     perplexity: str | None
 
+    def pruner(self) -> Pruner:
+        """Make the pruner."""
+        from lamr_client import Pruner
 
-def _repositories(file: Path, mirror: Path | None, asked: Asked, as_json: bool) -> None:
-    from lamr_client import Pruner
+        return Pruner(self.server, model=self.model, timeout=self.timeout, **credentials(self.server))
+
+
+@dataclass(frozen=True)
+class Items:
+    """Where items about single files come from.
+
+    Attributes:
+        data: a JSONL file; None for a suite.
+        suite: its name.
+        mirror: a folder of repositories that the suite is built from; None clones them.
+    """
+
+    data: Path | None
+    suite: str | None
+    mirror: Path | None
+
+    @property
+    def name(self) -> str:
+        """What messages call them."""
+        return str(self.data) if self.data is not None else f"suite {self.suite}"
+
+    def read(self, on_problem: Callable[[Problem], None] | None) -> list[Record]:
+        """Read or build them; `on_problem` takes the rows that are none."""
+        from lamr_evaluation import build_suite, default_cache, read_records
+
+        if self.data is not None:
+            return list(read_records(self.data, on_problem))
+        return build_suite(str(self.suite), default_cache(), self.mirror)
+
+
+def _of_files(items: Items, asked: Asked, strict: bool) -> EvalReport:
+    """Measure the pruner and the baselines on items about single files."""
+    from lamr_evaluation import BASELINES, CosineOverFunctions, RecordError, evaluate_pruner
+
+    problems: list[Problem] = []
+    on_problem = None if strict else problems.append
+    records = items.read(on_problem)
+    if not records:
+        raise RecordError(f"{items.name}: {_nothing(problems)}", path=items.data)
+    baselines = dict(BASELINES)
+    if asked.embed is not None:
+        baselines["cosine-functions"] = CosineOverFunctions(asked.embed)
+    with asked.pruner() as pruner, bar() as progress:
+        try:
+            report = evaluate_pruner(
+                records, pruner, baselines=baselines, on_problem=on_problem, progress=progress
+            )
+        except RecordError as error:
+            raise RecordError(f"{items.name}: {error}", path=items.data, row=error.row) from error
+    return replace(report, left_out=tuple(sorted(problems)))
+
+
+def _of_packs(file: Path, mirror: Path | None, asked: Asked) -> RepositoryReport:
+    """Measure packs, and what they are compared with, on items about whole repositories."""
     from lamr_evaluation.mirrors import clone, locate
     from lamr_evaluation.repositories import METHODS, cosine_methods, evaluate_repositories, read_items
     from lamr_repositories import default_cache_file
@@ -173,27 +218,15 @@ def _repositories(file: Path, mirror: Path | None, asked: Asked, as_json: bool) 
         return locate(repository, mirror) if mirror else clone(repository, default_cache() / "repositories")
 
     with contextlib.ExitStack() as stack:
-        pruner = stack.enter_context(Pruner(asked.server, model=asked.model, timeout=asked.timeout))
-        report = evaluate_repositories(
+        return evaluate_repositories(
             items,
             place,
-            pruner,
+            stack.enter_context(asked.pruner()),
             cache=default_cache_file(),
             methods={**METHODS, **(cosine_methods(asked.embed) if asked.embed else {})},
             scorer=stack.enter_context(scorer_of(asked.perplexity)) if asked.perplexity else None,
             progress=stack.enter_context(bar()),
         )
-    typer.echo(report.to_json() if as_json else report.table())
-
-
-def _items(
-    data: Path | None, suite: str | None, mirror: Path | None, on_problem: Callable[[Problem], None] | None
-) -> list[Record]:
-    from lamr_evaluation import build_suite, default_cache, read_records
-
-    if data is not None:
-        return list(read_records(data, on_problem))
-    return build_suite(str(suite), default_cache(), mirror)
 
 
 def _nothing(problems: list[Problem]) -> str:

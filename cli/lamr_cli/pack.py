@@ -4,16 +4,32 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import math
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from lamr_contract import names
 
-from lamr_cli.arguments import Model, Query, Server
+from lamr_cli.arguments import (
+    AllAsJson,
+    CacheFile,
+    LineNumbers,
+    Model,
+    NoCache,
+    Query,
+    Quiet,
+    Server,
+    cache_file,
+)
+from lamr_cli.credentials import credentials
+from lamr_cli.printing import print_exactly
 from lamr_cli.progress import bar
 from lamr_cli.scorers import OfPerplexity, scorer_of
+
+if TYPE_CHECKING:
+    from lamr_client import Pruner
 
 
 class Form(str, enum.Enum):
@@ -32,13 +48,6 @@ class RankerName(str, enum.Enum):
     BM25 = "bm25"
     RELEVANCE = names.RELEVANCE
     PERPLEXITY = "perplexity"
-
-
-CacheFile = Annotated[
-    Path | None,
-    typer.Option(help="Where indexes and the model's answers are kept; default: in the user's cache folder."),
-]
-NoCache = Annotated[bool, typer.Option("--no-cache", help="Keep nothing, and use nothing that was kept.")]
 
 
 def pack(
@@ -90,9 +99,7 @@ def pack(
     form: Annotated[
         Form, typer.Option("--format", help="How the pack is written; xml has repomix's shape.")
     ] = Form.XML,
-    line_numbers: Annotated[
-        bool, typer.Option("--line-numbers", "-n", help="Put original line numbers before the lines.")
-    ] = False,
+    line_numbers: LineNumbers = False,
     tokenizer: Annotated[
         Path | None,
         typer.Option(help="The reader's tokenizer.json, by which tokens count; default: the model's."),
@@ -105,8 +112,8 @@ def pack(
     model: Model = None,
     cache: CacheFile = None,
     no_cache: NoCache = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print every field of the result as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No summary and no progress on stderr.")] = False,
+    as_json: AllAsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Pack the lines of a whole repository that a question is about into a budget of tokens.
 
@@ -128,8 +135,7 @@ def pack(
     from lamr_repositories import pack as pack_repository
     from lamr_repositories.options import MOST_CHUNKS
 
-    if no_cache and cache is not None:
-        raise typer.BadParameter("--cache and --no-cache exclude each other")
+    kept = cache_file(cache, no_cache, default_cache_file())
     if repository == "-" and rev is not None:
         raise typer.BadParameter("a list of files names files of the work tree: leave --rev out")
     by_perplexity = ranker is RankerName.PERPLEXITY
@@ -150,21 +156,34 @@ def pack(
     )
     with contextlib.ExitStack() as stack:
         scorer = stack.enter_context(scorer_of(perplexity)) if by_perplexity and perplexity else None
+        pruner = stack.enter_context(_pruner(server, model, ranker))
         progress = stack.enter_context(bar(disable=quiet))
         result = pack_repository(
             "." if names is not None else repository,
             query,
             max_tokens,
+            pruner=pruner,
             model=model,
             server=server,
-            cache=None if no_cache else cache or default_cache_file(),
+            cache=kept,
             on_progress=progress,
             options=options,
             scorer=scorer,
         )
     if html is not None:
         html.write_text(render_page(result), encoding="utf-8", errors="replace", newline="")
-    sys.stdout.buffer.write((result.to_json() + "\n" if as_json else result.text).encode("utf-8", "replace"))
-    sys.stdout.buffer.flush()
+    print_exactly(result.to_json() + "\n" if as_json else result.text)
     if not quiet:
         typer.echo(result.summary(), err=True)
+
+
+def _pruner(
+    server: str | None, model: Path | None, ranker: RankerName
+) -> contextlib.AbstractContextManager[Pruner | None]:
+    """Give the pruner with what opens its server; None where the ranker asks no server."""
+    from lamr_client import Pruner
+    from lamr_repositories.line_scores import NEEDS_MODEL
+
+    if server is None or ranker.value not in NEEDS_MODEL:
+        return contextlib.nullcontext()
+    return Pruner(server, model=model, timeout=math.inf, **credentials(server))

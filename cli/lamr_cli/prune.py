@@ -12,7 +12,9 @@ import typer
 
 from lamr_cli.arguments import (
     TIMEOUT,
+    AllAsJson,
     Language,
+    LineNumbers,
     Model,
     OnError,
     Query,
@@ -24,6 +26,7 @@ from lamr_cli.arguments import (
     read_task,
 )
 from lamr_cli.credentials import credentials
+from lamr_cli.printing import print_exactly
 from lamr_cli.rendering import Render, rendered
 
 PATIENCE_SECONDS = 2.0  # before the progress of a pruning is shown
@@ -64,9 +67,7 @@ def prune(
         int, typer.Option(help="Code with fewer tokens passes untouched: a cut would save nothing.", min=0)
     ] = 0,
     language: Language = None,
-    line_numbers: Annotated[
-        bool, typer.Option("--line-numbers", "-n", help="Put original line numbers before the lines.")
-    ] = False,
+    line_numbers: LineNumbers = False,
     repair: Annotated[
         bool,
         typer.Option(
@@ -94,7 +95,7 @@ def prune(
             "file, shaded by score, for a terminal."
         ),
     ] = Render.COMMENT,
-    as_json: Annotated[bool, typer.Option("--json", help="Print every field of the result as JSON.")] = False,
+    as_json: AllAsJson = False,
     on_error: Annotated[
         OnError,
         typer.Option(help="When the server fails: raise (exit 3), or passthrough (the code as it came)."),
@@ -141,9 +142,9 @@ def prune(
             on_progress=None if quiet or not sys.stderr.isatty() else _Progress(),
         )
     if as_json:
-        _write(json.dumps(result.to_dict(), ensure_ascii=False) + "\n")
+        print_exactly(json.dumps(result.to_dict(), ensure_ascii=False) + "\n")
     else:
-        _write(rendered(render, code, result, line_numbers=line_numbers, color=_colored()))
+        print_exactly(rendered(render, code, result, line_numbers=line_numbers, color=_colored()))
     if not quiet:
         typer.echo(_summary(result), err=True)
 
@@ -167,12 +168,6 @@ def _colored() -> bool:
 
     console = Console()
     return console.is_terminal and console.color_system is not None and not console.no_color
-
-
-def _write(text: str) -> None:
-    # What is written are bytes, because a text stream would translate the newlines that must come back as they were.
-    sys.stdout.buffer.write(text.encode())
-    sys.stdout.buffer.flush()
 
 
 def _summary(result: Any) -> str:

@@ -97,10 +97,15 @@ def test_the_command_line_takes_keys_from_the_environment(secure) -> None:
     done = lamr(*prune, key=secure.keys["bob"])
     assert done.returncode == 0, done.stderr
     assert "pruned:" in done.stderr
-    refused = lamr(*prune, key="lamr_wrong")
-    assert refused.returncode == 3
-    assert "API key" in refused.stderr
-    assert "lamr_wrong" not in refused.stderr
+    pack = ["pack", str(secure.folder), "--include", "area.py", "-q", QUERY, "--no-cache"]
+    done = lamr(*pack, key=secure.keys["bob"])
+    assert done.returncode == 0, done.stderr
+    assert '<file path="area.py">' in done.stdout
+    for command in (prune, pack):
+        refused = lamr(*command, key="lamr_wrong")
+        assert refused.returncode == 3
+        assert "API key" in refused.stderr
+        assert "lamr_wrong" not in refused.stderr
     status = server_status(server, api_key=secure.keys["bob"], ca=secure.folder / "ca.pem")
     assert status.ready
     assert status.fingerprint
