@@ -10,7 +10,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -95,7 +95,7 @@ def container(folder: Path) -> Iterator[Container]:
         own = Container(process, f"127.0.0.1:{ports['grpc']}", f"127.0.0.1:{ports['http']}", log)
         yield own
     finally:
-        if process.poll() is None:
+        with suppress(ProcessLookupError):  # a server that crashed leaves its models' processes
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         workspace.remove(space.root)
