@@ -3,8 +3,8 @@
     python -m benchmarks.packs REPOSITORY [REPOSITORY ...] [--rev HEAD] [--max-tokens 16000] [--json]
 
 Each repository is packed three times by the command, with a cache of its own that begins empty: a question, another
-one, and the first one again. A repository may be a work tree or bare; its last revision is packed. Seconds are those of the
-stages as the command tells them, and those of the whole process by the clock; memory is the process's largest resident
+one, and the first one again. A repository may be a work tree or bare; its last revision is packed. Seconds are those
+of the stages as the command tells them, and those of the whole process by the clock; memory is the process's largest resident
 set. What is unchanged for the second question is the index, and for the repeated one the model's answers, too.
 """
 
@@ -108,13 +108,10 @@ def measure(options: argparse.Namespace) -> Iterator[Figure | str]:
         yield from (replace(each, name=f"{label}: {each.name}") for each in figures(runs, options.max_tokens))
 
 
-def main() -> int:
-    parser = option_parser(__doc__)
-    parser.add_argument("repositories", nargs="+", type=Path, help="git repositories")
-    parser.add_argument("--rev", default="HEAD", help="what is packed of each (%(default)s)")
-    parser.add_argument("--max-tokens", type=int, default=16_000, help="of each pack (%(default)s)")
-    return run(parser, measure)
-
+PARSER = option_parser(__doc__)
+PARSER.add_argument("repositories", nargs="+", type=Path, help="git repositories")
+PARSER.add_argument("--rev", default="HEAD", help="what is packed of each (%(default)s)")
+PARSER.add_argument("--max-tokens", type=int, default=16_000, help="of each pack (%(default)s)")
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(run(PARSER, measure))

@@ -18,6 +18,7 @@ ALONE = {
     "campaign",
     "fleet",
     "large_files",
+    "packs",
     "precision",
     "rolling",
     "same_output",
@@ -55,7 +56,9 @@ def test_every_program_starts(monkeypatch, capsys, program):
     else:
         assert callable(module.measure)
         assert (
-            module.PARSER.parse_args(["first"] if program in ("precision", "swe_pruner") else []).json
+            module.PARSER.parse_args(
+                ["first"] if program in ("packs", "precision", "swe_pruner") else []
+            ).json
             is False
         )
         assert "--json" in module.PARSER.format_help()
