@@ -4,8 +4,8 @@
 
 Each repository is packed three times by the command, with a cache of its own that begins empty: a question, another
 one, and the first one again. A repository may be a work tree or bare; its last revision is packed. Seconds are those
-of the stages as the command tells them, and those of the whole process by the clock; memory is the process's largest resident
-set. What is unchanged for the second question is the index, and for the repeated one the model's answers, too.
+of the stages as the command tells them, and those of the whole process by the clock; memory is the process's largest
+resident set. What is unchanged for the second question is the index, and for the repeated one the model's answers, too.
 """
 
 from __future__ import annotations
