@@ -5,9 +5,7 @@ This module knows how git is called. What it is asked is its callers' matter.
 
 from __future__ import annotations
 
-import os
 import subprocess
-from collections.abc import Mapping
 from pathlib import Path
 
 from lamr_repositories.errors import RepositoryError
@@ -30,7 +28,6 @@ def run_git(
     folder: Path | None = None,
     send: bytes = b"",
     check: bool = True,
-    environment: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[bytes]:
     """Run git once.
 
@@ -40,18 +37,13 @@ def run_git(
         folder: a folder of a work tree, in which git finds its directory by itself.
         send: standard input.
         check: whether a failure is an error.
-        environment: variables that git gets beside this process's own.
 
     Raises:
         RepositoryError: git isn't installed, or the command failed and `check` is set.
     """
     try:
         done = subprocess.run(
-            [*command(place, folder), *arguments],
-            input=send,
-            capture_output=True,
-            check=False,
-            env=None if environment is None else {**os.environ, **environment},
+            [*command(place, folder), *arguments], input=send, capture_output=True, check=False
         )
     except FileNotFoundError as error:
         raise RepositoryError("git isn't installed; repositories are read with it") from error

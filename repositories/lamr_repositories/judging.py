@@ -20,12 +20,13 @@ from lamr_contract.layout import line_layout
 from lamr_contract.names import DECODER, ENCODER, ONNX_FILE, WEIGHTS_FILE, version_folder
 from lamr_contract.odds import logit
 from lamr_contract.scoring import SEMANTIC
-from lamr_postprocess.lines import BoolArray
+from lamr_postprocess.lines import BoolArray, split_lines
 from numpy.typing import NDArray
 
 from lamr_repositories.cache import Cache
 
 KIND = "answer"
+_READ_CHARACTERS = 1 << 18  # of the best candidates
 _PUT_SECONDS = 2.0  # between two writes of answers, which is what a kill can lose
 
 
@@ -46,31 +47,28 @@ class Judged:
 
 @dataclass(eq=False)
 class JudgeCount:
-    """How many chunks were chosen, and how many of them were found in the cache."""
+    """How many chunks were chosen, how many of them were found in the cache, and what the model read of a question that
+    is too long for it; None where it read all."""
 
     chunks: int = 0
     cached: int = 0
+    query_read: str | None = None
 
 
 class Judge:
     """One model and one query."""
 
     def __init__(self, pruner: Pruner, query: str, cache: Cache, model: str) -> None:
-        """Encode the query.
+        """Ask nothing yet.
 
         Args:
             pruner: asks the model.
             query: what is looked for.
             cache: keeps answers.
             model: names the model's weights in the cache; see `model_key`.
-
-        Raises:
-            InvalidInputError: the query leaves no room for code.
         """
-        self._pruner, self._cache = pruner, cache
+        self._pruner, self._cache, self._query = pruner, cache, query
         self._encoder = pruner.encoder
-        self._query_ids = self._encoder.encode_query(query)
-        self._encoder.code_room(len(self._query_ids))
         rubrics = self._encoder.spec.rubrics
         self._rubric = rubrics.index(SEMANTIC) if len(rubrics) > 1 and SEMANTIC in rubrics else None
         self._prefix = f"{model}\0{self._rubric}\0".encode()
@@ -100,7 +98,11 @@ class Judge:
         Raises:
             ServerError, ModelMismatchError: see `Pruner.ask`.
         """
-        files = [_FileChunks(text, *self._chunks(text)) for text in texts]
+        wanted = list(wanted)
+        reading = self._encoder.read_query(self._query, "", _beginning(texts, wanted))
+        count.query_read = None if reading.whole else reading.text
+        query_ids = self._encoder.encode_query(reading.text)
+        files = [_FileChunks(text, *self._chunks(query_ids, text)) for text in texts]
         chosen = _chosen(files, wanted, most_chunks)
         keys = [self._key(files[file].chunks[place]) for file, place in chosen]
         answers = {key: _unpack(data) for key, data in self._cache.get(KIND, keys).items()}
@@ -114,11 +116,11 @@ class Judge:
             by_file.setdefault(file, []).append((files[file].chunks[place], known[key]))
         return {file: files[file].lines(found) for file, found in by_file.items()}
 
-    def _chunks(self, text: str) -> tuple[list[Chunk], NDArray[np.int64]]:
+    def _chunks(self, query_ids: NDArray[np.int64], text: str) -> tuple[list[Chunk], NDArray[np.int64]]:
         ids, offsets = self._encoder.encode_document(text)
         if not len(ids):
             return [], offsets
-        return list(self._encoder.iter_chunks(self._query_ids, ids, offsets, text)), offsets
+        return list(self._encoder.iter_chunks(query_ids, ids, offsets, text)), offsets
 
     def _key(self, chunk: Chunk) -> str:
         span = np.array(chunk.document_span, np.int64).tobytes()
@@ -207,6 +209,20 @@ class _FileChunks:
             relevance[own] = np.maximum(relevance[own], logit(np.array([answer.relevance]))[0])
         judged = tokens > 0
         return Judged(judged, np.where(judged, relevance, 0.0), total / np.maximum(tokens, 1))
+
+
+def _beginning(texts: Sequence[str], wanted: Sequence[tuple[int, int, int]]) -> str:
+    """Return the best candidates as one text, by which a long question is read."""
+    lines: dict[int, list[str]] = {}
+    found, size = [], 0
+    for file, first, stop in wanted:
+        if size >= _READ_CHARACTERS:
+            break
+        if file not in lines:
+            lines[file] = split_lines(texts[file])
+        found.append("".join(lines[file][first:stop]))
+        size += len(found[-1])
+    return "\n".join(found)
 
 
 def _chosen(

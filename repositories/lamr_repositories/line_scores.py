@@ -23,15 +23,13 @@ OFF_TOPIC = 1.5
 they come after all code that shares a word with the query."""
 FILE_WEIGHT = 0.3
 """What the file's BM25 counts beside its piece's."""
-HISTORY_WEIGHT = 0.4
-"""What the likest past change of a file counts for its pieces."""
 BEST_WEIGHT, NEAR_WEIGHT = 0.1, 0.2
 """What the best piece of a file counts for all its pieces, and the mean of the two next pieces for the one between."""
-RELEVANCE_WEIGHT, KEEP_WEIGHT = 0.2, 0.15
+RELEVANCE_WEIGHT, KEEP_WEIGHT = 0.05, 0.05
 """What the model's two opinions count, in units of their spread; the best piece by words has 1."""
 # Means and spreads of the model's log-odds over the judged lines of validation projects; further off counts as so far.
-_RELEVANCE_MEAN, _RELEVANCE_SPREAD = -2.7, 1.8
-_KEEP_MEAN, _KEEP_SPREAD = -10.6, 2.4
+_RELEVANCE_MEAN, _RELEVANCE_SPREAD = -2.7, 1.9
+_KEEP_MEAN, _KEEP_SPREAD = -10.6, 2.8
 _FURTHEST = 3.0
 
 
@@ -44,14 +42,12 @@ class PieceScores:
         lexical: float64 [P], BM25 of each piece, the repository's best being 1.
         file: BM25 of the file, the repository's best being 1.
         penalty: what the file loses for being no code, or a test.
-        history: how like the query the likest past change of the file was, from 0 to 1.
     """
 
     spans: IntArray
     lexical: Float64Array
     file: float
     penalty: float
-    history: float = 0.0
 
 
 Ranker = Callable[[PieceScores, "Judged | None", int], Float64Array]
@@ -61,7 +57,7 @@ def coarse(pieces: PieceScores) -> Float64Array:
     """Return the scores [P] by words alone, by which candidates are chosen."""
     best = float(pieces.lexical.max(initial=0.0))
     scores: Float64Array = pieces.lexical + NEAR_WEIGHT * _near(pieces) + BEST_WEIGHT * best
-    return scores + FILE_WEIGHT * pieces.file + HISTORY_WEIGHT * pieces.history - pieces.penalty
+    return scores + FILE_WEIGHT * pieces.file - pieces.penalty
 
 
 def _near(pieces: PieceScores) -> Float64Array:

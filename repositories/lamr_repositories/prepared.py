@@ -83,7 +83,7 @@ class Prepared:
             tools.notes.append(
                 "the query has no word that code could name: files are ranked by the model alone"
             )
-        self._ranked = Ranked(self._index, about.query, source.changes())
+        self._ranked = Ranked(self._index, about.query)
         marks.append(time.perf_counter())
         self._chosen = self._choose(source)
         self._judged = self._judge(tools.judge)
@@ -167,13 +167,16 @@ class Prepared:
         if judge is None:
             return {}
         place = {file: number for number, (file, _) in enumerate(self._chosen)}
-        return judge.judge(
+        judged = judge.judge(
             [text for _, text in self._chosen],
             self._ranked.candidates(place),
             self._options.most_chunks,
             self._judgements,
             self._stage("chunks"),
         )
+        if (read := self._judgements.query_read) is not None:
+            self._tools.notes.append(f"of the question the model read: {' '.join(read.split())}")
+        return judged
 
     def _counts(self) -> PackCounts:
         return PackCounts(

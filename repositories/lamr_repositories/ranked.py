@@ -5,14 +5,13 @@ This module knows indexes and scores; it reads no file and asks no model.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 from lamr_contract.words import query_terms
 from lamr_postprocess.lines import IntArray, line_spans
 
 from lamr_repositories.allocation import Competitor
-from lamr_repositories.history import Change, rank_by_history
 from lamr_repositories.indexing import Indexed, RepositoryIndex
 from lamr_repositories.judging import Judged
 from lamr_repositories.kinds import is_code, is_test
@@ -33,20 +32,18 @@ class Ranked:
         order: the pieces' places, best first.
     """
 
-    def __init__(self, index: RepositoryIndex, query: str, changes: Sequence[Change] = ()) -> None:
+    def __init__(self, index: RepositoryIndex, query: str) -> None:
         """Rank all pieces.
 
         Args:
             index: the repository, indexed for the query.
             query: what is looked for.
-            changes: the repository's last changes.
         """
         self.index = index
         self.place = {each.listed.path: number for number, each in enumerate(index.files)}
         self.pieces: Pieces = index.table.finish()
         self._lexical = scaled(self.pieces.by_piece)
         self._file = scaled(self.pieces.by_file)
-        self._history = rank_by_history(query, changes, list(self.place))
         about_tests = any(term in ("test", "spec") for term in query_terms(query))
         self._penalty = np.array([_penalty(each, about_tests) for each in index.files])
         self._bounds = np.searchsorted(self.pieces.file, np.arange(len(index.files) + 1))
@@ -60,7 +57,6 @@ class Ranked:
             self._lexical[own],
             float(self._file[file]),
             float(self._penalty[file]),
-            float(self._history[file]),
         )
 
     def best_files(self, terms: float, chunks: int) -> list[int]:

@@ -18,7 +18,6 @@ import pathspec
 
 from lamr_repositories.errors import RepositoryError
 from lamr_repositories.git import command, last_line, run_git
-from lamr_repositories.history import Change, past_changes
 
 _LINK, _FILE, _SUBMODULE = "120000", "100", "160000"
 _LINK_PROBLEM = "symbolic link"
@@ -60,10 +59,6 @@ class Source(abc.ABC):
         """Yield files with their bytes, in the order given, one at a time."""
         return ((each, self.read(each.path)) for each in listed)
 
-    def changes(self) -> list[Change]:
-        """Return the last changes of the files, newest first; none where there is no history."""
-        return []
-
 
 class Folder(Source):
     """A folder: what git lists there where git knows it, else what no `.gitignore` in it rules out."""
@@ -91,10 +86,6 @@ class Folder(Source):
                 return stream.read() if stat.S_ISREG(os.fstat(stream.fileno()).st_mode) else None
         except OSError:
             return None
-
-    def changes(self) -> list[Change]:
-        """See `Source.changes`."""
-        return past_changes("HEAD", folder=self._root)
 
     def _paths(self) -> Iterable[str]:
         done = run_git("rev-parse", "--is-inside-work-tree", folder=self._root, check=False)
@@ -203,7 +194,6 @@ class Revision(Source):
                 f"{root} has no revision {revision!r}; fetch it, or name another", path=root
             )
         self.commit = done.stdout.decode().split()[-1]
-        self._prefix = prefix
         self._tree = f"{self.commit}:{prefix}"
         self._blobs: dict[str, str] = {}
 
@@ -224,10 +214,6 @@ class Revision(Source):
     def read(self, path: str) -> bytes | None:
         done = run_git("cat-file", "blob", f"{self._tree}{path}", place=self._place, check=False)
         return None if done.returncode else done.stdout
-
-    def changes(self) -> list[Change]:
-        """See `Source.changes`."""
-        return past_changes(self.commit, place=self._place, prefix=self._prefix)
 
     def read_all(self, listed: Sequence[Listed]) -> Iterator[tuple[Listed, bytes | None]]:
         """See `Source.read_all`; one git process answers for all files."""

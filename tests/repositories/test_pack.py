@@ -242,3 +242,15 @@ def test_a_result_is_plain_data(folder: Path) -> None:
     assert data["tokens"] == result.tokens
     assert data["files"][0]["kept_lines"] == list(result.files[0].kept_lines)
     assert "left out" in result.summary()
+
+
+def test_a_question_that_is_too_long_for_the_model_is_read_in_part(folder: Path) -> None:
+    noise = " ".join(f"On machine {n} the disk was full again." for n in range(300))
+    question = f"{noise} {QUERY} {noise}"
+    with Pruner(timeout=300) as pruner, prepare(folder, question, pruner=pruner) as prepared:
+        result = prepared.pack(9_000)
+    (note,) = [each for each in result.notes if each.startswith("of the question the model read: ")]
+    assert QUERY in note
+    assert len(note) < len(question) / 5
+    assert "src/pool.py" in {each.path for each in result.files}
+    assert result.query == question
