@@ -8,7 +8,7 @@ markers carry. This module knows that host's shapes; it knows no socket and no s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -60,10 +60,8 @@ def read_call(payload: Mapping[str, Any]) -> Call | None:
     intent = intent_of(known_of(heard, given, read.path))
     asked = asked_for(
         text,
-        str(Path(str(payload.get("cwd") or "")) / read.path),
+        replace(read, path=str(Path(str(payload.get("cwd") or "")) / read.path)),
         intent=intent,
-        first=read.first,
-        last=read.last,
         failed=bool(response.get("stderr")) or bool(response.get("interrupted")),
         name=name,
     )

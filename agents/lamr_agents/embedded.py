@@ -61,16 +61,7 @@ class Reads:
             failed: whether the tool reports an error.
         """
         intent = intent_of(known)
-        asked = asked_for(
-            text,
-            read.path,
-            intent=intent,
-            first=read.first,
-            last=read.last,
-            again=again,
-            failed=failed,
-            name=name,
-        )
+        asked = asked_for(text, read, intent=intent, again=again, failed=failed, name=name)
         return skim(self._pruner, asked, intent, self._policy, archive=self._archive)
 
     def answer_show(self, command: str) -> tuple[str, int] | None:

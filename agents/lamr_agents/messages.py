@@ -122,15 +122,7 @@ class Conversations:
         """What is sent in place of a new result's text."""
         intent = intent_of(known_of(heard, call.arguments, read.path))
         before, code, after = framed(text)
-        asked = asked_for(
-            code,
-            read.path,
-            intent=intent,
-            first=read.first,
-            last=read.last,
-            again=again,
-            name=name,
-        )
+        asked = asked_for(code, read, intent=intent, again=again, name=name)
         shown = skim(self._pruner, asked, intent, self._policy, timeout=self._timeout)
         return before + shown.told + after
 

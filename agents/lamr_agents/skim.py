@@ -12,6 +12,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 from lamr_client import LamrError, PruneResult
+from lamr_evaluation.sessions import Read
 from lamr_postprocess import approximate_tokens, detect_language, prune_lines
 from lamr_postprocess.document import analyse
 from lamr_postprocess.listing import read_listing
@@ -103,21 +104,30 @@ class Skim:
 
 
 def asked_for(  # noqa: PLR0913  # what a host knows of a call, one keyword a fact
-    text: str,
-    path: str,
-    *,
-    intent: Intent,
-    first: int | None = None,
-    last: int | None = None,
-    again: bool = False,
-    failed: bool = False,
-    name: str = "",
+    text: str, read: Read, *, intent: Intent, again: bool = False, failed: bool = False, name: str = ""
 ) -> Asked:
-    """What the policy judges by, with the text's size counted."""
+    """What the policy judges by, with the text's size counted.
+
+    Args:
+        text: the code that a tool showed, without what a host puts around it.
+        read: the file, and the range that was asked for.
+        intent: what the agent is after.
+        again, failed, name: see `Asked`.
+    """
     lines = text.count("\n") + (not text.endswith("\n"))
     tokens = approximate_tokens(text)
     return Asked(
-        text, path, tokens, lines, bool(intent.query), first, last, again, failed, name, intent.pointed
+        text,
+        read.path,
+        tokens,
+        lines,
+        bool(intent.query),
+        read.first,
+        read.last,
+        again,
+        failed,
+        name,
+        intent.pointed,
     )
 
 

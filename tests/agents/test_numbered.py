@@ -15,6 +15,7 @@ from lamr_agents import Known, intent_of, skim
 from lamr_agents.skim import asked_for, outline
 from lamr_client.mock_transport import MockTransport, uniform_answer
 from lamr_client.pruner import Pruner
+from lamr_evaluation.sessions import Read
 from lamr_postprocess import split_lines
 
 from tests.agents.samples import CODE, SAID, TASK, line_of
@@ -61,8 +62,8 @@ def lines_of(text: str) -> list[str]:
 def test_numbers_arent_judged_and_kept_lines_have_theirs(tmp_path: Path, name: str) -> None:
     text = NUMBERED[name](tmp_path)
     transport, bare = (MockTransport(lambda request: uniform_answer(request, 0.5)) for _ in range(2))
-    shown = skim(Pruner(transport=transport), asked_for(text, "a.py", intent=INTENT), INTENT)
-    plain = skim(Pruner(transport=bare), asked_for(CODE, "a.py", intent=INTENT), INTENT)
+    shown = skim(Pruner(transport=transport), asked_for(text, Read("a.py"), intent=INTENT), INTENT)
+    plain = skim(Pruner(transport=bare), asked_for(CODE, Read("a.py"), intent=INTENT), INTENT)
     assert [r.input_ids.tolist() for r in transport.requests] == [r.input_ids.tolist() for r in bare.requests]
     assert shown.kept_lines == plain.kept_lines
     original = lines_of(text)
@@ -78,7 +79,7 @@ def test_numbers_arent_judged_and_kept_lines_have_theirs(tmp_path: Path, name: s
 def test_a_range_has_the_numbers_of_its_file() -> None:
     text = "".join(f"{number:6}\t{line}" for number, line in enumerate(split_lines(CODE), FIRST))
     pruner = Pruner(transport=MockTransport(lambda request: uniform_answer(request, 0.5)))
-    shown = skim(pruner, asked_for(text, "a.py", intent=INTENT), INTENT)
+    shown = skim(pruner, asked_for(text, Read("a.py"), intent=INTENT), INTENT)
     last = FIRST + len(split_lines(CODE)) - 1
     assert f"pruned ({FIRST}-" in shown.text
     assert f" of the lines {FIRST}-{last} are shown" in lines_of(shown.text)[-1]
@@ -92,7 +93,7 @@ def test_numbers_that_dont_count_up_belong_to_the_text() -> None:
     heads = []
     for each in (CODE, text, broken):
         transport = MockTransport(lambda request: uniform_answer(request, 0.5))
-        skim(Pruner(transport=transport), asked_for(each, "a.py", intent=INTENT), INTENT)
+        skim(Pruner(transport=transport), asked_for(each, Read("a.py"), intent=INTENT), INTENT)
         heads.append(transport.requests[0].input_ids.tolist())
     assert heads[0] == heads[1] != heads[2]
 

@@ -13,11 +13,12 @@ from lamr_agents.policy import OUTLINED, PRUNED
 from lamr_agents.skim import asked_for, outline
 from lamr_client import ServerUnavailableError
 from lamr_client.mock_transport import uniform_answer
+from lamr_evaluation.sessions import Read
 
 from tests.agents.samples import CODE, SAID, TASK, line_of, pruner
 
 INTENT = intent_of(Known(said=SAID, task=TASK))
-ASKED = asked_for(CODE, "/w/a.py", intent=INTENT)
+ASKED = asked_for(CODE, Read("/w/a.py"), intent=INTENT)
 
 
 @pytest.mark.parametrize(

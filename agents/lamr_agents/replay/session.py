@@ -175,14 +175,7 @@ def _replay_read(  # noqa: PLR0913, PLR0917  # what one read hangs together with
             read.pointed,
         )
     )
-    asked = asked_for(
-        "\n".join(lines) + "\n",
-        read.read.path,
-        intent=intent,
-        first=read.read.first,
-        last=read.read.last,
-        again=again,
-    )
+    asked = asked_for("\n".join(lines) + "\n", read.read, intent=intent, again=again)
     begin = time.perf_counter()
     skimmed = skim(pruner, asked, intent, policy)
     seconds = time.perf_counter() - begin
