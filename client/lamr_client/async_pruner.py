@@ -6,8 +6,6 @@ import asyncio
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING
 
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import LamrError
@@ -17,6 +15,7 @@ from lamr_postprocess.selection import Keep
 
 from lamr_client.async_dispatch import AsyncDispatcher
 from lamr_client.call import CallDefaults, OnError
+from lamr_client.closing import AsyncClosing
 from lamr_client.connection import Connection
 from lamr_client.deadline import Retry
 from lamr_client.inputs import decode_code
@@ -28,11 +27,8 @@ from lamr_client.tracing import in_trace
 from lamr_client.transport import AsyncTransport, ThreadedTransport, Transport
 from lamr_client.unjudged import passthrough
 
-if TYPE_CHECKING:
-    from typing_extensions import Self  # in `typing` from Python 3.11
 
-
-class AsyncPruner:
+class AsyncPruner(AsyncClosing):
     """`Pruner` for one event loop, with any number of `prune` calls at once.
 
         async with AsyncPruner("localhost:8001") as pruner:
@@ -129,14 +125,6 @@ class AsyncPruner:
     async def close(self) -> None:
         """Close the transport; calls under way fail. Closing twice is harmless."""
         await self._dispatcher.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
 
 
 def _open_transport(

@@ -10,14 +10,14 @@ from __future__ import annotations
 import contextvars
 import itertools
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from lamr_contract.encoding import Chunk
-from lamr_contract.errors import ClosedError, DeadlineExceededError, ServerError
+from lamr_contract.errors import ClosedError, ServerError
 from lamr_contract.model_io import ChunkRequest, ChunkResult
 
+from lamr_client.attempts import until_answered
 from lamr_client.deadline import Deadline, Retry
 from lamr_client.transport import Transport
 
@@ -103,23 +103,16 @@ class Dispatcher:
 
     def _call(self, group: list[Chunk], want_rubrics: bool, deadline: Deadline) -> list[ChunkResult]:
         requests = requests_of(group, want_rubrics)
-        failure: ServerError | None = None
-        for failures in itertools.count(1):
-            left = deadline.remaining(failure)
-            if not self._slots.acquire(timeout=left):
+
+        def ask(failure: ServerError | None) -> list[ChunkResult]:
+            if not self._slots.acquire(timeout=deadline.remaining(failure)):
                 raise failure or deadline.exceeded()
             try:
                 return self._transport.infer_many(requests, deadline.remaining(failure))
-            except DeadlineExceededError as error:
-                raise deadline.exceeded() from error
-            except ServerError as error:
-                failure = error
-                if self._closed or (pause := self._retry.pause(failures, error, deadline)) is None:
-                    raise
             finally:
                 self._slots.release()
-            time.sleep(pause)
-        raise AssertionError("unreachable")
+
+        return until_answered(ask, self._retry, deadline, lambda: self._closed)
 
     def _executor(self) -> ThreadPoolExecutor:
         from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415

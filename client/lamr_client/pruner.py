@@ -10,8 +10,6 @@ import dataclasses
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING
 
 from lamr_contract.encoding import Chunk, PromptEncoder
 from lamr_contract.errors import InvalidInputError, LamrError
@@ -21,6 +19,7 @@ from lamr_postprocess import LEAST_CUT
 from lamr_postprocess.selection import Keep
 
 from lamr_client.call import CallDefaults, OnError
+from lamr_client.closing import Closing
 from lamr_client.connection import Connection, parse_connection
 from lamr_client.deadline import Retry
 from lamr_client.dispatch import Dispatcher
@@ -32,11 +31,8 @@ from lamr_client.tracing import in_trace
 from lamr_client.transport import Transport
 from lamr_client.unjudged import passthrough
 
-if TYPE_CHECKING:
-    from typing_extensions import Self  # in `typing` from Python 3.11
 
-
-class Pruner:
+class Pruner(Closing):
     """Prunes with a server, in process, or through any transport.
 
         with Pruner("localhost:8001") as pruner:
@@ -219,14 +215,6 @@ class Pruner:
     def close(self) -> None:
         """Close the transport; calls under way fail. Closing twice is harmless."""
         self._dispatcher.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def check_setup(server: str | None, transport: object | None, max_concurrency: int, retries: int) -> None:

@@ -8,18 +8,14 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Sequence
-from types import TracebackType
-from typing import TYPE_CHECKING
 
 from lamr_contract.model_io import ChunkRequest, ChunkResult
 
+from lamr_client.closing import AsyncClosing, Closing
 from lamr_client.deadline import Deadline
 
-if TYPE_CHECKING:
-    from typing_extensions import Self  # in `typing` from Python 3.11
 
-
-class Transport(abc.ABC):
+class Transport(Closing, abc.ABC):
     """Asks a model, from threads. It must be safe to use from several threads at once.
 
     Attributes:
@@ -47,19 +43,11 @@ class Transport(abc.ABC):
         deadline = Deadline(timeout)
         return [self.infer(request, deadline.remaining()) for request in requests]
 
-    def close(self) -> None:  # noqa: B027  # not every transport holds something
+    def close(self) -> None:  # not every transport holds something
         """Let go of connections and memory. Calls under way fail; closing twice is harmless."""
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-
-class AsyncTransport(abc.ABC):
+class AsyncTransport(AsyncClosing, abc.ABC):
     """`Transport` for one event loop. Cancelling a call ends it at once, whatever the server goes on to do."""
 
     batch_size: int = 1
@@ -82,16 +70,8 @@ class AsyncTransport(abc.ABC):
             for task in tasks:
                 task.cancel()
 
-    async def close(self) -> None:  # noqa: B027  # not every transport holds something
+    async def close(self) -> None:  # not every transport holds something
         """See `Transport.close`."""
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
 
 
 class ThreadedTransport(AsyncTransport):

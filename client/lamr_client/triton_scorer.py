@@ -6,29 +6,24 @@ batches and retries; `grpc_channel` knows connections, deadlines and calls.
 
 from __future__ import annotations
 
-import itertools
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from lamr_contract.causal_scorer import IntArray, check_sequences, tokenizer_of
 from lamr_contract.causal_spec import CausalSpec, from_parameter
-from lamr_contract.errors import DeadlineExceededError, ModelMismatchError, ServerError
+from lamr_contract.errors import ModelMismatchError, ServerError
 from lamr_contract.names import INPUT_IDS, LOG_PROB, PERPLEXITY, SPEC_PARAMETER, TOKENIZER_PARAMETER
 from lamr_contract.packed_batch import cut_by_tokens
 from numpy.typing import NDArray
 
 from lamr_client import triton_wire as wire
+from lamr_client.attempts import until_answered
+from lamr_client.closing import Closing
 from lamr_client.connection import Connection
 from lamr_client.deadline import Deadline, Retry
 from lamr_client.grpc_channel import GrpcChannel
-
-if TYPE_CHECKING:
-    from types import TracebackType
-
-    from typing_extensions import Self  # in `typing` from Python 3.11
 
 IN_FLIGHT_TOKENS = 16_384
 """Tokens that are under way at once: enough to fill a server's batches, and few enough to be answered in time."""
@@ -36,7 +31,7 @@ IN_FLIGHT_TOKENS = 16_384
 Log = NDArray[np.float32]
 
 
-class TritonScorer:
+class TritonScorer(Closing):
     """A `CausalScorer` on a server of `lamr_perplexity`.
 
         with TritonScorer("127.0.0.1:8001") as scorer:
@@ -102,28 +97,12 @@ class TritonScorer:
         """Let go of the connection; closing twice is harmless."""
         self._channel.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def _ask(self, sequences: list[IntArray], deadline: Deadline) -> list[Log]:
-        failure: ServerError | None = None
-        for failures in itertools.count(1):
+        def ask(failure: ServerError | None) -> list[Log]:
             deadline.remaining(failure)
-            try:
-                return self._channel.ask(sequences, deadline)
-            except DeadlineExceededError as error:
-                raise deadline.exceeded() from error
-            except ServerError as error:
-                failure = error
-                if (pause := self._retry.pause(failures, error, deadline)) is None:
-                    raise
-            time.sleep(pause)
-        raise AssertionError("unreachable")
+            return self._channel.ask(sequences, deadline)
+
+        return until_answered(ask, self._retry, deadline)
 
 
 @dataclass(frozen=True)

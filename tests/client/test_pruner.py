@@ -421,7 +421,7 @@ def test_timeout_bounds_everything_retries_included(repository):
 
 def test_a_pause_that_ends_after_the_deadline_raises_the_last_error(repository, monkeypatch):
     late = SimpleNamespace(sleep=lambda seconds: time.sleep(seconds + 0.5))  # as on a busy machine
-    monkeypatch.setattr("lamr_client.dispatch.time", late)
+    monkeypatch.setattr("lamr_client.attempts.time", late)
     transport = MockTransport(answer, errors=[OverloadedError("full")] * 9)
     with pruner(repository, transport, retries=9) as subject, pytest.raises(OverloadedError, match="full"):
         subject.prune(QUERY, "area = 1\n", timeout=0.4)
