@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 import pathspec
 
 from lamr_repositories.errors import RepositoryError
-from lamr_repositories.git import command, last_line, run_git
+from lamr_repositories.git import LIST_TREE, command, last_line, read_object, read_tree, run_git
 
 _LINK, _FILE, _SUBMODULE = "120000", "100", "160000"
 _LINK_PROBLEM = "symbolic link"
@@ -195,21 +195,14 @@ class Revision(Source):
             )
         self.commit = done.stdout.decode().split()[-1]
         self._tree = f"{self.commit}:{prefix}"
-        self._blobs: dict[str, str] = {}
 
     def files(self) -> Iterator[Listed]:
-        tree = run_git("ls-tree", "-r", "-z", "-l", self._tree, place=self._place).stdout
-        for row in tree.split(b"\0"):
-            if not row:
-                continue
-            head, _, name = row.partition(b"\t")
-            mode, _kind, blob, size = head.decode().split()
-            path = os.fsdecode(name)
-            if mode.startswith(_FILE):
-                self._blobs[path] = blob
-                yield Listed(path, int(size) if size.isdigit() else 0, None, blob)
+        for entry in read_tree(run_git(*LIST_TREE, self._tree, place=self._place).stdout):
+            path = os.fsdecode(entry.path)
+            if entry.mode.startswith(_FILE):
+                yield Listed(path, entry.size or 0, None, entry.name)
             else:
-                yield Listed(path, 0, _LINK_PROBLEM if mode == _LINK else "submodule")
+                yield Listed(path, 0, _LINK_PROBLEM if entry.mode == _LINK else "submodule")
 
     def read(self, path: str) -> bytes | None:
         done = run_git("cat-file", "blob", f"{self._tree}{path}", place=self._place, check=False)
@@ -229,7 +222,8 @@ class Revision(Source):
                 for each in listed:
                     git.stdin.write(each.blob.encode() + b"\n")
                     git.stdin.flush()
-                    yield each, _answer(git.stdout)
+                    answer = read_object(git.stdout)
+                    yield each, None if answer is None else answer[1]
             finally:
                 git.stdin.close()
                 git.kill()
@@ -250,12 +244,3 @@ def _git_directory(root: Path) -> tuple[Path, str]:
         )
     place, prefix = os.fsdecode(done.stdout).split("\n")[:2]
     return Path(place), prefix
-
-
-def _answer(stream: object) -> bytes | None:
-    """Read one object of `git cat-file --batch`; None for one that is missing."""
-    head = stream.readline().split()  # type: ignore[attr-defined]
-    if len(head) != 3:
-        return None
-    data: bytes = stream.read(int(head[2]) + 1)  # type: ignore[attr-defined]
-    return data[:-1]

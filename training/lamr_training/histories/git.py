@@ -6,12 +6,14 @@ repositories lie is `lamr_evaluation.mirrors`' matter.
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from lamr_evaluation.mirrors import run_git
+from lamr_repositories.git import LIST_TREE, read_object, read_tree
 
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _SHA = re.compile(rb"[0-9a-f]{40}")
@@ -116,10 +118,12 @@ def _take(lines: Iterator[bytes], count: int) -> tuple[str, ...]:
 
 def files(place: Path, commit: str) -> list[tuple[str, str, int]]:
     """Path, blob and bytes of every file of a commit, by path."""
-    listed = run_git("ls-tree", "-r", "-l", "-z", "--full-tree", commit, place=place).stdout
-    rows = (row.split("\t", 1) for row in listed.decode("utf-8", "replace").split("\0") if row)
-    found = ((path, *head.split()[1:]) for head, path in rows)
-    return [(path, blob, int(size)) for path, kind, blob, size in found if kind == "blob" and size.isdigit()]
+    entries = read_tree(run_git(*LIST_TREE, commit, place=place).stdout)
+    return [
+        (each.path.decode("utf-8", "replace"), each.name, each.size)
+        for each in entries
+        if each.size is not None
+    ]
 
 
 def sizes(place: Path, names: Iterable[str]) -> dict[str, int]:
@@ -131,18 +135,9 @@ def sizes(place: Path, names: Iterable[str]) -> dict[str, int]:
 
 def blobs(place: Path, names: Iterable[str]) -> dict[str, bytes]:
     """Contents by blob name; what isn't there is left out."""
-    data = run_git("cat-file", "--batch", place=place, send=_rows(sorted(set(names)))).stdout
-    found: dict[str, bytes] = {}
-    at = 0
-    while at < len(data):
-        end = data.index(b"\n", at)
-        fields = data[at:end].split()
-        at = end + 1
-        if fields[-1] != b"missing":
-            size = int(fields[2])
-            found[fields[0].decode()] = data[at : at + size]
-            at += size + 1
-    return found
+    stream = io.BytesIO(run_git("cat-file", "--batch", place=place, send=_rows(sorted(set(names)))).stdout)
+    answers = iter(lambda: read_object(stream), None)
+    return {name: data for name, data in answers if data is not None}
 
 
 def _rows(names: Iterable[str]) -> bytes:
