@@ -18,7 +18,7 @@ from lamr_evaluation.sessions.commands import Read
 from lamr_agents.intent import Known, intent_of
 from lamr_agents.local.texts import SHOW, Archive, Place, Texts, default_texts
 from lamr_agents.policy import Policy
-from lamr_agents.skim import Prunes, Skim, asked_for, skim
+from lamr_agents.skim import Prunes, Skim, asked_for, skim_anyway
 
 TIMEOUT_SECONDS = 30.0
 _SHOW = re.compile(rf"\s*{SHOW}\s+(\S+)\s*")
@@ -36,7 +36,7 @@ class Reads:
     def __init__(
         self, make_pruner: Callable[[], Prunes], policy: Policy | None = None, texts: Path | None = None
     ) -> None:
-        self._pruner = _Lazily(make_pruner)
+        self._pruner = Lazily(make_pruner)
         self._policy = policy or Policy()
         self._archive = Archive(Texts(texts or default_texts()))
 
@@ -62,7 +62,7 @@ class Reads:
         """
         intent = intent_of(known)
         asked = asked_for(text, read, intent=intent, again=again, failed=failed, name=name)
-        return skim(self._pruner, asked, intent, self._policy, archive=self._archive)
+        return skim_anyway(self._pruner, asked, intent, self._policy, archive=self._archive)
 
     def answer_show(self, command: str) -> tuple[str, int] | None:
         """The output and exit code of `lamr show KEY:…`; None for another command.
@@ -83,7 +83,7 @@ def make_pruner() -> Pruner:
     return Pruner(os.environ.get("LAMR_SERVER"), timeout=TIMEOUT_SECONDS)
 
 
-class _Lazily:
+class Lazily:
     """A pruner that is made when it is first asked, once for all threads."""
 
     def __init__(self, make: Callable[[], Prunes]) -> None:

@@ -74,14 +74,19 @@ class Intent:
 
 def intent_of(known: Known) -> Intent:
     """The intent of a call: the question if there is one, else the assistant's own words, else the task."""
-    task = known.task.strip()
-    if known.question.strip():
-        return Intent(known.question.strip(), task, "question", known.pointed)
-    own = (_end(known.said.strip()), known.description.strip(), known.searched.strip())
+    task, question = _clean(known.task), _clean(known.question)
+    if question:
+        return Intent(question, task, "question", known.pointed)
+    own = (_end(_clean(known.said)), _clean(known.description), _clean(known.searched))
     session = "\n".join(dict.fromkeys(filter(None, own)))
     if session:
         return Intent(session, task, "session", known.pointed)
     return Intent(task, "", "task" if task else "nothing", known.pointed)
+
+
+def _clean(words: str) -> str:
+    """Words that any model reads: NUL and half a character, which a cut in its midst leaves, don't spoil the rest."""
+    return words.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "\ufffd").strip()
 
 
 def _end(words: str) -> str:

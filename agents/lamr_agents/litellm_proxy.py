@@ -7,29 +7,34 @@ names a server; without it, the model runs in the proxy's process. This module k
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import os
-import threading
 from typing import Any
 
 from lamr_client import Pruner
 from litellm.integrations.custom_logger import CustomLogger
 
+from lamr_agents.embedded import Lazily
 from lamr_agents.local.store import default_folder
 from lamr_agents.local.texts import Texts
 from lamr_agents.messages import Conversations
 
 TIMEOUT_SECONDS = 20.0
+"""For all new results of a request together."""
 _log = logging.getLogger("lamr.agents")
 
 
 class PruningCallback(CustomLogger):
     """Changes messages before they are sent; whatever fails here, the request goes on as it came."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._making = threading.Lock()
-        self._conversations: Conversations | None = None
+    @functools.cached_property
+    def _conversations(self) -> Conversations:
+        return Conversations(
+            Lazily(lambda: Pruner(os.environ.get("LAMR_SERVER"))),
+            Texts(default_folder() / "sent.sqlite3"),
+            timeout=TIMEOUT_SECONDS,
+        )
 
     async def async_pre_call_hook(
         self,
@@ -42,20 +47,10 @@ class PruningCallback(CustomLogger):
         messages = data.get("messages")
         if isinstance(messages, list):
             try:
-                data["messages"] = await asyncio.to_thread(self._pruned, messages)
+                data["messages"] = await asyncio.to_thread(self._conversations.pruned, messages)
             except Exception:
                 _log.exception("a request's messages were sent as they came")
         return data
-
-    def _pruned(self, messages: list[Any]) -> list[Any]:
-        with self._making:
-            if self._conversations is None:
-                self._conversations = Conversations(
-                    Pruner(os.environ.get("LAMR_SERVER")),
-                    Texts(default_folder() / "sent.sqlite3"),
-                    timeout=TIMEOUT_SECONDS,
-                )
-        return self._conversations.pruned(messages)
 
 
 callback = PruningCallback()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,13 +17,13 @@ from typing import Any
 from lamr_client import LamrError
 from lamr_evaluation.sessions import Event, Heard
 from lamr_evaluation.sessions.commands import Read
-from lamr_evaluation.sessions.shown import framed
+from lamr_evaluation.sessions.shown import EXIT_CODE, OUTPUT, framed, packed_output
 from lamr_evaluation.sessions.tools import same_file, shown_by
 
-from lamr_agents.intent import intent_of, known_of
+from lamr_agents.intent import Intent, intent_of, known_of
 from lamr_agents.local.texts import Texts
-from lamr_agents.policy import Policy
-from lamr_agents.skim import Prunes, asked_for, skim
+from lamr_agents.policy import NOT_PRUNED, Asked, Policy
+from lamr_agents.skim import Prunes, Skim, asked_for, skim_anyway, untouched
 
 Message = Mapping[str, Any]
 
@@ -46,12 +47,22 @@ class _Result:
 
 @dataclass
 class _Walk:
-    """What is known at a place of the conversation."""
+    """What is known at a place of the conversation, and how long it may take.
 
+    Attributes:
+        seconds: for all of it; None without a limit.
+    """
+
+    seconds: float | None = None
+    begin: float = field(default_factory=time.monotonic)
     heard: Heard = field(default_factory=Heard)
     calls: dict[str, Event] = field(default_factory=dict)
     labels: list[str] = field(default_factory=list)
     first_words: str = ""
+
+    def left(self) -> float | None:
+        """The seconds that are left."""
+        return None if self.seconds is None else self.begin + self.seconds - time.monotonic()
 
     def hear(self, event: Event) -> None:
         self.heard.hear(event)
@@ -68,7 +79,7 @@ class Conversations:
         pruner: judges the lines.
         sent: remembers what was sent in place of a result.
         policy: when a result is pruned.
-        timeout: seconds for one result.
+        timeout: seconds for all new results of a request together, which an agent may have asked for at once.
     """
 
     def __init__(
@@ -81,10 +92,8 @@ class Conversations:
 
     def pruned(self, messages: Sequence[Message]) -> list[Message]:
         """The messages as they are to be sent; those that change are copies."""
-        last = max(
-            (place for place, each in enumerate(messages) if each.get("role") == "assistant"), default=-1
-        )
-        walk, out = _Walk(), list(messages)
+        last = max((place for place, each in enumerate(messages) if _role(each) == "assistant"), default=-1)
+        walk, out = _Walk(self._timeout), list(messages)
         for step in _steps(messages):
             if isinstance(step, Event):
                 walk.hear(step)
@@ -109,7 +118,7 @@ class Conversations:
         try:
             known = self._sent.find(key)
             if known is None and new:
-                known = self._judged(result.text, call, read, name, again, walk.heard)
+                known = self._judged(result.text, call, read, name, again, walk)
                 if known != result.text:  # else it stays as it is anyway
                     self._sent.put(key, known)
         except LamrError:
@@ -117,14 +126,25 @@ class Conversations:
         return result.text if known is None else known
 
     def _judged(  # noqa: PLR0913, PLR0917  # what is known of one result
-        self, text: str, call: Event, read: Read, name: str, again: bool, heard: Heard
+        self, text: str, call: Event, read: Read, name: str, again: bool, walk: _Walk
     ) -> str:
         """What is sent in place of a new result's text."""
-        intent = intent_of(known_of(heard, call.arguments, read.path))
-        before, code, after = framed(text)
-        asked = asked_for(code, read, intent=intent, again=again, name=name)
-        shown = skim(self._pruner, asked, intent, self._policy, timeout=self._timeout)
-        return before + shown.told + after
+        intent = intent_of(known_of(walk.heard, call.arguments, read.path))
+        packed = packed_output(text)
+        before, code, after = framed(text) if packed is None else ("", packed[OUTPUT], "")
+        failed = packed is not None and bool(packed.get(EXIT_CODE))
+        asked = asked_for(code, read, intent=intent, again=again, failed=failed, name=name)
+        shown = self._skimmed(asked, intent, walk.left())
+        if shown.told == code:
+            return text
+        if packed is None:
+            return before + shown.told + after
+        return json.dumps({**packed, OUTPUT: shown.told}, indent=2, ensure_ascii=False)
+
+    def _skimmed(self, asked: Asked, intent: Intent, left: float | None) -> Skim:
+        if left is not None and left <= 0 and self._policy.passes(asked) is None:
+            return untouched(asked, f"{NOT_PRUNED}: the {self._timeout:g} s of this request are over")
+        return skim_anyway(self._pruner, asked, intent, self._policy, timeout=left)
 
 
 def _key(first_words: str, call: Event, text: str) -> str:
@@ -145,6 +165,8 @@ def _replaced(whole: Any, way: Sequence[str | int], text: str) -> Any:
 def _steps(messages: Sequence[Message]) -> Iterator[Event | _Result]:
     """What was said, called and answered, in its order."""
     for place, message in enumerate(messages):
+        if not isinstance(message, Mapping):
+            continue
         role, content = message.get("role"), message.get("content")
         if role == "tool":
             yield from _results(place, ("content",), str(message.get("tool_call_id")), content)
@@ -153,9 +175,11 @@ def _steps(messages: Sequence[Message]) -> Iterator[Event | _Result]:
             content = [{"type": "text", "text": content}]
         for index, part in enumerate(content if isinstance(content, list) else []):
             yield from _part(place, index, role, part)
-        for call in message.get("tool_calls") or ():
-            function = call.get("function") or {}
-            yield _call(str(call.get("id")), function.get("name"), function.get("arguments"))
+        calls = message.get("tool_calls")
+        for call in calls if isinstance(calls, list) else ():
+            function = call.get("function") if isinstance(call, Mapping) else None
+            if isinstance(function, Mapping):
+                yield _call(str(call.get("id")), function.get("name"), function.get("arguments"))
 
 
 def _part(place: int, index: int, role: Any, part: Any) -> Iterator[Event | _Result]:
@@ -173,13 +197,18 @@ def _part(place: int, index: int, role: Any, part: Any) -> Iterator[Event | _Res
 
 
 def _results(place: int, way: tuple[str | int, ...], call: str, content: Any) -> Iterator[_Result]:
-    """A result's text, where it is one."""
+    """A result's text, where it is one: images may stand beside it."""
     if isinstance(content, str):
         yield _Result(place, way, call, content)
-    elif isinstance(content, list) and len(content) == 1 and isinstance(content[0], Mapping):
-        text = content[0].get("text")
-        if isinstance(text, str):
-            yield _Result(place, (*way, 0, "text"), call, text)
+        return
+    parts = content if isinstance(content, list) else []
+    texts = [index for index, part in enumerate(parts) if isinstance(part, Mapping) and "text" in part]
+    if len(texts) == 1 and isinstance(parts[texts[0]]["text"], str):
+        yield _Result(place, (*way, texts[0], "text"), call, parts[texts[0]]["text"])
+
+
+def _role(message: Any) -> Any:
+    return message.get("role") if isinstance(message, Mapping) else None
 
 
 def _call(name: str, tool: Any, arguments: Any) -> Event:

@@ -5,10 +5,11 @@ Hooks, servers and the replay of sessions all come through `skim`. It knows the 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from lamr_client import LamrError, PruneResult
@@ -24,6 +25,7 @@ from lamr_agents.policy import NOT_PRUNED, OUTLINED, PRUNED, Asked, Policy
 _BY_RANGE = "read a range of lines to see what a marker stands for"
 _WHY_OUTLINED = "an outline, since nothing here seems to answer: "
 _NO_ARCHIVE = "no file to read the rest from"
+_log = logging.getLogger("lamr.agents")
 
 
 class Prunes(Protocol):
@@ -184,8 +186,19 @@ def skim(  # noqa: PLR0913  # keyword-only, each with a default
         if needed:
             needed.keep(asked.text)
     except LamrError as error:
-        return untouched(asked, f"{NOT_PRUNED}: {type(error).__name__}: {error}", result)
+        return untouched(asked, _because_of(error), result)
     return Skim(text, done, kept, asked.lines, asked.tokens, tokens, result)
+
+
+def skim_anyway(pruner: Prunes, asked: Asked, intent: Intent, policy: Policy, **options: Any) -> Skim:
+    """As `skim`, for hosts whose session must go on: whatever fails, the text passes and the reason says why."""
+    try:
+        return skim(pruner, asked, intent, policy, **options)
+    except LamrError as error:
+        return untouched(asked, _because_of(error))
+    except Exception as error:
+        _log.exception("a result could not be judged")
+        return untouched(asked, _because_of(error))
 
 
 def outline(code: str, path: str) -> tuple[str, tuple[int, ...]]:
@@ -227,6 +240,10 @@ def _first_line(asked: Asked) -> int:
     """The number of a text's first line in its file: the one that stands before it, else the one that was asked for."""
     listing = read_listing(asked.text)
     return (listing and listing.first) or asked.first or 1
+
+
+def _because_of(error: Exception) -> str:
+    return f"{NOT_PRUNED}: {type(error).__name__}: {error}"
 
 
 def _closed(text: str) -> str:

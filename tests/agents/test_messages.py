@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lamr_agents.embedded import Lazily
 from lamr_agents.local.texts import Texts
 from lamr_agents.messages import Conversations
 from lamr_agents.policy import Policy
-from lamr_client import Pruner, ServerUnavailableError
+from lamr_client import MissingPackageError, Pruner, ServerUnavailableError
 from lamr_client.mock_transport import MockTransport, uniform_answer
 
 from tests.agents.samples import CODE, NUMBERED, SAID, TASK, answers, calls, says
@@ -113,10 +114,108 @@ def test_a_second_look_passes(conversations: Conversations) -> None:
     assert text_of(sent[-1]) == CODE
 
 
+IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aaaa"}}
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_an_image_beside_the_text_stays(conversations: Conversations, place: int) -> None:
+    messages = anthropic(NUMBERED)
+    parts = [says(NUMBERED)]
+    parts.insert(place, IMAGE)
+    messages[-1]["content"][0]["content"] = parts
+    result = conversations.pruned(messages)[-1]["content"][0]
+    assert result["content"][place] == IMAGE
+    assert "value_7 =" not in result["content"][1 - place]["text"]
+    assert "def handler_30(" in result["content"][1 - place]["text"]
+
+
+def packed(text: str, code: int = 0) -> str:
+    """What mini-swe-agent's own configuration makes of a command's output."""
+    return json.dumps({"returncode": code, "output": text}, indent=2)
+
+
+def test_output_that_is_packed_into_json_is_pruned_within_it(conversations: Conversations) -> None:
+    text = text_of(conversations.pruned(openai(packed(CODE)))[-1])
+    assert list(json.loads(text)) == ["returncode", "output"]
+    assert json.loads(text)["output"] == text_of(conversations.pruned(openai(CODE))[-1])
+
+
+def many(*commands: str) -> list[dict[str, Any]]:
+    """A conversation whose last answer runs several commands at once, each of which prints a file of its own."""
+    system, user, answer, _ = openai(CODE)
+    calls = [
+        {"id": f"c{n}", "function": {"name": "bash", "arguments": json.dumps({"command": command})}}
+        for n, command in enumerate(commands)
+    ]
+    results = [{"role": "tool", "tool_call_id": call["id"], "content": CODE} for call in calls]
+    return [system, user, {**answer, "tool_calls": calls}, *results]
+
+
+def test_results_of_one_batch_are_pruned_each(conversations: Conversations) -> None:
+    sent = conversations.pruned(many("cat a.py", "cat b.py", "cat a.py", "cat -n c.py"))
+    cut = ["lines pruned" in text_of(message) for message in sent[3:]]
+    assert cut == [True, True, False, True]  # the third shows a file again
+
+
+def test_a_batch_takes_no_longer_than_one_request_may(tmp_path: Path, transport: MockTransport) -> None:
+    told = Conversations(Pruner(transport=transport), Texts(tmp_path / "sent.sqlite3"), timeout=0.0)
+    messages = many("cat a.py", "cat b.py")
+    for message in told.pruned(messages)[3:]:
+        assert message["content"] == f"{CODE}\n[lamr: not pruned: the 0 s of this request are over]\n"
+    assert not transport.requests
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        ("no onnxruntime", MissingPackageError("no onnxruntime")),
+        ("a defect", RuntimeError("a defect")),
+    ],
+)
+def test_a_pruner_that_cant_be_made_is_told(tmp_path: Path, words: str, error: Exception) -> None:
+    def fails() -> Pruner:
+        raise error
+
+    told = Conversations(Lazily(fails), Texts(tmp_path / "sent.sqlite3"))
+    assert (
+        text_of(told.pruned(openai(CODE))[-1])
+        == f"{CODE}\n[lamr: not pruned: {type(error).__name__}: {words}]\n"
+    )
+
+
+def test_text_that_isnt_unicode_is_told(conversations: Conversations) -> None:
+    broken = CODE.replace("value of", "value\udcff of")
+    text = text_of(conversations.pruned(openai(broken))[-1])
+    assert text.startswith(broken + "\n[lamr: not pruned: InvalidInputError: the code has a lone surrogate")
+
+
+@pytest.mark.parametrize("odd", ["half a character \ud83d.", "a NUL \0."])
+def test_words_that_no_model_reads_dont_spoil_the_query(conversations: Conversations, odd: str) -> None:
+    messages = openai(CODE)
+    messages[1]["content"] = f"{odd} {TASK}"
+    messages[2]["content"] = f"{odd} {SAID}"
+    assert "lines pruned" in text_of(conversations.pruned(messages)[-1])
+
+
+@pytest.mark.parametrize("calls", ["x", {"a": 1}, ["x", None, {"id": "c1"}, {"id": "c1", "function": "f"}]])
+def test_messages_of_no_known_shape_dont_keep_others_from_being_pruned(
+    conversations: Conversations, calls: Any
+) -> None:
+    strange = {"role": "assistant", "content": SAID, "tool_calls": calls}
+    messages: list[Any] = ["hi", None, strange, *openai(CODE)]
+    sent = conversations.pruned(messages)
+    assert sent[:-1] == messages[:-1]
+    assert "lines pruned" in text_of(sent[-1])  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     "messages",
     [
         [],
+        openai(packed(CODE, code=1)),
+        openai(packed("")),
+        openai(json.dumps({"output": CODE, "exit": 0})[:-1]),
+        openai('{"returncode": 0, "output": ["' + CODE.replace("\n", " ") + '"]}'),
         openai(CODE, command="make test"),
         openai(CODE, command="cat a.py b.py"),  # the agent couldn't get it back
         openai("x = 1\n"),

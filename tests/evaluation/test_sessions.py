@@ -528,6 +528,7 @@ def test_searches_commands_and_descriptions():
         "".join(f"{n:05}| {line}\n" for n, line in enumerate(LINES, 1))
         + "\n(End of file - total 100 lines)\n</file>",
         json.dumps({"output": TEXT, "metadata": {}}),
+        json.dumps({"returncode": 0, "output": TEXT}, indent=2),
         "Exit code: 0\nWall time: 0 seconds\nOutput:\n" + TEXT,
         TEXT + "\n\n[12 more lines in file. Use offset=101 to continue.]",
     ],

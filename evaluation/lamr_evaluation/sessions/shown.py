@@ -6,9 +6,12 @@ import json
 import re
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 from lamr_postprocess.listing import NUMBERED_BLANK, NUMBERS
 
+OUTPUT, EXIT_CODE = "output", "returncode"
+"""Keys of `packed_output`."""
 _NUMBERED_SHARE, _CONSECUTIVE_SHARE = 0.9, 0.95
 _BEFORE = (
     re.compile(
@@ -37,7 +40,8 @@ class Shown:
 
 def shown_lines(result: str) -> Shown:
     """The lines that a result shows; line numbers before them are taken off."""
-    text = _unpacked(result)
+    packed = packed_output(result)
+    text = result if packed is None else packed[OUTPUT]
     for pattern in _BEFORE:
         text = pattern.sub("", text)
     lines = _AFTER.sub("", text).split("\n")
@@ -66,12 +70,18 @@ def framed(result: str) -> tuple[str, str, str]:
     return result[:first], result[first:stop], result[stop:]
 
 
-def _unpacked(result: str) -> str:
-    """The output of a result that is a JSON object with one; else the result."""
-    if not result.startswith('{"output"'):
-        return result
+def packed_output(result: str) -> dict[str, Any] | None:
+    """The JSON object that a result is, where it has what a command printed as `OUTPUT`; None for another result.
+
+    Codex writes such objects, and mini-swe-agent's own configuration beside an exit code. Another object with that key
+    can be the text of a file.
+    """
+    first = result.startswith(f'{{"{OUTPUT}"')
+    if not first and not (result.startswith("{") and f'"{EXIT_CODE}"' in result):
+        return None
     try:
-        output = json.loads(result)["output"]
-    except (ValueError, KeyError):
-        return result
-    return output if isinstance(output, str) else result
+        value = json.loads(result)
+    except (ValueError, RecursionError):
+        return None
+    is_one = isinstance(value.get(OUTPUT), str) and (first or EXIT_CODE in value)
+    return value if is_one else None

@@ -7,8 +7,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 from lamr_agents.install import LIMIT_SECONDS, hook_command, installed
@@ -26,7 +26,12 @@ PATIENCE = 100
 
 
 def play(
-    folder: Path, script: Script, serve: list[str] | None, *more: str, tools: str = "Read,Bash"
+    folder: Path,
+    script: Script,
+    serve: list[str] | None,
+    *more: str,
+    tools: str = "Read,Bash",
+    through: Callable[[str], AbstractContextManager[str]] = nullcontext,
 ) -> tuple[Endpoint, str]:
     """Run a session in a folder; `serve` are the options of the hook's server, None is a session without the hook.
 
@@ -36,6 +41,7 @@ def play(
         serve: options of the server.
         more: options of the host's command.
         tools: those that it may call.
+        through: gives the address that the host knows, for the model's own.
     """
     project, home = folder / "project", folder / "home"
     project.mkdir(parents=True)
@@ -58,11 +64,11 @@ def play(
         written = json.loads(settings.read_text())
         written["hooks"]["PostToolUse"][0]["hooks"][0]["timeout"] = PATIENCE + 2
         settings.write_text(json.dumps(written))
-    with endpoint(script) as model, ending(sockets):
+    with endpoint(script) as model, ending(sockets), through(model.url) as url:
         environment = {
             **os.environ,
             "HOME": str(home),
-            "ANTHROPIC_BASE_URL": model.url,
+            "ANTHROPIC_BASE_URL": url,
             "ANTHROPIC_API_KEY": "none",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_AUTOUPDATER": "1",

@@ -22,8 +22,8 @@ from tests.agents.test_messages import DONE, GO_ON, openai, text_of
 HOSTS = Path(os.environ["LAMR_HOSTS"]) / "python"
 CONFIGURATION = """
 model_list:
-  - model_name: scripted
-    litellm_params: {{model: openai/scripted, api_base: "{url}", api_key: none}}
+  - model_name: "*"
+    litellm_params: {{model: "{shape}/*", api_base: "{url}", api_key: none}}
 litellm_settings:
   callbacks: lamr_agents.litellm_proxy.callback
 """
@@ -68,10 +68,10 @@ def model() -> Iterator[tuple[str, list[dict[str, Any]]]]:
 
 
 @contextmanager
-def proxy(folder: Path, port: int, url: str, **environment: str) -> Iterator[str]:
-    """LiteLLM's proxy with lamr's callback: its address."""
+def proxy(folder: Path, port: int, url: str, shape: str = "openai", **environment: str) -> Iterator[str]:
+    """LiteLLM's proxy with lamr's callback, before a model whose API has the shape of a provider's: its address."""
     configuration = folder / "config.yaml"
-    configuration.write_text(CONFIGURATION.format(url=url), encoding="utf-8")
+    configuration.write_text(CONFIGURATION.format(url=url, shape=shape), encoding="utf-8")
     start = "from litellm import run_server; run_server()"
     command = [sys.executable, "-c", start, "--config", str(configuration), "--port", str(port)]
     command += ["--host", "127.0.0.1", "--telemetry", "False"]

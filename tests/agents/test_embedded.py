@@ -1,0 +1,80 @@
+"""What hosts share that run lamr in their own process: sessions go on whatever fails, and one store serves them all."""
+
+from __future__ import annotations
+
+import re
+import threading
+from pathlib import Path
+
+import pytest
+from lamr_agents.embedded import Reads
+from lamr_agents.intent import Known
+from lamr_agents.local.texts import MOST_DAYS, Texts
+from lamr_agents.policy import Policy
+from lamr_client import MissingPackageError, Pruner
+from lamr_evaluation.sessions.commands import Read
+
+from tests.agents.samples import CODE, SAID, TASK, pruner
+
+KNOWN = Known(said=SAID, task=TASK)
+POLICY = Policy(threshold=0.45)
+
+
+def show_of(text: str) -> str:
+    """The command that the end of a text names."""
+    (command,) = re.findall(r"`(lamr show \w+:\d+-\d+)`", text)
+    return str(command)
+
+
+@pytest.mark.parametrize("error", [MissingPackageError("no onnxruntime"), RuntimeError("a defect")])
+def test_a_pruner_that_cant_be_made_is_told(tmp_path: Path, error: Exception) -> None:
+    def fails() -> Pruner:
+        raise error
+
+    shown = Reads(fails, texts=tmp_path / "t").skimmed(CODE, Read("a.py"), KNOWN)
+    assert shown.told == f"{CODE}\n[lamr: not pruned: {type(error).__name__}: {error}]\n"
+
+
+def test_output_that_isnt_unicode_is_told(tmp_path: Path) -> None:
+    broken = CODE.replace("value of", "value\udcff of")
+    shown = Reads(pruner, texts=tmp_path / "t").skimmed(broken, Read("a.py"), KNOWN)
+    assert shown.text == broken
+    assert shown.failure.startswith("[lamr: not pruned: InvalidInputError: the code has a lone surrogate")
+
+
+def test_two_hosts_share_a_store_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "texts.sqlite3"
+    hosts = [Reads(pruner, POLICY, path) for _ in range(2)]
+    shown: dict[int, str] = {}
+
+    def read(number: int) -> None:
+        code = CODE.replace("handler_", f"f{number}_")
+        read_ = Read("a.py")
+        shown[number] = hosts[number % 2].skimmed(code, read_, KNOWN, name=f"a.py {number}.py").told
+
+    threads = [threading.Thread(target=read, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for number, text in shown.items():
+        command = show_of(text)
+        first, last = map(int, command.partition(":")[2].split("-"))
+        lines = CODE.replace("handler_", f"f{number}_").splitlines(keepends=True)[first - 1 : last]
+        for host in hosts:
+            assert host.answer_show(command) == ("".join(lines), 0)
+
+
+def test_a_key_that_expired_says_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "texts.sqlite3"
+    reads = Reads(pruner, POLICY, path)
+    command = show_of(reads.skimmed(CODE, Read("a.py"), KNOWN, name="a.py b.py").told)
+    texts = Texts(path)
+    with texts._rows() as rows:  # the clock can't be moved, so the text is made old
+        rows.execute("UPDATE texts SET at = at - ?", ((MOST_DAYS + 1) * 86_400,))
+    texts.close()
+    answer = reads.answer_show(command)
+    assert answer is not None
+    assert "nothing is kept under" in answer[0]
+    assert "run the command again" in answer[0]
+    assert answer[1] != 0
