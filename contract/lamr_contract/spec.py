@@ -90,6 +90,8 @@ class ModelSpec:
         threshold: the least score of a kept line, unless a caller says otherwise.
         tokenizer_sha256: the digest of the `tokenizer.json` beside the file. It is a part of the `fingerprint` that a
             server's model must carry.
+        weights_sha256: a digest of the trained weights, which is a part of the fingerprint, too; None for a model that
+            was exported without one.
 
     Raises:
         ModelMismatchError: the scoring weighs what the model doesn't give.
@@ -104,6 +106,7 @@ class ModelSpec:
     tokenizer_sha256: str
     scoring: Scoring = field(default_factory=Scoring)
     threshold: float = 0.4
+    weights_sha256: str | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.threshold <= 1:
@@ -133,11 +136,15 @@ class ModelSpec:
             parts += [prompt.query_before, prompt.query_after]
         if self.scoring.unchained:
             parts.append(self.scoring.kind)
+        if self.weights_sha256 is not None:
+            parts.append(self.weights_sha256)
         return hashlib.sha256("\x00".join(parts).encode()).hexdigest()[:16]
 
     def to_json(self) -> str:
         """Return the file's text; `from_json` reads it back equal."""
         fields = {**dataclasses.asdict(self), "scoring": self.scoring.to_dict()}
+        if self.weights_sha256 is None:
+            del fields["weights_sha256"]
         return json.dumps({"format": FORMAT, **fields}, indent=2, ensure_ascii=False) + "\n"
 
     @classmethod
@@ -186,6 +193,7 @@ def _is_text(value: object) -> bool:
 # Whether a value that was read from JSON fits a field, by the field's annotation.
 _IS_OF_TYPE: dict[str, Callable[[Any], bool]] = {
     "str": _is_text,
+    "str | None": lambda value: value is None or _is_text(value),
     "int": lambda value: isinstance(value, int) and not isinstance(value, bool),
     "float": _is_number,
     "tuple[str, ...]": lambda value: all(map(_is_text, value)),

@@ -123,8 +123,8 @@ class LamrConfig:
             if token is not None and entries is not None and not 0 <= token < entries:
                 raise CheckpointError(f"token id {token}: the backbone's vocabulary has {entries} entries")
 
-    def spec(self, tokenizer_sha256: str) -> ModelSpec:
-        """What a client must know about this model."""
+    def spec(self, tokenizer_sha256: str, weights_sha256: str | None = None) -> ModelSpec:
+        """What a client must know about this model; the digests are those of `ModelSpec`."""
         return ModelSpec(
             name=self.name,
             version=self.version,
@@ -134,6 +134,7 @@ class LamrConfig:
             tokenizer_sha256=tokenizer_sha256,
             scoring=self.scoring,
             threshold=self.threshold,
+            weights_sha256=weights_sha256,
         )
 
     def to_json(self) -> str:

@@ -105,7 +105,7 @@ def export_repository(  # noqa: PLR0913 - each is one choice of the command line
     model.config = served_config(model.config, scoring, chunk_tokens)
     progress(serving_terms(model.config))
     tokenizer = tokenizer_path(checkpoint)
-    spec = model.config.spec(hashlib.sha256(tokenizer.read_bytes()).hexdigest())
+    spec = model.config.spec(hashlib.sha256(tokenizer.read_bytes()).hexdigest(), weights_digest(model))
     _check_window(model)
     size = max_batch_size or default_batch_size(spec.chunking.window)
     with replacing(target) as folder:
@@ -130,6 +130,16 @@ def export_repository(  # noqa: PLR0913 - each is one choice of the command line
         report = _report(folder, model, spec, precision, size, checked)
         (encoder / REPORT_FILE).write_text(report.to_json(), encoding="utf-8")
     return report
+
+
+def weights_digest(model: LamrModel) -> str:
+    """Return what names a model's weights: a SHA-256 of its tensors, whatever layout and files they came from."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(model.state_dict().items()):
+        values = tensor.detach().cpu().contiguous().numpy()
+        digest.update(f"{name}\0{values.dtype.str}\0{values.shape}\0".encode())
+        digest.update(values.data)
+    return digest.hexdigest()
 
 
 def _write_client_files(folder: Path, spec: ModelSpec, tokenizer: Path) -> None:

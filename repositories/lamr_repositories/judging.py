@@ -241,6 +241,9 @@ def _chosen(
 def model_key(pruner: Pruner, repository: Path, server: str | None) -> str:
     """Return what names the weights that answers come from: the specification, and the files or the server.
 
+    A server's model has the fingerprint of the specification, which covers the weights. Models without
+    `ModelSpec.weights_sha256` are told apart by their name, their version and the server's address alone.
+
     Args:
         pruner: the pruner that asks.
         repository: the model repository that it reads.

@@ -36,6 +36,14 @@ def test_a_scoring_of_what_is_told_reads_back_equal_and_appears_only_where_it_is
     assert "shares" not in spec.to_json()
 
 
+def test_a_digest_of_weights_reads_back_equal_and_appears_only_where_it_is(spec):
+    trained = dataclasses.replace(spec, weights_sha256="1" * 64)
+    assert ModelSpec.from_json(trained.to_json()) == trained
+    assert "weights_sha256" not in spec.to_json()
+    with pytest.raises(ModelMismatchError, match="weights_sha256 must be str"):
+        ModelSpec.from_json(json.dumps(json.loads(spec.to_json()) | {"weights_sha256": 1}))
+
+
 def test_file_reads_back_equal(spec, tmp_path):
     assert load_spec(write_client_files(tmp_path / "model", spec, wordpiece())) == spec
 
@@ -48,6 +56,7 @@ def test_file_reads_back_equal(spec, tmp_path):
         ("tokenizer_sha256", "0" * 64, True),
         ("prompt", dataclasses.replace(QWEN_PROMPT, after="."), True),
         ("rubrics", ("semantic",), True),
+        ("weights_sha256", "1" * 64, True),
         ("threshold", 0.9, False),  # a matter of the client's alone: the served model stays the same
         ("scoring", Scoring(), False),
     ],

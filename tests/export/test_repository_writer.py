@@ -9,6 +9,7 @@ import json
 import numpy as np
 import onnx
 import pytest
+import torch
 from google.protobuf import text_format
 from lamr_contract.spec import Chunking, load_spec
 from lamr_decoding import DecoderWeights
@@ -78,8 +79,21 @@ def test_repository_is_complete_and_belongs_together(exported, kind, precision):
     assert files(made.root).keys() == FILES
     spec = check_repository(made.root)
     digest = hashlib.sha256((made.checkpoint / "tokenizer.json").read_bytes()).hexdigest()
-    assert spec == load_spec(made.root) == made.model.config.spec(digest)
+    weights = repository_writer.weights_digest(made.model)
+    assert spec == load_spec(made.root) == made.model.config.spec(digest, weights)
     assert not list(made.root.parent.glob(".*"))
+
+
+def test_weights_that_were_trained_on_make_another_model_of_the_same_version() -> None:
+    first, second, third = bert(), bert(), bert()
+    with torch.no_grad():
+        next(third.parameters()).view(-1)[0] += 1
+    specs = [
+        each.config.spec("0" * 64, repository_writer.weights_digest(each)) for each in (first, second, third)
+    ]
+    assert specs[0] == specs[1]
+    assert specs[0].version == specs[2].version
+    assert specs[0].fingerprint == specs[1].fingerprint != specs[2].fingerprint
 
 
 @pytest.mark.parametrize(("kind", "precision"), ALL)
