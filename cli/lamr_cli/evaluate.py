@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lamr_cli.arguments import Model
+from lamr_cli.arguments import Model, Server
 from lamr_cli.credentials import credentials
 from lamr_cli.exits import INCOMPLETE
 from lamr_cli.extras import needs_extra
@@ -52,10 +52,7 @@ def evaluate(
             metavar="ITEMS",
         ),
     ] = None,
-    server: Annotated[
-        str | None,
-        typer.Option(help="HOST:PORT of a server's gRPC port; default: in process.", envvar="LAMR_SERVER"),
-    ] = None,
+    server: Server = None,
     model: Model = None,
     timeout: Annotated[float, typer.Option(help="Seconds for one item.", min=0.001)] = 300.0,
     plot: Annotated[

@@ -54,13 +54,8 @@ class Foreseer:
     ) -> dict[int, Judged]:
         """Ask about the best pieces.
 
-        Args:
-            texts: the files.
-            wanted: for each piece its file's place in `texts`, its first and its one-past-last row; best first.
-            most_chunks: pieces that are scored or found in the cache, over all files.
-            count: is brought up to date.
-            on_progress: called with the pieces answered and their number.
-            timeout: not heeded; a scorer has its own.
+        The arguments are those of `Judge.judge`, with a piece for a candidate and for a chunk. `timeout` isn't heeded:
+        a scorer has its own.
 
         Returns:
             what is known of each file that has a scored piece, by its place in `texts`: the fall of the question's log
