@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -13,11 +15,12 @@ from pathlib import Path
 import mcp
 import psutil
 import pytest
-from lamr_agents.local.server import LocalServer
+from lamr_agents.local.server import LocalServer, lock_of
 from lamr_agents.local.store import Store
 from lamr_client import Pruner, bundled_repository
 from lamr_serving import ServerOptions, TritonServer
 
+from tests.agents.hosts import test_claude_code as claude_code
 from tests.agents.hosts import test_openhands as openhands
 from tests.agents.hosts.anthropic_endpoint import Step, tool_results
 from tests.agents.hosts.cuts import is_cut
@@ -121,6 +124,37 @@ def test_litellm(tmp_path: Path, triton: Restartable, unused_port: int) -> None:
     assert second.startswith(CODE)
     assert f"[lamr: {AWAY}" in second
     assert is_cut(third), third[-400:]
+
+
+def test_claude_code(tmp_path: Path, triton: Restartable) -> None:
+    project = tmp_path / "project"
+
+    def read(name: str, before: Callable[[], None]) -> Callable[[list[str]], Step]:
+        def step(_: list[str]) -> Step:
+            before()
+            (project / name).write_text(CODE)
+            return Step(SAID, "Read", {"file_path": str(project / name)})
+
+        return step
+
+    def kill_the_hooks_server() -> None:
+        os.kill(int(lock_of(tmp_path / "s").read_text()), signal.SIGKILL)
+
+    script = [
+        read("a.py", lambda: None),
+        read("b.py", triton.kill),
+        read("c.py", triton.start),
+        read("d.py", kill_the_hooks_server),
+        Step("Done."),
+    ]
+    model, said = claude_code.play(tmp_path, script, ["--server", triton.address])
+    assert said.strip() == "Done."
+    first, second, third, fourth = tool_results(model.requests[-1])
+    assert is_cut(first)
+    assert not is_cut(second)
+    assert f"[lamr: {AWAY}" in json.dumps(model.requests[2]["messages"])
+    assert is_cut(third), third[-400:]
+    assert is_cut(fourth), fourth[-400:]
 
 
 def test_claude_codes_hook(tmp_path: Path, triton: Restartable) -> None:
