@@ -93,7 +93,7 @@ def hear(transcript: Path) -> Heard:
             if not heard.task and size > _TAIL_BYTES:  # the user spoke long ago
                 stream.seek(0)
                 heard = _heard(stream.read())
-    except OSError:
+    except (OSError, ValueError):  # there is none, or no file can have such a name
         return Heard()
     return heard
 

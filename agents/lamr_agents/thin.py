@@ -12,11 +12,17 @@ import socket
 import sys
 import time
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # as in typing, which would take time to import
+    import subprocess
+
 SMALL = 5250
 """Bytes of a call below which its result has fewer tokens than the policy asks for (1,500 of 3.5 bytes)."""
 LEFT = "lamr_seconds_left"
 """What a call is sent with: the seconds that this process will wait for the answer."""
 _PAUSE = 0.02
+_GRACE = 2.0
+"""Seconds after the end of a server that was started: it also ends where another was quicker, which then listens."""
 
 
 def main(arguments: "list[str]") -> int:
@@ -75,7 +81,7 @@ def unpruned(payload: bytes, why: str) -> bytes:
 
 
 def _connect(path: str, deadline: float, serve: "list[str]") -> socket.socket:
-    started = False
+    server, ended = None, None
     while True:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
@@ -84,9 +90,14 @@ def _connect(path: str, deadline: float, serve: "list[str]") -> socket.socket:
             return connection
         except (FileNotFoundError, ConnectionRefusedError):
             connection.close()
-            if not started:
-                _start(path, serve)
-                started = True
+            server = server or _start(path, serve)
+            if server.poll() is not None:
+                ended = ended or time.monotonic()
+                if time.monotonic() - ended > _GRACE:
+                    why = (
+                        f"the local server ended with code {server.returncode}; `lamr agents serve` says why"
+                    )
+                    raise ChildProcessError(why) from None
             time.sleep(min(_PAUSE, _left(deadline)))
 
 
@@ -97,13 +108,13 @@ def _left(deadline: float) -> float:
     return left
 
 
-def _start(path: str, serve: "list[str]") -> None:
+def _start(path: str, serve: "list[str]") -> "subprocess.Popen[bytes]":
     """Start a server that outlives this process; two that start at once settle it by the socket's lock."""
     import subprocess  # noqa: PLC0415 - a warm call doesn't need it
 
     command = [sys.executable, "-m", "lamr_cli.main", "agents", "serve", "--socket", path, *serve]
     nothing = subprocess.DEVNULL
-    subprocess.Popen(
+    return subprocess.Popen(
         command, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True, cwd=os.sep
     )
 

@@ -18,7 +18,7 @@ from lamr_agents.claude_code import hear, read_call
 from lamr_agents.errors import SettingsError
 from lamr_agents.install import hook_command, installed, removed
 from lamr_agents.local.server import LocalServer
-from lamr_agents.local.store import MOST_DAYS, Shown, Store
+from lamr_agents.local.store import MOST_DAYS, Shown, Store, StoreError
 from lamr_agents.local.texts import Archive, Texts
 from lamr_cli.main import app
 from lamr_client import MissingPackageError
@@ -182,6 +182,24 @@ def test_the_task_of_a_long_session_is_found(tmp_path: Path) -> None:
     path.write_text(first + "".join(rest) * 150, encoding="utf-8")
     assert path.stat().st_size > 1 << 20
     assert hear(path).task == TASK
+
+
+def test_a_broken_store_is_told_at_once_and_says_what_to_do(tmp_path: Path, transcript: str) -> None:
+    path = tmp_path / "shown.sqlite3"
+    path.write_bytes(b"not a database" * 1000)
+    with_it = LocalServer(tmp_path / "hook.sock", Store(path), pruner)
+    answer = said(ask(with_it, "Read", {"file_path": "/w/a.py"}, READ, transcript_path=transcript))
+    assert answer.keys() == {"hookEventName", "additionalContext"}
+    why = (
+        f"{path}: what was shown can't be kept there (file is not a database; delete it, since it is broken)"
+    )
+    assert answer["additionalContext"] == f"[lamr: not pruned: StoreError: {why}]"
+    done = CliRunner().invoke(app, ["agents", "stats", "--store", str(path)])
+    assert isinstance(done.exception, StoreError)
+
+
+def test_a_transcript_that_no_file_can_be_is_none(server: LocalServer) -> None:
+    assert ask(server, "Read", {"file_path": "/w/a.py"}, READ, transcript_path="a\0b") == b""
 
 
 def test_the_store_counts_and_forgets(store: Store) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from lamr_agents.embedded import Reads
 from lamr_agents.intent import Known
-from lamr_agents.local.texts import MOST_DAYS, Texts
+from lamr_agents.local.texts import MOST_DAYS
 from lamr_agents.policy import Policy
 from lamr_client import MissingPackageError, Pruner
 from lamr_evaluation.sessions.commands import Read
@@ -69,10 +71,8 @@ def test_a_key_that_expired_says_what_to_do(tmp_path: Path) -> None:
     path = tmp_path / "texts.sqlite3"
     reads = Reads(pruner, POLICY, path)
     command = show_of(reads.skimmed(CODE, Read("a.py"), KNOWN, name="a.py b.py").told)
-    texts = Texts(path)
-    with texts._rows() as rows:  # the clock can't be moved, so the text is made old
+    with closing(sqlite3.connect(path)) as rows, rows:  # the clock can't be moved, so the text is made old
         rows.execute("UPDATE texts SET at = at - ?", ((MOST_DAYS + 1) * 86_400,))
-    texts.close()
     answer = reads.answer_show(command)
     assert answer is not None
     assert "nothing is kept under" in answer[0]

@@ -160,6 +160,21 @@ def test_a_local_server_that_is_killed_under_way_is_told_and_started_anew(
         assert "updatedToolOutput" in said(again)
 
 
+def test_a_local_server_that_ends_at_once_is_told_long_before_the_limit(
+    tmp_path: Path, transcript: str
+) -> None:
+    socket = tmp_path / "s"
+    options = ["--socket", str(socket), "--limit", "3600", "--serve", '["--no-such-option"]']
+    words = reason(hook(call(transcript), *options).stdout)
+    assert "ChildProcessError: the local server ended with code 2; `lamr agents serve` says why" in words
+
+
+def test_a_folder_that_cant_be_written_is_told(tmp_path: Path, transcript: str) -> None:
+    (tmp_path / "file").write_text("")
+    words = reason(hook(call(transcript), "--socket", str(tmp_path / "file" / "s"), "--limit", "3600").stdout)
+    assert "Error" in words
+
+
 def _until(holds: Any) -> None:
     deadline = time.monotonic() + WAIT
     while not holds():

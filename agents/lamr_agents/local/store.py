@@ -6,12 +6,14 @@ One SQLite file of the user's; old rows go. This module knows rows and no host. 
 from __future__ import annotations
 
 import os
-import sqlite3
-import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from lamr_client import LamrError
+
+from lamr_agents.local.database import Database
 
 MOST_ROWS = 50_000
 MOST_DAYS = 90
@@ -24,6 +26,10 @@ CREATE TABLE IF NOT EXISTS shown (
 CREATE INDEX IF NOT EXISTS shown_to ON shown (session, path);
 CREATE INDEX IF NOT EXISTS shown_at ON shown (at);
 """
+
+
+class StoreError(LamrError):
+    """What was decided can't be kept or read."""
 
 
 @dataclass(frozen=True)
@@ -59,23 +65,23 @@ class Tally:
 
 
 class Store:
-    """The file; threads and processes may share it.
+    """The file, which is opened when it is first needed; threads and processes may share it.
+
+    Its methods raise a `StoreError` where it can't be used.
 
     Args:
         path: where it lies or is made; its folder is made for the user alone.
     """
 
     def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._lock = threading.Lock()
-        self._rows = sqlite3.connect(path, check_same_thread=False, timeout=2.0)
-        with self._lock, self._rows:
-            self._rows.executescript(_TABLE)
+        self._database = Database(
+            path, _TABLE, lambda why: StoreError(f"{path}: what was shown can't be kept there ({why})")
+        )
 
     def was_shown(self, session: str, path: str) -> bool:
         """Whether a session saw a file before."""
-        with self._lock:
-            found = self._rows.execute(
+        with self._database.rows() as rows:
+            found = rows.execute(
                 "SELECT 1 FROM shown WHERE session = ? AND path = ? LIMIT 1", (session, path)
             )
             return found.fetchone() is not None
@@ -94,26 +100,23 @@ class Store:
             shown.tokens_out,
             shown.seconds,
         )
-        with self._lock, self._rows:
-            self._rows.execute("INSERT INTO shown VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
-            self._rows.execute("DELETE FROM shown WHERE at < ?", (now - MOST_DAYS * 86_400,))
-            self._rows.execute(
-                "DELETE FROM shown WHERE rowid <= (SELECT max(rowid) FROM shown) - ?", (MOST_ROWS,)
-            )
+        with self._database.rows() as rows:
+            rows.execute("INSERT INTO shown VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+            rows.execute("DELETE FROM shown WHERE at < ?", (now - MOST_DAYS * 86_400,))
+            rows.execute("DELETE FROM shown WHERE rowid <= (SELECT max(rowid) FROM shown) - ?", (MOST_ROWS,))
 
     def tallies(self) -> Sequence[Tally]:
         """What was decided so far, by reason, the most frequent first."""
-        with self._lock:
-            rows = self._rows.execute(
+        with self._database.rows() as rows:
+            found = rows.execute(
                 "SELECT reason, count(*), sum(tokens_in), sum(tokens_out), sum(seconds) FROM shown "
                 "GROUP BY reason ORDER BY count(*) DESC, reason"
             )
-            return [Tally(*row) for row in rows.fetchall()]
+            return [Tally(*row) for row in found.fetchall()]
 
     def close(self) -> None:
         """Close the file."""
-        with self._lock:
-            self._rows.close()
+        self._database.close()
 
 
 def default_folder() -> Path:

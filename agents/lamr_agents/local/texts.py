@@ -10,19 +10,16 @@ import hashlib
 import re
 import shlex
 import shutil
-import sqlite3
 import sys
-import threading
 import time
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from lamr_client import InvalidInputError, LamrError
 from lamr_postprocess import split_lines
 
+from lamr_agents.local.database import Database
 from lamr_agents.local.store import default_folder
 
 MOST_DAYS = 7.0
@@ -32,6 +29,7 @@ SHOW = "lamr show"
 _KEY_BYTES = 6
 _PLACE = re.compile(r"(?P<key>[0-9a-f]{12})(?::(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?)?")
 _TABLE = """
+PRAGMA auto_vacuum = FULL; -- what goes gives its room back
 CREATE TABLE IF NOT EXISTS texts (key TEXT PRIMARY KEY, at REAL NOT NULL, bytes INTEGER NOT NULL, text BLOB NOT NULL);
 CREATE INDEX IF NOT EXISTS texts_at ON texts (at);
 """
@@ -90,10 +88,10 @@ class Texts:
     """
 
     def __init__(self, path: Path, most_bytes: int = MOST_BYTES, most_days: float = MOST_DAYS) -> None:
-        self._path = path
         self._most_bytes, self._most_days = most_bytes, most_days
-        self._lock = threading.Lock()
-        self._opened: sqlite3.Connection | None = None
+        self._database = Database(
+            path, _TABLE, lambda why: TextsError(f"{path}: texts can't be kept there ({why})")
+        )
 
     def keep(self, text: str, now: float | None = None) -> str:
         """Keep a text and return its key; others that are too old, or too much with it, go.
@@ -111,7 +109,7 @@ class Texts:
         data = zlib.compress(text.encode("utf-8", "surrogatepass"))
         if len(data) > self._most_bytes:
             raise TextsError(f"a text of {len(data):,} bytes isn't kept; the limit is {self._most_bytes:,}")
-        with self._rows() as rows:
+        with self._database.rows() as rows:
             rows.execute("INSERT OR REPLACE INTO texts VALUES (?, ?, ?, ?)", (key, now, len(data), data))
             rows.execute(_TOO_MUCH, (now - self._most_days * 86_400, self._most_bytes))
 
@@ -122,7 +120,7 @@ class Texts:
             TextsError: the file can't be read.
         """
         oldest = (time.time() if now is None else now) - self._most_days * 86_400
-        with self._rows() as rows:
+        with self._database.rows() as rows:
             query = "SELECT text FROM texts WHERE key = ? AND at >= ?"
             found = rows.execute(query, (key, oldest)).fetchone()
         return None if found is None else zlib.decompress(found[0]).decode("utf-8", "surrogatepass")
@@ -148,36 +146,7 @@ class Texts:
 
     def close(self) -> None:
         """Close the file."""
-        with self._lock:
-            if self._opened is not None:
-                self._opened.close()
-                self._opened = None
-
-    @contextmanager
-    def _rows(self) -> Iterator[sqlite3.Connection]:
-        """The file, for one transaction.
-
-        Raises:
-            TextsError: it can't be used.
-        """
-        try:
-            with self._lock:
-                if self._opened is None:
-                    self._opened = _open(self._path)
-                with self._opened as rows:
-                    yield rows
-        except (sqlite3.Error, OSError) as error:
-            raise TextsError(f"{self._path}: texts can't be kept there ({error})") from error
-
-
-def _open(path: Path) -> sqlite3.Connection:
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    path.touch(mode=0o600)
-    rows = sqlite3.connect(path, check_same_thread=False, timeout=2.0)
-    with rows:
-        rows.execute("PRAGMA auto_vacuum = FULL")  # what goes gives its room back
-        rows.executescript(_TABLE)
-    return rows
+        self._database.close()
 
 
 @dataclass(frozen=True)
