@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from lamr_cli.arguments import CacheFile, Model, NoCache, cache_file
+from lamr_cli.credentials import credentials
 from lamr_cli.exits import INCOMPLETE
 from lamr_cli.progress import bar
 
@@ -57,8 +58,9 @@ def batch(
         list[str] | None,
         typer.Option(
             "--server",
-            help="HOST:PORT of a server's gRPC port; several are shared out among the workers. Default: each worker "
-            "has the model in its process. Repeatable.",
+            help="HOST:PORT of a server's gRPC port, or https://HOST of a front, with its key in LAMR_API_KEY and its "
+            "certificate's authority in LAMR_CA; several are shared out among the workers. Default: each worker has "
+            "the model in its process. Repeatable.",
         ),
     ] = None,
     max_tokens: Annotated[int | None, typer.Option(help="The budget of rows that name none.", min=1)] = None,
@@ -87,6 +89,7 @@ def batch(
     options = BatchOptions(
         workers=workers,
         servers=tuple(servers or ()),
+        credentials=tuple(credentials(server) for server in servers or ()),
         model=model,
         # Machines of a cluster may share the home folder, and SQLite isn't for many machines.
         cache=cache_file(cache, no_cache, None if ray else default_cache_file()),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
 
 import pytest
+from lamr_cli.exits import INCOMPLETE
 from lamr_client import (
     AccessDeniedError,
     AsyncPruner,
@@ -17,6 +19,8 @@ from lamr_client import (
     ServerUnavailableError,
 )
 from lamr_serving import server_status
+
+from tests.repositories.batch.rows import answers
 
 CODE = "def area(width, height):\n    return width * height\n\n\ndef other():\n    pass\n"
 QUERY = "How is the area computed?"
@@ -101,6 +105,15 @@ def test_the_command_line_takes_keys_from_the_environment(secure) -> None:
     done = lamr(*pack, key=secure.keys["bob"])
     assert done.returncode == 0, done.stderr
     assert '<file path="area.py">' in done.stdout
+    (secure.folder / "jobs.jsonl").write_text(json.dumps({"id": "a", "query": QUERY, "code": CODE}) + "\n")
+    batch = ["batch", str(secure.folder / "jobs.jsonl"), "--server", server, "--no-cache"]
+    done = lamr(*batch, "-o", str(secure.folder / "answers"), key=secure.keys["bob"])
+    assert done.returncode == 0, done.stderr
+    done = lamr(*batch, "-o", str(secure.folder / "refusals"), key="lamr_wrong")
+    assert done.returncode == INCOMPLETE
+    (refusal,) = answers(secure.folder / "refusals")
+    assert "API key" in refusal["message"]
+    assert "lamr_wrong" not in done.stderr + refusal["message"]
     for command in (prune, pack):
         refused = lamr(*command, key="lamr_wrong")
         assert refused.returncode == 3

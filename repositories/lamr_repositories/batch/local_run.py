@@ -96,10 +96,9 @@ class _Run:
 
 def _worker_options(own: BatchOptions, workers: int) -> list[WorkerOptions]:
     threads = max(1, usable_cpus() // max(workers, 1))
-    servers = itertools.islice(itertools.cycle(own.servers or (None,)), workers)
     return [
-        WorkerOptions(server, own.model, threads, own.cache, own.max_tokens, own.timeout)
-        for server in servers
+        WorkerOptions(server, own.model, threads, own.cache, own.max_tokens, own.timeout, credentials)
+        for server, credentials in map(own.access, range(workers))
     ]
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from lamr_contract.errors import InvalidInputError
 
@@ -15,6 +17,7 @@ class BatchOptions:
     Attributes:
         workers: processes, or actors of a cluster.
         servers: addresses that the workers share out among themselves; without any, each has the model in its process.
+        credentials: for each server what opens it, as arguments of `Pruner`; never shown. None for open ones.
         model, cache, max_tokens, timeout: see `WorkerOptions`.
         shard_rows, shard_seconds: a shard is written after so many answers, or so long after the first of them.
         retry_errors: whether rows whose answer is an error are run again.
@@ -37,9 +40,19 @@ class BatchOptions:
     format: str = "jsonl"
     ray: str | None = None
     ray_cpus: float = 0.01
+    credentials: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if self.workers < 1 or self.shard_rows < 1:
             raise InvalidInputError("workers and shard_rows must be at least 1", argument="workers")
         if not 0 < self.ray_cpus < 1_000:
             raise InvalidInputError("ray_cpus must be above 0", argument="ray_cpus")
+        if self.credentials and len(self.credentials) != len(self.servers):
+            raise InvalidInputError("give credentials for each server or for none", argument="credentials")
+
+    def access(self, number: int) -> tuple[str | None, Mapping[str, Any]]:
+        """Return the server of a worker, counted from 0, and what opens it; None where the model is in its process."""
+        if not self.servers:
+            return None, {}
+        place = number % len(self.servers)
+        return self.servers[place], self.credentials[place] if self.credentials else {}

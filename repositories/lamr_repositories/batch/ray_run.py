@@ -95,14 +95,15 @@ class Ledger:
 class RayWorker:
     """What an actor of Ray Data does with a block of jobs."""
 
-    def __init__(self, ledger: Any, servers: tuple[str, ...], options: WorkerOptions, folder: str) -> None:
+    def __init__(self, ledger: Any, batch: BatchOptions, options: WorkerOptions, folder: str) -> None:
         import ray  # noqa: PLC0415
 
         self._get, self._ledger = ray.get, ledger
         number = ray.get(ledger.join.remote())
         threads = min(options.threads or 1, usable_cpus())
-        server = servers[number % len(servers)] if servers else None
-        self._worker = RowWorker(dataclasses.replace(options, server=server, threads=threads))
+        server, credentials = batch.access(number)
+        own = dataclasses.replace(options, server=server, credentials=credentials, threads=threads)
+        self._worker = RowWorker(own)
         with contextlib.suppress(
             OSError
         ):  # relative paths mean what they mean to the command, if the machine has it
@@ -137,7 +138,7 @@ def _run(ray: Any, jobs: list[Any], gathering: Gathering, options: BatchOptions,
     # Ray Data restarts actors and repeats their blocks without end, unless it is told otherwise.
     answered = ray.data.from_arrow_refs(jobs).map_batches(
         RayWorker,
-        fn_constructor_args=(ledger, options.servers, work, str(Path.cwd())),
+        fn_constructor_args=(ledger, options, work, str(Path.cwd())),
         compute=ray.data.ActorPoolStrategy(size=workers),
         batch_size=None,
         batch_format="pyarrow",

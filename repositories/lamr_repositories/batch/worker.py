@@ -9,7 +9,7 @@ from __future__ import annotations
 import signal
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ class WorkerOptions:
 
     Attributes:
         server: where the model is; None for this process.
+        credentials: what opens the server, as arguments of `Pruner`; never shown.
         model: the model repository; None for the bundled one.
         threads: CPU threads of a model in this process.
         cache: see `pack`.
@@ -45,6 +46,7 @@ class WorkerOptions:
     cache: Path | None = None
     max_tokens: int | None = None
     timeout: float = 120.0
+    credentials: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
 class RowWorker:
@@ -133,7 +135,12 @@ def _read(place: str) -> str:
 
 def _pruner(options: WorkerOptions) -> Pruner:
     if options.server is not None or options.threads is None:
-        return Pruner(options.server, model=options.model, timeout=options.timeout)
+        return Pruner(
+            options.server,
+            model=options.model,
+            timeout=options.timeout,
+            **options.credentials,
+        )
     repository = options.model or bundled_repository()
     transport = InProcessTransport(repository, threads=options.threads)
     return Pruner(model=repository, transport=transport, timeout=options.timeout)
