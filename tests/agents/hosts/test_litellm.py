@@ -15,9 +15,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from tests.agents.hosts.cuts import hidden_line
-from tests.agents.samples import CODE
-from tests.agents.test_messages import DONE, GO_ON, openai, text_of
+from tests.agents.hosts.anthropic_endpoint import Step, endpoint, tool_results
+from tests.agents.hosts.cuts import hidden_line, is_cut
+from tests.agents.samples import CODE, NUMBERED
+from tests.agents.test_messages import DONE, GO_ON, IMAGE, anthropic, many, openai, text_of
 
 HOSTS = Path(os.environ["LAMR_HOSTS"]) / "python"
 CONFIGURATION = """
@@ -106,12 +107,18 @@ def _answers(url: str) -> bool:
         return False
 
 
-def send(address: str, messages: list[dict[str, Any]]) -> None:
-    body = json.dumps({"model": "scripted", "messages": messages}).encode()
+def post(url: str, messages: list[dict[str, Any]], **more: Any) -> str:
+    """What the proxy answers to messages."""
+    body = json.dumps({"model": "scripted", "messages": messages, **more}).encode()
     headers = {"Content-Type": "application/json", "Authorization": "Bearer none"}
-    request = urllib.request.Request(address + "/v1/chat/completions", body, headers)
+    request = urllib.request.Request(url, body, headers)
     with urllib.request.urlopen(request, timeout=SECONDS) as answer:
-        assert json.loads(answer.read())["choices"][0]["message"]["content"] == DONE["content"]
+        return str(answer.read().decode())
+
+
+def send(address: str, messages: list[dict[str, Any]]) -> None:
+    answer = json.loads(post(address + "/v1/chat/completions", messages))
+    assert answer["choices"][0]["message"]["content"] == DONE["content"]
 
 
 def test_a_result_reaches_the_model_pruned_and_never_changes(tmp_path: Path, free_port: int) -> None:
@@ -124,6 +131,41 @@ def test_a_result_reaches_the_model_pruned_and_never_changes(tmp_path: Path, fre
     assert hidden_line(text) not in text
     assert second[: len(first)] == first
     print(f"characters of the result: {len(CODE):,} without lamr, {len(text):,} with it")
+
+
+SCHEMA = {"type": "object", "properties": {}}
+
+
+def test_a_batch_of_a_streaming_chat_is_pruned_each(tmp_path: Path, free_port: int) -> None:
+    tools = [{"type": "function", "function": {"name": "bash", "parameters": SCHEMA}}]
+    messages = many("cat a.py", "cat -n b.py", "cat a.py", "make")
+    with (
+        endpoint([Step("It was streamed.")]) as model,
+        proxy(tmp_path, free_port, model.url, "anthropic") as address,
+    ):
+        answer = post(address + "/v1/chat/completions", messages, tools=tools, stream=True)
+    parts = [json.loads(line[6:]) for line in answer.splitlines() if line.startswith("data: {")]
+    words = "".join(part["choices"][0]["delta"].get("content") or "" for part in parts if part["choices"])
+    assert words == "It was streamed."
+    results = tool_results(model.requests[0])
+    assert [is_cut(text) for text in results] == [True, True, False, False]
+    assert results[2:] == [CODE.rstrip(), CODE.rstrip()] or results[2:] == [CODE, CODE]
+
+
+def test_an_image_beside_a_text_reaches_the_model_as_it_is(tmp_path: Path, free_port: int) -> None:
+    messages = anthropic(NUMBERED)
+    messages[-1]["content"][0]["content"].append(IMAGE)
+    tools = [{"name": "Read", "description": "Reads a file.", "input_schema": SCHEMA}]
+    with (
+        endpoint([Step("I see.")]) as model,
+        proxy(tmp_path, free_port, model.url, "anthropic") as address,
+    ):
+        answer = json.loads(post(address + "/v1/messages", messages, tools=tools, max_tokens=99))
+    assert answer["content"][0]["text"] == "I see."
+    text, image = model.requests[0]["messages"][-1]["content"][0]["content"]
+    assert image == IMAGE
+    assert is_cut(text["text"])
+    assert "def handler_30(" in text["text"]
 
 
 def test_a_server_that_is_away_is_told_and_the_request_goes_on(tmp_path: Path, free_port: int) -> None:
