@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import lamr_client
 import pytest
 from lamr_agents import Asked, Known, Policy, intent_of, skim
 from lamr_agents.local.texts import Archive, Place, Texts
@@ -149,3 +150,11 @@ def test_a_file_that_was_pointed_at_isnt_beside_the_point() -> None:
         shown = skim(asking, replace(ASKED, pointed=(7,)), INTENT)
     assert shown.reason == PRUNED
     assert 7 in shown.kept_lines
+
+
+def test_the_guides_snippet_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    guide = (Path(__file__).resolve().parents[2] / "docs" / "agents.md").read_text(encoding="utf-8")
+    (snippet,) = (block for block in re.findall(r"```python\n(.*?)```", guide, re.DOTALL) if "skim(" in block)
+    monkeypatch.setattr(lamr_client, "Pruner", lambda _address: pruner())
+    exec(snippet, {"code": CODE, "task": TASK})
+    assert "def handler_30(" in capsys.readouterr().out
