@@ -21,7 +21,8 @@ from lamr_agents.policy import Policy
 from lamr_agents.skim import Prunes, Skim, asked_for, skim_anyway
 
 TIMEOUT_SECONDS = 30.0
-_SHOW = re.compile(rf"\s*{SHOW}\s+(\S+)\s*")
+_SHOW = re.compile(rf"\s*(?:cd\s+\S+\s*&&\s*)?{SHOW}\s+([\"']?)(\S+?)\1\s*")
+"""Agents in containers put a change of the folder before any command."""
 
 
 class Reads:
@@ -73,7 +74,7 @@ class Reads:
         if place is None:
             return None
         try:
-            return self._archive.texts.lines(Place.parse(place[1])), 0
+            return self._archive.texts.lines(Place.parse(place[2])), 0
         except LamrError as error:
             return f"lamr: {error}\n", error.exit_code
 

@@ -67,6 +67,17 @@ def test_two_hosts_share_a_store_at_once(tmp_path: Path) -> None:
             assert host.answer_show(command) == ("".join(lines), 0)
 
 
+@pytest.mark.parametrize("form", ["cd /testbed && {}", " {}\n", "cd a&&{} "])
+def test_the_command_is_known_as_agents_write_it(tmp_path: Path, form: str) -> None:
+    reads = Reads(pruner, POLICY, tmp_path / "texts.sqlite3")
+    command = show_of(reads.skimmed(CODE, Read("a.py"), KNOWN, name="a.py b.py").told)
+    assert reads.answer_show(form.format(command)) == reads.answer_show(command)
+    quoted = command.replace("show ", "show '") + "'"
+    assert reads.answer_show(form.format(quoted)) == reads.answer_show(command)
+    assert reads.answer_show(f"{command} | head") is None
+    assert reads.answer_show(f"{command} && rm a.py") is None
+
+
 def test_a_key_that_expired_says_what_to_do(tmp_path: Path) -> None:
     path = tmp_path / "texts.sqlite3"
     reads = Reads(pruner, POLICY, path)
