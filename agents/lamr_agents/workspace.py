@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lamr_client import InvalidInputError
-from lamr_client.inputs import decode_code
 from lamr_postprocess import split_lines
 from lamr_repositories.sources import Folder
 from lamr_repositories.walk import WalkCount, WalkOptions, walk
@@ -71,11 +70,11 @@ class Workspace:
         return meant
 
     def read(self, path: str) -> str:
-        """The text of a file.
+        """The text of a file; what isn't UTF-8 in it, as in files of older code pages, is shown as U+FFFD.
 
         Raises:
             OutsideRootsError: it lies outside the roots.
-            InvalidInputError: it doesn't exist, isn't a file, is too large, or isn't text.
+            InvalidInputError: it doesn't exist, isn't a file, is too large, or is binary.
         """
         meant = self.resolve(path)
         if not meant.is_file():
@@ -84,12 +83,12 @@ class Workspace:
         if size > MOST_BYTES:
             raise InvalidInputError(f"{path}: {size:,} bytes, more than {MOST_BYTES:,}", argument="path")
         try:
-            text = decode_code(meant.read_bytes())
+            data = meant.read_bytes()
         except OSError as error:
             raise InvalidInputError(f"{path}: {error.strerror}", argument="path") from error
-        if "\0" in text:
+        if b"\0" in data:
             raise InvalidInputError(f"{path}: a binary file", argument="path")
-        return text
+        return data.decode("utf-8", "replace")
 
     def search(self, pattern: str, path: str = ".") -> tuple[list[Match], bool]:
         """The lines that match, in the order of their paths, and whether there are more than `MOST_MATCHES`.

@@ -39,6 +39,11 @@ def test_files_under_any_root_are_read(root: Path, tmp_path: Path) -> None:
     assert workspace.read(str(other / "c.py")) == "c = 1\n"
 
 
+def test_a_file_of_an_older_code_page_is_read(root: Path) -> None:
+    (root / "latin.py").write_bytes("name = 'é'\n".encode("latin-1"))
+    assert Workspace([root]).read("latin.py") == "name = '\ufffd'\n"
+
+
 @pytest.mark.parametrize(
     ("path", "message"), [("none.py", "no such file"), ("sub", "no such file"), ("data.bin", "binary")]
 )
