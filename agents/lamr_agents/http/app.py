@@ -6,6 +6,7 @@ This module joins; it knows neither how a body is written out nor how load is ke
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import time
 import uuid
@@ -14,6 +15,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
 from lamr_client import (
     AccessDeniedError,
@@ -102,6 +104,7 @@ def create_app(
     app.middleware("http")(_measured(metrics))
     app.add_middleware(LimitMiddleware, limits=limits)
     app.add_exception_handler(LamrError, _as_status)
+    app.add_exception_handler(RequestValidationError, _as_details)
     _add_paths(app, metrics, texts or Texts(default_texts()))
     return app
 
@@ -130,6 +133,14 @@ async def _as_status(_request: Request, error: Exception) -> JSONResponse:
     wait = error.retry_after if isinstance(error, QuotaExceededError) else RETRY_SECONDS
     headers = {"Retry-After": str(math.ceil(wait))} if status in _LATER else None
     return JSONResponse(body, status, headers)
+
+
+async def _as_details(_request: Request, error: Exception) -> Response:
+    """What is wrong with a body, in FastAPI's shape but without the body's own values: NaN and half characters among
+    them couldn't be sent, and code needn't go back."""
+    assert isinstance(error, RequestValidationError)
+    details = [{key: each[key] for key in ("type", "loc", "msg")} for each in error.errors()]
+    return Response(json.dumps({"detail": details}), 422, media_type="application/json")
 
 
 def _keep(texts: Texts, body: PruneBody, result: PruneResult, url: str) -> dict[str, str]:
@@ -215,7 +226,7 @@ def _swe_pruners(code: str, result: PruneResult | None, error: str | None) -> Sw
         every = list(range(1, len(lines) + 1))
         return SwePrunerAnswer(
             score=0.0,
-            pruned_code=code,
+            pruned_code=code.encode("utf-8", "replace").decode(),  # a lone surrogate couldn't be sent
             token_scores=[],
             kept_frags=every,
             origin_token_cnt=0,

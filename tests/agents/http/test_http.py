@@ -293,3 +293,21 @@ def test_health_metrics_and_the_page_of_paths(served: Site) -> None:
     paths = json.loads(served.get("/openapi.json"))["paths"]
     assert {"/prune", "/v1/prune", "/v1/rerank", "/rerank", "/health"} <= paths.keys()
     assert "swagger" in served.get("/docs").lower()
+
+
+@pytest.mark.parametrize(
+    "body", [b'{"query": "a", "code": "b", "threshold": NaN}', b'{"query": "a", "c\\udcff": 1}']
+)
+@pytest.mark.parametrize("path", ["/v1/prune", "/prune", "/rerank"])
+def test_values_that_cant_be_sent_back_are_bad_input(served: Site, path: str, body: bytes) -> None:
+    status, answer, _ = served.post(path, body)
+    assert status == 422
+    assert all(each.keys() == {"type", "loc", "msg"} for each in answer["detail"])
+
+
+def test_half_a_character_in_code_is_named_as_every_bad_input(served: Site) -> None:
+    status, answer, _ = served.post("/v1/prune", {"query": QUERY, "code": CODE + "\udcff"})
+    assert (status, answer["error"]) == (422, "InvalidInputError")
+    status, answer, _ = served.post("/prune", {"query": QUERY, "code": CODE + "\udcff"})
+    assert (status, answer["pruned_code"]) == (200, CODE + "?")
+    assert answer["error_msg"].startswith("InvalidInputError: the code has a lone surrogate")
