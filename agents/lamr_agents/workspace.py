@@ -6,13 +6,13 @@ knows no pruner and no protocol.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from lamr_client import InvalidInputError
 from lamr_postprocess import split_lines
+from lamr_postprocess.patterns import LineSearch
 from lamr_repositories.sources import Folder
 from lamr_repositories.walk import WalkCount, WalkOptions, walk
 
@@ -97,18 +97,13 @@ class Workspace:
 
         Raises:
             OutsideRootsError: the path lies outside the roots.
-            InvalidInputError: the pattern isn't a regular expression.
+            InvalidInputError: the pattern isn't a regular expression, or searches too long.
         """
-        try:
-            wanted = re.compile(pattern)
-        except re.error as error:
-            raise InvalidInputError(
-                f"{pattern!r} isn't a regular expression: {error}", argument="pattern"
-            ) from error
+        wanted = LineSearch(pattern, "pattern")
         found: list[Match] = []
         for file, text in self._texts(self.resolve(path)):
             for number, line in enumerate(split_lines(text), 1):
-                if wanted.search(line.rstrip("\r\n")):
+                if wanted.found_in(line):
                     if len(found) == MOST_MATCHES:
                         return found, True
                     found.append(Match(self._shown(file), number, line.strip()[:_LONGEST_MATCH]))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from lamr_contract.errors import InvalidInputError
 from lamr_postprocess import LEAST_CUT, language_named
+from lamr_postprocess.patterns import LineSearch
 from lamr_postprocess.render import STYLES
 from lamr_postprocess.selection import Keep
 
@@ -70,12 +71,7 @@ def _check_keep(each: Keep) -> None:
     if isinstance(each, re.Pattern):
         return
     if isinstance(each, str):
-        try:
-            re.compile(each)
-        except re.error as error:
-            raise InvalidInputError(
-                f"keep: {each!r} is not a regular expression ({error})", argument="keep"
-            ) from error
+        LineSearch(each, "keep")
         return
     first, last = (each, each) if isinstance(each, int) else each
     if not 1 <= first <= last:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from lamr_agents.workspace import MOST_MATCHES, Match, OutsideRootsError, Workspace
 from lamr_client import InvalidInputError
+from lamr_postprocess import patterns
 
 
 @pytest.fixture
@@ -67,10 +68,17 @@ def test_a_search_with_many_matches_ends(root: Path) -> None:
 
 
 def test_a_search_that_cant_be_made_says_why(root: Path) -> None:
-    with pytest.raises(InvalidInputError, match="isn't a regular expression"):
+    with pytest.raises(InvalidInputError, match="is not a regular expression"):
         Workspace([root]).search("(")
     with pytest.raises(OutsideRootsError):
         Workspace([root]).search("x", "..")
+
+
+def test_a_search_that_doesnt_end_is_given_up(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patterns, "MOST_SECONDS", 0.1)
+    (root / "long.py").write_text("a" * 80 + "!\n")
+    with pytest.raises(InvalidInputError, match="searches for more than"):
+        Workspace([root]).search("^(a|aa)+$")
 
 
 def test_a_root_must_be_a_folder(root: Path) -> None:

@@ -103,7 +103,7 @@ def test_small_text_passes_through() -> None:
         ({"max_tokens": -1}, "negative"),
         ({"keep": [(5, 3)]}, "keep range 5-3"),
         ({"keep": [0]}, "start at 1"),
-        ({"keep": ["("]}, "invalid"),
+        ({"keep": ["("]}, "not a regular expression"),
     ],
 )
 def test_bad_options_are_named(options: dict, message: str) -> None:

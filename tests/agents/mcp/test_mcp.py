@@ -107,7 +107,7 @@ async def test_outlines_searches_and_texts(root: Path) -> None:
         ("read_file", {"path": "none.py", "question": "q"}, "no such file"),
         ("read_file", {"path": "a.py", "question": " "}, "InvalidInputError"),
         ("expand", {"path": "a.py", "first": 5, "last": 2}, "a range goes upwards"),
-        ("search", {"pattern": "("}, "isn't a regular expression"),
+        ("search", {"pattern": "("}, "is not a regular expression"),
     ],
 )
 async def test_what_a_caller_can_mend_is_told(
