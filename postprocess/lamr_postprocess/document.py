@@ -14,9 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamr_postprocess.definitions import Definitions, definitions_of
+from lamr_postprocess.frames import Frames, frames_of, no_frames
 from lamr_postprocess.headings import headings_of
 from lamr_postprocess.languages import Comment, Language
-from lamr_postprocess.lines import BoolArray, IntArray, blank_lines, code_points, line_spans, spans_of
+from lamr_postprocess.lines import (
+    BoolArray,
+    IntArray,
+    blank_lines,
+    code_points,
+    line_spans,
+    spans_of,
+    split_lines,
+)
 from lamr_postprocess.listing import Listing
 from lamr_postprocess.outline import NOBODY, Outline, outline_of
 from lamr_postprocess.repair import Codes, Rules, close, no_rules, rules_of, rules_without_tree
@@ -142,7 +151,7 @@ def analyse(  # noqa: PLR0913  # keyword-only, each with a default
     cost = spans[:, 1] - spans[:, 0] - indents
     structure = _Structure(None, None, no_rules(lines), None)
     if repair:
-        structure = _structure(body, language, _Costs(cost, least_cut), blank, listing)
+        structure = _structure(body, language, _Costs(cost, least_cut), _Space(blank, indents), listing)
     outline, source = structure.outline, structure.source
     return Document(
         text=text,
@@ -182,11 +191,28 @@ class _Costs:
     least_cut: int
 
 
+@dataclass(frozen=True, eq=False)
+class _Space:
+    """The white space of L lines: bool [L] whether they hold nothing else, and their indents int [L]."""
+
+    blank: BoolArray
+    indents: IntArray
+
+
+def _frames(text: str, language: Language, space: _Space) -> Frames:
+    """Which lines of a text without a tree are nothing without others."""
+    if language.frames is None:
+        return no_frames(headings_of(text, language))
+    found = frames_of(split_lines(text), space.indents, space.blank, language.frames)
+    outermost = (found.above < 0) & ~space.blank
+    return Frames(np.where(outermost, headings_of(text, language), found.above), found.opening)
+
+
 def _structure(
-    text: str, language: Language, costs: _Costs, blank: BoolArray, listing: Listing | None
+    text: str, language: Language, costs: _Costs, space: _Space, listing: Listing | None
 ) -> _Structure:
     """The structure of a text."""
-    by_line = rules_without_tree(costs.of_lines, blank, headings_of(text, language), costs.least_cut)
+    by_line = rules_without_tree(costs.of_lines, space.blank, _frames(text, language, space), costs.least_cut)
     if listing is not None and listing.files > 1:
         return _Structure(None, None, by_line, f"lines of {listing.files} files: pruned line by line")
     if not language.grammar or not text:

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lamr_postprocess.frames import Frames
 from lamr_postprocess.gaps import Gaps, gaps_of
 from lamr_postprocess.languages import Language
 from lamr_postprocess.lines import BoolArray, IntArray
@@ -93,20 +94,24 @@ class Rules:
     blanks: IntArray
 
 
-def rules_without_tree(cost: IntArray, blank: BoolArray, headings: IntArray, least_cut: int) -> Rules:
-    """The rules for a text that is pruned line by line: gaps, and the headings that rows stand under.
+def rules_without_tree(cost: IntArray, blank: BoolArray, frames: Frames, least_cut: int) -> Rules:
+    """The rules for a text that is pruned line by line: gaps, and the rows that rows are nothing without.
 
     Args:
         cost: int [R], what a row costs, in the unit of `least_cut`.
         blank: bool [R], rows of white space alone.
-        headings: int [R], the row of the heading that each row stands under, negative for none.
+        frames: which these are.
         least_cut: what the rows of a cut cost at least; a gap that costs less is filled.
     """
     rows = cost.shape[0]
     owner = np.where(blank, NOBODY, np.arange(rows))
     targets: list[list[tuple[int, int]]] = []
-    if (headings >= 0).any():
-        targets = [[] if above < 0 else [(above, SCOPE)] for above in headings.tolist()]
+    if (frames.above >= 0).any() or (frames.opening >= 0).any():
+        targets = [[] if above < 0 else [(above, SCOPE)] for above in frames.above.tolist()]
+        for row in np.flatnonzero(frames.opening >= 0).tolist():
+            begins = int(frames.opening[row])
+            targets[row].append((begins, CLOSURE))
+            targets[begins].append((row, CLOSURE))
     gaps, companion = gaps_of(owner, cost, targets, least_cut), np.zeros(rows, dtype=np.bool_)
     return Rules(owner, companion, targets, _no_extras(), gaps, _NO_ROWS, _blanks(owner))
 

@@ -81,6 +81,8 @@ class Language:
         hints: regular expressions (multi-line mode) that each speak for this language in a text without a name.
         headings: for a format without a grammar, regular expressions of the lines that say what the lines after them
             belong to, outermost first; a kept line keeps its headings.
+        frames: for a format without a grammar in which lines stand under the less indented line before them, a regular
+            expression of how lines begin that close or go on with a block; None where indentation says nothing.
         extends: the language that this one adds to; where the hints of both match, this one is meant.
         grammar: `module:function` of the grammar wheel; empty where the language is pruned line by line.
         lists: the kind, or `parent>kind`, of every node whose children can be cut one by one.
@@ -110,6 +112,7 @@ class Language:
     shebangs: frozenset[str] = frozenset()
     hints: tuple[str, ...] = ()
     headings: tuple[str, ...] = ()
+    frames: str | None = None
     extends: str = ""
     grammar: str = ""
     lists: Mapping[str, ListKind] = field(default_factory=dict)
