@@ -107,6 +107,10 @@ def test_the_image_serves_and_drains_before_it_ends(tmp_path: Path) -> None:
         with container(tmp_path) as own:
             try:
                 serve_and_drain(own)
+            except ServerUnavailableError:  # a model's process stood still too long, and ended itself
+                if not starts_left:
+                    raise
+                continue
             except (AssertionError, LamrError):
                 if own.has_crashed and starts_left:
                     continue
