@@ -24,6 +24,8 @@ from lamr_serving.launcher.bundle import find_bundle
 from lamr_serving.launcher.command_line import environment, package_folders
 from tritonclient.grpc import service_pb2
 
+from tests.processes import below, commanded
+
 from .conftest import stub_of
 from .test_client import QUERY
 
@@ -116,6 +118,31 @@ def test_the_image_serves_and_drains_before_it_ends(tmp_path: Path) -> None:
                     continue
                 raise
             break
+
+
+def alive(own: Container, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run `lamr-alive` for a server."""
+    variables = {"LAMR_HTTP": own.http, "LAMR_SERVER_PID": str(own.process.pid), "TMPDIR": str(folder)}
+    command = ["sh", str(DOCKER / "alive.sh"), *arguments]
+    environment = {**os.environ, **variables}
+    return subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
+    )
+
+
+def test_a_server_that_lost_a_models_process_is_told_to_end(tmp_path: Path) -> None:
+    with container(tmp_path) as own:
+        own.await_health()
+        assert alive(own, tmp_path).returncode == 0
+        assert alive(own, tmp_path, "--end").returncode == 0
+        stubs = commanded(below(own.process.pid), "triton_python_backend_stub")
+        stubs[0].kill()
+        lacking = alive(own, tmp_path)
+        assert lacking.returncode == 1
+        assert f"{len(stubs) - 1} of {len(stubs)} models' processes are left" in lacking.stderr
+        assert own.process.poll() is None
+        assert alive(own, tmp_path, "--end").returncode == 1
+        own.process.wait(SECONDS)
 
 
 def serve_and_drain(own: Container) -> None:
