@@ -89,12 +89,16 @@ class Folder(Source):
 
     def _paths(self) -> Iterable[str]:
         done = run_git("rev-parse", "--is-inside-work-tree", folder=self._root, check=False)
-        if done.stdout.strip() != b"true":
+        # A folder that a repository around it ignores, such as an installed package, has files of its own.
+        if done.stdout.strip() != b"true" or self._is_ignored():
             return self._walked()
         listing = run_git(
             "ls-files", "-z", "--cached", "--others", "--exclude-standard", folder=self._root
         ).stdout
         return [os.fsdecode(name) for name in listing.split(b"\0") if name]
+
+    def _is_ignored(self) -> bool:
+        return run_git("check-ignore", "-q", ".", folder=self._root, check=False).returncode == 0
 
     def _walked(self) -> Iterator[str]:
         """Yield the paths of files that no `.gitignore` rules out."""

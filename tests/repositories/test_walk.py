@@ -9,7 +9,7 @@ from lamr_repositories import RepositoryError, WalkOptions
 from lamr_repositories.sources import Folder, NamedFiles, Revision, Source
 from lamr_repositories.walk import WalkCount, walk
 
-from tests.repositories.conftest import git, write_files
+from tests.repositories.conftest import POOL, git, write_files
 
 SOURCES = ["README.md", "src/colours.py", "src/pool.py", "src/retry.go", "tests/test_pool.py", "web/view.ts"]
 
@@ -109,3 +109,15 @@ def test_what_is_no_repository_is_named(tmp_path: Path) -> None:
         Revision(tmp_path, "HEAD")
     with pytest.raises(RepositoryError, match="not a pattern"):
         walked(Folder(tmp_path), WalkOptions(include=("!",)))
+
+
+def test_a_folder_that_the_repository_around_it_ignores_is_walked(repository: Path) -> None:
+    write_files(
+        repository,
+        {".gitignore": "installed/\n", "installed/pool/pool.py": POOL, "installed/pool/x.log": "x"},
+    )
+    write_files(repository, {"installed/pool/.gitignore": "*.log\n"})
+    found = {each.path for each in Folder(repository / "installed" / "pool").files()}
+    assert found == {"pool.py", ".gitignore"}
+    assert not any("installed" in each.path for each in Folder(repository).files())
+    assert {each.path for each in Folder(repository / "src").files()} == {"pool.py", "colours.py", "retry.go"}
