@@ -1,6 +1,6 @@
 """Which language a text is in: its path tells, else its shebang, else its content.
 
-This module reads names and the first 65,536 characters of a text; it parses nothing.
+This module reads names and the first 16,384 characters of a text; it parses nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import PurePath
 from lamr_postprocess.languages.registry import LANGUAGES, language_named
 from lamr_postprocess.languages.table import Language
 
-_SAMPLE = 65_536
+_SAMPLE = 16_384
 _SHEBANG = re.compile(r"\ufeff?#![ \t]*(\S+)(?:[ \t]+-S)?(?:[ \t]+(\S+))?")
 _ENOUGH = 2  # hints that must match for a guess from the content
 
