@@ -99,7 +99,7 @@ class Workspace:
             OutsideRootsError: the path lies outside the roots.
             InvalidInputError: the pattern isn't a regular expression, or searches too long.
         """
-        wanted = LineSearch(pattern, "pattern")
+        wanted = LineSearch(pattern, argument="pattern")
         found: list[Match] = []
         for file, text in self._texts(self.resolve(path)):
             for number, line in enumerate(split_lines(text), 1):

@@ -71,7 +71,7 @@ def _check_keep(each: Keep) -> None:
     if isinstance(each, re.Pattern):
         return
     if isinstance(each, str):
-        LineSearch(each, "keep")
+        LineSearch(each, argument="keep")
         return
     first, last = (each, each) if isinstance(each, int) else each
     if not 1 <= first <= last:

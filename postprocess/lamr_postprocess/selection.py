@@ -84,7 +84,7 @@ def _matching(document: Document, pattern: str | re.Pattern[str]) -> BoolArray:
     """The lines in which the pattern is found, bool [L]; a compiled one is the caller's own, and is trusted."""
     rows = range(document.spans.shape[0])
     if isinstance(pattern, str):
-        found_in = LineSearch(pattern, "keep").found_in
+        found_in = LineSearch(pattern, argument="keep").found_in
         return np.fromiter((found_in(document.line(row)) for row in rows), np.bool_, len(rows))
     search = pattern.search
     return np.fromiter(
