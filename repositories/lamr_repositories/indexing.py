@@ -6,8 +6,9 @@ what an index holds is `file_index`'s matter.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lamr_postprocess import approximate_tokens, detect_language
@@ -15,7 +16,9 @@ from lamr_postprocess import approximate_tokens, detect_language
 from lamr_repositories.cache import Cache
 from lamr_repositories.file_index import FileIndex, OutlineEntry, index_file, language_key
 from lamr_repositories.lexical import PieceTable
-from lamr_repositories.sources import Listed
+from lamr_repositories.seen import Seen, recall, remember
+from lamr_repositories.sources import Listed, Source
+from lamr_repositories.walk import WalkCount, WalkOptions, leaves_out, look_at, wanted_files
 
 KIND = "index"
 _GROUP = 64
@@ -43,32 +46,125 @@ class RepositoryIndex:
     lines: int = 0
 
 
-def index_repository(files: Iterable[tuple[Listed, bytes, str]], query: str, cache: Cache) -> RepositoryIndex:
-    """Index files, and keep new indexes.
+def index_repository(  # noqa: PLR0913  # what is read, by which rules, and what keeps what is found
+    source: Source,
+    options: WalkOptions,
+    count: WalkCount,
+    query: str,
+    cache: Cache,
+    *,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> RepositoryIndex:
+    """Index the files of a repository that count, and keep what was found.
+
+    A file whose stamp says that it is as it was when its index was made isn't read.
 
     Args:
-        files: what `walk` yields.
+        source: the repository.
+        options: which files count.
+        count: is brought up to date while files are looked at.
         query: whose words are looked up.
-        cache: keeps indexes by content and language.
+        cache: keeps indexes by content and language, and what files were seen to be.
+        on_progress: called with the files done and their number.
+
+    Raises:
+        RepositoryError: a pattern can't be used, or the repository can't be listed.
     """
     found = RepositoryIndex(PieceTable(query))
-    for group in _groups(files):
-        keys = [key_of(listed.path, data, text) for listed, data, text in group]
-        known = cache.get(KIND, (key for key, _ in keys))
+    wanted = wanted_files(source, options, count)
+    done = 0
+    for group in _groups(_looks(source, wanted, options, cache)):
+        known = _indexes(cache, group)
         fresh: dict[str, bytes] = {}
-        for (listed, _, text), (key, language) in zip(group, keys, strict=True):
-            index = _read(known.get(key))
-            if index is None:
-                index = index_file(text, language)
-                fresh[key] = index.to_bytes()
-            else:
-                found.cached += 1
-            found.table.add(listed.path, index)
-            found.files.append(Indexed(listed, key, language, index.lines, index.outline))
-            found.tokens += approximate_tokens(text)
-            found.lines += index.lines
+        looks = list(_with_text(source, group, known, options))
+        for look in looks:
+            done += 1
+            if count.take(look.seen.reason, options):
+                _take(found, look, known, fresh)
+            if on_progress:
+                on_progress(done, len(wanted))
         cache.put(KIND, fresh)
+        remember(cache, {look.listed: look.seen for look in looks if look.is_new})
     return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Look:
+    """A file on its way into the index.
+
+    Attributes:
+        listed: how its source lists it.
+        seen: what is known of its content.
+        text: the text; None for one that wasn't read, because all that is needed is known.
+        is_new: whether it was read, and can be remembered.
+    """
+
+    listed: Listed
+    seen: Seen
+    text: str | None = None
+    is_new: bool = False
+
+
+def _looks(source: Source, wanted: Sequence[Listed], options: WalkOptions, cache: Cache) -> Iterator[_Look]:
+    """Yield files with what is known of them, in their order; those of which too little is known are read."""
+    known = {
+        path: seen
+        for path, seen in recall(cache, wanted).items()
+        if seen.key or leaves_out(seen.reason, options)
+    }
+    unread = [each for each in wanted if each.path not in known]
+    with contextlib.closing(source.read_all(unread)) as reading:
+        for each in wanted:
+            if each.path in known:
+                yield _Look(each, known[each.path])
+            else:
+                yield _read(each, next(reading)[1], options)
+
+
+def _read(listed: Listed, data: bytes | None, options: WalkOptions) -> _Look:
+    text, reason = look_at(data)
+    if data is None or text is None or leaves_out(reason, options):
+        return _Look(listed, Seen(reason), text, is_new=data is not None)
+    key, language = key_of(listed.path, data, text)
+    return _Look(listed, Seen(reason, language, key, approximate_tokens(text)), text, is_new=True)
+
+
+def _indexes(cache: Cache, looks: Sequence[_Look]) -> dict[str, FileIndex]:
+    """Return the indexes that are kept, by key; damaged ones are made again."""
+    found: dict[str, FileIndex] = {}
+    for key, data in cache.get(KIND, (look.seen.key for look in looks if look.seen.key)).items():
+        with contextlib.suppress(ValueError):
+            found[key] = FileIndex.from_bytes(data)
+    return found
+
+
+def _with_text(
+    source: Source, looks: Sequence[_Look], known: Mapping[str, FileIndex], options: WalkOptions
+) -> Iterator[_Look]:
+    """Return the same files; those whose index is no longer kept are read."""
+    lost = [
+        look.listed for look in looks if look.seen.key and look.seen.key not in known and look.text is None
+    ]
+    read = {each: _read(each, data, options) for each, data in source.read_all(lost)} if lost else {}
+    return (read.get(look.listed, look) for look in looks)
+
+
+def _take(
+    found: RepositoryIndex, look: _Look, known: Mapping[str, FileIndex], fresh: dict[str, bytes]
+) -> None:
+    """Add a file to the table; what had to be indexed is added to `fresh`."""
+    seen = look.seen
+    index = known.get(seen.key)
+    if index is None:
+        assert look.text is not None
+        index = index_file(look.text, seen.language)
+        fresh[seen.key] = index.to_bytes()
+    else:
+        found.cached += 1
+    found.table.add(look.listed.path, index)
+    found.files.append(Indexed(look.listed, seen.key, seen.language, index.lines, index.outline))
+    found.tokens += seen.tokens
+    found.lines += index.lines
 
 
 def key_of(path: str, data: bytes, text: str) -> tuple[str, str]:
@@ -82,19 +178,8 @@ def same_content(indexed: Indexed, data: bytes) -> bool:
     return language_key(indexed.language, data) == indexed.key
 
 
-def _read(data: bytes | None) -> FileIndex | None:
-    if data is None:
-        return None
-    try:
-        return FileIndex.from_bytes(data)
-    except ValueError:  # a damaged entry is made again
-        return None
-
-
-def _groups(
-    files: Iterable[tuple[Listed, bytes, str]],
-) -> Iterator[list[tuple[Listed, bytes, str]]]:
-    iterator = iter(files)
+def _groups(looks: Iterable[_Look]) -> Iterator[list[_Look]]:
+    iterator = iter(looks)
     while group := list(itertools.islice(iterator, _GROUP)):
         yield group
 

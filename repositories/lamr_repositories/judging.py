@@ -24,6 +24,7 @@ from lamr_postprocess.lines import BoolArray, split_lines
 from numpy.typing import NDArray
 
 from lamr_repositories.cache import Cache
+from lamr_repositories.tokenized import tokenize_all
 
 KIND = "answer"
 _READ_CHARACTERS = 1 << 18  # of the best candidates
@@ -71,6 +72,7 @@ class Judge:
         self._encoder = pruner.encoder
         rubrics = self._encoder.spec.rubrics
         self._rubric = rubrics.index(SEMANTIC) if len(rubrics) > 1 and SEMANTIC in rubrics else None
+        self._model = model
         self._prefix = f"{model}\0{self._rubric}\0".encode()
 
     def judge(  # noqa: PLR0913, PLR0917  # what is asked, how much of it, and who is told
@@ -102,7 +104,11 @@ class Judge:
         reading = self._encoder.read_query(self._query, "", _beginning(texts, wanted))
         count.query_read = None if reading.whole else reading.text
         query_ids = self._encoder.encode_query(reading.text)
-        files = [_FileChunks(text, *self._chunks(query_ids, text)) for text in texts]
+        tokens = tokenize_all(self._encoder, texts, self._cache, self._model)
+        files = [
+            _FileChunks(text, self._chunks(query_ids, text, *of_text), of_text[1])
+            for text, of_text in zip(texts, tokens, strict=True)
+        ]
         chosen = _chosen(files, wanted, most_chunks)
         keys = [self._key(files[file].chunks[place]) for file, place in chosen]
         answers = {key: _unpack(data) for key, data in self._cache.get(KIND, keys).items()}
@@ -116,11 +122,10 @@ class Judge:
             by_file.setdefault(file, []).append((files[file].chunks[place], known[key]))
         return {file: files[file].lines(found) for file, found in by_file.items()}
 
-    def _chunks(self, query_ids: NDArray[np.int64], text: str) -> tuple[list[Chunk], NDArray[np.int64]]:
-        ids, offsets = self._encoder.encode_document(text)
-        if not len(ids):
-            return [], offsets
-        return list(self._encoder.iter_chunks(query_ids, ids, offsets, text)), offsets
+    def _chunks(
+        self, query_ids: NDArray[np.int64], text: str, ids: NDArray[np.int64], offsets: NDArray[np.int64]
+    ) -> list[Chunk]:
+        return list(self._encoder.iter_chunks(query_ids, ids, offsets, text)) if len(ids) else []
 
     def _key(self, chunk: Chunk) -> str:
         span = np.array(chunk.document_span, np.int64).tobytes()

@@ -7,6 +7,7 @@ lies in a function that doesn't name it, in a file that does. This module knows 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 from lamr_contract.arrays import Float64Array
@@ -21,6 +22,12 @@ PATH_WEIGHT = 2.0
 """How many occurrences in a piece a word of its file's path is worth."""
 RARITY = 0.7
 """The power of a term's rarity: long questions have rare words of little meaning, such as names of people."""
+
+
+@lru_cache(maxsize=1 << 16)
+def _terms(word: str) -> tuple[str, ...]:
+    """Return the terms of a folder's or file's name; most names stand in many paths."""
+    return tuple(terms(word))
 
 
 @dataclass(eq=False)
@@ -58,7 +65,7 @@ class PieceTable:
         self._pieces += len(index.spans)
 
     def _path_terms(self, path: str) -> Float64Array:
-        named = {term for word in path.translate(_SEPARATORS).split() for term in terms(word)}
+        named = {term for word in path.translate(_SEPARATORS).split() for term in _terms(word)}
         return np.array([term in named for term in self.terms], np.float64)
 
     def finish(self) -> Pieces:

@@ -6,6 +6,7 @@ model about the best candidates, share the budget and write.
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -25,8 +26,8 @@ from lamr_repositories.ranked import Ranked
 from lamr_repositories.result import PackCounts, PackedFile, PackResult, StageSeconds
 from lamr_repositories.sources import Source
 from lamr_repositories.tokens import Counter
-from lamr_repositories.walk import WalkCount, decode, walk
-from lamr_repositories.writing import Writer, WrittenPart
+from lamr_repositories.walk import WalkCount, decode
+from lamr_repositories.writing import MOST_OUTLINES, Writer, WrittenPart
 
 _ROOM = 3.0  # how many times the budget the competing pieces may have, in about as many terms as tokens
 
@@ -76,8 +77,9 @@ class Prepared:
         self.counter = tools.counter
         self._walked, self._judgements = WalkCount(), JudgeCount()
         marks = [time.perf_counter()]
-        files = walk(source, options.walk, self._walked, self._stage("files"))
-        self._index = index_repository(files, about.query, tools.cache)
+        self._index = index_repository(
+            source, options.walk, self._walked, about.query, tools.cache, on_progress=self._stage("files")
+        )
         marks.append(time.perf_counter())
         if not self._index.table.terms:
             tools.notes.append(
@@ -130,7 +132,7 @@ class Prepared:
             self._about,
             [each.listed.path for each in self._index.files],
             competitors,
-            list(ranked.outlines()),
+            list(itertools.islice(ranked.outlines(), MOST_OUTLINES + len(competitors))),
             self._stage("tokens"),
         )
         return PackResult(

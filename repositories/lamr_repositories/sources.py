@@ -10,7 +10,8 @@ import abc
 import os
 import stat
 import subprocess
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -21,6 +22,9 @@ from lamr_repositories.git import LIST_TREE, command, last_line, read_object, re
 
 _LINK, _FILE, _SUBMODULE = "120000", "100", "160000"
 _LINK_PROBLEM = "symbolic link"
+_SETTLED_NANOSECONDS = 2_000_000_000
+"""How long ago a file must have changed for its times to tell the next change: the coarsest clock of a file system."""
+_ASKED_AT_ONCE = 64  # names of blobs, which a pipe holds while git answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +35,14 @@ class Listed:
         path: from the root, with slashes.
         size: bytes.
         problem: why it can't be read; None where it can.
-        blob: git's name of its content, where git is asked for it.
+        stamp: stands for the content, so that it needn't be read to see that it is as it was: git's name of the blob at
+            a revision; where a file lies, its size and its times in a folder. Empty where nothing vouches for it.
     """
 
     path: str
     size: int
     problem: str | None = None
-    blob: str = ""
+    stamp: str = ""
 
 
 class Source(abc.ABC):
@@ -55,7 +60,7 @@ class Source(abc.ABC):
     def read(self, path: str) -> bytes | None:
         """Return a file's bytes; None for one that isn't there or can't be read."""
 
-    def read_all(self, listed: Sequence[Listed]) -> Iterator[tuple[Listed, bytes | None]]:
+    def read_all(self, listed: Sequence[Listed]) -> Generator[tuple[Listed, bytes | None]]:
         """Yield files with their bytes, in the order given, one at a time."""
         return ((each, self.read(each.path)) for each in listed)
 
@@ -132,12 +137,20 @@ class Folder(Source):
             return Listed(path, 0, _LINK_PROBLEM)
         if not stat.S_ISREG(found.st_mode):
             return Listed(path, 0, "not a regular file")
-        return Listed(path, found.st_size)
+        return Listed(path, found.st_size, stamp=_stamp(found))
 
     def _through_link(self, path: str) -> bool:
         """Return whether a folder on the way to a file is a symbolic link."""
         parents = PurePosixPath(path).parents
         return any((self._root / parent).is_symlink() for parent in list(parents)[:-1])
+
+
+def _stamp(found: os.stat_result) -> str:
+    """Return what differs after every change of a file; empty for one that was changed just now."""
+    if time.time_ns() - max(found.st_mtime_ns, found.st_ctime_ns) < _SETTLED_NANOSECONDS:
+        return ""
+    parts = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+    return ":".join(map(str, parts))
 
 
 def _ignored(path: str, rules: Sequence[tuple[str, pathspec.GitIgnoreSpec]]) -> bool:
@@ -204,7 +217,7 @@ class Revision(Source):
         for entry in read_tree(run_git(*LIST_TREE, self._tree, place=self._place).stdout):
             path = os.fsdecode(entry.path)
             if entry.mode.startswith(_FILE):
-                yield Listed(path, entry.size or 0, None, entry.name)
+                yield Listed(path, entry.size or 0, stamp=entry.name)
             else:
                 yield Listed(path, 0, _LINK_PROBLEM if entry.mode == _LINK else "submodule")
 
@@ -212,7 +225,7 @@ class Revision(Source):
         done = run_git("cat-file", "blob", f"{self._tree}{path}", place=self._place, check=False)
         return None if done.returncode else done.stdout
 
-    def read_all(self, listed: Sequence[Listed]) -> Iterator[tuple[Listed, bytes | None]]:
+    def read_all(self, listed: Sequence[Listed]) -> Generator[tuple[Listed, bytes | None]]:
         """See `Source.read_all`; one git process answers for all files."""
         with subprocess.Popen(
             [*command(self._place), "cat-file", "--batch"],
@@ -223,11 +236,13 @@ class Revision(Source):
             assert git.stdin is not None
             assert git.stdout is not None
             try:
-                for each in listed:
-                    git.stdin.write(each.blob.encode() + b"\n")
+                for first in range(0, len(listed), _ASKED_AT_ONCE):
+                    asked = listed[first : first + _ASKED_AT_ONCE]
+                    git.stdin.write("".join(f"{each.stamp}\n" for each in asked).encode())
                     git.stdin.flush()
-                    answer = read_object(git.stdout)
-                    yield each, None if answer is None else answer[1]
+                    for each in asked:
+                        answer = read_object(git.stdout)
+                        yield each, None if answer is None else answer[1]
             finally:
                 git.stdin.close()
                 git.kill()

@@ -1,14 +1,14 @@
 """Which files of a repository count, and why the others don't.
 
-`walk` lists the paths of a source, leaves out what options and names rule out, and reads the rest one by one, so that
-no more than one file is in memory. What is left out is counted by reason. Where paths and bytes come from is `sources`'
-matter; this module knows names, sizes and text.
+`wanted_files` lists the paths of a source and leaves out what options and names rule out; `walk` reads the rest one by
+one, so that no more than one file is in memory. What is left out is counted by reason. Where paths and bytes come from
+is `sources`' matter; this module knows names, sizes and text.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import pathspec
@@ -20,6 +20,7 @@ from lamr_repositories.sources import Listed, Source
 IGNORE_FILE = ".lamrignore"
 MOST_BYTES = 1 << 20
 """A larger file is data, or written by a program."""
+_BY_PROGRAMS = ("generated", "minified")
 
 
 @dataclass(frozen=True)
@@ -53,12 +54,29 @@ class WalkCount:
     read: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
 
+    def take(self, reason: str | None, options: WalkOptions) -> bool:
+        """Count a file that was looked at, and return whether it competes.
+
+        Args:
+            reason: what `look_at` said against it.
+            options: which say whether files that a program wrote count all the same.
+        """
+        if leaves_out(reason, options):
+            self.left_out[str(reason)] += 1
+            return False
+        self.read += 1
+        return True
+
+
+def leaves_out(reason: str | None, options: WalkOptions) -> bool:
+    """Return whether what `look_at` said against a file leaves it out."""
+    return reason is not None and not (options.everything and reason in _BY_PROGRAMS)
+
 
 def walk(
     source: Source,
     options: WalkOptions,
     count: WalkCount,
-    on_progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[tuple[Listed, bytes, str]]:
     """Yield each file that counts, its bytes and its text, in the order of paths.
 
@@ -66,21 +84,25 @@ def walk(
         source: the repository.
         options: see `WalkOptions`.
         count: is brought up to date while files are read.
-        on_progress: called with the files done and their number.
+
+    Raises:
+        RepositoryError: a pattern can't be used, or the repository can't be listed.
+    """
+    for each, data in source.read_all(wanted_files(source, options, count)):
+        text, reason = look_at(data)
+        if count.take(reason, options) and data is not None and text is not None:
+            yield each, data, text
+
+
+def wanted_files(source: Source, options: WalkOptions, count: WalkCount) -> list[Listed]:
+    """Return the files that neither options nor names and sizes rule out, in the order of paths; count the others.
 
     Raises:
         RepositoryError: a pattern can't be used, or the repository can't be listed.
     """
     listed = sorted(source.files(), key=lambda each: each.path)
     count.files = len(listed)
-    wanted = list(_wanted(listed, _rules(source, options), options, count))
-    for done, (each, data) in enumerate(source.read_all(wanted), 1):
-        text = _text(data, options, count)
-        if data is not None and text is not None:
-            count.read += 1
-            yield each, data, text
-        if on_progress:
-            on_progress(done, len(wanted))
+    return list(_wanted(listed, _rules(source, options), options, count))
 
 
 def decode(data: bytes | None) -> str | None:
@@ -93,20 +115,12 @@ def decode(data: bytes | None) -> str | None:
         return None
 
 
-def _text(data: bytes | None, options: WalkOptions, count: WalkCount) -> str | None:
-    """Return the text of a file that counts; otherwise count why it doesn't."""
+def look_at(data: bytes | None) -> tuple[str | None, str | None]:
+    """Return a file's text, None where it has none, and why its content may leave it out, None where nothing does."""
     if data is None:
-        count.left_out["unreadable"] += 1
-        return None
+        return None, "unreadable"
     text = decode(data)
-    if text is None:
-        count.left_out["binary"] += 1
-        return None
-    reason = left_out_by_text(text)
-    if reason and not (options.everything and reason != "empty"):
-        count.left_out[reason] += 1
-        return None
-    return text
+    return (None, "binary") if text is None else (text, left_out_by_text(text))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,66 @@
+"""Token ids and offsets of texts, kept by content, so that a later question about the same files tokenizes nothing.
+
+This module knows how tokens are kept; the tokenizer's work is `PromptEncoder`'s.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from lamr_contract.encoding import PromptEncoder
+from numpy.typing import NDArray
+
+from lamr_repositories.cache import Cache
+
+KIND = "tokens"
+FORMAT = "1"
+"""Changes whenever the same text would get other tokens from the same tokenizer, or they are kept in another form."""
+Tokens = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Ids int64 [n] and offsets int64 [n, 2], as `PromptEncoder.encode_document` returns them."""
+
+
+def tokenize_all(encoder: PromptEncoder, texts: Sequence[str], cache: Cache, model: str) -> Iterator[Tokens]:
+    """Yield the tokens of each text; what had to be tokenized is kept when the last one has been asked for.
+
+    Args:
+        encoder: tokenizes.
+        texts: whole files.
+        cache: keeps tokens.
+        model: names the model, and with it the tokenizer, in the cache.
+    """
+    keys = [_key(model, text) for text in texts]
+    kept = cache.get(KIND, keys)
+    fresh: dict[str, bytes] = {}
+    for key, text in zip(keys, texts, strict=True):
+        tokens = _read(kept[key]) if key in kept else None
+        if tokens is None:
+            tokens = encoder.encode_document(text)
+            fresh[key] = _written(*tokens)
+        yield tokens
+    cache.put(KIND, fresh)
+
+
+def _key(model: str, text: str) -> str:
+    return hashlib.sha256(f"{FORMAT}\0{model}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _written(ids: NDArray[np.int64], offsets: NDArray[np.int64]) -> bytes:
+    """Return tokens as bytes. Offsets are kept as steps from each to the next, which are small and pack well."""
+    steps = np.diff(offsets.reshape(-1), prepend=0)
+    return zlib.compress(np.concatenate([ids, steps]).astype("<i4").tobytes(), 1)
+
+
+def _read(data: bytes) -> Tokens | None:
+    """Return what `_written` was given; None for a damaged entry."""
+    try:
+        numbers = np.frombuffer(zlib.decompress(data), "<i4").astype(np.int64)
+    except (zlib.error, ValueError):
+        return None
+    count, rest = divmod(len(numbers), 3)
+    if rest:
+        return None
+    columns = np.ascontiguousarray(np.cumsum(numbers[count:]).reshape(-1, 2).T)
+    return numbers[:count], columns.T

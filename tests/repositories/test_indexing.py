@@ -1,0 +1,178 @@
+"""A later question reads only what may have changed, and finds what reading everything would have found."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Generator, Sequence
+from dataclasses import astuple
+from pathlib import Path
+
+import pytest
+from lamr_repositories.cache import Cache
+from lamr_repositories.indexing import RepositoryIndex, index_repository
+from lamr_repositories.sources import Folder, Listed, Revision, Source
+from lamr_repositories.walk import WalkCount, WalkOptions
+
+from tests.repositories.conftest import POOL, QUERY, git, write_files
+
+READ_FIRST = {
+    "src/pool.py",
+    "src/colours.py",
+    "src/retry.go",
+    "web/view.ts",
+    "tests/test_pool.py",
+    "README.md",
+}
+"""The files of `conftest` that count; the last two below are read to see that they don't."""
+LEFT_OUT_BY_CONTENT = {"data.bin", "empty.py"}
+
+
+class Watched(Source):
+    """Another source, of which it is written down what was read."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.read_paths: list[str] = []
+
+    def files(self) -> list[Listed]:  # type: ignore[override]
+        return list(self.source.files())
+
+    def read(self, path: str) -> bytes | None:
+        return self.source.read(path)
+
+    def read_all(self, listed: Sequence[Listed]) -> Generator[tuple[Listed, bytes | None]]:
+        for each, data in self.source.read_all(listed):
+            self.read_paths.append(each.path)
+            yield each, data
+
+
+def index(
+    source: Source, cache: Path | None, options: WalkOptions | None = None
+) -> tuple[RepositoryIndex, WalkCount, set[str]]:
+    """The index of a source, what was counted, and the paths of the files that were read."""
+    watched, count = Watched(source), WalkCount()
+    steps: list[tuple[int, int]] = []
+    with Cache(cache) as kept:
+        found = index_repository(
+            watched,
+            options or WalkOptions(),
+            count,
+            QUERY,
+            kept,
+            on_progress=lambda *step: steps.append(step),
+        )
+    assert steps == [(done, len(steps)) for done in range(1, len(steps) + 1)]
+    assert len(watched.read_paths) == len(set(watched.read_paths))
+    return found, count, set(watched.read_paths)
+
+
+def facts(found: RepositoryIndex, count: WalkCount) -> object:
+    """All that an index and a count say, for comparison."""
+    pieces = found.table.finish()
+    return (
+        [(each.listed.path, each.key, each.language, each.lines, each.outline) for each in found.files],
+        (found.tokens, found.lines, pieces.paths),
+        [array.tolist() for array in (pieces.file, pieces.spans, pieces.by_piece, pieces.by_file)],
+        (count.files, count.read, dict(count.left_out)),
+    )
+
+
+@pytest.fixture
+def old(folder: Path) -> Path:
+    """The folder, whose files were changed long enough ago for their times to be trusted."""
+    time.sleep(2.1)  # no file's change time can be set back
+    return folder
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    return tmp_path / "cache.sqlite"
+
+
+def test_unchanged_files_of_a_folder_are_read_once(old: Path, cache: Path) -> None:
+    first = index(Folder(old), cache)
+    assert first[2] == READ_FIRST | LEFT_OUT_BY_CONTENT
+    again = index(Folder(old), cache)
+    assert again[2] == set()
+    assert again[0].cached == len(READ_FIRST)
+    assert facts(*again[:2]) == facts(*first[:2]) == facts(*index(Folder(old), None)[:2])
+
+
+def test_changed_new_and_renamed_files_are_read_again(old: Path, cache: Path) -> None:
+    index(Folder(old), cache)
+    kept = (old / "src/pool.py").stat()
+    write_files(old, {"src/pool.py": POOL.replace("waiting", "patient"), "src/new.py": "x = 1\n"})
+    os.utime(old / "src/pool.py", ns=(kept.st_atime_ns, kept.st_mtime_ns))  # as an archiver would
+    (old / "src/retry.go").rename(old / "src/again.go")
+    again = index(Folder(old), cache)
+    assert again[2] == {"src/pool.py", "src/new.py", "src/again.go"}
+    assert facts(*again[:2]) == facts(*index(Folder(old), None)[:2])
+
+
+def test_what_was_written_a_moment_ago_is_not_trusted(old: Path, cache: Path) -> None:
+    """Two changes within one tick of a clock leave the same times; here that moment is made to last."""
+    soon = time.time() + 3600
+    os.utime(old / "src/pool.py", (soon, soon))
+    index(Folder(old), cache)
+    assert "src/pool.py" in index(Folder(old), cache)[2]
+
+
+def test_a_revision_is_read_once_and_the_next_one_where_it_differs(repository: Path, cache: Path) -> None:
+    first = index(Revision(repository, "HEAD"), cache)
+    assert first[2] == READ_FIRST | LEFT_OUT_BY_CONTENT
+    assert index(Revision(repository, "HEAD"), cache)[2] == set()
+    write_files(repository, {"src/pool.py": POOL + "\n\nSIZE = 3\n"})
+    git(repository, "commit", "-q", "-a", "-m", "second")
+    changed = index(Revision(repository, "HEAD"), cache)
+    assert changed[2] == {"src/pool.py"}
+    assert facts(*changed[:2]) == facts(*index(Revision(repository, "HEAD"), None)[:2])
+    assert facts(*index(Revision(repository, "HEAD~"), cache)[:2]) == facts(*first[:2])
+
+
+def test_files_that_programs_wrote_are_read_when_they_count(repository: Path, cache: Path) -> None:
+    write_files(repository, {"made.py": "# @generated\nclosed = True\n"})
+    git(repository, "add", "-A")
+    git(repository, "commit", "-q", "-m", "made")
+    source, everything = Revision(repository, "HEAD"), WalkOptions(everything=True)
+    assert index(source, cache)[1].left_out["generated"] == 2
+    found, count, read = index(source, cache, everything)
+    assert read == {"made.py", "vendor/pool.py", "api.pb.go", "app.min.js"}
+    assert facts(found, count) == facts(*index(source, None, everything)[:2])
+    assert index(source, cache, everything)[2] == set()
+    assert facts(*index(source, cache)[:2]) == facts(*index(source, None)[:2])
+
+
+@pytest.mark.parametrize(
+    ("damage", "read"),
+    [
+        ("DELETE FROM entries WHERE kind = 'index'", READ_FIRST),
+        ("UPDATE entries SET value = x'0102' WHERE kind = 'index'", READ_FIRST),
+        ("UPDATE entries SET value = '[1' WHERE kind = 'seen'", READ_FIRST | LEFT_OUT_BY_CONTENT),
+        (
+            "UPDATE entries SET value = '[null, 1, 2, 3]' WHERE kind = 'seen'",
+            READ_FIRST | LEFT_OUT_BY_CONTENT,
+        ),
+        ("DELETE FROM entries", READ_FIRST | LEFT_OUT_BY_CONTENT),
+    ],
+)
+def test_what_is_no_longer_kept_is_made_again(
+    repository: Path, cache: Path, damage: str, read: set[str]
+) -> None:
+    first = index(Revision(repository, "HEAD"), cache)
+    with sqlite3.connect(cache) as connection:
+        connection.execute(damage)
+    connection.close()
+    again = index(Revision(repository, "HEAD"), cache)
+    assert again[2] == read
+    assert facts(*again[:2]) == facts(*first[:2])
+    assert index(Revision(repository, "HEAD"), cache)[2] == set()
+
+
+def test_stamps_tell_files_apart(folder: Path) -> None:
+    time.sleep(2.1)
+    stamps = {each.path: each.stamp for each in Folder(folder).files() if not each.problem}
+    assert "" not in stamps.values()
+    assert len(set(stamps.values())) == len(stamps)
+    assert astuple(Listed("a", 1)) == ("a", 1, None, "")
