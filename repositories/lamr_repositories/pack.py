@@ -33,7 +33,7 @@ from lamr_repositories.options import PackOptions
 from lamr_repositories.prepared import Prepared, Tools
 from lamr_repositories.remote import fetched, is_url, name_of
 from lamr_repositories.result import PackResult
-from lamr_repositories.sources import Folder, NamedFiles, Revision, Source
+from lamr_repositories.sources import Folder, NamedFiles, Revision, Source, is_bare
 from lamr_repositories.tokens import token_counter
 
 if TYPE_CHECKING:
@@ -68,7 +68,8 @@ def pack(
     """Choose the lines of a repository that a question is about, within a budget of tokens.
 
     Args:
-        root: the repository's folder, with a revision also a bare repository; or a URL, which git fetches.
+        root: the repository's folder; a bare repository, of which `HEAD` is packed unless options name another
+            revision; or a URL, which git fetches.
         query: what is looked for.
         max_tokens: the most tokens of the finished text, everything in it included; `options` has its own, which this
             takes the place of.
@@ -144,6 +145,6 @@ def _source(
     name = folder.absolute().name
     if options.names is not None:
         return NamedFiles(folder, options.names), name
-    if options.revision is not None:
-        return Revision(folder, options.revision), name
+    if options.revision is not None or is_bare(folder):
+        return Revision(folder, options.revision or "HEAD"), name
     return Folder(folder), name

@@ -248,13 +248,18 @@ class Revision(Source):
                 git.kill()
 
 
+def is_bare(root: Path) -> bool:
+    """Return whether a folder is a bare repository, which has files at its revisions only."""
+    return (root / "HEAD").is_file() and (root / "objects").is_dir()
+
+
 def _git_directory(root: Path) -> tuple[Path, str]:
     """Return the git directory of a bare repository or a work tree, and the root's path in the work tree.
 
     Raises:
         RepositoryError: git knows no repository there.
     """
-    if (root / "HEAD").is_file() and (root / "objects").is_dir():
+    if is_bare(root):
         return root, ""
     done = run_git("rev-parse", "--absolute-git-dir", "--show-prefix", folder=root, check=False)
     if done.returncode:

@@ -27,7 +27,7 @@ from lamr_repositories import (
 from lamr_repositories.line_scores import NEEDS_SCORER
 from tokenizers import Tokenizer
 
-from tests.repositories.conftest import FILES, POOL, QUERY, write_files
+from tests.repositories.conftest import FILES, POOL, QUERY, git, write_files
 from tests.tiny import byte_bpe
 
 BM25 = PackOptions(ranker="bm25")
@@ -254,3 +254,10 @@ def test_a_question_that_is_too_long_for_the_model_is_read_in_part(folder: Path)
     assert len(note) < len(question) / 5
     assert "src/pool.py" in {each.path for each in result.files}
     assert result.query == question
+
+
+def test_of_a_bare_repository_the_last_revision_is_packed(repository: Path) -> None:
+    bare = repository.parent / "bare.git"
+    git(repository, "clone", "-q", "--bare", ".", str(bare))
+    assert in_words(bare).text == in_words(bare, revision="HEAD").text
+    assert "src/pool.py" in {each.path for each in in_words(bare).files}
