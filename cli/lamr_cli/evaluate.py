@@ -17,7 +17,7 @@ from lamr_cli.progress import bar
 from lamr_cli.scorers import scorer_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
     from lamr_client import Pruner
     from lamr_evaluation import EvalReport, Problem, Record
@@ -108,8 +108,9 @@ def evaluate(
         raise typer.BadParameter("--perplexity goes with --repositories")
     asked = Asked(server, model, timeout, _embedder(encoder) if cosine else None, perplexity)
     if repositories is not None:
-        packs = _of_packs(repositories, mirror, asked)
+        packs = _of_packs(repositories, mirror, asked, strict)
         typer.echo(packs.to_json() if as_json else packs.table())
+        _tell(str(repositories), packs.left_out)
         return
     if plot is not None:
         with needs_extra("train"):  # better now than after the work
@@ -121,9 +122,14 @@ def evaluate(
 
         plot_recall(report, plot)
     typer.echo(report.to_json() if as_json else report.table())
-    for problem in report.left_out:
-        typer.echo(f"{items.name}:{problem.line}: {problem.reason}", err=True)
-    if report.left_out:
+    _tell(items.name, report.left_out)
+
+
+def _tell(name: str, left_out: Sequence[Problem]) -> None:
+    """Name the items that were left out, and end with the exit code for that if there are any."""
+    for problem in left_out:
+        typer.echo(f"{name}:{problem.line}: {problem.reason}", err=True)
+    if left_out:
         raise typer.Exit(INCOMPLETE)
 
 
@@ -190,40 +196,53 @@ def _of_files(items: Items, asked: Asked, strict: bool) -> EvalReport:
     baselines = dict(BASELINES)
     if asked.embed is not None:
         baselines["cosine-functions"] = CosineOverFunctions(asked.embed)
-    with asked.pruner() as pruner, bar() as progress:
-        try:
-            report = evaluate_pruner(
-                records, pruner, baselines=baselines, on_problem=on_problem, progress=progress
-            )
-        except RecordError as error:
-            raise RecordError(f"{items.name}: {error}", path=items.data, row=error.row) from error
+    with asked.pruner() as pruner, bar() as progress, _named(items.name, items.data):
+        report = evaluate_pruner(
+            records, pruner, baselines=baselines, on_problem=on_problem, progress=progress
+        )
     return replace(report, left_out=tuple(sorted(problems)))
 
 
-def _of_packs(file: Path, mirror: Path | None, asked: Asked) -> RepositoryReport:
+def _of_packs(file: Path, mirror: Path | None, asked: Asked, strict: bool) -> RepositoryReport:
     """Measure packs, and what they are compared with, on items about whole repositories."""
+    from lamr_evaluation import RecordError
     from lamr_evaluation.mirrors import clone, locate
     from lamr_evaluation.repositories import METHODS, cosine_methods, evaluate_repositories, read_items
     from lamr_repositories import default_cache_file
     from lamr_repositories.cache import default_cache
 
-    items = read_items(file)
+    problems: list[Problem] = []
+    on_problem = None if strict else problems.append
+    items = read_items(file, on_problem)
     if not items:
-        raise typer.BadParameter(f"{file} holds no items")
+        raise RecordError(f"{file}: {_nothing(problems)}", path=file)
 
     def place(repository: str) -> Path:
         return locate(repository, mirror) if mirror else clone(repository, default_cache() / "repositories")
 
-    with contextlib.ExitStack() as stack:
-        return evaluate_repositories(
+    with contextlib.ExitStack() as stack, _named(str(file), file):
+        report = evaluate_repositories(
             items,
             place,
             stack.enter_context(asked.pruner()),
             cache=default_cache_file(),
             methods={**METHODS, **(cosine_methods(asked.embed) if asked.embed else {})},
             scorer=stack.enter_context(scorer_of(asked.perplexity)) if asked.perplexity else None,
+            on_problem=on_problem,
             progress=stack.enter_context(bar()),
         )
+    return replace(report, left_out=tuple(sorted(problems)))
+
+
+@contextlib.contextmanager
+def _named(name: str, path: Path | None) -> Iterator[None]:
+    """Name the source of the items in an error about one of them."""
+    from lamr_evaluation import RecordError
+
+    try:
+        yield
+    except RecordError as error:
+        raise RecordError(f"{name}: {error}", path=path, row=error.row) from error
 
 
 def _nothing(problems: list[Problem]) -> str:

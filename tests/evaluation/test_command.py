@@ -1,10 +1,15 @@
 """`lamr eval` with the shipped model: bad rows are named and left out, and the exit code says so."""
 
 import json
+import os
 import subprocess
 import sys
 
 import pytest
+
+from tests.repositories.conftest import QUERY, folder, git, repository
+
+__all__ = ["folder", "repository"]
 
 GOOD = {"query": "where is the total summed up?", "code": "x = 1\n\ntotal = sum(values)\n", "kept_frags": [3]}
 BAD = {
@@ -14,9 +19,10 @@ BAD = {
 }
 
 
-def lamr_eval(path, *arguments):
-    command = [sys.executable, "-m", "lamr_cli.main", "eval", "--data", str(path), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+def lamr_eval(path, *arguments, what="--data", **environment):
+    command = [sys.executable, "-m", "lamr_cli.main", "eval", what, str(path), *arguments]
+    environment = {**os.environ, **environment}
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
 
 @pytest.fixture
@@ -69,3 +75,33 @@ def test_good_rows_alone_end_with_0_and_bad_ones_alone_with_2(tmp_path):
     done = lamr_eval(path)
     assert done.returncode == 2
     assert "holds no records" in done.stderr
+
+
+def test_items_about_repositories_that_cant_be_measured_are_named(repository, tmp_path):
+    repository.rename(tmp_path / "a+pools")
+    revision = git(tmp_path / "a+pools", "rev-parse", "HEAD")
+    good = {
+        "repository": "a/pools",
+        "revision": revision,
+        "query": QUERY,
+        "gold": {"src/pool.py": [31]},
+        "id": "1",
+    }
+    rows = [
+        good,
+        {**good, "gold": {}},
+        {**good, "repository": "a/none", "id": "2"},
+        {**good, "revision": "0" * 40},
+    ]
+    path = tmp_path / "items.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    asked = {"what": "--repositories", "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    done = lamr_eval(path, "--mirror", str(tmp_path), **asked)
+    assert done.returncode == 4, done.stderr
+    assert done.stdout.startswith("1 items of 1 repositories; 3 left out\n")
+    reasons = ["gold must name lines", "2: a/none: no bare repository", "1: "]
+    for message, (line, reason) in zip(done.stderr.splitlines(), enumerate(reasons, 2), strict=True):
+        assert message.startswith(f"{path}:{line}: {reason}")
+    done = lamr_eval(path, "--mirror", str(tmp_path), "--strict", **asked)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"lamr: {path}:2: gold must name lines")

@@ -9,8 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from lamr_client import MockTransport, Pruner
-from lamr_evaluation import RecordError
-from lamr_evaluation.repositories import RepositoryItem, evaluate_repositories, read_items, write_items
+from lamr_evaluation import Problem, RecordError
+from lamr_evaluation.repositories import (
+    RepositoryItem,
+    RepositoryReport,
+    evaluate_repositories,
+    read_items,
+    write_items,
+)
 from lamr_evaluation.repositories.baselines import METHODS, Corpus
 from lamr_repositories.file_index import index_file
 from numpy.typing import NDArray
@@ -110,3 +116,42 @@ def test_a_report_measures_all_methods_at_all_budgets(repository: Path) -> None:
     assert report.mean("pack", 16_000, "files", among=lambda each: each.id == "1") == 1.0
     assert "packs over budget: 0" in report.table()
     assert json.loads(report.to_json())["means"]["lines"]["bm25 files"]["16000"] > 0
+
+
+def test_an_item_that_cant_be_measured_is_counted_and_named(repository: Path) -> None:
+    items = [item(repository), item(repository, id="gone", revision="0" * 40), item(repository, id="3")]
+    problems: list[Problem] = []
+    with Pruner(transport=MockTransport()) as pruner:
+
+        def report(*rows: RepositoryItem, tell: bool = True) -> RepositoryReport:
+            return evaluate_repositories(
+                rows,
+                lambda _: repository / ".git",
+                pruner,
+                budgets=(400,),
+                most_chunks=2,
+                on_problem=problems.append if tell else None,
+            )
+
+        found = report(*items)
+        assert [each.id for each in found.items] == ["1", "3"]
+        assert {each.item for each in found.outcomes} == {"1", "3"}
+        assert found.left_out == tuple(problems)
+        assert (problems[0].line, problems[0].reason.split(":")[0]) == (2, "gone")
+        assert "has no revision" in problems[0].reason
+        assert "2 items of 1 repositories; 1 left out" in found.table()
+        assert json.loads(found.to_json())["left_out"][0]["line"] == 2
+        assert found.interval("pack", "bm25 files", 400)
+        with pytest.raises(RecordError, match=r"line 2: gone: .*has no revision"):
+            report(*items, tell=False)
+        with pytest.raises(RecordError, match="no item can be measured; line 1: gone"):
+            report(items[1])
+
+
+def test_rows_that_are_no_items_can_be_passed_over(tmp_path: Path) -> None:
+    file = tmp_path / "items.jsonl"
+    good = {"repository": "a/b", "revision": "c", "query": "q", "gold": {"a.py": [1]}}
+    file.write_text("\n{\n" + json.dumps(good) + "\n")
+    problems: list[Problem] = []
+    assert [each.row for each in read_items(file, problems.append)] == [3]
+    assert [each.line for each in problems] == [2]

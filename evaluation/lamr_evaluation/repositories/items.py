@@ -7,13 +7,13 @@ is measured.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from lamr_evaluation.errors import RecordError
-from lamr_evaluation.records import iter_rows, parse_row
+from lamr_evaluation.records import Problem, iter_rows, parse_row
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,7 @@ class RepositoryItem:
         language: what the gold files are written in, for grouping.
         names_it: whether the query names a gold file, or a function around a gold line.
         id: a name that no other item has.
+        row: its 1-based line in the file that it was read from; None for one that wasn't read from a file.
     """
 
     repository: str
@@ -37,6 +38,7 @@ class RepositoryItem:
     language: str = ""
     names_it: bool = False
     id: str = ""
+    row: int | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         """Check.
@@ -52,7 +54,7 @@ class RepositoryItem:
             raise ValueError("lines count from 1")
 
 
-_NAMES = {field.name for field in fields(RepositoryItem)}
+_NAMES = {each.name for each in fields(RepositoryItem)} - {"row"}
 
 
 def write_items(items: Iterable[RepositoryItem], path: Path) -> int:
@@ -60,28 +62,37 @@ def write_items(items: Iterable[RepositoryItem], path: Path) -> int:
     count = 0
     with path.open("w", encoding="utf-8", newline="\n") as stream:
         for item in items:
-            stream.write(json.dumps(asdict(item), ensure_ascii=False) + "\n")
+            row = {name: value for name, value in asdict(item).items() if name in _NAMES}
+            stream.write(json.dumps(row, ensure_ascii=False) + "\n")
             count += 1
     return count
 
 
-def read_items(path: Path) -> list[RepositoryItem]:
+def read_items(path: Path, on_problem: Callable[[Problem], None] | None = None) -> list[RepositoryItem]:
     """Read a file of items.
 
+    Args:
+        path: the file.
+        on_problem: called with each row that is no item, which is then left out. Without it, the first such row ends
+            the reading.
+
     Raises:
-        RecordError: the file can't be read, or a row is no item; the message names file and line.
+        RecordError: the file can't be read; without `on_problem` also when a row is no item. The message names file and
+            line.
     """
     items = []
     for number, line in iter_rows(path):
         try:
-            items.append(_item(parse_row(line)))
+            items.append(_item(parse_row(line), number))
         except (TypeError, ValueError) as error:
-            raise RecordError(f"{path}:{number}: {error}", path=path, row=number) from error
+            if on_problem is None:
+                raise RecordError(f"{path}:{number}: {error}", path=path, row=number) from error
+            on_problem(Problem(number, str(error)))
     return items
 
 
-def _item(row: Any) -> RepositoryItem:
+def _item(row: Any, number: int) -> RepositoryItem:
     if not isinstance(row, dict) or not set(row) <= _NAMES or not isinstance(row.get("gold"), dict):
         raise ValueError(f"expected an object with the fields {', '.join(sorted(_NAMES))}")
     gold = {path: tuple(int(line) for line in lines) for path, lines in row["gold"].items()}
-    return RepositoryItem(**{**row, "gold": gold})
+    return RepositoryItem(**{**row, "gold": gold, "row": number})

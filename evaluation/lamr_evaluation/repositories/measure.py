@@ -6,11 +6,12 @@ This module knows items and methods; how a pack is made is `lamr_repositories`' 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lamr_client import Pruner
 from lamr_contract.causal_scorer import CausalScorer
+from lamr_contract.errors import InvalidInputError
 from lamr_repositories import PackOptions, PackResult, Prepared, prepare
 from lamr_repositories.cache import Cache
 from lamr_repositories.file_index import FileIndex, index_file
@@ -19,6 +20,8 @@ from lamr_repositories.options import MOST_CHUNKS
 from lamr_repositories.sources import Revision
 from lamr_repositories.walk import WalkCount, WalkOptions, walk
 
+from lamr_evaluation.errors import RecordError
+from lamr_evaluation.records import Problem
 from lamr_evaluation.repositories.baselines import METHODS, Corpus, Method, Shown
 from lamr_evaluation.repositories.items import RepositoryItem
 from lamr_evaluation.repositories.report import Outcome, RepositoryReport
@@ -40,6 +43,7 @@ def evaluate_repositories(  # noqa: PLR0913  # what is measured, with what
     most_chunks: int = MOST_CHUNKS,
     methods: Mapping[str, Method] = METHODS,
     scorer: CausalScorer | None = None,
+    on_problem: Callable[[Problem], None] | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> RepositoryReport:
     """Return the recall of every method on every item at every budget.
@@ -53,30 +57,71 @@ def evaluate_repositories(  # noqa: PLR0913  # what is measured, with what
         most_chunks: chunks that the model judges for an item.
         methods: what packs are measured against.
         scorer: a causal language model, for packs by the ranker `perplexity`; None makes none.
+        on_problem: called with each item that can't be measured, which no figure then includes. Without it, the first
+            such item ends the evaluation.
         progress: called with items done and their number.
 
     Raises:
-        DataError, RepositoryError: a repository or revision can't be had.
+        RecordError: an item's repository or revision can't be had, or the model refuses its query, and there is no
+            `on_problem`; or there is no other item.
         ServerError: see `Pruner`.
     """
+    measure = _Measure(place, pruner, cache, budgets, most_chunks, methods, scorer)
     outcomes: list[Outcome] = []
-    for done, item in enumerate(items, 1):
-        root = place(item.repository)
-        options = PackOptions(revision=item.revision, max_tokens=max(budgets), most_chunks=most_chunks)
-        with prepare(root, item.query, pruner=pruner, cache=cache, options=options) as prepared:
-            outcomes += _packs(item, prepared, budgets, OURS)
-        if scorer is not None:
-            options = replace(options, ranker=next(iter(BY_PERPLEXITY.values())))
-            with prepare(
-                root, item.query, pruner=pruner, cache=cache, options=options, scorer=scorer
-            ) as prepared:
-                outcomes += _packs(item, prepared, budgets, BY_PERPLEXITY)
-        corpus = _corpus(root, item, pruner, cache)
-        for name, method in methods.items():
-            outcomes += [_outcome(item, name, budget, method(corpus, budget)) for budget in budgets]
+    problems: dict[int, Problem] = {}
+    for number, item in enumerate(items):
+        try:
+            outcomes += measure.outcomes(item)
+        except InvalidInputError as error:
+            row = item.row or number + 1
+            problem = Problem(row, f"{item.id or item.repository}: {error}")
+            if on_problem is None:
+                raise RecordError(f"line {row}: {problem.reason}", row=row) from error
+            on_problem(problem)
+            problems[number] = problem
         if progress:
-            progress("items", done, len(items))
-    return RepositoryReport(tuple(items), tuple(outcomes), tuple(budgets))
+            progress("items", number + 1, len(items))
+    measured = tuple(item for number, item in enumerate(items) if number not in problems)
+    if problems and not measured:
+        first = min(problems.values())
+        raise RecordError(f"no item can be measured; line {first.line}: {first.reason}", row=first.line)
+    return RepositoryReport(measured, tuple(outcomes), tuple(budgets), tuple(problems.values()))
+
+
+@dataclass(frozen=True, eq=False)
+class _Measure:
+    """What every item is measured with; see `evaluate_repositories`."""
+
+    place: Callable[[str], Path]
+    pruner: Pruner
+    cache: Path | None
+    budgets: Sequence[int]
+    most_chunks: int
+    methods: Mapping[str, Method]
+    scorer: CausalScorer | None
+
+    def outcomes(self, item: RepositoryItem) -> list[Outcome]:
+        """Return the outcomes of all methods at all budgets on one item."""
+        root = self.place(item.repository)
+        options = PackOptions(
+            revision=item.revision, max_tokens=max(self.budgets), most_chunks=self.most_chunks
+        )
+        found = self._of_packs(root, item, options, OURS)
+        if self.scorer is not None:
+            by_perplexity = replace(options, ranker=next(iter(BY_PERPLEXITY.values())))
+            found += self._of_packs(root, item, by_perplexity, BY_PERPLEXITY)
+        corpus = _corpus(root, item, self.pruner, self.cache)
+        for name, method in self.methods.items():
+            found += [_outcome(item, name, budget, method(corpus, budget)) for budget in self.budgets]
+        return found
+
+    def _of_packs(
+        self, root: Path, item: RepositoryItem, options: PackOptions, rankers: Mapping[str, str]
+    ) -> list[Outcome]:
+        with prepare(
+            root, item.query, pruner=self.pruner, cache=self.cache, options=options, scorer=self.scorer
+        ) as prepared:
+            return _packs(item, prepared, self.budgets, rankers)
 
 
 def _packs(

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from lamr_evaluation.records import Problem
 from lamr_evaluation.repositories.items import RepositoryItem
 
 MAIN, MAIN_BUDGET = "pack", 16_000
@@ -35,11 +36,19 @@ class Outcome:
 
 @dataclass(frozen=True)
 class RepositoryReport:
-    """All outcomes."""
+    """All outcomes.
+
+    Attributes:
+        items: what was measured.
+        outcomes: of every method on every item at every budget.
+        budgets: tokens.
+        left_out: items that no figure includes, because they couldn't be read or measured.
+    """
 
     items: tuple[RepositoryItem, ...]
     outcomes: tuple[Outcome, ...]
     budgets: tuple[int, ...]
+    left_out: tuple[Problem, ...] = ()
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -93,7 +102,8 @@ class RepositoryReport:
         """Return the report as text."""
         count = len(self.items)
         projects = len({item.repository for item in self.items})
-        rows = [f"{count} items of {projects} repositories", ""]
+        left_out = f"; {len(self.left_out)} left out" if self.left_out else ""
+        rows = [f"{count} items of {projects} repositories{left_out}", ""]
         rows += [*self._recalls("lines"), "", *self._recalls("files"), ""]
         budget = MAIN_BUDGET if MAIN_BUDGET in self.budgets else self.budgets[-1]
         rows += self._groups(budget, "language", lambda item: item.language)
@@ -144,6 +154,7 @@ class RepositoryReport:
                 "items": len(self.items),
                 "means": means,
                 "over_budget": self.over_budget,
+                "left_out": [asdict(each) for each in self.left_out],
                 "outcomes": [asdict(each) for each in self.outcomes],
             }
         )
