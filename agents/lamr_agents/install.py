@@ -19,7 +19,7 @@ from typing import Any
 from lamr_agents import thin
 from lamr_agents.claude_code import TOOLS
 from lamr_agents.errors import SettingsError
-from lamr_agents.local.store import default_socket
+from lamr_agents.local.store import check_socket, default_socket
 
 EVENT = "PostToolUse"
 LIMIT_SECONDS = 8
@@ -74,8 +74,12 @@ def hook_command(serve: Sequence[str] = (), socket: Path | None = None) -> str:
     Args:
         serve: options of the local server, which the hook starts when none listens.
         socket: where it listens.
+
+    Raises:
+        InvalidInputError: the socket's path is too long.
     """
-    words = [sys.executable, "-I", "-S", thin.__file__, "--socket", str(socket or default_socket())]
+    place = check_socket(socket or default_socket())
+    words = [sys.executable, "-I", "-S", thin.__file__, "--socket", str(place)]
     words += ["--limit", str(LIMIT_SECONDS)]
     return shlex.join(words + (["--serve", json.dumps(list(serve))] if serve else []))
 

@@ -132,14 +132,14 @@ def serve(
     lamr agents serve --idle 60
     """
     from lamr_agents.local.server import LocalServer
-    from lamr_agents.local.store import Store, default_socket, default_store
+    from lamr_agents.local.store import Store, check_socket, default_socket, default_store
     from lamr_agents.local.texts import Archive, Texts, default_texts, show_command
     from lamr_client import Pruner
 
     def make_pruner() -> Pruner:
         return Pruner(server, model=model, timeout=timeout, retries=0, **credentials(server))
 
-    path = socket or default_socket()
+    path = check_socket(socket or default_socket())
     archive = Archive(Texts(texts or default_texts()), show_command(texts)) if keep_texts else None
     record = Store(store or default_store())
     if not LocalServer(path, record, make_pruner, archive=archive, seconds=timeout).run(idle):

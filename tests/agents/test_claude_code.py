@@ -286,6 +286,21 @@ def test_the_command_shows_the_change_and_makes_it(tmp_path: Path, monkeypatch: 
     assert "lamr_agents" not in path.read_text()
 
 
+def test_a_folder_too_deep_for_a_socket_is_refused_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ("deep" * 30)))
+    for command in (["install", "claude-code", "--project"], ["agents", "serve"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "lamr_cli.main", *command], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 2
+        assert "a socket's path has at most" in done.stderr
+        assert "set XDG_CACHE_HOME to a shorter folder" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
 @contextmanager
 def running(server: LocalServer) -> Iterator[None]:
     ready = threading.Event()

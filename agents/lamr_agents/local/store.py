@@ -6,17 +6,20 @@ One SQLite file of the user's; old rows go. This module knows rows and no host. 
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lamr_client import LamrError
+from lamr_client import InvalidInputError, LamrError
 
 from lamr_agents.local.database import Database
 
 MOST_ROWS = 50_000
 MOST_DAYS = 90
+MOST_SOCKET_BYTES = 103 if sys.platform == "darwin" else 107
+"""Of a Unix socket's path."""
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS shown (
@@ -132,3 +135,19 @@ def default_store() -> Path:
 def default_socket() -> Path:
     """The local server's socket."""
     return default_folder() / "hook.sock"
+
+
+def check_socket(path: Path) -> Path:
+    """Return a socket's path that the system can take.
+
+    Raises:
+        InvalidInputError: it is too long.
+    """
+    length = len(os.fsencode(path.absolute()))
+    if length > MOST_SOCKET_BYTES:
+        raise InvalidInputError(
+            f"{path} has {length} bytes, and a socket's path has at most {MOST_SOCKET_BYTES}; name a shorter one, "
+            "or set XDG_CACHE_HOME to a shorter folder",
+            argument="socket",
+        )
+    return path

@@ -35,7 +35,9 @@ from tests.agents.test_messages import text_of as text_of_message
 
 QUESTION = "What does handler_30 write?"
 RECONNECT_SECONDS = 5.0
-"""After which clients have tried again to connect: gRPC does so every second."""
+"""How long the sessions that follow a script wait for their client to connect again; gRPC tries every second."""
+BACK_SECONDS = 60.0
+"""How long the others ask again, which a busy machine may need."""
 AWAY = "not pruned: ServerUnavailableError"
 
 
@@ -47,10 +49,10 @@ class Restartable:
         self._options = ServerOptions(grpc_port=port)
         self._running: TritonServer | None = None
 
-    def start(self) -> None:
+    def start(self, settle: float = RECONNECT_SECONDS) -> None:
         self._running = TritonServer(bundled_repository(), self._options)
         self._running.start()
-        time.sleep(RECONNECT_SECONDS)
+        time.sleep(settle)
 
     def kill(self) -> None:
         assert self._running is not None
@@ -61,6 +63,14 @@ class Restartable:
         if self._running is not None:
             self._running.stop()
             self._running = None
+
+
+def attempts() -> Iterator[None]:
+    """Yield now and then until the server must have been found again."""
+    end = time.monotonic() + BACK_SECONDS
+    while time.monotonic() < end:
+        yield
+        time.sleep(0.5)
 
 
 @pytest.fixture
@@ -176,8 +186,8 @@ def test_claude_codes_hook(tmp_path: Path, triton: Restartable) -> None:
     assert "updatedToolOutput" in read(1)
     triton.kill()
     assert AWAY in read(2)
-    triton.start()
-    assert "updatedToolOutput" in read(3)
+    triton.start(settle=0)
+    assert any("updatedToolOutput" in read(number) for number, _ in enumerate(attempts(), 3))
     store.close()
 
 
@@ -211,8 +221,9 @@ def test_http(triton: Restartable, unused_port: int) -> None:
         status, _, headers = site.post("/v1/prune", body)
         assert status == 503
         assert "retry-after" in {name.lower() for name in headers}
-        triton.start()
-        assert is_cut(site.post("/v1/prune", body)[1]["text"])
+        triton.start(settle=0)
+        again = {**body, "on_error": "passthrough"}
+        assert any(is_cut(site.post("/v1/prune", again)[1]["text"]) for _ in attempts())
 
 
 async def test_mcp(tmp_path: Path, triton: Restartable) -> None:
@@ -225,5 +236,8 @@ async def test_mcp(tmp_path: Path, triton: Restartable) -> None:
         whole = await text_of(client, "read_file", path="a.py", question=QUESTION)
         assert whole.startswith(f"[lamr: {AWAY}")
         assert not is_cut(whole)
-        triton.start()
-        assert is_cut(await text_of(client, "read_file", path="a.py", question=QUESTION))
+        triton.start(settle=0)
+        for _ in attempts():
+            if is_cut(again := await text_of(client, "read_file", path="a.py", question=QUESTION)):
+                break
+        assert is_cut(again), again[-400:]
