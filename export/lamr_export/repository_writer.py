@@ -55,7 +55,18 @@ from lamr_export.verify import (
     verify_encoder,
 )
 
-FP32_TOLERANCE = 1e-3
+TOLERANCES: tuple[tuple[str, Callable[[Verification], float], float], ...] = (
+    (
+        "fused features differ from PyTorch's, relative to their size,",
+        lambda checked: checked.fused_relative,
+        1e-4,
+    ),
+    ("a fused feature differs from PyTorch's", lambda checked: checked.fused_error, 1e-2),
+    ("relevance differs from PyTorch's", lambda checked: checked.relevance_error, 1e-3),
+    ("packed batches differ from single sequences", lambda checked: checked.packed_error, 1e-3),
+)
+"""What a graph in fp32 may differ by. A network that amplifies rounding is some 1e-3 from float64 at a few tokens, in
+PyTorch and as a graph, while its root mean square error stays near 1e-5. A wrong graph is further off in the mean."""
 
 
 def export_repository(  # noqa: PLR0913 - each is one choice of the command line
@@ -189,15 +200,9 @@ def _text_batches(spec: ModelSpec, tokenizer: Path, texts: Sequence[SampleText])
 
 
 def _check_tolerance(checked: Verification) -> None:
-    for name, error in (
-        ("fused features differ from PyTorch's", checked.fused_error),
-        ("relevance differs from PyTorch's", checked.relevance_error),
-        ("packed batches differ from single sequences", checked.packed_error),
-    ):
-        if error > FP32_TOLERANCE:
-            raise ExportError(
-                f"the exported encoder is wrong: {name} by {error:.2e} (allowed {FP32_TOLERANCE:.0e})"
-            )
+    for name, error_of, allowed in TOLERANCES:
+        if (error := error_of(checked)) > allowed:
+            raise ExportError(f"the exported encoder is wrong: {name} by {error:.2e} (allowed {allowed:.0e})")
 
 
 def _check_window(model: LamrModel) -> None:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from lamr_client import Pruner
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.local_model import LocalModel
 from lamr_contract.model_io import ChunkRequest
+from lamr_contract.names import TOKENIZER_FILE
 from lamr_contract.packed_batch import encoder_feed
-from lamr_contract.spec import bundled_repository
+from lamr_contract.spec import bundled_repository, client_files
+from lamr_export import export_repository
+from lamr_export.checkpoint import save_checkpoint
 from lamr_training.errors import RunError
 from lamr_training.model.served import load_served
 
@@ -37,6 +42,18 @@ def test_the_shipped_model_answers_as_before() -> None:
     weights = model.decoder_weights()
     served = LocalModel(repository, weights=weights).run([request])[0]
     np.testing.assert_array_equal(served.keep_prob, LocalModel(repository).run([request])[0].keep_prob)
+
+
+def test_it_can_be_exported_in_fp32_although_it_amplifies_rounding(tmp_path: Path) -> None:
+    model, _ = load_served(bundled_repository())
+    save_checkpoint(model, tmp_path / "checkpoint", client_files(bundled_repository()) / TOKENIZER_FILE)
+    report = export_repository(tmp_path / "checkpoint", tmp_path / "repository", precision="fp32")
+    assert report.verification.fused_relative < 5e-5
+    assert report.verification.changed_percent == 0
+    question = "when is an answer too old?"
+    with Pruner() as shipped, Pruner(model=tmp_path / "repository") as floats:
+        kept = [pruner.prune(question, CACHE, path="cache.py").kept_lines for pruner in (shipped, floats)]
+    assert kept[0] == kept[1]
 
 
 def test_another_architecture_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
