@@ -1,10 +1,11 @@
-"""Which lines another precision keeps: two repositories of one model, whole files, the default threshold.
+"""Which lines another precision or version keeps, and at what cost: whole files, the default threshold.
 
     lamr export CHECKPOINT --output fp32-repository --precision fp32
     python -m benchmarks.precision fp32-repository [OTHER] [--json]
 
 OTHER is the bundled repository unless given. The files and questions are those that `lamr export` verifies on. The
-lines of the pruned files are compared, after scoring, threshold and repair.
+lines of the pruned files are compared, after scoring, threshold and repair. Times are CPU seconds of whole prunes in
+this process, medians of rounds in which the two take turns.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +23,9 @@ from lamr_postprocess import line_spans
 from numpy.typing import NDArray
 
 from benchmarks.report import Figure, option_parser, run
+from benchmarks.timing import time_in_turns
+
+ROUNDS = 3
 
 
 def kept(pruner: Pruner, query: str, code: str) -> NDArray[np.bool_]:
@@ -33,16 +38,23 @@ def kept(pruner: Pruner, query: str, code: str) -> NDArray[np.bool_]:
 def measure(options: argparse.Namespace) -> Iterator[Figure]:
     """Prune every file with both and compare."""
     texts = standard_texts()
-    masks = []
-    for repository in (options.first, options.second):
-        with Pruner(model=repository, timeout=600) as pruner:
-            masks.append(np.concatenate([kept(pruner, query, code) for query, code in texts]))
-    first, second = masks
+    with Pruner(model=options.first, timeout=600) as one, Pruner(model=options.second, timeout=600) as other:
+
+        def masks(pruner: Pruner) -> NDArray[np.bool_]:
+            return np.concatenate([kept(pruner, query, code) for query, code in texts])
+
+        first, second = masks(one), masks(other)
+        timings = time_in_turns({"first": partial(masks, one), "second": partial(masks, other)}, ROUNDS)
+        tokens = sum(one.encoder.count_tokens(code) for _, code in texts)
     yield Figure("files", len(texts))
     yield Figure("lines", len(first))
     yield Figure("  kept by the first", 100 * float(first.mean()), "%")
     yield Figure("  kept by the second", 100 * float(second.mean()), "%")
     yield Figure("lines that are kept by one alone", 100 * float((first != second).mean()), "%", 1)
+    seconds = {name: timing.cpu_median for name, timing in timings.items()}
+    for name, each in seconds.items():
+        yield Figure(f"CPU of a million tokens, the {name}", 1e6 * each / tokens, "s")
+    yield Figure("CPU of a token, the second over the first", seconds["second"] / seconds["first"], "x")
 
 
 PARSER = option_parser(__doc__)
