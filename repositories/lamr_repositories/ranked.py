@@ -86,10 +86,9 @@ class Ranked:
         for file in dict.fromkeys(self.pieces.file[self.order].tolist()):
             each = self.index.files[file]
             if each.outline:
-                lines = tuple(
-                    f"{'  ' * (entry.depth + 1)}{entry.line}: {entry.text}" for entry in each.outline
-                )
-                yield Outlined(each.listed.path, lines)
+                lines = [f"{'  ' * (entry.depth + 1)}{entry.line}: {entry.text}" for entry in each.outline]
+                outer = [line for line, entry in zip(lines, each.outline, strict=True) if not entry.depth]
+                yield Outlined(each.listed.path, tuple(lines), tuple(outer))
 
 
 def _penalty(each: Indexed, about_tests: bool) -> float:

@@ -8,9 +8,8 @@ it knows no ranking.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-import numpy as np
 from lamr_postprocess import BudgetError, Cut
 from lamr_postprocess.document import Document
 from lamr_postprocess.render import Style
@@ -23,16 +22,25 @@ from lamr_repositories.tree import tree_within
 TREE_SHARE, OUTLINE_SHARE = 0.05, 0.05
 """The shares of a budget that the tree may take, and that are kept for outlines; lines get the rest."""
 MOST_OUTLINES = 200
+ONE_OUTLINE_SHARE = 0.25
+"""The share of the room for outlines that one file may take; a longer outline is shortened, or left out."""
 _ROUNDS = 4
 _WORTH_IT = 0.01  # the share of a budget that is worth another round
 
 
 @dataclass(frozen=True)
 class Outlined:
-    """A file that can be shown by its definitions: its path, and one line of text for each of them."""
+    """A file that can be shown by its definitions.
+
+    Attributes:
+        path: the file.
+        lines: one line of text for each definition.
+        outer: the lines of those that lie in no other one, which stand for all where there isn't room for more.
+    """
 
     path: str
     lines: tuple[str, ...]
+    outer: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,9 +169,22 @@ class Writer:
     def _outlines(
         self, outlines: Sequence[Outlined], parts: Sequence[WrittenPart], left: int
     ) -> list[Outlined]:
-        """Return the outlines that fit, best first."""
+        """Return the outlines that fit, best first, none of which takes more than its share of the room."""
         inside = {each.part.competitor.path for each in parts}
         others = [each for each in outlines if each.path not in inside][:MOST_OUTLINES]
-        texts = [self.form.outline(each.path, each.lines) + self.form.between for each in others]
-        fits = np.cumsum(self.counter.count_each(texts)) <= left
-        return others[: int(fits.sum())]
+        forms = [(each, replace(each, lines=each.outer)) for each in others]
+        texts = [
+            self.form.outline(each.path, each.lines) + self.form.between for form in forms for each in form
+        ]
+        prices = self.counter.count_each(texts).reshape(-1, 2).tolist()
+        most = left * ONE_OUTLINE_SHARE
+        shown = []
+        for form, costs in zip(forms, prices, strict=True):
+            fitting = [
+                (each, cost) for each, cost in zip(form, costs, strict=True) if cost <= min(most, left)
+            ]
+            if fitting and fitting[0][0].lines:
+                each, cost = fitting[0]
+                shown.append(each)
+                left -= cost
+        return shown
