@@ -12,11 +12,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass
 
 from lamr_repositories.cache import Cache
+from lamr_repositories.file_index import FORMAT as INDEX_FORMAT
 from lamr_repositories.sources import Listed
 
 KIND = "seen"
 FORMAT = "1"
-"""Changes whenever a content would be left out for another reason, or would be of another language."""
+"""Changes whenever a content would be left out for another reason, or would be of another language. The keys of indexes
+that are kept here have the indexes' own format."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ def remember(cache: Cache, looked_at: Mapping[Listed, Seen]) -> None:
 
 
 def _key(each: Listed) -> str:
-    name = f"{FORMAT}\0{each.stamp}\0{each.path}".encode("utf-8", "surrogatepass")
+    name = f"{FORMAT}\0{INDEX_FORMAT}\0{each.stamp}\0{each.path}".encode("utf-8", "surrogatepass")
     return hashlib.sha256(name).hexdigest()
 
 

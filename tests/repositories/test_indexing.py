@@ -170,6 +170,17 @@ def test_what_is_no_longer_kept_is_made_again(
     assert index(Revision(repository, "HEAD"), cache)[2] == set()
 
 
+def test_another_version_reads_everything_again(
+    repository: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index(Revision(repository, "HEAD"), cache)
+    monkeypatch.setattr("lamr_repositories.file_index.FORMAT", "next")
+    monkeypatch.setattr("lamr_repositories.seen.INDEX_FORMAT", "next")
+    found, _, read = index(Revision(repository, "HEAD"), cache)
+    assert read == READ_FIRST | LEFT_OUT_BY_CONTENT
+    assert found.cached == 0
+
+
 def test_stamps_tell_files_apart(folder: Path) -> None:
     time.sleep(2.1)
     stamps = {each.path: each.stamp for each in Folder(folder).files() if not each.problem}
