@@ -16,6 +16,8 @@ from lamr_postprocess.syntax import Source
 
 NOBODY = -1
 _ANY = ListKind()
+_MOST_JOINED = 6
+"""Rows of comments that are kept or cut together: half a sentence misleads, and a whole licence is more than that."""
 
 
 @dataclass(eq=False, slots=True)
@@ -58,6 +60,23 @@ class _Place:
     prefix: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _CommentAbove:
+    """The last comment that begins a row.
+
+    Attributes:
+        unit: the comment's.
+        first: the first row of the comments that it goes on with.
+        last, column, parent: its last row, its first column, and the unit around it.
+    """
+
+    unit: int
+    first: int
+    last: int
+    column: int
+    parent: int
+
+
 class Walk:
     """One walk over a tree: the units found, and the segments of their frames in document order."""
 
@@ -73,6 +92,7 @@ class Walk:
         self.unit_ends: list[int] = []
         self.statements: list[int] = []
         self.comments: dict[Comment, int] = {}
+        self.comment_above: _CommentAbove | None = None
         self.markups: list[int] = []
         self.joined: list[int] = []  # union-find over units
         self.lists: list[ItemList] = []
@@ -114,7 +134,7 @@ class Walk:
             row, last = _inked_rows(node, row)
             if row > last:
                 return None
-        unit, is_item = self.unit_of(node, row, place)
+        unit, is_item = self.unit_of(node, row, last, place)
         companion = kind in grammar.companions or (place.companion and not is_item)
         spec = self.list_kind(node, place.kind)
         whole = (
@@ -135,11 +155,11 @@ class Walk:
         self.lists.append(items)
         return _Place(unit, items, companion, NOBODY, last, kind)
 
-    def unit_of(self, node: tree_sitter.Node, row: int, place: _Place) -> tuple[int, bool]:
+    def unit_of(self, node: tree_sitter.Node, row: int, last: int, place: _Place) -> tuple[int, bool]:
         """The unit that the node's tokens belong to, and whether the node is a unit itself."""
         items, kind = place.items, node.kind_id
         if kind in self.grammar.comments:
-            return self.new_unit(place.unit, row, place.list_end, _ANY), True
+            return self.comment_unit(row, last, node.start_point[1], place), True
         if items is None:
             return place.unit, False
         if not node.is_named:
@@ -157,6 +177,19 @@ class Walk:
         items.items.append(unit)
         items.last_kind = self.grammar.names[kind]
         return unit, True
+
+    def comment_unit(self, row: int, last: int, column: int, place: _Place) -> int:
+        """A unit for a comment; one that begins a row goes on with a short one right above, if there is one."""
+        unit = self.new_unit(place.unit, row, place.list_end, _ANY)
+        above, self.comment_above = self.comment_above, None
+        if row > self.last_row:
+            first = row
+            goes_on = above and (above.last, above.column, above.parent) == (row - 1, column, place.unit)
+            if above and goes_on and last - above.first < _MOST_JOINED:
+                self.join(unit, above.unit)
+                first = above.first
+            self.comment_above = _CommentAbove(unit, first, last, column, place.unit)
+        return unit
 
     def can_be_cut(self, kind: int, list_kind: ListKind) -> bool:
         """Whether the child under the cursor is one of the list's items."""

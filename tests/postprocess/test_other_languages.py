@@ -209,6 +209,36 @@ def test_block_comments_can_be_cut_inside() -> None:
     assert kept(code, "c", 2).text.startswith("/*\n * one\n * ... 2 lines pruned (3-4)\n */\n")
 
 
+@pytest.mark.parametrize(
+    ("language", "mark", "line"),
+    [
+        ("python", "#", "x = 1"),
+        ("ruby", "#", "x = 1"),
+        ("go", "//", "var x = 1"),
+        ("rust", "///", "struct X;"),
+    ],
+)
+def test_a_short_comment_is_kept_or_cut_whole(language: str, mark: str, line: str) -> None:
+    def text(comment: list[str]) -> str:
+        return "".join(f"{each}\n" for each in [line, *comment, line])
+
+    sentence = [f"{mark} {LONG} begins", f"{mark} and goes", f"{mark} on until {LONG} its end."]
+    for row in (2, 3, 4):
+        assert kept(text(sentence), language, row).kept_lines == (2, 3, 4), row
+    parted = [*sentence, "", *sentence]
+    assert kept(text(parted), language, 3).kept_lines == (2, 3, 4)
+    licence = [f"{mark} {LONG} {number}" for number in range(20)]
+    shown = kept(text(licence), language, 12).kept_lines
+    assert 12 in shown
+    assert len(shown) <= 6
+
+
+def test_a_comment_behind_code_stays_its_own() -> None:
+    code = f"x = 1  # {LONG}\n# one {LONG}\ny = 2  # {LONG}\n# two {LONG}\n    # three {LONG}\n"
+    assert kept(code, "python", 2).kept_lines == (2,)
+    assert kept(code, "python", 4).kept_lines == (4,)
+
+
 def test_a_macro_over_lines_is_whole() -> None:
     assert kept("#define A(x) \\\n  b(x);   \\\n  c(x)\nint y;\n", "c", 2).kept_lines == (1, 2, 3)
 
