@@ -10,7 +10,7 @@ import typer
 from lamr_cli.extras import needs_extra
 
 if TYPE_CHECKING:
-    from lamr_evaluation.records import Problem
+    from lamr_evaluation.problems import Problem
     from lamr_training.recipes.runs import RunReport
 
 _NAMED = 20

@@ -35,7 +35,8 @@ from lamr_evaluation.metrics import (
     stack,
     summarize,
 )
-from lamr_evaluation.records import Problem, Record
+from lamr_evaluation.problems import Problem, Refusals
+from lamr_evaluation.records import Record
 from lamr_evaluation.report import GRID, Difference, EvalReport, ScorerReport
 from lamr_evaluation.scorers import PrunerLike, PrunerScorer, Selection, Selector
 
@@ -74,39 +75,11 @@ class _Scored:
     seconds: float
 
 
-class _Refusals:
-    """Items that a scorer refused, by their place among the items."""
-
-    def __init__(self, items: Sequence[Record], on_problem: Callable[[Problem], None] | None) -> None:
-        self._items, self._on_problem = items, on_problem
-        self._problems: dict[int, Problem] = {}
-
-    def add(self, place: int, scorer: str, error: InvalidInputError) -> None:
-        """Note a refusal and report it.
-
-        Raises:
-            RecordError: there is no `on_problem` to report it to.
-        """
-        row = self._items[place].row or place + 1
-        problem = Problem(row, f"{scorer} refuses it: {error}")
-        if self._on_problem is None:
-            raise RecordError(f"line {row}: {problem.reason}", row=row) from error
-        self._on_problem(problem)
-        self._problems[place] = problem
-
-    def __contains__(self, place: int) -> bool:
-        return place in self._problems
-
-    def all(self) -> tuple[Problem, ...]:
-        """The refusals, in the order of the items."""
-        return tuple(self._problems[place] for place in sorted(self._problems))
-
-
 def _score(
     name: str,
     scorer: LineScorer | Selector,
     items: Sequence[Record],
-    refusals: _Refusals,
+    refusals: Refusals,
     progress: Progress | None,
 ) -> dict[int, _Outcome]:
     """The scorer's outcome on each item, by its place, that neither it nor a scorer before it refuses."""
@@ -116,7 +89,7 @@ def _score(
             try:
                 outcomes[place] = _outcome(scorer, item)
             except InvalidInputError as error:
-                refusals.add(place, name, error)
+                refusals.add(place, f"{name} refuses it: {error}", error)
         if progress is not None:
             progress(name, place + 1, len(items))
     return outcomes
@@ -210,7 +183,7 @@ def evaluate(  # noqa: PLR0913 - keywords with defaults
         raise ValueError("there are no items to evaluate on")
     if reference is not None and reference not in scorers:
         raise ValueError(f"no scorer is called {reference!r}; there are {', '.join(scorers)}")
-    refusals = _Refusals(items, on_problem)
+    refusals = Refusals(items, on_problem)
     by_place: dict[str, dict[int, _Outcome]] = {}
     seconds: dict[str, float] = {}
     for name, scorer in scorers.items():

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from lamr_repositories import git
 from lamr_repositories.errors import RepositoryError
+from lamr_repositories.sources import is_bare
 
 from lamr_evaluation.errors import DataError
 
@@ -32,7 +33,7 @@ def locate(repository: str, folder: Path) -> Path:
     """
     for layout in _LAYOUTS:
         place = folder / layout.format(folder_name(repository))
-        if (place / "HEAD").is_file() and (place / "objects").is_dir():
+        if is_bare(place):
             return place
     raise DataError(
         f"{repository}: no bare repository at {folder / folder_name(repository)}; clone it there, or name no mirror"

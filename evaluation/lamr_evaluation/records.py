@@ -20,6 +20,7 @@ from lamr_postprocess.lines import line_spans, split_lines
 from numpy.typing import NDArray
 
 from lamr_evaluation.errors import RecordError
+from lamr_evaluation.problems import Problem
 
 _REQUIRED = ("query", "code", "kept_frags")
 _OPTIONAL = ("task", "path", "project", "kind", "language", "id")
@@ -145,14 +146,6 @@ class Record:
                 raise ValueError(f"{name} must be text, not {type(value).__name__}")
         gold, frame = (tuple(numbers) for numbers in lines.values())
         return cls(kept_frags=gold, frame=frame, score=float(score), row=row, **texts)
-
-
-@dataclass(frozen=True, order=True)
-class Problem:
-    """What is wrong with one record: its 1-based line in the file, and why."""
-
-    line: int
-    reason: str
 
 
 def parse_row(line: str | bytes) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from lamr_evaluation.metrics import Summary
-from lamr_evaluation.records import Problem
+from lamr_evaluation.problems import Problem
 from lamr_evaluation.tables import comparison_table, group_table, interval_table, metrics_table, split_table
 
 GRID = np.linspace(0, 1, 101)

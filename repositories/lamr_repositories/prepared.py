@@ -6,7 +6,6 @@ model about the best candidates, share the budget and write.
 
 from __future__ import annotations
 
-import itertools
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -27,7 +26,7 @@ from lamr_repositories.result import PackCounts, PackedFile, PackResult, StageSe
 from lamr_repositories.sources import Source
 from lamr_repositories.tokens import Counter
 from lamr_repositories.walk import WalkCount, decode
-from lamr_repositories.writing import MOST_OUTLINES, Writer, WrittenPart
+from lamr_repositories.writing import Writer, WrittenPart
 
 _ROOM = 3.0  # how many times the budget the competing pieces may have, in about as many terms as tokens
 
@@ -132,7 +131,7 @@ class Prepared:
             self._about,
             [each.listed.path for each in self._index.files],
             competitors,
-            list(itertools.islice(ranked.outlines(), MOST_OUTLINES + len(competitors))),
+            ranked.outlines(),
             self._stage("tokens"),
         )
         return PackResult(

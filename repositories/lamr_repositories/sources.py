@@ -35,8 +35,9 @@ class Listed:
         path: from the root, with slashes.
         size: bytes.
         problem: why it can't be read; None where it can.
-        stamp: stands for the content, so that it needn't be read to see that it is as it was: git's name of the blob at
-            a revision; where a file lies, its size and its times in a folder. Empty where nothing vouches for it.
+        stamp: stands for the content, so that it needn't be read to see that it is as it was. At a revision it is git's
+            name of the blob; in a folder, the file's place on the disk, its size and its times. Empty where nothing
+            vouches for the content.
     """
 
     path: str

@@ -7,7 +7,8 @@ it knows no ranking.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lamr_postprocess import BudgetError, Cut
@@ -85,7 +86,7 @@ class Writer:
         about: About,
         paths: Sequence[str],
         competitors: Sequence[Competitor],
-        outlines: Sequence[Outlined],
+        ranked: Iterable[Outlined],
         on_progress: Callable[[int, int], None] | None = None,
     ) -> Written:
         """Fill the budget.
@@ -94,12 +95,14 @@ class Writer:
             about: what the head says.
             paths: all files, for the tree.
             competitors: the files whose lines compete.
-            outlines: files that may be outlined, best first; those that get into the pack are passed over.
+            ranked: files that may be outlined, best first; those that get into the pack are passed over.
             on_progress: called with the tokens used and those there are.
 
         Raises:
             BudgetError: not even the head fits.
         """
+        # No more are made than are used when every competitor gets into the pack.
+        outlines = list(itertools.islice(ranked, MOST_OUTLINES + len(competitors)))
         head, tree = self._head(about, paths)
         around = head + tree + "".join(self.form.files) + "".join(self.form.outlines) + self.form.tail
         limit = self.max_tokens - self.counter.count_tokens(around)

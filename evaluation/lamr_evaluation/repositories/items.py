@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from lamr_evaluation.errors import RecordError
-from lamr_evaluation.records import Problem, iter_rows, parse_row
+from lamr_evaluation.problems import Problem
+from lamr_evaluation.records import iter_rows, parse_row
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class RepositoryItem:
         language: what the gold files are written in, for grouping.
         names_it: whether the query names a gold file, or a function around a gold line.
         id: a name that no other item has.
-        row: its 1-based line in the file that it was read from; None for one that wasn't read from a file.
+        row: its 1-based line in the file that it was read from; 0 when it wasn't read from one.
     """
 
     repository: str
@@ -38,7 +39,7 @@ class RepositoryItem:
     language: str = ""
     names_it: bool = False
     id: str = ""
-    row: int | None = field(default=None, compare=False)
+    row: int = field(default=0, compare=False)
 
     def __post_init__(self) -> None:
         """Check.

@@ -21,7 +21,7 @@ from lamr_repositories.sources import Revision
 from lamr_repositories.walk import WalkCount, WalkOptions, walk
 
 from lamr_evaluation.errors import RecordError
-from lamr_evaluation.records import Problem
+from lamr_evaluation.problems import Problem, Refusals
 from lamr_evaluation.repositories.baselines import METHODS, Corpus, Method, Shown
 from lamr_evaluation.repositories.items import RepositoryItem
 from lamr_evaluation.repositories.report import Outcome, RepositoryReport
@@ -68,24 +68,20 @@ def evaluate_repositories(  # noqa: PLR0913  # what is measured, with what
     """
     measure = _Measure(place, pruner, cache, budgets, most_chunks, methods, scorer)
     outcomes: list[Outcome] = []
-    problems: dict[int, Problem] = {}
+    refusals = Refusals(items, on_problem)
     for number, item in enumerate(items):
         try:
             outcomes += measure.outcomes(item)
         except InvalidInputError as error:
-            row = item.row or number + 1
-            problem = Problem(row, f"{item.id or item.repository}: {error}")
-            if on_problem is None:
-                raise RecordError(f"line {row}: {problem.reason}", row=row) from error
-            on_problem(problem)
-            problems[number] = problem
+            refusals.add(number, f"{item.id or item.repository}: {error}", error)
         if progress:
             progress("items", number + 1, len(items))
-    measured = tuple(item for number, item in enumerate(items) if number not in problems)
-    if problems and not measured:
-        first = min(problems.values())
+    measured = tuple(item for number, item in enumerate(items) if number not in refusals)
+    left_out = refusals.all()
+    if left_out and not measured:
+        first = left_out[0]
         raise RecordError(f"no item can be measured; line {first.line}: {first.reason}", row=first.line)
-    return RepositoryReport(measured, tuple(outcomes), tuple(budgets), tuple(problems.values()))
+    return RepositoryReport(measured, tuple(outcomes), tuple(budgets), left_out)
 
 
 @dataclass(frozen=True, eq=False)

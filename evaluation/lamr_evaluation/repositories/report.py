@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from lamr_evaluation.records import Problem
+from lamr_evaluation.problems import Problem
 from lamr_evaluation.repositories.items import RepositoryItem
 
 MAIN, MAIN_BUDGET = "pack", 16_000

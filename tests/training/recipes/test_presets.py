@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 import torch
 from lamr_cli.main import app
-from lamr_evaluation.records import Problem, Record, write_records
+from lamr_evaluation.problems import Problem
+from lamr_evaluation.records import Record, write_records
 from lamr_export.checkpoint import load_checkpoint
 from lamr_training.errors import RecordError, RunError
 from lamr_training.labels.rubrics import label_lines

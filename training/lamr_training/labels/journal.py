@@ -14,7 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from lamr_evaluation.records import Problem
+from lamr_evaluation.problems import Problem
 
 from lamr_training.labels.portions import LabelledPortion
 

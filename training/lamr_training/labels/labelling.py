@@ -20,7 +20,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import BinaryIO
 
-from lamr_evaluation.records import Problem
+from lamr_evaluation.problems import Problem
 
 from lamr_training.errors import RecordError, TrainingError
 from lamr_training.labels.journal import Journal

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from lamr_evaluation.records import Problem, Record, parse_row
+from lamr_evaluation.problems import Problem
+from lamr_evaluation.records import Record, parse_row
 from numpy.typing import NDArray
 
 from lamr_training.labels.rubrics import RubricLabels, label_lines

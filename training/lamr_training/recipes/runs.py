@@ -12,7 +12,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from lamr_evaluation.records import Problem, read_records
+from lamr_evaluation.problems import Problem
+from lamr_evaluation.records import read_records
 from lamr_export.checkpoint import load_checkpoint
 
 from lamr_training.errors import RecordError, RunError
