@@ -97,7 +97,8 @@ class PruneJob:
             if options.repair:  # without repair the caller wants the model's own selection
                 ids, offsets = self._without_data(layout, ids, offsets)
             scoring = encoder.spec.scoring
-            document = QueriedDocument(query, code, offsets, scoring, layout=layout)
+            path = "" if options.path is None else os.fspath(options.path)
+            document = QueriedDocument(query, code, offsets, scoring, layout=layout, path=path)
             self._scorer = DocumentScorer(scoring, encoder.spec.rubrics, document)
             self.want_rubrics = self._scorer.want_rubrics
             self._check()

@@ -42,7 +42,8 @@ class PruneResult:
             where nothing was scored.
         reasons: why each kept line was kept: `semantic`, `dependency`, `keep` (the caller's wish) or `repair:<kind>`;
             empty where nothing was scored.
-        relevance: P("yes") of the most relevant chunk; None where nothing was scored.
+        relevance: how likely the code holds what the query looks for (P("yes") of the most relevant chunk, for a model
+            whose scoring knows no presence); None where nothing was scored.
         tokens_in, tokens_out: tokens of the original and of `text`, markers included, by the model's tokenizer.
         status: `pruned`, or `passthrough` if an error was met and `on_error="passthrough"`, or if the code has fewer
             tokens than `min_tokens`.

@@ -21,6 +21,7 @@ from lamr_contract.line_features import LineFeatures
 from lamr_contract.merging import ScoreMerger
 from lamr_contract.model_io import ChunkResult
 from lamr_contract.odds import logit, sigmoid
+from lamr_contract.presence import document_features
 from lamr_contract.scoring import BLOCK, DEPENDENCY, KINDS, LEXICAL, NEAR, SEMANTIC, Scoring
 
 
@@ -29,11 +30,12 @@ class QueriedDocument:
 
     Attributes:
         query: what is looked for.
+        path: the document's path; empty where it isn't known.
         layout: the text's L lines.
         token_lines: which of them each of its n tokens lies in.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - keywords with defaults
         self,
         query: str,
         text: str,
@@ -41,6 +43,7 @@ class QueriedDocument:
         scoring: Scoring | None = None,
         *,
         layout: LineLayout | None = None,
+        path: str = "",
     ) -> None:
         """Find the lines of a text.
 
@@ -51,8 +54,9 @@ class QueriedDocument:
             scoring: the model's; its part for the query says how tokens' scores become scores of lines. If None, they
                 do as in the paper.
             layout: `line_layout(text)`, where it is at hand.
+            path: the document's path, where it is known.
         """
-        self.query, self._text = query, text
+        self.query, self.path, self._text = query, path, text
         self.layout = layout or line_layout(text)
         means = KINDS[(scoring or Scoring()).for_query(query).kind].lines
         self.token_lines = means(offsets, self.layout.points, self.layout.spans)
@@ -90,7 +94,8 @@ class LineScores:
         scores: float32 [L], in [0, 1].
         dependency: bool [L], whether the dependency rubric speaks for a line more than the semantic one does; None
             where the model lacks either or gave no marginals of them.
-        relevance: P("yes") of the most relevant chunk; 0 without any.
+        relevance: P(the document holds what is looked for), if the scoring knows `Presence`; else that of the most
+            relevant chunk. 0 without any.
         scoring: what gave the scores.
         inked: bool [L], which lines aren't blank.
     """
@@ -149,7 +154,8 @@ class DocumentScorer:
         by_line = KINDS[self._scoring.kind].by_line
         lines = self._by_line(merged.scores) if by_line else self._by_token(merged.scores)
         inked = ~self._document.layout.blank
-        return LineScores(lines, self._dependency(merged.rubrics), merged.relevance, self._scoring, inked)
+        relevance = self._relevance(merged.relevances)
+        return LineScores(lines, self._dependency(merged.rubrics), relevance, self._scoring, inked)
 
     def features(self) -> LineFeatures:
         """Return the features that a scoring of the kind `lines` weighs, after every chunk's answer was added.
@@ -158,6 +164,14 @@ class DocumentScorer:
             ModelMismatchError: an answer holds NaN or infinity.
         """
         return self._document.features(self._merger.merged().scores, self._scoring.outputs)
+
+    def _relevance(self, relevances: Sequence[float]) -> float:
+        """Return the relevance of the document, from that of each chunk."""
+        presence, document = self._scoring.presence, self._document
+        if presence is None or not relevances:
+            return max(relevances, default=0.0)
+        together = document.views.together
+        return presence.probability(document_features(relevances, together, document.query, document.path))
 
     def _by_token(self, tokens: Float64Array) -> NDArray[np.float32]:
         """Return line scores [L] from the tokens' scores [n], evidence and blocks."""

@@ -21,6 +21,7 @@ WINDOW = 20
 CONTEXT = 5
 """How many lines before and after a line count as around it."""
 _K1, _B = 1.2, 0.75  # BM25's usual parameters
+_MOST_LETTERS = 10  # longer words count no more
 # Terms are weighed together, but never so many at once that they take more memory than the document.
 _COUNTS_AT_ONCE = 200_000
 
@@ -34,12 +35,14 @@ class LexicalViews:
         around: the rarity of the query's words in the lines around it.
         passages: BM25 of the line's block.
         own: the rarity of the query's words in the line itself.
+        together: the largest share of the query's words that one block has, in [0, 1]; longer words count more.
     """
 
     windows: Float64Array
     around: Float64Array
     passages: Float64Array
     own: Float64Array
+    together: float = 0.0
 
     def mean(self) -> Float64Array:
         """Return the evidence of all views together, float64 [L]."""
@@ -69,13 +72,17 @@ def lexical_views(query: str, code: str, layout: LineLayout) -> LexicalViews:
     count = len(layout.spans)
     if not count:
         return LexicalViews(*(np.zeros(0),) * 4)
-    counts = TermIndex(code, count, layout).counts(query_terms(query))
-    occurring = counts.lines.T[counts.lines.any(axis=0)]
+    asked = query_terms(query)
+    counts = TermIndex(code, count, layout).counts(asked)
+    occurs = counts.lines.any(axis=0)
+    occurring = counts.lines.T[occurs]
+    letters = np.fromiter((min(len(term), _MOST_LETTERS) for term in asked), np.float64, len(asked))
     block = layout.blocks
     starts = np.searchsorted(block, np.arange(block[-1] + 1))
     window_norm = _norm(_moving_sum(counts.lengths, WINDOW // 2))
     block_norm = _norm(np.add.reduceat(counts.lengths, starts))
     windows, blocks, hits = np.zeros(count), np.zeros(len(starts)), np.zeros(count)
+    shared = np.zeros(len(starts))
     at_once = max(1, _COUNTS_AT_ONCE // count)
     for first in range(0, len(occurring), at_once):
         lines = occurring[first : first + at_once]
@@ -84,11 +91,13 @@ def lexical_views(query: str, code: str, layout: LineLayout) -> LexicalViews:
         windows += _weighed(frequency, _saturated(frequency, window_norm))
         frequency = np.add.reduceat(lines, starts, axis=1)
         blocks += _weighed(frequency, _saturated(frequency, block_norm))
+        shared += letters[occurs][first : first + at_once] @ (frequency > 0)
     return LexicalViews(
         windows=_scaled(_moving_sum(windows, WINDOW // 2)),
         around=_scaled(_moving_sum(hits, CONTEXT)),
         passages=_scaled(blocks)[block],
         own=_scaled(hits),
+        together=float(shared.max() / max(letters.sum(), 1.0)),
     )
 
 

@@ -28,12 +28,12 @@ class TokenScores:
     Attributes:
         scores: float64 [n], in [0, 1].
         rubrics: float64 [n, K], each rubric's marginals; None if they weren't asked for.
-        relevance: the maximum over chunks; 0 without any.
+        relevances: the relevance of each chunk, in the order of their arrival.
     """
 
     scores: Float64Array
     rubrics: Float64Array | None
-    relevance: float
+    relevances: tuple[float, ...]
 
 
 class ScoreMerger:
@@ -61,7 +61,7 @@ class ScoreMerger:
         self._spans: list[tuple[int, int]] = []
         self._waiting: list[ChunkResult] = []
         self._held = 0
-        self._relevance = 0.0
+        self._relevances: list[float] = []
 
     def add(self, tokens: tuple[int, int], result: ChunkResult) -> None:
         """Take in one chunk. Its values are looked at together with others', a few thousand tokens at a time.
@@ -91,7 +91,9 @@ class ScoreMerger:
         self._add_waiting()
         counts = self._counts()[:, None]
         scores = self._kind.scores(self._sums / counts, self._scoring)
-        return TokenScores(scores, None if self._rubrics is None else self._rubrics / counts, self._relevance)
+        return TokenScores(
+            scores, None if self._rubrics is None else self._rubrics / counts, tuple(self._relevances)
+        )
 
     def _add_waiting(self) -> None:
         """Add what is waiting to the sums."""
@@ -101,7 +103,7 @@ class ScoreMerger:
         self._waiting, self._held = [], 0
         outputs = Outputs.of(results)
         _check_values(outputs)
-        self._relevance = max(self._relevance, *(result.relevance for result in results))
+        self._relevances += [float(result.relevance) for result in results]
         _add_spans(self._sums, spans, self._kind.values(outputs, self._scoring, self._names))
         if self._rubrics is not None and outputs.rubric_prob is not None:
             _add_spans(self._rubrics, spans, outputs.rubric_prob.astype(np.float64, order="F"))

@@ -18,6 +18,7 @@ from lamr_contract.line_features import FORM_FEATURES, feature_name
 from lamr_contract.model_io import ChunkResult
 from lamr_contract.names import KEEP_PROB, RELEVANCE
 from lamr_contract.odds import logit, sigmoid
+from lamr_contract.presence import Presence
 from lamr_contract.query_kind import asks
 
 SEMANTIC, DEPENDENCY = "semantic", "dependency"
@@ -61,6 +62,7 @@ class Scoring:
             bounds.
         told: the scoring of queries that ask nothing (`lamr_contract.query_kind`); None if they get this one. A
             question is answered by a passage, but what a task changes are single lines.
+        presence: what makes a document's relevance out of its chunks'; None takes the largest of theirs.
 
     Raises:
         ValueError: the kind is unknown, a share lies outside [0, 1], or `told` has a `told` of its own.
@@ -71,6 +73,7 @@ class Scoring:
     bias: float = 0.0
     shares: tuple[float, float] | None = None
     told: Scoring | None = None
+    presence: Presence | None = None
 
     def __post_init__(self) -> None:
         if self.told is not None and self.told.told is not None:
@@ -87,14 +90,15 @@ class Scoring:
         """Return the scoring that `to_dict` has made a dictionary of.
 
         Raises:
-            TypeError: a field is unknown, or `told` no dictionary.
+            TypeError: a field is unknown, or `told` or `presence` no dictionary.
             ValueError: see the class.
         """
-        told, shares = data.get("told"), data.get("shares")
+        told, shares, presence = data.get("told"), data.get("shares"), data.get("presence")
         return cls(
             **{
                 **data,
                 "told": None if told is None else cls.from_dict(told),
+                "presence": None if presence is None else Presence(**presence),
                 "shares": None if shares is None else tuple(map(float, shares)),
             }
         )
@@ -103,7 +107,7 @@ class Scoring:
         """Return the fields for `from_dict`, without those that say nothing: older clients don't know them."""
         fields = asdict(self)
         for part in (fields, fields["told"] or {}):
-            for name in ("shares", "told"):
+            for name in ("shares", "told", "presence"):
                 if part.get(name) is None:
                     part.pop(name, None)
         return fields

@@ -199,6 +199,7 @@ _IS_OF_TYPE: dict[str, Callable[[Any], bool]] = {
     "tuple[str, ...]": lambda value: all(map(_is_text, value)),
     "dict[str, float]": lambda value: isinstance(value, dict) and all(map(_is_number, value.values())),
     "Scoring | None": lambda value: value is None or typed(value) is value,
+    "Presence | None": lambda value: value is None or typed(value) is value,
 }
 
 

@@ -73,3 +73,25 @@ def test_gold_segments_compete_with_those_of_their_files_chunks() -> None:
     loss = ranking_loss(odds, labels, torch.tensor([0, 0, 1]), cu_seqlens)
     expected = -np.log(np.exp(2.0) / (np.exp(2.0) + np.exp(-1.0) + np.exp(0.5)))
     assert loss.item() == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_line_of_gold_counts_by_its_own_tokens() -> None:
+    cu_seqlens = torch.tensor([0, 2 * SEGMENT], dtype=torch.int32)
+    odds, labels = torch.zeros(2 * SEGMENT), torch.zeros(2 * SEGMENT, dtype=torch.int64)
+    labels[2:6] = 1
+    odds[2:6], odds[6:SEGMENT], odds[SEGMENT:] = 2.0, -9.0, 0.5
+    loss = ranking_loss(odds, labels, torch.zeros(1), cu_seqlens)
+    assert loss.item() == pytest.approx(-np.log(np.exp(2.0) / (np.exp(2.0) + np.exp(0.5))), abs=1e-6)
+    labels[5] = 0  # three tokens are hardly a line
+    assert ranking_loss(odds, labels, torch.zeros(1), cu_seqlens).item() == 0
+
+
+def test_files_count_the_same_or_what_is_ranked_does() -> None:
+    scores = torch.tensor([1.0, 1.0, 1.0, 0.0, 3.0, 0.0])
+    positive = torch.tensor([True, True, True, False, True, False])
+    groups = torch.tensor([0, 0, 0, 0, 1, 1])
+    first, second = (float(np.log1p(np.exp(-score))) for score in (1.0, 3.0))
+    each = listwise_loss(scores, positive, ~positive, groups)
+    even = listwise_loss(scores, positive, ~positive, groups, even=True)
+    assert each.item() == pytest.approx((3 * first + second) / 4, abs=1e-6)
+    assert even.item() == pytest.approx((first + second) / 2, abs=1e-6)

@@ -1,6 +1,6 @@
 """The training objective (paper equations 7 and 11), term by term.
 
-Loss = (1 - λ) · NLL of the fused CRF + λ · Σ_k w_k · NLL of rubric k's CRF + relevance · MSE(s, s*)
+Loss = chains · ((1 - λ) · NLL of the fused CRF + λ · Σ_k w_k · NLL of rubric k's CRF) + relevance · MSE(s, s*)
 + listwise · CE(s over the chunks of one file) + ranking · CE(log-odds over the segments of one file) - balance ·
 H(mean gate). NLLs are means over code tokens, so that a batch of long chunks weighs as its tokens do. The paper has
 neither the listwise nor the ranking term. A pruner needs the rank of a score in its file, and neither the squared error
@@ -20,6 +20,8 @@ from torch.nn import functional as F
 
 SEGMENT = 16
 """How many code tokens, some two lines, are ranked as one."""
+_LEAST_GOLD = 4
+"""The fewest gold tokens that make a segment one to rank: a short line, which a commit's change often is."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +29,7 @@ class LossWeights:
     """The coefficients of the objective; the defaults are the paper's (appendix D.4, D.5).
 
     Attributes:
+        chains: the weight of all chains' likelihoods together; the paper has no other terms to weigh them against.
         rubric: λ, which moves weight from the fused chain (0) to the rubrics' chains (1).
         rubrics: w_k, the weight of each rubric's chain.
         relevance: the weight of the squared error of a chunk's relevance.
@@ -34,15 +37,19 @@ class LossWeights:
         ranking: the weight of the same cross entropy between segments of code, by the first rubric's emissions and
             lexical evidence.
         evidence: how much lexical evidence counts there; what a pruner knows without a model needn't be learned.
+        even: whether each file counts the same in both cross entropies, as it does in evaluations. If not, each chunk
+            or segment does, and files with much gold count most.
         balance: the weight of the entropy of the mean gate, which keeps both rubrics in use.
     """
 
+    chains: float = 1.0
     rubric: float = 0.6
     rubrics: tuple[float, ...] = (1.0, 0.7)
     relevance: float = 0.05
     listwise: float = 0.0
     ranking: float = 0.0
     evidence: float = 4.0
+    even: bool = False
     balance: float = 0.002
 
 
@@ -103,13 +110,13 @@ def lamr_loss(  # noqa: PLR0913, PLR0917 - one argument per input of the objecti
     share = output.gate.mean(dim=0)
     entropy = -(share * share.clamp_min(1e-8).log()).sum()
     error = F.mse_loss(relevance.sigmoid(), wanted)
-    ranks = listwise_loss(relevance, wanted > 0, wanted <= 0, groups)
+    ranks = listwise_loss(relevance, wanted > 0, wanted <= 0, groups, even=weights.even)
     log_odds = output.emissions[:, 0, 1] - output.emissions[:, 0, 0] + weights.evidence * evidence
-    segments = ranking_loss(log_odds, labels[:, 0], groups, cu_seqlens)
+    segments = ranking_loss(log_odds, labels[:, 0], groups, cu_seqlens, even=weights.even)
     scale = torch.tensor(weights.rubrics, dtype=each.dtype, device=each.device)
     chains = (1 - weights.rubric) * fused + weights.rubric * (scale * each).sum()
     ordered = weights.listwise * ranks + weights.ranking * segments
-    total = chains / tokens + weights.relevance * error + ordered - weights.balance * entropy
+    total = weights.chains * chains / tokens + weights.relevance * error + ordered - weights.balance * entropy
     return LossTerms(
         total,
         fused.detach() / tokens,
@@ -121,34 +128,45 @@ def lamr_loss(  # noqa: PLR0913, PLR0917 - one argument per input of the objecti
     )
 
 
-def listwise_loss(scores: Tensor, positive: Tensor, negative: Tensor, groups: Tensor) -> Tensor:
+def listwise_loss(
+    scores: Tensor, positive: Tensor, negative: Tensor, groups: Tensor, *, even: bool = False
+) -> Tensor:
     """The mean over positives of -log softmax against the negatives of their group.
 
     Args:
         scores: float `[B]`, log-odds.
         positive, negative: bool `[B]`; a score that is neither takes no part.
         groups: int64 `[B]`, the group of each score.
+        even: whether each group counts the same; if not, each positive does.
 
     Returns:
         A scalar; 0 where no group has both kinds.
     """
-    rivals = (groups[:, None] == groups[None, :]) & negative[None, :]
+    same = groups[:, None] == groups[None, :]
+    rivals = same & negative[None, :]
     counted = positive & rivals.any(dim=1)
     if not counted.any():
         return scores.sum() * 0
     against = scores[None, :].masked_fill(~rivals, -torch.inf)[counted]
     own = scores[counted]
-    return (torch.logsumexp(torch.cat([own[:, None], against], dim=1), dim=1) - own).mean()
+    losses = torch.logsumexp(torch.cat([own[:, None], against], dim=1), dim=1) - own
+    if not even:
+        return losses.mean()
+    shares = 1 / (same & counted[None, :])[counted].sum(dim=1)
+    return (losses * shares).sum() / shares.sum()
 
 
-def ranking_loss(log_odds: Tensor, labels: Tensor, groups: Tensor, cu_seqlens: Tensor) -> Tensor:
-    """`listwise_loss` of the mean log-odds of segments: those that are mostly gold against those without any gold.
+def ranking_loss(
+    log_odds: Tensor, labels: Tensor, groups: Tensor, cu_seqlens: Tensor, *, even: bool = False
+) -> Tensor:
+    """`listwise_loss` of the mean log-odds of segments: the gold tokens of a segment against segments without any gold.
 
     Args:
         log_odds: float `[T]`, of each code token.
         labels: int64 `[T]`, 1 = gold.
         groups: int64 `[B]`, the group of each chunk.
         cu_seqlens: int32 `[B + 1]`, where each chunk's code starts and the last one's ends in `[T]`.
+        even: whether each group counts the same; if not, each segment does.
 
     Returns:
         A scalar; 0 where no group has segments of both kinds.
@@ -156,11 +174,13 @@ def ranking_loss(log_odds: Tensor, labels: Tensor, groups: Tensor, cu_seqlens: T
     lengths = cu_seqlens.diff().long()
     sequence = torch.repeat_interleave(lengths)
     place = torch.arange(len(labels), device=labels.device) - cu_seqlens[:-1].long()[sequence]
-    segment = (place % SEGMENT == 0).cumsum(dim=0) - 1
+    first = place % SEGMENT == 0
+    segment = first.cumsum(dim=0) - 1
     count = int(segment[-1]) + 1 if len(segment) else 0
     zeros = log_odds.new_zeros(count)
-    size = zeros.index_add(0, segment, torch.ones_like(log_odds))
-    score = zeros.index_add(0, segment, log_odds) / size
-    share = zeros.index_add(0, segment, labels.to(zeros.dtype)) / size
-    owner = groups[sequence[place % SEGMENT == 0]]
-    return listwise_loss(score, share > 0.5, share == 0, owner)
+    gold = zeros.index_add(0, segment, labels.to(zeros.dtype))
+    # Of a segment with gold its gold tokens are ranked: its other tokens are neither wanted nor in the way.
+    ranked = torch.where((gold > 0)[segment], labels.to(zeros.dtype), torch.ones_like(log_odds))
+    size = zeros.index_add(0, segment, ranked)
+    score = zeros.index_add(0, segment, log_odds * ranked) / size
+    return listwise_loss(score, gold >= _LEAST_GOLD, gold == 0, groups[sequence[first]], even=even)

@@ -14,6 +14,7 @@ from lamr_contract.names import KEEP_PROB, RELEVANCE
 from lamr_contract.scoring import BLOCK, NEAR, SEMANTIC, Scoring
 from numpy.typing import NDArray
 
+from lamr_training.recipes.regression import logistic_regression
 from lamr_training.recipes.scoring_fit import ScoredFile
 
 LINE_FEATURES = (
@@ -23,7 +24,6 @@ LINE_FEATURES = (
 """The features that are weighed."""
 _RIDGE = 3.0
 """The weight of the squared weights, in files: enough to keep features that are alike from opposing each other."""
-_ROUNDS = 30
 _SHARES = (0.18, 0.45)
 """The bounds of what the threshold selects."""
 _BLOCK_SHARE, _REACH = 0.3, 0.7
@@ -52,7 +52,7 @@ def fit_lines(
     if not parts:
         raise ValueError("no file has both lines that are needed and lines that aren't")
     features, gold, counts = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-    weights = _regression(features, gold, counts)
+    weights, _ = logistic_regression(features, gold, counts, _RIDGE)
     fitted = {name: round(float(weight), 4) for name, weight in zip(names, weights, strict=True)}
     return Scoring("lines", {**fitted, BLOCK: _BLOCK_SHARE, NEAR: _REACH}, shares=_SHARES)
 
@@ -68,23 +68,3 @@ def _examples(
         return None
     counts = np.where(gold, 0.5 / gold.sum(), 0.5 / (~gold).sum())
     return scorer.features().matrix(names)[inked], gold, counts
-
-
-def _regression(
-    features: NDArray[np.float64], gold: NDArray[np.bool_], counts: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the weights [F] of a logistic regression with a penalty on weights of standardized features."""
-    spread = features.std(axis=0) + 1e-6
-    inputs = np.column_stack([(features - features.mean(axis=0)) / spread, np.ones(len(features))])
-    penalty = np.diag([*[_RIDGE] * features.shape[1], 0.0])
-    weights = np.zeros(inputs.shape[1])
-    for _ in range(_ROUNDS):
-        chance = 1 / (1 + np.exp(-inputs @ weights))
-        slope = inputs.T @ (counts * (gold - chance)) - penalty @ weights
-        curve = (inputs * (counts * chance * (1 - chance))[:, None]).T @ inputs + penalty
-        step = np.linalg.solve(curve, slope)
-        weights += step
-        if np.abs(step).max() < 1e-8:
-            break
-    scaled: NDArray[np.float64] = weights[:-1] / spread
-    return scaled

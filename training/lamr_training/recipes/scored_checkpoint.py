@@ -28,6 +28,7 @@ from lamr_export.verify import standard_texts
 from lamr_training.loop.work_folder import WorkFolder
 from lamr_training.recipes.keep_bias import Margins, fit_keep_bias
 from lamr_training.recipes.line_fit import fit_lines
+from lamr_training.recipes.presence_fit import fit_presence
 from lamr_training.recipes.scoring_fit import (
     ScoredFile,
     ScoringReport,
@@ -69,11 +70,17 @@ def _fitted(files: Sequence[ScoredFile], config: LamrConfig) -> Scoring:
     told = [file for file in files if not asks(file.document.query)]
     asked = [file for file in files if asks(file.document.query)]
     if len(told) < LEAST_TOLD:
-        return fit_scoring(files, config.rubrics, threshold=config.threshold)
+        scoring = fit_scoring(files, config.rubrics, threshold=config.threshold)
+        return replace(scoring, presence=fit_presence(files))
     lines = fit_lines(told, config.rubrics)
     lines = with_kept_share(told, lines, config.rubrics, config.threshold, TOLD_SHARE)
     scoring = fit_scoring(asked or files, config.rubrics, threshold=config.threshold)
-    return replace(scoring, told=lines)
+    everywhere = fit_presence(files)
+    return replace(
+        scoring,
+        told=replace(lines, presence=fit_presence(told) or everywhere),
+        presence=fit_presence(asked) or everywhere,
+    )
 
 
 def _keep_bias(

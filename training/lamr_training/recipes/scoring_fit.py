@@ -108,7 +108,11 @@ def requests_of(
     reading = encoder.read_query(record.query, record.task, record.code)
     chunks = encoder.chunk(encoder.encode_query(reading.text), ids, offsets, record.code)
     requests = [ChunkRequest(c.input_ids, c.document_span, want_rubrics=True) for c in chunks]
-    return requests, [c.tokens for c in chunks], QueriedDocument(reading.text, record.code, offsets)
+    return (
+        requests,
+        [c.tokens for c in chunks],
+        QueriedDocument(reading.text, record.code, offsets, path=record.path),
+    )
 
 
 def compare(

@@ -1,0 +1,50 @@
+"""A fitted presence tells files that hold an answer from files that don't, with and without their paths."""
+
+from __future__ import annotations
+
+import numpy as np
+from lamr_client import MockTransport
+from lamr_contract.encoding import PromptEncoder
+from lamr_contract.presence import FEATURES, TOGETHER
+from lamr_contract.scoring import Scoring
+from lamr_evaluation.records import Record
+from lamr_training.recipes.presence_fit import LEAST, fit_presence
+from lamr_training.recipes.scoring_fit import ScoredFile, score_files
+
+from tests.client.answers import answer
+from tests.tiny import BERT_PROMPT, make_spec, wordpiece
+
+QUERY = "Fix the area of a circle"
+OTHER = ["name = shape(3)", "return name", "# area", "value = 1"]
+
+
+def files(count: int, present: bool) -> list[ScoredFile]:
+    """Files of statements; where the answer is present, one of them has the query's words."""
+    words = wordpiece()
+    encoder = PromptEncoder(words, make_spec(words, BERT_PROMPT))
+    rng = np.random.default_rng(int(present))
+    records = []
+    for _ in range(count):
+        code = [OTHER[number] for number in rng.integers(len(OTHER), size=20)]
+        code[7] = "area = circle(3)" if present else code[7]
+        path = "circle.py" if present else "shape.py"
+        records.append(Record(QUERY, "\n".join(code), (8,) if present else (), path=path, score=float(present)))
+    return score_files(MockTransport(answer).infer_many, encoder, records)
+
+
+def relevances(scored: list[ScoredFile], scoring: Scoring) -> list[float]:
+    return [file.scorer(scoring, ("semantic", "dependency")).finish().relevance for file in scored]
+
+
+def test_files_with_an_answer_are_told_from_others() -> None:
+    presence = fit_presence([*files(LEAST, True), *files(LEAST, False)])
+    assert presence is not None
+    assert presence.weights[TOGETHER] > 0
+    assert set(presence.weights) == set(FEATURES)
+    scoring = Scoring("calibrated", {"keep_prob": 1.0}, presence=presence)
+    with_answer, without = relevances(files(8, True), scoring), relevances(files(8, False), scoring)
+    assert min(with_answer) > 0.5 > max(without)
+
+
+def test_too_few_files_teach_nothing() -> None:
+    assert fit_presence([*files(LEAST, True), *files(LEAST - 1, False)]) is None

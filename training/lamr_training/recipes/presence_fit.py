@@ -1,0 +1,42 @@
+"""Fits a `Presence`: how likely a file holds an answer, on files that hold one and files that don't.
+
+The features come from the contract, which also serves them. The module knows scored files; it knows no model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from lamr_contract.presence import FEATURES, Presence, document_features
+
+from lamr_training.recipes.regression import logistic_regression
+from lamr_training.recipes.scoring_fit import ScoredFile
+
+LEAST = 20
+"""How many files of either sort are enough for a fit."""
+_RIDGE = 1.0
+"""The weight of the squared weights, in files."""
+
+
+def fit_presence(files: Sequence[ScoredFile]) -> Presence | None:
+    """Fit a presence by files with and without gold lines; None if there are fewer than `LEAST` of either.
+
+    Both sorts count the same in all, so 0.5 is where a file is as likely to hold an answer as not. Each file counts
+    half with its path and half without, for callers that know none.
+    """
+    present = np.array([bool(file.record.kept_frags) for file in files], np.bool_)
+    if min(present.sum(), (~present).sum()) < LEAST:
+        return None
+    rows = [row for path in (True, False) for row in (_features(file, path) for file in files)]
+    each = np.where(present, 1 / present.sum(), 1 / (~present).sum()) * len(files) / 4
+    weights, bias = logistic_regression(np.array(rows), np.tile(present, 2), np.tile(each, 2), _RIDGE)
+    fitted = {name: round(float(weight), 4) for name, weight in zip(FEATURES, weights, strict=True)}
+    return Presence(fitted, round(bias, 4))
+
+
+def _features(file: ScoredFile, with_path: bool) -> list[float]:
+    relevances = [float(result.relevance) for result in file.results]
+    path = file.document.path if with_path else ""
+    known = document_features(relevances, file.document.views.together, file.document.query, path)
+    return [known[name] for name in FEATURES]
