@@ -58,8 +58,7 @@ def test_a_cut_is_named_and_the_note_says_how_to_undo_it() -> None:
         shown = skim(asking, ASKED, INTENT)
     assert shown.reason == PRUNED
     assert line_of("value_30 =") in shown.kept_lines
-    assert "pruned (1-" in shown.text
-    assert ": handler_1, handler_2" in shown.text
+    assert re.search(r"pruned \(1-\d+\): handler_\d, handler_\d", shown.text)
     assert shown.text.splitlines()[-1].startswith(
         f"[lamr: {len(shown.kept_lines)} of the lines 1-{ASKED.lines} are shown"
     )

@@ -21,7 +21,8 @@ def test_without_a_rule_all_is_kept():
     with Pruner(transport=MockTransport()) as pruner:
         kept = pruner.prune("which?", CODE, path="a.py")
     assert kept.status == "pruned"
-    assert kept.relevance == 1.0
+    assert kept.relevance is not None
+    assert kept.relevance > 0.999
 
 
 @pytest.mark.parametrize(("rubrics", "wanted"), [(1, True), (3, True), (2, False)])
@@ -42,7 +43,9 @@ def test_a_rule_decides_and_questions_are_remembered():
     with Pruner(transport=transport, timeout=30) as pruner:
         with pytest.raises(ServerError, match="once"):
             pruner.prune("which?", CODE)
-        assert pruner.prune("which?", CODE).relevance == 0.125
+        relevance = pruner.prune("which?", CODE).relevance
+    assert relevance is not None
+    assert relevance < 0.2
     assert len(transport.requests) == len(transport.timeouts) == 2
     assert all(0 < timeout <= 30 for timeout in transport.timeouts)
     assert (transport.most_at_once, transport.at_once, transport.closed) == (1, 0, True)
@@ -53,5 +56,7 @@ async def test_an_event_loop_has_a_mock_of_its_own():
     async with AsyncPruner(transport=transport) as pruner:
         with pytest.raises(ServerError, match="once"):
             await pruner.prune("which?", CODE)
-        assert (await pruner.prune("which?", CODE)).relevance == 1.0
+        relevance = (await pruner.prune("which?", CODE)).relevance
+    assert relevance is not None
+    assert relevance > 0.999
     assert (len(transport.requests), transport.cancelled, transport.closed) == (2, 0, True)

@@ -28,7 +28,9 @@ def files(count: int, present: bool) -> list[ScoredFile]:
         code = [OTHER[number] for number in rng.integers(len(OTHER), size=20)]
         code[7] = "area = circle(3)" if present else code[7]
         path = "circle.py" if present else "shape.py"
-        records.append(Record(QUERY, "\n".join(code), (8,) if present else (), path=path, score=float(present)))
+        records.append(
+            Record(QUERY, "\n".join(code), (8,) if present else (), path=path, score=float(present))
+        )
     return score_files(MockTransport(answer).infer_many, encoder, records)
 
 
