@@ -31,10 +31,18 @@ _MINI = TrainingSettings(
 
 PRESETS: dict[str, Recipe] = {
     "lamr-mini": MiniRecipe(settings=_MINI),
-    # The shipped model learns more of what it is used for. Rates are a fraction of those that it was made with.
+    # The shipped model learns more of what it is used for. Head rates are a fraction of those that it was made with.
+    # Records of tasks have from one to hundreds of gold lines, so files count the same, and chains count more.
     "fine-tune": FineTuneRecipe(
         settings=replace(
-            _MINI, steps=1000, learning_rate=2e-5, head_rate=3e-4, lexical_rate=5e-4, validate_every=200
+            _MINI,
+            steps=1000,
+            head_rate=3e-4,
+            lexical_rate=5e-4,
+            warmup=0.04,
+            decay=0.8,
+            validate_every=200,
+            loss=replace(_MINI.loss, even=True, chains=10.0),
         )
     ),
     # The paper's Table 5: the top 2 of 28 layers, batches of 16 on each of 8 GPUs, 3 epochs of 61K records. The paper
