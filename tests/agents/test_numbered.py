@@ -73,7 +73,7 @@ def test_numbers_arent_judged_and_kept_lines_have_theirs(tmp_path: Path, name: s
     assert [int(re.findall(r"pruned \((\d+)-", line)[0]) for line in cut] == [
         first for first, _ in plain.cuts()
     ]
-    assert ": handler_1, handler_2" in cut[1]
+    assert re.search(r": handler_\d+, handler_\d+", cut[1])
 
 
 def test_a_range_has_the_numbers_of_its_file() -> None:

@@ -27,7 +27,7 @@ def test_the_shipped_model_answers_as_before() -> None:
     repository = bundled_repository()
     model, tokenizer = load_served(repository)
     spec = PromptEncoder.from_repository(repository).spec
-    encoder = PromptEncoder(tokenizer, model.config.spec(spec.tokenizer_sha256))
+    encoder = PromptEncoder(tokenizer, model.config.spec(spec.tokenizer_sha256, spec.weights_sha256))
     assert encoder.spec == spec
     ids, offsets = encoder.encode_document(CACHE)
     [chunk, *_] = encoder.chunk(encoder.encode_query("when is an answer too old?"), ids, offsets, CACHE)
