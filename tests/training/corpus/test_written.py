@@ -37,6 +37,11 @@ def test_ranges_of_lines_become_gold() -> None:
     assert all(r.code == FILE.text and r.project == "demo" for r in records)
 
 
+def test_a_question_brings_the_task_that_it_serves() -> None:
+    asked = WrittenQuestion("demo", FILE.path, "Now the value of x.", "session", ((6, 6),), task="Make x three")
+    assert [r.task for r in written_records([FILE], [asked, question((6, 6))])] == ["Make x three", ""]
+
+
 @pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
 def test_the_last_line_is_the_last_that_may_answer(ending: str) -> None:
     file = SourceFile("demo", "demo/one.py", FILE.text.replace("\n", ending), "train")

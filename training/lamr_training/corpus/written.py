@@ -36,6 +36,7 @@ class WrittenQuestion:
         query: the question.
         kind: in which manner it asks: how, why, where and so on.
         gold: first and last lines, 1-based, of the parts that answer.
+        task: what the question serves, such as what an agent's user asked for; empty when there is none.
     """
 
     project: str
@@ -43,6 +44,7 @@ class WrittenQuestion:
     query: str
     kind: str
     gold: tuple[tuple[int, int], ...]
+    task: str = ""
 
 
 def bundled_questions(name: str = ABOUT_PACKAGES) -> list[WrittenQuestion]:
@@ -54,7 +56,7 @@ def bundled_questions(name: str = ABOUT_PACKAGES) -> list[WrittenQuestion]:
 def _question(row: dict[str, Any]) -> WrittenQuestion:
     gold = tuple((first, last) for first, last in row["gold"])
     project = row["project"] if "project" in row else row["repository"]
-    return WrittenQuestion(project, row["path"], row["query"], row["kind"], gold)
+    return WrittenQuestion(project, row["path"], row["query"], row["kind"], gold, row.get("task", ""))
 
 
 def written_records(
@@ -93,4 +95,5 @@ def _records(file: SourceFile, questions: list[WrittenQuestion]) -> Iterator[Rec
             project=file.project,
             kind=question.kind,
             language=file.language,
+            task=question.task,
         )
