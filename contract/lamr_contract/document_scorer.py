@@ -18,6 +18,7 @@ from lamr_contract.blocks import near_means, over_blank, towards_block, with_blo
 from lamr_contract.layout import LineLayout, line_layout
 from lamr_contract.lexical_evidence import LexicalViews, lexical_views
 from lamr_contract.line_features import LineFeatures
+from lamr_contract.line_forms import line_forms
 from lamr_contract.merging import ScoreMerger
 from lamr_contract.model_io import ChunkResult
 from lamr_contract.odds import logit, sigmoid
@@ -83,7 +84,7 @@ class QueriedDocument:
             name: self.token_lines.means(columns[:, place]).astype(np.float64)
             for place, name in enumerate(outputs)
         }
-        return LineFeatures(self.layout, self.views, means)
+        return LineFeatures(self.layout, self.views, line_forms(self._text, self.layout), means)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from lamr_postprocess.lines import CharacterMeans, TokenLines
 from numpy.typing import NDArray
 
 from lamr_contract.arrays import Float64Array
-from lamr_contract.line_features import FORM_FEATURES, feature_name
+from lamr_contract.line_features import TEXT_FEATURES, feature_name
 from lamr_contract.model_io import ChunkResult
 from lamr_contract.names import KEEP_PROB, RELEVANCE
 from lamr_contract.odds import logit, sigmoid
@@ -43,7 +43,7 @@ class Scoring:
       sure the model is of the file at all.
     - `lines` averages and standardizes like `relative`, takes the mean of each output over a line, and scores a line by
       a logistic regression over its features (`lamr_contract.line_features`). Its weights are those of the features: an
-      output, or one of `FORM_FEATURES`; after `block.` the feature's mean over the line's block. Then it moves
+      output, or one of `TEXT_FEATURES`; after `block.` the feature's mean over the line's block. Then it moves
       the log-odds by `block` as above and takes their mean over lines nearby, whose reach is `near` (lines).
 
     Weights are fitted on validation projects and stored with the model.
@@ -156,7 +156,7 @@ class Scoring:
         """
         if KINDS[self.kind].by_line:
             names = dict.fromkeys(map(feature_name, self.features))
-            return {name: self.weight(name) for name in names if name not in FORM_FEATURES}
+            return {name: self.weight(name) for name in names if name not in TEXT_FEATURES}
         return {name: weight for name, weight in self.weights.items() if name not in (LEXICAL, BLOCK)}
 
 

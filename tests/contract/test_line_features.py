@@ -1,4 +1,4 @@
-"""Features of lines: their names, their blocks, and what begins like a comment."""
+"""Features of lines: their names and their blocks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from lamr_contract.blocks import block_means, near_means
 from lamr_contract.layout import line_layout
 from lamr_contract.lexical_evidence import LexicalViews, lexical_views, line_evidence
-from lamr_contract.line_features import COMMENT, FORM_FEATURES, LineFeatures, in_comment
+from lamr_contract.line_features import COMMENT, TEXT_FEATURES, LineFeatures
+from lamr_contract.line_forms import line_forms
 
 CODE = """import a
 # why
@@ -26,31 +27,18 @@ def f():
 -- sql"""
 
 
-def test_comments_of_many_languages() -> None:
-    marked = in_comment(line_layout(CODE))
-    assert [number for number, comment in enumerate(marked, 1) if comment] == [2, 5, 6, 8, 11, 13]
-
-
-@given(st.text("#/*- a\n\t\u2003é", max_size=40))
-def test_comments_of_any_text(text: str) -> None:
-    layout = line_layout(text)
-    marked = in_comment(layout)
-    assert marked.shape == layout.blank.shape
-    assert not (marked & layout.blank).any()
-
-
 def test_features_are_taken_of_a_line_or_of_its_block() -> None:
     layout = line_layout(CODE)
     views = lexical_views("say why", CODE, layout)
     semantic = np.arange(len(layout.blank), dtype=np.float64)
-    features = LineFeatures(layout, views, {"semantic": semantic})
+    features = LineFeatures(layout, views, line_forms(CODE, layout), {"semantic": semantic})
     matrix = features.matrix(["own", "block.semantic", "semantic", COMMENT, "block.own"])
     np.testing.assert_array_equal(matrix[:, 0], views.own)
     np.testing.assert_array_equal(matrix[:, 1], block_means(semantic, layout))
     np.testing.assert_array_equal(matrix[:, 2], semantic)
     np.testing.assert_array_equal(matrix[:, 4], block_means(views.own, layout))
     assert features.matrix([]).shape == (len(layout.blank), 0)
-    assert features.matrix(sorted(FORM_FEATURES)).shape == (len(layout.blank), len(FORM_FEATURES))
+    assert features.matrix(sorted(TEXT_FEATURES)).shape == (len(layout.blank), len(TEXT_FEATURES))
     with pytest.raises(KeyError, match="magic"):
         features.matrix(["magic"])
 

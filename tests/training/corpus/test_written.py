@@ -38,7 +38,9 @@ def test_ranges_of_lines_become_gold() -> None:
 
 
 def test_a_question_brings_the_task_that_it_serves() -> None:
-    asked = WrittenQuestion("demo", FILE.path, "Now the value of x.", "session", ((6, 6),), task="Make x three")
+    asked = WrittenQuestion(
+        "demo", FILE.path, "Now the value of x.", "session", ((6, 6),), task="Make x three"
+    )
     assert [r.task for r in written_records([FILE], [asked, question((6, 6))])] == ["Make x three", ""]
 
 

@@ -9,7 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from lamr_contract.line_features import AROUND, BLOCK_PREFIX, COMMENT, OWN, PASSAGE, WINDOWS
+from lamr_contract.line_features import (
+    AROUND,
+    BLOCK_PREFIX,
+    COMMENT,
+    IMPORTS,
+    LENGTH,
+    MARKS,
+    OWN,
+    PASSAGE,
+    REPEATS,
+    WINDOWS,
+)
 from lamr_contract.names import KEEP_PROB, RELEVANCE
 from lamr_contract.scoring import BLOCK, NEAR, SEMANTIC, Scoring
 from numpy.typing import NDArray
@@ -18,7 +29,8 @@ from lamr_training.recipes.regression import logistic_regression
 from lamr_training.recipes.scoring_fit import ScoredFile
 
 LINE_FEATURES = (
-    *(SEMANTIC, RELEVANCE, KEEP_PROB, WINDOWS, AROUND, PASSAGE, OWN, COMMENT),
+    *(SEMANTIC, RELEVANCE, KEEP_PROB, WINDOWS, AROUND, PASSAGE, OWN),
+    *(COMMENT, MARKS, IMPORTS, LENGTH, REPEATS),
     *(BLOCK_PREFIX + name for name in (SEMANTIC, RELEVANCE, KEEP_PROB, AROUND)),
 )
 """The features that are weighed."""
@@ -26,7 +38,7 @@ _RIDGE = 3.0
 """The weight of the squared weights, in files: enough to keep features that are alike from opposing each other."""
 _SHARES = (0.18, 0.45)
 """The bounds of what the threshold selects."""
-_BLOCK_SHARE, _REACH = 0.3, 0.7
+_BLOCK_SHARE, _REACH = 0.2, 0.45
 """How far lines are levelled. Sharper scores rank better, but cut a file into more pieces, which repair fills again."""
 
 
