@@ -58,7 +58,7 @@ def test_another_version_of_a_file_is_an_error(gold: tuple[tuple[int, int], ...]
         written_records([FILE], [question(*gold)])
 
 
-@pytest.mark.parametrize(("name", "least"), [(ABOUT_PACKAGES, 700), (ABOUT_HISTORIES, 10_000)])
+@pytest.mark.parametrize(("name", "least"), [(ABOUT_PACKAGES, 700), (ABOUT_HISTORIES, 20_000)])
 def test_bundled_questions_are_distinct_and_name_lines(name: str, least: int) -> None:
     questions = bundled_questions(name)
     assert len(questions) > least

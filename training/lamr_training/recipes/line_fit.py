@@ -36,7 +36,7 @@ LINE_FEATURES = (
 """The features that are weighed."""
 _RIDGE = 3.0
 """The weight of the squared weights, in files: enough to keep features that are alike from opposing each other."""
-_SHARES = (0.18, 0.45)
+_SHARES = (0.13, 0.42)
 """The bounds of what the threshold selects."""
 _BLOCK_SHARE, _REACH = 0.2, 0.45
 """How far lines are levelled. Sharper scores rank better, but cut a file into more pieces, which repair fills again."""
