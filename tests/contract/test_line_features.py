@@ -12,19 +12,7 @@ from lamr_contract.lexical_evidence import LexicalViews, lexical_views, line_evi
 from lamr_contract.line_features import COMMENT, TEXT_FEATURES, LineFeatures
 from lamr_contract.line_forms import line_forms
 
-CODE = """import a
-# why
-
-def f():
-    '''Say.'''
-    // not here
-
-  */
-#include <x>
-#[derive]
-  # é
- x = 1 # no
--- sql"""
+CODE = "# why\n\ndef f():\n    '''Say.'''\n\nx = 1\n"
 
 
 def test_features_are_taken_of_a_line_or_of_its_block() -> None:
@@ -47,7 +35,7 @@ def test_the_views_together_are_the_evidence() -> None:
     layout = line_layout(CODE)
     views = lexical_views("say why x", CODE, layout)
     np.testing.assert_array_equal(views.mean(), line_evidence("say why x", CODE, layout))
-    assert views.own.argmax() in (1, 4, 8, 11)
+    assert views.own.argmax() in (0, 3, 5)
     assert isinstance(lexical_views("x", "", line_layout("")), LexicalViews)
 
 
