@@ -77,14 +77,19 @@ class PruneResult:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name, in JSON's types: line numbers in `reasons` become strings, cuts `{start, end}`.
 
-        Line scores are rounded to six places; the threshold isn't, so that it gives the same lines again.
+        Line scores are rounded to six places, but for those that would get to the other side of the threshold by it. The
+        threshold isn't rounded. So what is printed gives the same lines again.
         """
         data = dataclasses.asdict(self)
         data["kept_lines"] = list(self.kept_lines)
-        data["line_scores"] = [round(score, 6) for score in self.line_scores]
+        data["line_scores"] = [self._rounded(score) for score in self.line_scores]
         data["reasons"] = {str(line): reason for line, reason in self.reasons.items()}
         data["cuts"] = [dataclasses.asdict(cut) for cut in self.cuts]
         return data
+
+    def _rounded(self, score: float) -> float:
+        short, bound = round(score, 6), self.threshold
+        return short if bound is None or (short >= bound) == (score >= bound) else score
 
     def to_json(self) -> str:
         """Return `to_dict` as one line of JSON."""
