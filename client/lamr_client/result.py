@@ -77,8 +77,8 @@ class PruneResult:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name, in JSON's types: line numbers in `reasons` become strings, cuts `{start, end}`.
 
-        Line scores are rounded to six places, but for those that would get to the other side of the threshold by it. The
-        threshold isn't rounded. So what is printed gives the same lines again.
+        Line scores are rounded to six places, but for those that rounding would move across the threshold, which isn't
+        rounded. So what is printed gives the same lines again.
         """
         data = dataclasses.asdict(self)
         data["kept_lines"] = list(self.kept_lines)
