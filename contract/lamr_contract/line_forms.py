@@ -36,7 +36,7 @@ class LineForms:
     Attributes:
         comment: bool [L], whether the line begins like a comment in any usual language. What stands in the middle of a
             docstring isn't found, because only a grammar would know.
-        marks: bool [L], whether the line has neither letter nor digit, but isn't blank.
+        marks: bool [L], whether the line has no letter, digit or underscore, but isn't blank.
         imports: bool [L], whether the line begins like an import in any usual language.
         length: float64 [L], the line's characters between its white space, as a share of `LONGEST`, in [0, 1].
         repeats: float64 [L], the logarithm of how many lines are the same but for white space around them; 0 for blank

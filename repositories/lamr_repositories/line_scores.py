@@ -28,8 +28,8 @@ BEST_WEIGHT, NEAR_WEIGHT = 0.1, 0.2
 RELEVANCE_WEIGHT, KEEP_WEIGHT = 0.05, 0.05
 """What the model's two opinions count, in units of their spread; the best piece by words has 1."""
 # Means and spreads of the model's log-odds over the judged lines of validation projects; further off counts as so far.
-_RELEVANCE_MEAN, _RELEVANCE_SPREAD = -2.85, 2.0
-_KEEP_MEAN, _KEEP_SPREAD = -11.0, 2.0
+_RELEVANCE_MEAN, _RELEVANCE_SPREAD = -2.8, 2.0
+_KEEP_MEAN, _KEEP_SPREAD = -10.9, 2.3
 _FURTHEST = 3.0
 
 
