@@ -184,11 +184,14 @@ class DocumentScorer:
         return lines
 
     def _by_line(self, columns: Float64Array) -> NDArray[np.float32]:
-        """Return line scores [L] from the model's outputs [n, F], by a logistic regression."""
+        """Return line scores [L] from the model's outputs [n, F], by a logistic regression or a network over lines."""
         scoring, layout = self._scoring, self._document.layout
         features = self._document.features(columns, scoring.outputs).matrix(scoring.features)
-        logits = features @ np.fromiter(scoring.features.values(), np.float64) + scoring.bias
-        logits = towards_block(logits, layout, scoring.weight(BLOCK))
+        if scoring.network is None:
+            logits = features @ np.fromiter(scoring.features.values(), np.float64)
+        else:
+            logits = scoring.network.logits(features, layout)
+        logits = towards_block(logits + scoring.bias, layout, scoring.weight(BLOCK))
         if reach := scoring.weight(NEAR):
             logits = near_means(logits, layout, reach)
         return over_blank(sigmoid(logits), layout).astype(np.float32)

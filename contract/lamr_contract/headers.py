@@ -6,6 +6,7 @@ thirty lines learns from them whose method it is. This module knows line layouts
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Sequence
 
 import numpy as np
@@ -48,3 +49,24 @@ def enclosing_lines(layout: LineLayout, places: Sequence[int] | NDArray[np.int64
         column = columns[place] if place < len(columns) else 0
         headers.append([numbers[row] for row in stack[:MOST_HEADERS] if columns[row] < column])
     return headers
+
+
+def innermost_headers(layout: LineLayout) -> NDArray[np.int64]:
+    """Return for each line the nearest line above that is indented less and may head it, int64 [L].
+
+    It is -1 for a line without one, and for a blank line. A bracket that closes a signature heads nothing.
+
+    Args:
+        layout: the text's L lines.
+    """
+    columns, opening = layout.columns.tolist(), layout.opening.tolist()
+    nearest = np.full(len(columns), -1, np.int64)
+    rows: list[int] = []  # the lines that are open, and how far each is indented, which rises
+    indents: list[int] = []
+    for row in np.flatnonzero(~layout.blank).tolist():
+        inside = bisect.bisect_left(indents, columns[row])
+        if inside:
+            nearest[row] = rows[inside - 1]
+        if opening[row]:
+            rows[inside:], indents[inside:] = [row], [columns[row]]
+    return nearest

@@ -1,17 +1,21 @@
 """`LineFeatures`: what is known of each line of a document, for scorings that weigh lines instead of tokens.
 
-A feature is a model's output, a view of the lexical evidence, or the line's own form. Each can also be taken of the
-line's block, as the mean over it. The module knows lines and numbers; what a feature weighs, `scoring` knows.
+A feature is a model's output, a view of the lexical evidence, the line's own form, or its place among the lines. Each
+can also be taken of the line's block, of the line that heads it, or of the lines that it heads. The module knows lines
+and numbers; what a feature weighs, `scoring` knows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lamr_contract.arrays import Float64Array
 from lamr_contract.blocks import block_means
+from lamr_contract.headers import innermost_headers
 from lamr_contract.layout import LineLayout
 from lamr_contract.lexical_evidence import LexicalViews
 from lamr_contract.line_forms import LineForms
@@ -20,19 +24,33 @@ WINDOWS, AROUND, PASSAGE, OWN = "windows", "around", "passage", "own"
 """The features that come from query and text: the views of the lexical evidence."""
 COMMENT, MARKS, IMPORTS, LENGTH, REPEATS = "comment", "marks", "imports", "length", "repeats"
 """The features that come from the text alone (`LineForms`)."""
-TEXT_FEATURES = frozenset((WINDOWS, AROUND, PASSAGE, OWN, COMMENT, MARKS, IMPORTS, LENGTH, REPEATS))
+BLANK, INDENT, OPENING, BEGINS = "blank", "indent", "opening", "begins"
+"""The features that come from the layout: whether the line is blank; a quarter of its steps of indentation, at most 3;
+whether it may head others; and whether it begins a block."""
+TEXT_FEATURES = frozenset(
+    (
+        *(WINDOWS, AROUND, PASSAGE, OWN),
+        *(COMMENT, MARKS, IMPORTS, LENGTH, REPEATS),
+        *(BLANK, INDENT, OPENING, BEGINS),
+    )
+)
 """The features that don't come from the model."""
-BLOCK_PREFIX = "block."
-"""Begins the name of a feature that is taken of the line's block."""
+BLOCK_PREFIX, ABOVE_PREFIX, BELOW_PREFIX = "block.", "above.", "below."
+"""Each begins the name of a feature that is taken elsewhere: as the mean over the line's block, of the line that heads
+the line, or as the mean over the lines that it heads itself; 0 where there is none. They may follow each other."""
+_PREFIXES = (BLOCK_PREFIX, ABOVE_PREFIX, BELOW_PREFIX)
+_DEEPEST = 12  # steps of indentation beyond which a line is no deeper than others
 
 
 def feature_name(name: str) -> str:
-    """Return a feature's name without the prefix that takes it of the block."""
-    return name.removeprefix(BLOCK_PREFIX)
+    """Return a feature's name without the prefixes that take it elsewhere."""
+    while name.startswith(_PREFIXES):
+        name = name.partition(".")[2]
+    return name
 
 
 class LineFeatures:
-    """The features of one document's lines; means over blocks are computed when they are asked for."""
+    """The features of one document's lines; those that are taken elsewhere are computed when they are asked for."""
 
     def __init__(
         self, layout: LineLayout, views: LexicalViews, forms: LineForms, outputs: Mapping[str, Float64Array]
@@ -69,5 +87,48 @@ class LineFeatures:
         return np.stack(columns, axis=1) if columns else np.zeros((len(self._layout.blank), 0))
 
     def _column(self, name: str) -> Float64Array:
-        values = self._columns[feature_name(name)]
-        return block_means(values, self._layout) if name.startswith(BLOCK_PREFIX) else values
+        where, _, rest = name.partition(".")
+        if where + "." == BLOCK_PREFIX:
+            return block_means(self._column(rest), self._layout)
+        if where + "." == ABOVE_PREFIX:
+            return self._above(self._column(rest))
+        if where + "." == BELOW_PREFIX:
+            return self._below(self._column(rest))
+        if name in self._columns:
+            return self._columns[name]
+        return self._of_layout[name]
+
+    def _above(self, values: Float64Array) -> Float64Array:
+        """Return what values [L] are of the line that heads each line."""
+        taken: Float64Array = np.where(self._header >= 0, values[self._header], 0.0)
+        return taken
+
+    def _below(self, values: Float64Array) -> Float64Array:
+        """Return the means of values [L] over the lines that each line heads itself."""
+        inside = self._header >= 0
+        headed = self._header[inside]
+        sums = np.bincount(headed, values[inside], len(values))
+        means: Float64Array = sums / np.maximum(np.bincount(headed, minlength=len(values)), 1)
+        return means
+
+    @cached_property
+    def _header(self) -> NDArray[np.int64]:
+        return innermost_headers(self._layout)
+
+    @cached_property
+    def _of_layout(self) -> dict[str, Float64Array]:
+        layout = self._layout
+        return {
+            BLANK: layout.blank.astype(np.float64),
+            INDENT: _depths(layout) / 4,
+            OPENING: layout.opening.astype(np.float64),
+            BEGINS: np.diff(layout.blocks, prepend=-1).astype(np.float64),
+        }
+
+
+def _depths(layout: LineLayout) -> Float64Array:
+    """Return how many steps of the file's own indentation each line has, float64 [L], at most `_DEEPEST`."""
+    indented = layout.columns[(layout.columns > 0) & ~layout.blank]
+    step = max(1.0, float(np.quantile(indented, 0.1))) if len(indented) else 1.0
+    depths: Float64Array = np.where(layout.blank, 0.0, np.minimum(layout.columns / step, _DEEPEST))
+    return depths

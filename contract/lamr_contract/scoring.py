@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from lamr_contract.arrays import Float64Array
 from lamr_contract.line_features import TEXT_FEATURES, feature_name
+from lamr_contract.line_network import LineNetwork
 from lamr_contract.model_io import ChunkResult
 from lamr_contract.names import KEEP_PROB, RELEVANCE
 from lamr_contract.odds import logit, sigmoid
@@ -43,8 +44,9 @@ class Scoring:
       sure the model is of the file at all.
     - `lines` averages and standardizes like `relative`, takes the mean of each output over a line, and scores a line by
       a logistic regression over its features (`lamr_contract.line_features`). Its weights are those of the features: an
-      output, or one of `TEXT_FEATURES`; after `block.` the feature's mean over the line's block. Then it moves
-      the log-odds by `block` as above and takes their mean over lines nearby, whose reach is `near` (lines).
+      output, or one of `TEXT_FEATURES`, or either of them taken elsewhere (`block.`, `above.`, `below.`). With a
+      `network`, that one gives the log-odds instead. Then it moves the log-odds by `block` as above and takes their
+      mean over lines nearby, whose reach is `near` (lines).
 
     Weights are fitted on validation projects and stored with the model.
 
@@ -63,9 +65,11 @@ class Scoring:
         told: the scoring of queries that ask nothing (`lamr_contract.query_kind`); None if they get this one. A
             question is answered by a passage, but what a task changes are single lines.
         presence: what makes a document's relevance out of its chunks'; None takes the largest of theirs.
+        network: what scores lines by their features; None for a regression. Only the kind `lines` may have one.
 
     Raises:
-        ValueError: the kind is unknown, a share lies outside [0, 1], or `told` has a `told` of its own.
+        ValueError: the kind is unknown, a share lies outside [0, 1], `told` has a `told` of its own, or another kind
+            than `lines` has a network.
     """
 
     kind: str = "paper"
@@ -74,6 +78,7 @@ class Scoring:
     shares: tuple[float, float] | None = None
     told: Scoring | None = None
     presence: Presence | None = None
+    network: LineNetwork | None = None
 
     def __post_init__(self) -> None:
         if self.told is not None and self.told.told is not None:
@@ -84,6 +89,8 @@ class Scoring:
             raise ValueError(f"shares must rise and be from 0 to 1, not {self.shares}")
         if self.kind not in KINDS:
             raise ValueError(f"scoring kind must be one of {', '.join(KINDS)}, not {self.kind!r}")
+        if self.network is not None and not KINDS[self.kind].by_line:
+            raise ValueError(f"scoring of the kind {self.kind} can't have a network of lines")
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Scoring:
@@ -94,12 +101,14 @@ class Scoring:
             ValueError: see the class.
         """
         told, shares, presence = data.get("told"), data.get("shares"), data.get("presence")
+        network = data.get("network")
         return cls(
             **{
                 **data,
                 "told": None if told is None else cls.from_dict(told),
                 "presence": None if presence is None else Presence(**presence),
                 "shares": None if shares is None else tuple(map(float, shares)),
+                "network": None if network is None else LineNetwork.from_dict(network),
             }
         )
 
@@ -107,7 +116,7 @@ class Scoring:
         """Return the fields for `from_dict`, without those that say nothing: older clients don't know them."""
         fields = asdict(self)
         for part in (fields, fields["told"] or {}):
-            for name in ("shares", "told", "presence"):
+            for name in ("shares", "told", "presence", "network"):
                 if part.get(name) is None:
                     part.pop(name, None)
         return fields
@@ -136,7 +145,9 @@ class Scoring:
 
     @property
     def features(self) -> dict[str, float]:
-        """The weights of a line's features, in their order; only for the kind `lines`."""
+        """The weights of a line's features, in their order; 0 for those of a network. Only for the kind `lines`."""
+        if self.network is not None:
+            return dict.fromkeys(self.network.features, 0.0)
         return {name: weight for name, weight in self.weights.items() if name not in (BLOCK, NEAR)}
 
     def for_query(self, query: str) -> Scoring:

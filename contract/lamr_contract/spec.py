@@ -200,6 +200,10 @@ _IS_OF_TYPE: dict[str, Callable[[Any], bool]] = {
     "dict[str, float]": lambda value: isinstance(value, dict) and all(map(_is_number, value.values())),
     "Scoring | None": lambda value: value is None or typed(value) is value,
     "Presence | None": lambda value: value is None or typed(value) is value,
+    "LineNetwork | None": lambda value: value is None or typed(value) is value,
+    "tuple[int, ...]": lambda value: all(
+        isinstance(each, int) and not isinstance(each, bool) for each in value
+    ),
 }
 
 

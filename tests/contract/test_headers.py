@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from lamr_contract.chunking import header_tokens
-from lamr_contract.headers import MOST_HEADERS, enclosing_lines
+from lamr_contract.headers import MOST_HEADERS, enclosing_lines, innermost_headers
 from lamr_contract.layout import line_layout
 
 CODE = """import os
@@ -77,3 +77,12 @@ def test_deep_nesting_costs_no_more_than_the_outermost_headers() -> None:
     deep_headers = enclosing_lines(line_layout(deep), np.arange(1500))
     assert max(map(len, deep_headers)) == MOST_HEADERS
     assert deep_headers[-1] == list(range(MOST_HEADERS))
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.sampled_from(["x", ")", "", "# y"])), max_size=40))
+def test_the_innermost_header_is_the_last_one(rows: list[tuple[int, str]]) -> None:
+    layout = line_layout("\n".join(" " * depth + mark for depth, mark in rows))
+    places = np.flatnonzero(~layout.blank)
+    expected = [lines[-1] if lines else -1 for lines in enclosing_lines(layout, places)]
+    assert innermost_headers(layout)[places].tolist() == expected
+    assert (innermost_headers(layout)[layout.blank] == -1).all()

@@ -31,6 +31,23 @@ def test_features_are_taken_of_a_line_or_of_its_block() -> None:
         features.matrix(["magic"])
 
 
+def test_features_are_taken_of_the_line_that_heads_a_line_and_of_those_that_it_heads() -> None:
+    code = "class A:\n    def f(\n        self,\n    ):\n        go()\n\n    x = 1\n"
+    layout = line_layout(code)
+    names = np.arange(7.0)
+    features = LineFeatures(layout, lexical_views("x", code, layout), line_forms(code, layout), {"n": names})
+    matrix = features.matrix(["above.n", "below.n", "above.above.n", "indent", "begins", "opening", "blank"])
+    assert matrix[:, 0].tolist() == [0, 0, 1, 0, 1, 0, 0], (
+        "a bracket heads nothing, and what is outermost has no head"
+    )
+    assert matrix[:, 1].tolist() == [(1 + 3 + 6) / 3, (2 + 4) / 2, 0, 0, 0, 0, 0]
+    assert matrix[4, 2] == matrix[1, 0] == 0
+    assert matrix[:, 3].tolist() == [0, 0.25, 0.5, 0.25, 0.5, 0, 0.25]
+    assert matrix[:, 4].tolist() == [1, 0, 0, 0, 0, 0, 1]
+    assert matrix[:, 5].tolist() == [1, 1, 1, 0, 1, 0, 1]
+    assert matrix[:, 6].tolist() == [0, 0, 0, 0, 0, 1, 0]
+
+
 def test_the_views_together_are_the_evidence() -> None:
     layout = line_layout(CODE)
     views = lexical_views("say why x", CODE, layout)

@@ -6,9 +6,11 @@ import dataclasses
 import json
 import os
 
+import numpy as np
 import pytest
 from lamr_client import ModelMismatchError, ModelSpec, Scoring, load_spec
 from lamr_contract.encoding import PromptEncoder
+from lamr_contract.line_network import LineNetwork
 from lamr_contract.names import SPEC_FILE, TOKENIZER_FILE
 from lamr_contract.spec import bundled_repository, client_files
 
@@ -33,6 +35,30 @@ def test_a_scoring_of_what_is_told_reads_back_equal_and_appears_only_where_it_is
     assert told.scoring.for_query("Fix the pool") == lines
     assert told.scoring.for_query("how is the pool fixed?") == told.scoring
     assert "told" not in spec.to_json()
+
+
+def test_a_network_of_lines_reads_back_equal_and_is_checked(spec):
+    sizes = [(2, 3), (3,), (3 * 9, 3), (3,), (5,)]
+    network = LineNetwork.of(("semantic", "own"), 1, (1,), [np.ones(size) for size in sizes])
+    lines = Scoring("lines", {"near": 0.3}, network=network)
+    told = dataclasses.replace(spec, scoring=dataclasses.replace(spec.scoring, told=lines))
+    assert ModelSpec.from_json(told.to_json()) == told
+    assert "network" not in spec.to_json()
+    assert lines.outputs == {"semantic": 0.0}
+    with pytest.raises(ValueError, match="can't have a network"):
+        Scoring("calibrated", network=network)
+    data = json.loads(told.to_json())
+    for field, value, message in (
+        ("width", 4, "weights, not"),
+        ("strides", [1.5], "strides must be tuple"),
+        ("width", "3", "not a model spec"),
+        ("depth", 3, "not a model spec"),
+        ("features", ["magic", "own"], "magic"),
+    ):
+        broken = json.loads(json.dumps(data))
+        broken["scoring"]["told"]["network"][field] = value
+        with pytest.raises(ModelMismatchError, match=message):
+            ModelSpec.from_json(json.dumps(broken))
     assert "shares" not in spec.to_json()
 
 

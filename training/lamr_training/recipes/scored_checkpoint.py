@@ -28,6 +28,7 @@ from lamr_export.verify import standard_texts
 from lamr_training.loop.work_folder import WorkFolder
 from lamr_training.recipes.keep_bias import Margins, fit_keep_bias
 from lamr_training.recipes.line_fit import fit_lines
+from lamr_training.recipes.network_fit import ENOUGH, fit_network, network_files
 from lamr_training.recipes.presence_fit import fit_presence
 from lamr_training.recipes.scoring_fit import (
     ScoredFile,
@@ -72,7 +73,8 @@ def _fitted(files: Sequence[ScoredFile], config: LamrConfig) -> Scoring:
     if len(told) < LEAST_TOLD:
         scoring = fit_scoring(files, config.rubrics, threshold=config.threshold)
         return replace(scoring, presence=fit_presence(files))
-    lines = fit_lines(told, config.rubrics)
+    many = len(told) >= ENOUGH
+    lines = fit_network(network_files(told, config.rubrics)) if many else fit_lines(told, config.rubrics)
     lines = with_kept_share(told, lines, config.rubrics, config.threshold, TOLD_SHARE)
     scoring = fit_scoring(asked or files, config.rubrics, threshold=config.threshold)
     everywhere = fit_presence(files)

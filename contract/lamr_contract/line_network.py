@@ -1,0 +1,151 @@
+"""`LineNetwork`: a small convolutional network over a document's lines, in place of a regression over each of them.
+
+What a line is worth depends on the lines around it: those before and after, its block, the line that heads it, and the
+rest of the file. The network reads the features of all lines and gives each one log-odds. The module knows features as
+numbers, and line layouts; it knows neither what a feature means nor how the weights were trained.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lamr_contract.arrays import Float64Array
+from lamr_contract.layout import LineLayout
+
+Float32Array = NDArray[np.float32]
+_STORED = np.dtype("<f2")
+_CONTEXTS = 3  # a line's own state, the mean over its block, the mean over the file
+
+
+@dataclass(frozen=True)
+class LineNetwork:
+    """The network and its weights.
+
+    With the features x [L, F] of L lines and their first states h = relu(x A + a), [L, width], each layer adds
+    relu(C(h) + c) to h. C is a convolution over lines of the states, the means over blocks and the mean over the file;
+    it reads `reach` lines before and after each line, `strides[i]` lines apart, and zeros beyond the ends. Means are
+    those of the lines that aren't blank. The log-odds are [h, x] o.
+
+    Attributes:
+        features: the names of the F features, in their order (`lamr_contract.line_features`).
+        width: the numbers that a line's state has.
+        reach: how many lines before and after each line a layer reads.
+        strides: for each layer, how far apart these lines are.
+        weights: A, a, then C and c of each layer, then o, as float16 in base64. They have the shapes [F, width],
+            [width], [(2 reach + 1) 3 width, width], [width] and [width + F].
+
+    Raises:
+        ValueError: the weights aren't base64, aren't as many as the sizes say, or one isn't finite; or a size is less
+            than 1.
+    """
+
+    features: tuple[str, ...]
+    width: int
+    reach: int
+    strides: tuple[int, ...]
+    weights: str
+
+    def __post_init__(self) -> None:
+        if min(self.width, self.reach, *self.strides, len(self.features)) < 1:
+            raise ValueError(
+                "a network of lines needs at least one feature, a width, a reach and strides of 1 or more"
+            )
+        _ = self._parameters
+
+    @classmethod
+    def of(
+        cls, features: Sequence[str], reach: int, strides: Sequence[int], parameters: Sequence[NDArray[Any]]
+    ) -> LineNetwork:
+        """Return the network of parameters, in the order and the shapes that `weights` has them."""
+        flat = np.concatenate([np.asarray(part, np.float64).ravel() for part in parameters]).astype(_STORED)
+        stored = base64.b64encode(flat.tobytes()).decode("ascii")
+        return cls(tuple(features), int(np.shape(parameters[1])[0]), reach, tuple(strides), stored)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> LineNetwork:
+        """Return the network that `dataclasses.asdict` has made a dictionary of.
+
+        Raises:
+            TypeError: a field is missing, unknown or no list.
+            ValueError: see the class.
+        """
+        lists = {"features": tuple(data["features"]), "strides": tuple(data["strides"])}
+        return cls(**{**data, **lists})
+
+    def logits(self, features: Float64Array, layout: LineLayout) -> Float64Array:
+        """Return the log-odds float64 [L] of lines.
+
+        Args:
+            features: float64 [L, F].
+            layout: the L lines.
+        """
+        if not len(features):
+            return np.zeros(0)
+        values = features.astype(np.float32)
+        parameters = iter(self._parameters)
+        states = _rectified(values @ next(parameters) + next(parameters))
+        inked = (~layout.blank).astype(np.float32)[:, None]
+        for stride in self.strides:
+            around = self._around(_with_means(states, inked, layout.blocks), stride)
+            states = states + _rectified(around @ next(parameters) + next(parameters))
+        last = next(parameters)
+        odds: Float64Array = (states @ last[: self.width] + values @ last[self.width :]).astype(np.float64)
+        return odds
+
+    def _around(self, values: Float32Array, stride: int) -> Float32Array:
+        """Return the values of the lines that a layer reads for each line: [L, W] to [L, (2 reach + 1) W]."""
+        lines, margin = len(values), self.reach * stride
+        padded = np.pad(values, ((margin, margin), (0, 0)))
+        shifted = [padded[step * stride : step * stride + lines] for step in range(2 * self.reach + 1)]
+        return np.concatenate(shifted, axis=1)
+
+    @cached_property
+    def _parameters(self) -> tuple[Float32Array, ...]:
+        try:
+            stored = np.frombuffer(base64.b64decode(self.weights, validate=True), _STORED)
+        except (binascii.Error, ValueError) as error:
+            raise ValueError(f"the weights of a network of lines can't be read ({error})") from error
+        shapes = list(self._shapes())
+        bounds = np.cumsum([int(np.prod(shape)) for shape in shapes])
+        if len(stored) != bounds[-1]:
+            raise ValueError(f"the network of lines has {len(stored)} weights, not {bounds[-1]}")
+        values = stored.astype(np.float32)
+        if not np.isfinite(values).all():
+            raise ValueError("a weight of the network of lines isn't finite")
+        parts = np.split(values, bounds[:-1])
+        return tuple(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True))
+
+    def _shapes(self) -> Iterator[tuple[int, ...]]:
+        count, width = len(self.features), self.width
+        yield from ((count, width), (width,))
+        for _ in self.strides:
+            yield from (((2 * self.reach + 1) * _CONTEXTS * width, width), (width,))
+        yield (width + count,)
+
+
+def _rectified(values: Float32Array) -> Float32Array:
+    rectified: Float32Array = np.maximum(values, 0)
+    return rectified
+
+
+def _with_means(states: Float32Array, inked: Float32Array, blocks: NDArray[np.int64]) -> Float32Array:
+    """Return states [L, width] with the means over each line's block and over the file, [L, 3 width].
+
+    Args:
+        states: float32 [L, width].
+        inked: float32 [L, 1], 0 for blank lines.
+        blocks: int64 [L], ascending.
+    """
+    shown = states * inked
+    starts = np.searchsorted(blocks, np.arange(blocks[-1] + 1))
+    of_block = np.add.reduceat(shown, starts) / np.maximum(np.add.reduceat(inked, starts), 1)
+    of_file = shown.sum(axis=0) / max(float(inked.sum()), 1.0)
+    return np.concatenate([states, of_block[blocks], np.broadcast_to(of_file, states.shape)], axis=1)

@@ -1,0 +1,246 @@
+"""Fits a scoring of the kind `lines` whose lines are scored by a small network (`lamr_contract.line_network`).
+
+The network learns from the features of whole files, so it needs many more of them than the regression of `line_fit`.
+The model's own weights stay as they are. This module knows features and gold lines; it knows no model and no text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from lamr_contract.arrays import Float64Array
+from lamr_contract.line_features import (
+    ABOVE_PREFIX,
+    AROUND,
+    BEGINS,
+    BELOW_PREFIX,
+    BLANK,
+    COMMENT,
+    IMPORTS,
+    INDENT,
+    LENGTH,
+    MARKS,
+    OPENING,
+    OWN,
+    PASSAGE,
+    REPEATS,
+    WINDOWS,
+)
+from lamr_contract.line_network import LineNetwork
+from lamr_contract.names import KEEP_PROB, RELEVANCE
+from lamr_contract.scoring import DEPENDENCY, NEAR, SEMANTIC, Scoring
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.nn.utils.rnn import pad_sequence
+
+from lamr_training.recipes.scoring_fit import ScoredFile
+
+NETWORK_FEATURES = (
+    *(SEMANTIC, DEPENDENCY, RELEVANCE, KEEP_PROB, WINDOWS, AROUND, PASSAGE, OWN),
+    *(COMMENT, MARKS, IMPORTS, LENGTH, REPEATS, BLANK, INDENT, OPENING, BEGINS),
+    *(ABOVE_PREFIX + name for name in (SEMANTIC, RELEVANCE, KEEP_PROB, WINDOWS, AROUND, PASSAGE, OWN)),
+    *(BELOW_PREFIX + name for name in (SEMANTIC, AROUND, OWN)),
+)
+"""The features that the network reads."""
+ENOUGH = 1_000
+"""How many files are enough for a network; with fewer a regression ranks as well."""
+_SHARES = (0.05, 0.7)
+"""The bounds of what the threshold selects. The network sees the whole file, so its log-odds tell by themselves how
+many lines a file needs; these bounds only keep extremes away."""
+_REACH = 0.3
+"""How far lines are levelled, in lines (`Scoring`): neighbours weigh a little, which changes hardly any rank."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkSettings:
+    """The sizes of a network and how it is trained.
+
+    Attributes:
+        width, reach, strides: see `LineNetwork`.
+        epochs: how often each file is read.
+        files: how many files a step takes.
+        rate: the highest learning rate; it rises for a tenth of the steps and falls again.
+        decay: the weight decay.
+        dropout: the share of states that a layer doesn't see.
+        seed: the seed of weights, order and dropout.
+    """
+
+    width: int = 16
+    reach: int = 2
+    strides: tuple[int, ...] = (1, 3)
+    epochs: int = 6
+    files: int = 16
+    rate: float = 3e-3
+    decay: float = 0.05
+    dropout: float = 0.1
+    seed: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkFile:
+    """What is learned from one file of L lines.
+
+    Attributes:
+        features: float64 [L, F].
+        gold, inked: bool [L], which lines are needed, and which aren't blank.
+        blocks: int64 [L], the number of each line's block.
+    """
+
+    features: Float64Array
+    gold: NDArray[np.bool_]
+    inked: NDArray[np.bool_]
+    blocks: NDArray[np.int64]
+
+    @property
+    def teaches(self) -> bool:
+        """Whether some of the lines are needed and some aren't."""
+        gold = self.gold & self.inked
+        return bool(gold.any() and (self.inked & ~gold).any())
+
+
+def network_files(files: Iterable[ScoredFile], rubrics: Sequence[str]) -> list[NetworkFile]:
+    """Return what is learned from files.
+
+    Args:
+        files: from `score_files`.
+        rubrics: the names of the model's rubrics.
+    """
+    found = []
+    for file in files:
+        scorer = file.scorer(Scoring("lines", dict.fromkeys(NETWORK_FEATURES, 0.0)), rubrics)
+        gold, inked = file.gold()
+        layout = file.document.layout
+        found.append(NetworkFile(scorer.features().matrix(NETWORK_FEATURES), gold, inked, layout.blocks))
+    return found
+
+
+def fit_network(files: Sequence[NetworkFile], settings: NetworkSettings | None = None) -> Scoring:
+    """Train a network to tell a file's gold lines from its others.
+
+    Every file counts the same, and so do its gold lines and its other lines with ink.
+
+    Args:
+        files: from `network_files`; those that teach nothing are left out.
+        settings: sizes and training.
+
+    Returns:
+        a scoring whose bias is 0.
+
+    Raises:
+        ValueError: no file has both gold lines and others.
+    """
+    settings = settings or NetworkSettings()
+    taught = [file for file in files if file.teaches]
+    if not taught:
+        raise ValueError("no file has both lines that are needed and lines that aren't")
+    with torch.random.fork_rng():
+        torch.manual_seed(settings.seed)
+        model = _Network(taught, settings)
+        _train(model, taught, settings)
+    network = LineNetwork.of(NETWORK_FEATURES, settings.reach, settings.strides, model.parameters_of_lines())
+    return Scoring("lines", {NEAR: _REACH}, shares=_SHARES, network=network)
+
+
+def _train(model: _Network, files: Sequence[NetworkFile], settings: NetworkSettings) -> None:
+    """Take all steps; files of like length are padded together."""
+    rng = np.random.default_rng(settings.seed)
+    sizes = np.array([len(file.gold) for file in files])
+    each = -(-len(files) // settings.files)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=settings.rate, weight_decay=settings.decay)
+    rates = torch.optim.lr_scheduler.OneCycleLR(
+        optimizer, settings.rate, total_steps=settings.epochs * each + 1, pct_start=0.1
+    )
+    for _ in range(settings.epochs):
+        order = np.argsort(sizes * np.exp(rng.normal(0, 0.2, len(files))))
+        for batch in rng.permutation(each).tolist():
+            chosen = order[batch * settings.files : (batch + 1) * settings.files].tolist()
+            loss = _loss(model, [files[place] for place in chosen])
+            optimizer.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            rates.step()
+
+
+def _loss(model: _Network, files: Sequence[NetworkFile]) -> Tensor:
+    """The cross entropy of lines, in which each file's gold lines count as much as its others."""
+    features = _padded([file.features.astype(np.float32) for file in files])
+    inked = _padded([file.inked.astype(np.float32) for file in files])
+    gold = _padded([(file.gold & file.inked).astype(np.float32) for file in files])
+    blocks = _padded([file.blocks for file in files])
+    lines = _padded([np.ones(len(file.gold), np.float32) for file in files])
+    odds = model(features, lines, inked, blocks)
+    entropy = F.binary_cross_entropy_with_logits(odds, gold, reduction="none")
+    others = inked - gold
+    shares = gold / gold.sum(dim=1, keepdim=True) + others / others.sum(dim=1, keepdim=True)
+    return (entropy * shares).sum() / (2 * len(files))
+
+
+def _padded(arrays: Sequence[NDArray[np.float32] | NDArray[np.int64]]) -> Tensor:
+    return pad_sequence([torch.from_numpy(array) for array in arrays], batch_first=True)
+
+
+class _Network(nn.Module):
+    """`LineNetwork` as it is trained: on padded batches, features standardized, with dropout."""
+
+    def __init__(self, files: Sequence[NetworkFile], settings: NetworkSettings) -> None:
+        super().__init__()
+        lines = np.concatenate([file.features[file.inked] for file in files])
+        self.register_buffer("mean", torch.tensor(lines.mean(axis=0), dtype=torch.float32))
+        # A feature that hardly ever changes mustn't weigh much where it does.
+        self.register_buffer("spread", torch.tensor(lines.std(axis=0) + 0.05, dtype=torch.float32))
+        count, width, taps = lines.shape[1], settings.width, 2 * settings.reach + 1
+        self.first = nn.Linear(count, width)
+        self.layers = nn.ModuleList(
+            nn.Conv1d(3 * width, width, taps, padding=stride * settings.reach, dilation=stride)
+            for stride in settings.strides
+        )
+        self.last = nn.Linear(width + count, 1, bias=False)
+        self.dropout = nn.Dropout(settings.dropout)
+
+    def forward(self, features: Tensor, lines: Tensor, inked: Tensor, blocks: Tensor) -> Tensor:
+        """The log-odds [B, L] of lines.
+
+        Args:
+            features: float32 [B, L, F].
+            lines: float32 [B, L], 0 where a shorter file is padded.
+            inked: float32 [B, L], 0 for blank lines, too.
+            blocks: int64 [B, L].
+        """
+        values = (features - self.mean) / self.spread
+        states = F.relu(self.first(values))
+        for layer in self.layers:
+            read = torch.cat([states, *_means(states, inked, blocks)], dim=2) * lines[..., None]
+            states = states + F.relu(layer(read.transpose(1, 2)).transpose(1, 2))
+            states = self.dropout(states)
+        return self.last(torch.cat([states, values], dim=2))[..., 0]
+
+    def parameters_of_lines(self) -> list[NDArray[np.float64]]:
+        """The parameters as `LineNetwork` has them: for features that aren't standardized.
+
+        What standardizing adds to all lines alike is lost at the end, where it changes no rank.
+        """
+        scale, weight = 1 / self.spread, self.first.weight
+        parts = [(weight * scale).T, self.first.bias - (weight * scale) @ self.mean]
+        for layer in self.layers:
+            parts += [layer.weight.permute(2, 1, 0).flatten(0, 1), layer.bias]
+        last = self.last.weight[0]
+        width = len(self.first.bias)
+        parts.append(torch.cat([last[:width], last[width:] * scale]))
+        return [part.detach().double().numpy() for part in parts]
+
+
+def _means(states: Tensor, inked: Tensor, blocks: Tensor) -> tuple[Tensor, Tensor]:
+    """The means of states [B, L, W] over blocks and over files, each [B, L, W], of lines with ink."""
+    shown, ink = states * inked[..., None], inked[..., None]
+    count = int(blocks.max()) + 1
+    places = blocks[..., None].expand(states.shape)
+    sums = states.new_zeros(len(states), count, states.shape[2]).scatter_add(1, places, shown)
+    sizes = states.new_zeros(len(states), count, 1).scatter_add(1, blocks[..., None], ink)
+    of_block = (sums / sizes.clamp(min=1)).gather(1, places)
+    of_file = shown.sum(dim=1, keepdim=True) / ink.sum(dim=1, keepdim=True).clamp(min=1)
+    return of_block, of_file.expand(states.shape)
