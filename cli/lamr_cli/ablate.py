@@ -23,6 +23,13 @@ def ablate(
     seeds: Annotated[int, typer.Option(help="Runs of each variant.", min=1)] = _BUDGET.seeds,
     steps: Annotated[int, typer.Option(help="Optimizer steps of a run.", min=1)] = _BUDGET.steps,
     tokens: Annotated[int, typer.Option(help="Tokens of a step.", min=256)] = _BUDGET.tokens,
+    start: Annotated[
+        str,
+        typer.Option(
+            help="An int8 repository of lamr-mini's architecture, whose encoder all variants begin with; 'bundled' is "
+            "the one that ships. Without it they begin with MiniLM as published."
+        ),
+    ] = _BUDGET.start,
     layers: Annotated[
         int, typer.Option(help="Layers of the backbone (MiniLM has 6).", min=1, max=6)
     ] = _BUDGET.layers,
@@ -31,25 +38,30 @@ def ablate(
     ] = _BUDGET.trained_layers,
     records: Annotated[int, typer.Option(help="Training records.", min=1)] = _BUDGET.records,
     checked: Annotated[int, typer.Option(help="Validation records.", min=1)] = _BUDGET.checked,
+    judged: Annotated[
+        int, typer.Option(help="Validation records whose whole files are judged.", min=1)
+    ] = _BUDGET.judged,
     workers: Annotated[int, typer.Option(help="Runs at a time, one thread each.", min=1)] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print every run's figures as JSON.")] = False,
 ) -> None:
     """Train seven variants of the model with the same data and budget, and compare them.
 
     Rubrics (semantic, dependency, context), chained decisions or not, labels with or without the syntax tree. The same
-    command goes on where an interrupted one stopped.
+    command goes on where an interrupted one stopped, and may ask for more seeds.
 
-    lamr ablate --data records --out runs/ablation --seeds 3 --steps 300
+    lamr ablate --data records --out runs/ablation --start bundled --trained-layers 2 --seeds 3 --steps 300
     """
     with needs_extra("train"):
         from lamr_training.ablation import study
         from lamr_training.ablation.table import ablation_json, ablation_table
 
     settings = AblationSettings(
+        start=start,
         layers=layers,
         trained_layers=trained_layers,
         records=records,
         checked=checked,
+        judged=judged,
         steps=steps,
         tokens=tokens,
         seeds=seeds,

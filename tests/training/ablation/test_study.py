@@ -8,15 +8,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from lamr_evaluation.records import Record
-from lamr_training.ablation.judgement import Outcome, best_threshold, judge
+from lamr_contract.encoding import PromptEncoder
+from lamr_contract.spec import bundled_repository
+from lamr_evaluation.records import Record, write_records
+from lamr_training.ablation.judgement import Judged, Outcome, fused_loss, judge_files
 from lamr_training.ablation.settings import AblationSettings
-from lamr_training.ablation.study import ablate, rubric_columns, training_settings
+from lamr_training.ablation.study import BUNDLED, ablate, rubric_columns, training_settings
+from lamr_training.ablation.study import _prepare as prepare
 from lamr_training.ablation.study import variant_examples as examples_of
 from lamr_training.ablation.study import variant_model as model_of
-from lamr_training.ablation.table import ablation_table, order_text
+from lamr_training.ablation.table import ablation_json, ablation_table
 from lamr_training.ablation.textual_labels import textual_dependency
-from lamr_training.ablation.variants import VARIANTS
+from lamr_training.ablation.variants import VARIANTS, WHOLE
 from lamr_training.corpus.build import make_records
 from lamr_training.corpus.settings import CorpusSettings
 from lamr_training.errors import RunError
@@ -27,6 +30,7 @@ from lamr_training.loop.losses import LossWeights
 from lamr_training.loop.optimization import make_optimizer
 from lamr_training.loop.trainer import train
 from lamr_training.loop.work_folder import WorkFolder
+from lamr_training.model.served import load_served
 from lamr_training.model.vocabulary import Vocabulary
 from lamr_training.recipes.presets import PRESETS
 
@@ -100,36 +104,43 @@ def test_seeds_change_what_is_new_only(words: Vocabulary) -> None:
     assert torch.equal(one.heads.hidden.weight, again.heads.hidden.weight)
 
 
-def test_the_best_threshold_takes_equal_scores_together() -> None:
-    gold = np.array([True, True, False, False, True])
-    assert best_threshold(np.array([0.9, 0.8, 0.3, 0.2, 0.1]), gold) == 0.8
-    assert best_threshold(np.array([0.9, 0.5, 0.5, 0.5, 0.5]), gold) == 0.5
-    assert best_threshold(np.array([0.9]), np.array([False])) == 0.5
-
-
-def test_decisions_are_counted(words: Vocabulary, data: ExampleSet) -> None:
-    model = model_of(tiny_model(words), VARIANTS[-1], seed=0)
+def test_the_loss_is_that_of_the_fused_chain(words: Vocabulary, data: ExampleSet) -> None:
+    model = model_of(tiny_model(words), VARIANTS[-1], seed=0).eval()
     checks = examples_of(data, VARIANTS[-1], True)
-    with torch.no_grad():  # every token has the same score, so that all are kept
+    with torch.no_grad():  # every path is as likely as any other
+        for parameter in (*model.heads.emission.parameters(), *model.heads.fused_crf.parameters()):  # type: ignore[union-attr]
+            parameter.zero_()
+    assert fused_loss(model, checks) == pytest.approx(np.log(2), abs=1e-4)
+
+
+def test_whole_files_are_judged_by_the_rank_of_their_lines(words: Vocabulary, records: list[Record]) -> None:
+    model = model_of(tiny_model(words), VARIANTS[-1], seed=0).eval()
+    encoder = PromptEncoder(words.tokenizer, model.config.spec(""))
+    asked = [record for record in records if record.kept_frags][:4]
+    judged = judge_files(model, encoder, asked)
+    assert [each.file for each in judged] == [f"{record.project}/{record.path}" for record in asked]
+    assert judged == judge_files(model, encoder, asked)
+    with (
+        torch.no_grad()
+    ):  # no line is better than another, so a quarter of the lines holds a quarter of the gold
         for parameter in model.heads.emission.parameters():
             parameter.zero_()
-        model.heads.fused_crf.start.copy_(torch.tensor([-9.0, 9.0]))  # type: ignore[union-attr]
-        model.heads.fused_crf.transitions.copy_(torch.tensor([[-9.0, 9.0], [-9.0, 9.0]]))  # type: ignore[union-attr]
-    outcome = judge(model, checks, "x", 0)
-    spans = [slice(s + a, s + b) for s, (a, b) in zip(checks.starts, checks.spans, strict=False)]
-    share = np.concatenate([checks.aggregate[span] for span in spans]).mean()  # type: ignore[index]
-    assert outcome.recall == 1.0
-    assert outcome.precision == pytest.approx(share, abs=1e-4)
-    assert outcome.accuracy == pytest.approx(share, abs=1e-4)
-    assert outcome.f1 == pytest.approx(2 * share / (1 + share), abs=1e-4)
-    assert outcome.loss > 1
+        for parameter in model.heads.fused_crf.parameters():  # type: ignore[union-attr]
+            parameter.zero_()
+    for each in judge_files(model, encoder, asked):
+        assert each.recall == pytest.approx(0.25, abs=0.02)
+        assert 0 < each.f1 < 0.5
+        assert each.area == pytest.approx(0.5, abs=0.02)
 
 
-def test_an_ablation_is_done_once(tmp_path: Path, words: Vocabulary, data: ExampleSet) -> None:
+def test_an_ablation_is_done_once(
+    tmp_path: Path, words: Vocabulary, data: ExampleSet, records: list[Record]
+) -> None:
     work = WorkFolder(tmp_path)
     work.write_start(tiny_model(words), words.tokenizer)
     for path in (work.examples(), work.checks):
         data.save(path)
+    write_records([record for record in records if record.kept_frags][:1], tmp_path / "judged.jsonl")
     settings = AblationSettings(steps=2, tokens=1024, seeds=1)
     shown: list[tuple[int, int]] = []
     first = ablate(
@@ -152,24 +163,52 @@ def test_an_ablation_is_done_once(tmp_path: Path, words: Vocabulary, data: Examp
 
 
 def outcomes(f1: dict[str, float]) -> list[Outcome]:
+    """Two seeds of each variant on twelve files; what is easy in one file is so for all variants."""
+    ease = np.linspace(-0.2, 0.2, 12)
     return [
-        Outcome(name, seed, 0.3, 0.8, 0.7, 0.6, value + seed / 100)
+        Outcome(
+            name,
+            seed,
+            0.3,
+            tuple(
+                Judged(f"p/{n}.py", 0.6 + by, value + by + seed / 100, 0.7 + by) for n, by in enumerate(ease)
+            ),
+        )
         for name, value in f1.items()
         for seed in (0, 2)
     ]
 
 
-def test_the_table_has_spreads_and_tells_the_order() -> None:
-    same = outcomes({variant.name: variant.paper for variant in VARIANTS})
-    table = ablation_table(same)
-    assert "by F1 the rows come in the paper's order" in table
-    assert "0.806 ± 0.014" in next(
-        line for line in table.splitlines() if line.startswith("semantic + dependency  ")
-    )
-    other = {variant.name: variant.paper for variant in VARIANTS} | {"semantic": 0.9}
-    sentence = order_text(outcomes(other))
-    assert "another order" in sentence
-    assert "here:  semantic > semantic + dependency >" in sentence
+def test_the_table_tells_differences_that_hold_from_those_that_do_not() -> None:
+    figures = {"semantic": WHOLE.paper - 0.1, WHOLE.name: WHOLE.paper}
+    table = ablation_table(outcomes(figures)).splitlines()
+    assert table[0].split()[-2:] == ["paper's", "F1"]
+    assert [line.split("  ")[0] for line in table[1:] if line[0] != " "] == list(figures)
+    assert f"{WHOLE.paper + 0.01:.3f}" in table[-1]
+    change = table[2]
+    assert "-0.100 (-0.120 to -0.080)*" in change, "files vary by much more, but for both alike"
+    assert "+0.000 (+0.000 to +0.000)" in change
+    assert "-0.019" in change, "the paper's own difference"
+    assert '"kept": 0.25' in ablation_json(outcomes(figures))
+
+
+def test_a_model_that_ships_gives_all_variants_its_encoder(tmp_path: Path, records: list[Record]) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    for name in ("train", "validation"):
+        write_records(records[:3], data / f"{name}.jsonl")
+    work = WorkFolder(tmp_path / "out")
+    work.path.mkdir()
+    settings = AblationSettings(start=BUNDLED, records=2, checked=2, judged=1)
+    prepare(data, work, settings)
+    model, _ = work.load_start()
+    shipped, _ = load_served(bundled_repository())
+    variant = model_of(model, VARIANTS[0], 0)
+    for name, value in shipped.state_dict().items():
+        if not name.startswith("heads."):
+            assert torch.equal(variant.state_dict()[name], value), name
+    assert variant.heads.emission.weight.shape != shipped.heads.emission.weight.shape
+    assert len(ExampleSet.load(work.examples())) > 0
 
 
 def test_a_frozen_backbone_takes_no_backward_pass(words: Vocabulary) -> None:

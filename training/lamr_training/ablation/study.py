@@ -16,13 +16,13 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from lamr_evaluation.records import Record, read_records
-from lamr_export.checkpoint import load_checkpoint
+from lamr_contract.spec import bundled_repository
+from lamr_evaluation.records import Record, read_records, write_records
 from lamr_export.model import LamrModel
 from lamr_postprocess import split_lines
 from numpy.typing import NDArray
 
-from lamr_training.ablation.judgement import Outcome, judge
+from lamr_training.ablation.judgement import Judged, Outcome, fused_loss, judge_files
 from lamr_training.ablation.settings import AblationSettings
 from lamr_training.ablation.textual_labels import textual_dependency
 from lamr_training.ablation.variants import COLUMNS, VARIANTS, WEIGHTS, Variant
@@ -38,9 +38,12 @@ from lamr_training.loop.settings import TrainingSettings
 from lamr_training.loop.trainer import train
 from lamr_training.loop.work_folder import WorkFolder
 from lamr_training.model.backbone import load_minilm, start_mini
+from lamr_training.model.served import load_served
 from lamr_training.model.vocabulary import code_vocabulary
 from lamr_training.worker_process import prepare_worker
 
+BUNDLED = "bundled"
+"""Names the repository that ships, as a start."""
 Job = tuple[Variant, int]
 """A variant and the seed that it is trained with."""
 
@@ -81,7 +84,13 @@ def ablate(
     for number, _ in enumerate(_run_all(work, settings, missing, workers), done + 1):
         if progress:
             progress("runs", number, len(jobs))
-    return [Outcome(**json.loads(_outcome_path(out, *job).read_text())) for job in jobs]
+    return [_read(_outcome_path(out, *job)) for job in jobs]
+
+
+def _read(path: Path) -> Outcome:
+    """The outcome that a run has left."""
+    found = json.loads(path.read_text())
+    return Outcome(**{**found, "files": tuple(Judged(**each) for each in found["files"])})
 
 
 def _run_all(work: WorkFolder, settings: AblationSettings, jobs: list[Job], workers: int) -> Iterator[None]:
@@ -103,12 +112,15 @@ def _run_all(work: WorkFolder, settings: AblationSettings, jobs: list[Job], work
 def run_variant(work: WorkFolder, settings: AblationSettings, variant: Variant, seed: int) -> None:
     """Train and judge one variant on one thread, going on from its last checkpoint, and write its outcome."""
     examples, checks = ExampleSet.load(work.examples()), ExampleSet.load(work.checks)
+    start, encoder = work.load_start()
     run = work.path / f"{variant.slug}-{seed}"
     with one_thread():
-        model = variant_model(load_checkpoint(work.start), variant, seed)
+        model = variant_model(start, variant, seed)
         learned = variant_examples(examples, variant, variant.tree)
         train(model, learned, run, training_settings(settings, variant, seed))
-        outcome = judge(model, variant_examples(checks, variant, True), variant.name, seed)
+        loss = fused_loss(model.eval(), variant_examples(checks, variant, True))
+        judged = judge_files(model, encoder, list(read_records(_judged_path(work.path))))
+        outcome = Outcome(variant.name, seed, loss, judged)
     path = _outcome_path(work.path, variant, seed)
     part = path.with_suffix(".part")
     part.write_text(json.dumps(asdict(outcome)))
@@ -117,14 +129,13 @@ def run_variant(work: WorkFolder, settings: AblationSettings, variant: Variant, 
 
 
 def variant_model(start: LamrModel, variant: Variant, seed: int) -> LamrModel:
-    """The start's backbone, projection and lexical evidence under a variant's new heads.
+    """The start's encoder under a variant's new heads.
 
     The chains of an FFN keep potentials of 0, so that each token is decided by itself.
     """
     torch.manual_seed(seed)
     model = LamrModel(replace(start.config, rubrics=variant.rubrics))
-    shared = ("backbone.", "fusion_input.", "lexical.")
-    weights = {name: value for name, value in start.state_dict().items() if name.startswith(shared)}
+    weights = {name: value for name, value in start.state_dict().items() if not name.startswith("heads.")}
     model.load_state_dict(weights, strict=False)
     if not variant.chains:
         for chain in (model.heads.rubric_crf, model.heads.fused_crf):
@@ -178,19 +189,30 @@ def training_settings(settings: AblationSettings, variant: Variant, seed: int) -
 def _prepare(data: Path, work: WorkFolder, settings: AblationSettings) -> None:
     records = list(read_records(data / "train.jsonl"))[: settings.records]
     checks = list(read_records(data / "validation.jsonl"))[: settings.checked]
-    if not records or not checks:
+    judged = [record for record in read_records(data / "validation.jsonl") if record.kept_frags]
+    if not records or not checks or not judged:
         raise RunError(f"{data}: train.jsonl or validation.jsonl holds no records; `lamr corpus` makes some")
-    files = distinct_files(records)
-    _, base = load_minilm()
-    words = code_vocabulary(base, [*files, *(r.query for r in records)], settings.vocabulary, 1_000)
-    documents = [words.tokenizer.encode(text, add_special_tokens=False).ids for text in files]
-    work.write_start(start_mini(words, documents, settings.layers), words.tokenizer)
+    write_records(judged[: settings.judged], _judged_path(work.path))
+    _write_start(work, records, settings)
     model, encoder = work.load_start()
     assert model.lexical is not None
     rarity = model.lexical.rarity.numpy()
     for path, chosen in ((work.examples(), records), (work.checks, checks)):
         examples = make_examples(chosen, encoder, rarity, label=rubric_columns)
         ExampleSet.of(list(examples)).save(path)
+
+
+def _write_start(work: WorkFolder, records: list[Record], settings: AblationSettings) -> None:
+    """Write the checkpoint that all variants begin with."""
+    if settings.start:
+        bundled = settings.start == BUNDLED
+        work.write_start(*load_served(bundled_repository() if bundled else Path(settings.start)))
+        return
+    files = distinct_files(records)
+    _, base = load_minilm()
+    words = code_vocabulary(base, [*files, *(r.query for r in records)], settings.vocabulary, 1_000)
+    documents = [words.tokenizer.encode(text, add_special_tokens=False).ids for text in files]
+    work.write_start(start_mini(words, documents, settings.layers), words.tokenizer)
 
 
 def _claim(out: Path, settings: AblationSettings) -> None:
@@ -202,6 +224,10 @@ def _claim(out: Path, settings: AblationSettings) -> None:
         path.write_text(json.dumps(budget))
     elif json.loads(path.read_text()) != budget:
         raise RunError(f"{path}: an ablation with another budget; give the same one, or another --out")
+
+
+def _judged_path(out: Path) -> Path:
+    return out / "judged.jsonl"
 
 
 def _outcome_path(out: Path, variant: Variant, seed: int) -> Path:

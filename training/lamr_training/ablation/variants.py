@@ -48,3 +48,5 @@ VARIANTS = (
     Variant("semantic + dependency, without AST", ("semantic", "dependency"), 0.7804, tree=False),
     Variant("semantic + dependency", ("semantic", "dependency"), 0.7958),
 )
+WHOLE = VARIANTS[-1]
+"""The paper's model, which the others are compared with."""
