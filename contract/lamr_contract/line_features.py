@@ -24,14 +24,14 @@ WINDOWS, AROUND, PASSAGE, OWN = "windows", "around", "passage", "own"
 """The features that come from query and text: the views of the lexical evidence."""
 COMMENT, MARKS, IMPORTS, LENGTH, REPEATS = "comment", "marks", "imports", "length", "repeats"
 """The features that come from the text alone (`LineForms`)."""
-BLANK, INDENT, OPENING, BEGINS = "blank", "indent", "opening", "begins"
-"""The features that come from the layout: whether the line is blank; a quarter of its steps of indentation, at most 3;
-whether it may head others; and whether it begins a block."""
+INDENT, OPENING, BEGINS = "indent", "opening", "begins"
+"""The features that come from the layout: a quarter of the line's steps of indentation, at most 3; whether it may head
+others; and whether it begins a block."""
 TEXT_FEATURES = frozenset(
     (
         *(WINDOWS, AROUND, PASSAGE, OWN),
         *(COMMENT, MARKS, IMPORTS, LENGTH, REPEATS),
-        *(BLANK, INDENT, OPENING, BEGINS),
+        *(INDENT, OPENING, BEGINS),
     )
 )
 """The features that don't come from the model."""
@@ -119,7 +119,6 @@ class LineFeatures:
     def _of_layout(self) -> dict[str, Float64Array]:
         layout = self._layout
         return {
-            BLANK: layout.blank.astype(np.float64),
             INDENT: _depths(layout) / 4,
             OPENING: layout.opening.astype(np.float64),
             BEGINS: np.diff(layout.blocks, prepend=-1).astype(np.float64),

@@ -31,8 +31,9 @@ class LineNetwork:
 
     With the features x [L, F] of L lines and their first states h = relu(x A + a), [L, width], each layer adds
     relu(C(h) + c) to h. C is a convolution over lines of the states, the means over blocks and the mean over the file;
-    it reads `reach` lines before and after each line, `strides[i]` lines apart, and zeros beyond the ends. Means are
-    those of the lines that aren't blank. The log-odds are [h, x] o.
+    it reads `reach` lines before and after each line, `strides[i]` lines apart. In place of blank lines and beyond the
+    ends it reads zeros, so that blank lines at the end change nothing, and means are those of the other lines. The
+    log-odds are [h, x] o.
 
     Attributes:
         features: the names of the F features, in their order (`lamr_contract.line_features`).
@@ -94,7 +95,7 @@ class LineNetwork:
         states = _rectified(values @ next(parameters) + next(parameters))
         inked = (~layout.blank).astype(np.float32)[:, None]
         for stride in self.strides:
-            around = self._around(_with_means(states, inked, layout.blocks), stride)
+            around = self._around(_with_means(states, inked, layout.blocks) * inked, stride)
             states = states + _rectified(around @ next(parameters) + next(parameters))
         last = next(parameters)
         odds: Float64Array = (states @ last[: self.width] + values @ last[self.width :]).astype(np.float64)

@@ -36,7 +36,7 @@ def test_features_are_taken_of_the_line_that_heads_a_line_and_of_those_that_it_h
     layout = line_layout(code)
     names = np.arange(7.0)
     features = LineFeatures(layout, lexical_views("x", code, layout), line_forms(code, layout), {"n": names})
-    matrix = features.matrix(["above.n", "below.n", "above.above.n", "indent", "begins", "opening", "blank"])
+    matrix = features.matrix(["above.n", "below.n", "above.above.n", "indent", "begins", "opening"])
     assert matrix[:, 0].tolist() == [0, 0, 1, 0, 1, 0, 0], (
         "a bracket heads nothing, and what is outermost has no head"
     )
@@ -45,7 +45,6 @@ def test_features_are_taken_of_the_line_that_heads_a_line_and_of_those_that_it_h
     assert matrix[:, 3].tolist() == [0, 0.25, 0.5, 0.25, 0.5, 0, 0.25]
     assert matrix[:, 4].tolist() == [1, 0, 0, 0, 0, 0, 1]
     assert matrix[:, 5].tolist() == [1, 1, 1, 0, 1, 0, 1]
-    assert matrix[:, 6].tolist() == [0, 0, 0, 0, 0, 1, 0]
 
 
 def test_the_views_together_are_the_evidence() -> None:

@@ -38,7 +38,7 @@ def by_loops(
             same = (layout.blocks == layout.blocks[line]) & inked
             block = states[same].mean(axis=0) if same.any() else np.zeros(WIDTH)
             file = states[inked].mean(axis=0) if inked.any() else np.zeros(WIDTH)
-            rows.append(np.concatenate([states[line], block, file]))
+            rows.append(np.concatenate([states[line], block, file]) * inked[line])
         moved = []
         for line in range(len(states)):
             near = [line + step * stride for step in range(-REACH, REACH + 1)]
@@ -55,6 +55,13 @@ def test_a_network_is_its_docstring(text: str, seed: int) -> None:
     network = LineNetwork.of(FEATURES, REACH, STRIDES, parameters(seed))
     expected = by_loops(values, layout, parameters(seed)) if len(values) else []
     np.testing.assert_allclose(network.logits(values, layout), expected, rtol=1e-4, atol=1e-4)
+
+
+def test_blank_lines_at_the_end_change_nothing() -> None:
+    network = LineNetwork.of(FEATURES, REACH, STRIDES, parameters(3))
+    values = np.random.default_rng(3).normal(size=(6, 2))
+    short, long = line_layout("a\n b\n\nc\n"), line_layout("a\n b\n\nc\n\n \n")
+    np.testing.assert_array_equal(network.logits(values, long)[:4], network.logits(values[:4], short))
 
 
 def test_a_network_comes_back_from_a_dictionary() -> None:

@@ -43,10 +43,10 @@ def test_what_is_served_is_what_was_trained() -> None:
     assert fitted.network is not None
     served = fitted.network.of(NETWORK_FEATURES, 1, (1, 2), model.parameters_of_lines())
     for file, scored in zip(taught, files(4, "area = "), strict=True):
-        batch = (torch.tensor(file.features[None], dtype=torch.float32), torch.ones(1, len(file.gold)))
+        batch = torch.tensor(file.features[None], dtype=torch.float32)
         inked, blocks = torch.tensor(file.inked[None], dtype=torch.float32), torch.tensor(file.blocks[None])
         with torch.no_grad():
-            trained = model(*batch, inked, blocks)[0].double().numpy()
+            trained = model(batch, inked, blocks)[0].double().numpy()
         logits = served.logits(file.features, line_layout(scored.record.code))
         np.testing.assert_allclose(logits - logits.mean(), trained - trained.mean(), atol=0.02)
 

@@ -17,7 +17,6 @@ from lamr_contract.line_features import (
     AROUND,
     BEGINS,
     BELOW_PREFIX,
-    BLANK,
     COMMENT,
     IMPORTS,
     INDENT,
@@ -41,7 +40,7 @@ from lamr_training.recipes.scoring_fit import ScoredFile
 
 NETWORK_FEATURES = (
     *(SEMANTIC, DEPENDENCY, RELEVANCE, KEEP_PROB, WINDOWS, AROUND, PASSAGE, OWN),
-    *(COMMENT, MARKS, IMPORTS, LENGTH, REPEATS, BLANK, INDENT, OPENING, BEGINS),
+    *(COMMENT, MARKS, IMPORTS, LENGTH, REPEATS, INDENT, OPENING, BEGINS),
     *(ABOVE_PREFIX + name for name in (SEMANTIC, RELEVANCE, KEEP_PROB, WINDOWS, AROUND, PASSAGE, OWN)),
     *(BELOW_PREFIX + name for name in (SEMANTIC, AROUND, OWN)),
 )
@@ -172,8 +171,7 @@ def _loss(model: _Network, files: Sequence[NetworkFile]) -> Tensor:
     inked = _padded([file.inked.astype(np.float32) for file in files])
     gold = _padded([(file.gold & file.inked).astype(np.float32) for file in files])
     blocks = _padded([file.blocks for file in files])
-    lines = _padded([np.ones(len(file.gold), np.float32) for file in files])
-    odds = model(features, lines, inked, blocks)
+    odds = model(features, inked, blocks)
     entropy = F.binary_cross_entropy_with_logits(odds, gold, reduction="none")
     others = inked - gold
     shares = gold / gold.sum(dim=1, keepdim=True) + others / others.sum(dim=1, keepdim=True)
@@ -202,19 +200,18 @@ class _Network(nn.Module):
         self.last = nn.Linear(width + count, 1, bias=False)
         self.dropout = nn.Dropout(settings.dropout)
 
-    def forward(self, features: Tensor, lines: Tensor, inked: Tensor, blocks: Tensor) -> Tensor:
+    def forward(self, features: Tensor, inked: Tensor, blocks: Tensor) -> Tensor:
         """The log-odds [B, L] of lines.
 
         Args:
             features: float32 [B, L, F].
-            lines: float32 [B, L], 0 where a shorter file is padded.
-            inked: float32 [B, L], 0 for blank lines, too.
+            inked: float32 [B, L], 0 for blank lines and where a shorter file is padded.
             blocks: int64 [B, L].
         """
         values = (features - self.mean) / self.spread
         states = F.relu(self.first(values))
         for layer in self.layers:
-            read = torch.cat([states, *_means(states, inked, blocks)], dim=2) * lines[..., None]
+            read = torch.cat([states, *_means(states, inked, blocks)], dim=2) * inked[..., None]
             states = states + F.relu(layer(read.transpose(1, 2)).transpose(1, 2))
             states = self.dropout(states)
         return self.last(torch.cat([states, values], dim=2))[..., 0]
