@@ -62,7 +62,7 @@ class Policy:
         least_saving: the least share of tokens that a cut must save.
         threshold: the least score of a line that is kept; None for the model's own.
         least_relevance: a file that holds an answer less likely is shown as an outline. The default is below what
-            lamr-mini 0.9 gives 98 of 100 files that hold one, and above what it gives a quarter of the others.
+            lamr-mini 0.10 gives 98 of 100 files that hold one, and above what it gives a quarter of the others.
         most_pointed: lines of a file up to which pointing at them means something.
         before_pointed, after_pointed: the lines around one that was pointed at that are shown with it.
     """

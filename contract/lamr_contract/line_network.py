@@ -95,18 +95,24 @@ class LineNetwork:
         states = _rectified(values @ next(parameters) + next(parameters))
         inked = (~layout.blank).astype(np.float32)[:, None]
         for stride in self.strides:
-            around = self._around(_with_means(states, inked, layout.blocks) * inked, stride)
-            states = states + _rectified(around @ next(parameters) + next(parameters))
+            read = _with_means(states, inked, layout.blocks) * inked
+            states = states + _rectified(self._convolved(read, next(parameters), stride) + next(parameters))
         last = next(parameters)
         odds: Float64Array = (states @ last[: self.width] + values @ last[self.width :]).astype(np.float64)
         return odds
 
-    def _around(self, values: Float32Array, stride: int) -> Float32Array:
-        """Return the values of the lines that a layer reads for each line: [L, W] to [L, (2 reach + 1) W]."""
+    def _convolved(self, values: Float32Array, weights: Float32Array, stride: int) -> Float32Array:
+        """Return the convolution over lines, [L, W] to [L, width], with weights [(2 reach + 1) W, width].
+
+        The lines that are read are weighed one distance at a time, because all of them together would take several
+        times the memory.
+        """
         lines, margin = len(values), self.reach * stride
         padded = np.pad(values, ((margin, margin), (0, 0)))
-        shifted = [padded[step * stride : step * stride + lines] for step in range(2 * self.reach + 1)]
-        return np.concatenate(shifted, axis=1)
+        sums = np.zeros((lines, self.width), np.float32)
+        for step, part in enumerate(np.split(weights, 2 * self.reach + 1)):
+            sums += padded[step * stride : step * stride + lines] @ part
+        return sums
 
     @cached_property
     def _parameters(self) -> tuple[Float32Array, ...]:
