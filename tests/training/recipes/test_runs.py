@@ -121,7 +121,8 @@ def test_a_run_that_is_killed_loses_only_what_came_after_its_checkpoint(
     reached = state["step"]
     assert reached % 4 == 0
     logged = max(row["step"] for row in rows(tmp_path / "run"))
-    assert logged - reached < SETTINGS.checkpoint_every
+    # A step is logged before its checkpoint is written, so the run may be killed between the two.
+    assert logged - reached <= SETTINGS.checkpoint_every
     settings = replace(SETTINGS, steps=4000)
     for name in ("run", "whole"):
         train(load_checkpoint(start), data, tmp_path / name, settings, stop_after=reached + 6)
