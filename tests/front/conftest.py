@@ -117,8 +117,10 @@ class Site:
             assert time.monotonic() < deadline, self.report.getvalue()
             time.sleep(0.02)
 
-    def channel(self, **options) -> grpc.Channel:
-        return self.stack.enter_context(grpc.insecure_channel(f"127.0.0.1:{self.port}", **options))
+    def channel(self) -> grpc.Channel:
+        """A channel with a connection of its own: gRPC shares connections, also with a server that was killed since."""
+        options = [("grpc.use_local_subchannel_pool", 1)]
+        return self.stack.enter_context(grpc.insecure_channel(f"127.0.0.1:{self.port}", options=options))
 
     def metadata(self, tenant: str) -> list[tuple[str, str]]:
         return list(key_metadata(self.keys[tenant]).items())
