@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 from lamr_contract.layout import line_layout
 from lamr_contract.scoring import Scoring
+from lamr_training.model.vocabulary import Vocabulary
 from lamr_training.recipes.network_fit import (
     NETWORK_FEATURES,
     NetworkFile,
@@ -15,9 +18,11 @@ from lamr_training.recipes.network_fit import (
     fit_network,
     network_files,
 )
+from lamr_training.recipes.scored_checkpoint import line_scoring
 from lamr_training.recipes.scoring_fit import compare
 
 from tests.training.recipes.test_line_fit import RUBRICS, files
+from tests.training.samples import tiny_model
 
 SETTINGS = NetworkSettings(epochs=60, files=4, rate=1e-2)
 
@@ -58,6 +63,15 @@ def test_the_same_seed_gives_the_same_network() -> None:
     assert one == again
     assert torch.equal(before, torch.random.get_rng_state())
     assert one != fit_network(taught, NetworkSettings(epochs=1, seed=1))
+
+
+def test_a_model_that_has_a_network_keeps_it_where_files_are_few(words: Vocabulary) -> None:
+    told = files(6, "area = ")
+    config = tiny_model(words).config
+    assert line_scoring(told, config).network is None
+    network = fit_network(network_files(told, RUBRICS), NetworkSettings(epochs=1))
+    taught = replace(config, scoring=Scoring(told=replace(network, bias=2.0)))
+    assert line_scoring(told, taught) == network
 
 
 def test_files_whose_lines_are_all_alike_teach_nothing() -> None:

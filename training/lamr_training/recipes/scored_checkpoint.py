@@ -73,8 +73,7 @@ def _fitted(files: Sequence[ScoredFile], config: LamrConfig) -> Scoring:
     if len(told) < LEAST_TOLD:
         scoring = fit_scoring(files, config.rubrics, threshold=config.threshold)
         return replace(scoring, presence=fit_presence(files))
-    many = len(told) >= ENOUGH
-    lines = fit_network(network_files(told, config.rubrics)) if many else fit_lines(told, config.rubrics)
+    lines = line_scoring(told, config)
     lines = with_kept_share(told, lines, config.rubrics, config.threshold, TOLD_SHARE)
     scoring = fit_scoring(asked or files, config.rubrics, threshold=config.threshold)
     everywhere = fit_presence(files)
@@ -83,6 +82,24 @@ def _fitted(files: Sequence[ScoredFile], config: LamrConfig) -> Scoring:
         told=replace(lines, presence=fit_presence(told) or everywhere),
         presence=fit_presence(asked) or everywhere,
     )
+
+
+def line_scoring(told: Sequence[ScoredFile], config: LamrConfig) -> Scoring:
+    """Return the scoring of lines for what isn't asked, with a bias that says nothing yet.
+
+    Few files don't teach a network, and a regression over them ranks worse than a network that many have taught. So a
+    model that has one keeps it: its features are relative to the file, which other weights hardly change.
+
+    Args:
+        told: files whose query asks nothing.
+        config: the model's configuration; its scoring is that of the model that training began with.
+    """
+    if len(told) >= ENOUGH:
+        return fit_network(network_files(told, config.rubrics))
+    before = config.scoring.told
+    if before is not None and before.network is not None:
+        return replace(before, bias=0.0)
+    return fit_lines(told, config.rubrics)
 
 
 def _keep_bias(
