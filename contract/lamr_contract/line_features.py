@@ -87,16 +87,20 @@ class LineFeatures:
         return np.stack(columns, axis=1) if columns else np.zeros((len(self._layout.blank), 0))
 
     def _column(self, name: str) -> Float64Array:
-        where, _, rest = name.partition(".")
-        if where + "." == BLOCK_PREFIX:
-            return block_means(self._column(rest), self._layout)
-        if where + "." == ABOVE_PREFIX:
-            return self._above(self._column(rest))
-        if where + "." == BELOW_PREFIX:
-            return self._below(self._column(rest))
+        for prefix, taken in (
+            (BLOCK_PREFIX, self._of_block),
+            (ABOVE_PREFIX, self._above),
+            (BELOW_PREFIX, self._below),
+        ):
+            if name.startswith(prefix):
+                return taken(self._column(name.removeprefix(prefix)))
         if name in self._columns:
             return self._columns[name]
         return self._of_layout[name]
+
+    def _of_block(self, values: Float64Array) -> Float64Array:
+        """Return the means of values [L] over each line's block."""
+        return block_means(values, self._layout)
 
     def _above(self, values: Float64Array) -> Float64Array:
         """Return what values [L] are of the line that heads each line."""

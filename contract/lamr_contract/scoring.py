@@ -48,7 +48,7 @@ class Scoring:
       `network`, that one gives the log-odds instead. Then it moves the log-odds by `block` as above and takes their
       mean over lines nearby, whose reach is `near` (lines).
 
-    Weights are fitted on validation projects and stored with the model.
+    Weights are fitted on validation projects, networks on files of training projects too, and stored with the model.
 
     Attributes:
         kind: a key of `KINDS`.

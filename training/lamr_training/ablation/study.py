@@ -188,9 +188,10 @@ def training_settings(settings: AblationSettings, variant: Variant, seed: int) -
 
 def _prepare(data: Path, work: WorkFolder, settings: AblationSettings) -> None:
     records = list(read_records(data / "train.jsonl"))[: settings.records]
-    checks = list(read_records(data / "validation.jsonl"))[: settings.checked]
-    judged = [record for record in read_records(data / "validation.jsonl") if record.kept_frags]
-    if not records or not checks or not judged:
+    validation = list(read_records(data / "validation.jsonl"))
+    checks = validation[: settings.checked]
+    judged = [record for record in validation if record.kept_frags]
+    if not records or not judged:
         raise RunError(f"{data}: train.jsonl or validation.jsonl holds no records; `lamr corpus` makes some")
     write_records(judged[: settings.judged], _judged_path(work.path))
     _write_start(work, records, settings)

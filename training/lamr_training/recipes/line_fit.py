@@ -73,10 +73,9 @@ def _examples(
     file: ScoredFile, rubrics: Sequence[str], names: Sequence[str]
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]] | None:
     """Return features [I, F], gold [I] and weights [I] of a file's I lines with ink; None if they are all alike."""
-    scorer = file.scorer(Scoring("lines", dict.fromkeys(names, 0.0)), rubrics)
     gold, inked = file.gold()
     gold = gold[inked]
     if gold.all() or not gold.any():
         return None
     counts = np.where(gold, 0.5 / gold.sum(), 0.5 / (~gold).sum())
-    return scorer.features().matrix(names)[inked], gold, counts
+    return file.features(names, rubrics)[inked], gold, counts

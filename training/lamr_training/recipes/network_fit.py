@@ -110,10 +110,8 @@ def network_files(files: Iterable[ScoredFile], rubrics: Sequence[str]) -> list[N
     """
     found = []
     for file in files:
-        scorer = file.scorer(Scoring("lines", dict.fromkeys(NETWORK_FEATURES, 0.0)), rubrics)
-        gold, inked = file.gold()
-        layout = file.document.layout
-        found.append(NetworkFile(scorer.features().matrix(NETWORK_FEATURES), gold, inked, layout.blocks))
+        features = file.features(NETWORK_FEATURES, rubrics)
+        found.append(NetworkFile(features, *file.gold(), file.document.layout.blocks))
     return found
 
 

@@ -60,6 +60,10 @@ class ScoredFile:
         """Return the scores float32 [L] that a client computes for the file."""
         return self.scorer(scoring, rubrics).finish().scores
 
+    def features(self, names: Sequence[str], rubrics: Sequence[str]) -> NDArray[np.float64]:
+        """Return features of the file's lines by their names, float64 [L, F] (`lamr_contract.line_features`)."""
+        return self.scorer(Scoring("lines", dict.fromkeys(names, 0.0)), rubrics).features().matrix(names)
+
     def gold(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return which lines answer the query and which lines count (hold ink), bool [L] each."""
         lines = split_lines(self.record.code)
