@@ -17,6 +17,7 @@ import typer
 from lamr_cli import (
     ablate,
     agents,
+    associate,
     batch,
     compress,
     corpus,
@@ -64,6 +65,7 @@ app.command("eval")(evaluate.evaluate)
 app.command("corpus")(corpus.corpus)
 app.command("label")(label.label)
 app.command("train")(train.train)
+app.command("associate")(associate.associate)
 app.command("ablate")(ablate.ablate)
 
 

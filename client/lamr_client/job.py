@@ -98,7 +98,9 @@ class PruneJob:
                 ids, offsets = self._without_data(layout, ids, offsets)
             scoring = encoder.spec.scoring
             path = "" if options.path is None else os.fspath(options.path)
-            document = QueriedDocument(query, code, offsets, scoring, layout=layout, path=path)
+            document = QueriedDocument(
+                query, code, offsets, scoring, layout=layout, path=path, associations=encoder.associations
+            )
             self._scorer = DocumentScorer(scoring, encoder.spec.rubrics, document)
             self.want_rubrics = self._scorer.want_rubrics
             self._check()

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamr_contract.arrays import Float64Array
+from lamr_contract.associations import Associations
 from lamr_contract.blocks import near_means, over_blank, towards_block, with_blocks
 from lamr_contract.layout import LineLayout, line_layout
 from lamr_contract.lexical_evidence import LexicalViews, lexical_views
@@ -23,6 +24,7 @@ from lamr_contract.merging import ScoreMerger
 from lamr_contract.model_io import ChunkResult
 from lamr_contract.odds import logit, sigmoid
 from lamr_contract.presence import document_features
+from lamr_contract.query_kind import asks
 from lamr_contract.scoring import BLOCK, DEPENDENCY, KINDS, LEXICAL, NEAR, SEMANTIC, Scoring
 
 
@@ -34,6 +36,7 @@ class QueriedDocument:
         path: the document's path; empty where it isn't known.
         layout: the text's L lines.
         token_lines: which of them each of its n tokens lies in.
+        associations: the model's, if it has any.
     """
 
     def __init__(  # noqa: PLR0913 - keywords with defaults
@@ -45,6 +48,7 @@ class QueriedDocument:
         *,
         layout: LineLayout | None = None,
         path: str = "",
+        associations: Associations | None = None,
     ) -> None:
         """Find the lines of a text.
 
@@ -56,7 +60,9 @@ class QueriedDocument:
                 do as in the paper.
             layout: `line_layout(text)`, where it is at hand.
             path: the document's path, where it is known.
+            associations: the model's, if it has any.
         """
+        self.associations = associations
         self.query, self.path, self._text = query, path, text
         self.layout = layout or line_layout(text)
         means = KINDS[(scoring or Scoring()).for_query(query).kind].lines
@@ -84,7 +90,11 @@ class QueriedDocument:
             name: self.token_lines.means(columns[:, place]).astype(np.float64)
             for place, name in enumerate(outputs)
         }
-        return LineFeatures(self.layout, self.views, line_forms(self._text, self.layout), means)
+        gone_with = None
+        if self.associations is not None:
+            gone_with = self.associations.of(self.query, self._text, self.layout)
+        forms = line_forms(self._text, self.layout)
+        return LineFeatures(self.layout, self.views, forms, means, gone_with, asked=asks(self.query))
 
 
 @dataclass(frozen=True, eq=False)

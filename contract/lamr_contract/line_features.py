@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamr_contract.arrays import Float64Array
+from lamr_contract.associations import AssociationViews
 from lamr_contract.blocks import block_means
 from lamr_contract.headers import innermost_headers
 from lamr_contract.layout import LineLayout
@@ -22,6 +23,16 @@ from lamr_contract.line_forms import LineForms
 
 WINDOWS, AROUND, PASSAGE, OWN = "windows", "around", "passage", "own"
 """The features that come from query and text: the views of the lexical evidence."""
+ASSOCIATED, ASSOCIATED_NEAR, ASSOCIATED_BLOCK, WORDED = (
+    "associated",
+    "associated_near",
+    "associated_block",
+    "worded",
+)
+ASSOCIATIONS = (ASSOCIATED, ASSOCIATED_NEAR, ASSOCIATED_BLOCK, WORDED)
+"""The features that come from query and text by what words go together: the views of the associations."""
+ASKED = "asked"
+"""The feature that comes from the query alone: 1 for every line if it asks (`lamr_contract.query_kind`)."""
 COMMENT, MARKS, IMPORTS, LENGTH, REPEATS = "comment", "marks", "imports", "length", "repeats"
 """The features that come from the text alone (`LineForms`)."""
 INDENT, OPENING, BEGINS = "indent", "opening", "begins"
@@ -30,6 +41,7 @@ others; and whether it begins a block."""
 TEXT_FEATURES = frozenset(
     (
         *(WINDOWS, AROUND, PASSAGE, OWN),
+        *(*ASSOCIATIONS, ASKED),
         *(COMMENT, MARKS, IMPORTS, LENGTH, REPEATS),
         *(INDENT, OPENING, BEGINS),
     )
@@ -52,8 +64,15 @@ def feature_name(name: str) -> str:
 class LineFeatures:
     """The features of one document's lines; those that are taken elsewhere are computed when they are asked for."""
 
-    def __init__(
-        self, layout: LineLayout, views: LexicalViews, forms: LineForms, outputs: Mapping[str, Float64Array]
+    def __init__(  # noqa: PLR0913 - keywords with defaults
+        self,
+        layout: LineLayout,
+        views: LexicalViews,
+        forms: LineForms,
+        outputs: Mapping[str, Float64Array],
+        associations: AssociationViews | None = None,
+        *,
+        asked: bool = False,
     ) -> None:
         """Keep what features are made of.
 
@@ -62,6 +81,8 @@ class LineFeatures:
             views: the lexical evidence of its lines.
             forms: what its lines look like.
             outputs: the means float64 [L] of the model's outputs over each line, by name.
+            associations: how far its lines go with the query; None for a model that has none.
+            asked: whether the query asks.
         """
         self._layout = layout
         self._columns: dict[str, Float64Array] = {
@@ -75,7 +96,11 @@ class LineFeatures:
             IMPORTS: forms.imports.astype(np.float64),
             LENGTH: forms.length,
             REPEATS: forms.repeats,
+            ASKED: np.full(len(forms.length), float(asked)),
         }
+        if associations is not None:
+            parts = (associations.own, associations.near, associations.block, associations.prior)
+            self._columns.update(zip(ASSOCIATIONS, parts, strict=True))
 
     def matrix(self, names: Iterable[str]) -> Float64Array:
         """Return features float64 [L, F], in the order of their names.

@@ -21,10 +21,11 @@ VERSION = "1"
 # Files of a model's folder.
 CONFIG_FILE = "config.pbtxt"
 
-# Files of a model's version: two of the ensemble, three or four of the encoder, two of the decoder; the first five of a
-# causal language model.
+# Files of a model's version: two or three of the ensemble, three or four of the encoder, two of the decoder. A causal
+# language model has five of the first six: it has no associations.
 SPEC_FILE = "lamr.json"
 TOKENIZER_FILE = "tokenizer.json"
+ASSOCIATIONS_FILE = "associations.npz"
 ONNX_FILE = "model.onnx"
 ONNX_DATA_FILE = "model.onnx.data"
 REPORT_FILE = "report.json"

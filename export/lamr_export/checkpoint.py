@@ -8,7 +8,6 @@ what is wrong with them. It doesn't know what the tensors mean.
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from torch import Tensor
 from transformers.initialization import no_init_weights
 
 from lamr_export import swepruner
+from lamr_export.client_files import copy_client_files
 from lamr_export.config import CHECKPOINT_CONFIG, MODEL_TYPE, LamrConfig
 from lamr_export.errors import CheckpointError
 from lamr_export.model import LamrModel
@@ -34,6 +34,8 @@ _NAMED = 6  # how many tensors an error names before it counts the rest
 def save_checkpoint(model: LamrModel, folder: str | Path, tokenizer_file: str | Path) -> None:
     """Write a model into a folder, as float32. Files of an earlier checkpoint in the folder are replaced.
 
+    Associations that lie beside the tokenizer are copied with it.
+
     The configuration is written last, so a folder that was only half written can't be loaded.
 
     Raises:
@@ -46,8 +48,7 @@ def save_checkpoint(model: LamrModel, folder: str | Path, tokenizer_file: str | 
     (folder / CHECKPOINT_CONFIG).unlink(missing_ok=True)
     tensors = {name: value.detach().float().cpu().contiguous() for name, value in model.state_dict().items()}
     save_file(tensors, folder / CHECKPOINT_WEIGHTS, metadata={"format": "pt"})
-    if source.resolve() != (folder / TOKENIZER_FILE).resolve():
-        shutil.copyfile(source, folder / TOKENIZER_FILE)
+    copy_client_files(source, folder)
     (folder / CHECKPOINT_CONFIG).write_text(model.config.to_json(), encoding="utf-8")
 
 

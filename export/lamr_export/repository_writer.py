@@ -7,7 +7,6 @@ or not at all. The modules that it calls make graphs, configurations and compari
 from __future__ import annotations
 
 import hashlib
-import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -25,7 +24,6 @@ from lamr_contract.names import (
     PROGRAM_FILE,
     REPORT_FILE,
     SPEC_FILE,
-    TOKENIZER_FILE,
     WEIGHTS_FILE,
     config_file,
     version_folder,
@@ -36,6 +34,7 @@ from onnx import ModelProto
 
 from lamr_export import onnx_encoder, onnx_tracing
 from lamr_export.checkpoint import load_checkpoint, tokenizer_path
+from lamr_export.client_files import copy_client_files
 from lamr_export.errors import CheckpointError, ExportError
 from lamr_export.model import LamrModel
 from lamr_export.quantize import quantize_encoder
@@ -156,7 +155,7 @@ def weights_digest(model: LamrModel) -> str:
 def _write_client_files(folder: Path, spec: ModelSpec, tokenizer: Path) -> None:
     place = _version_folder(folder, ENSEMBLE)
     (place / SPEC_FILE).write_text(spec.to_json(), encoding="utf-8")
-    shutil.copyfile(tokenizer, place / TOKENIZER_FILE)
+    copy_client_files(tokenizer, place)
 
 
 def _write_decoder(folder: Path, model: LamrModel) -> None:

@@ -20,7 +20,7 @@ from huggingface_hub.errors import (
     RepositoryNotFoundError,
     RevisionNotFoundError,
 )
-from lamr_contract.names import SPEC_FILE, TOKENIZER_FILE
+from lamr_contract.names import ASSOCIATIONS_FILE, SPEC_FILE, TOKENIZER_FILE
 from lamr_contract.spec import client_files
 
 from lamr_export.config import CHECKPOINT_CONFIG
@@ -29,7 +29,10 @@ from lamr_export.errors import CheckpointError
 INDEX_FILE = "model.safetensors.index.json"
 
 _README = "README.md"
-_WANTED = [CHECKPOINT_CONFIG, "*.safetensors", INDEX_FILE, TOKENIZER_FILE, _README, "LICENSE*"]
+_WANTED = [
+    *(CHECKPOINT_CONFIG, "*.safetensors", INDEX_FILE),
+    *(TOKENIZER_FILE, ASSOCIATIONS_FILE, _README, "LICENSE*"),
+]
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 _CACHE = "models--"
 _LICENCE = re.compile(r"^license:\s*(\S.*?)\s*$", re.MULTILINE)

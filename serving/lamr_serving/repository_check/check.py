@@ -11,10 +11,12 @@ import ast
 from pathlib import Path
 from typing import Any
 
+from lamr_contract.associations import load_associations
 from lamr_contract.causal_spec import CausalSpec
 from lamr_contract.errors import ModelMismatchError
 from lamr_contract.files import read_regular
 from lamr_contract.names import (
+    ASSOCIATIONS_FILE,
     DECODER,
     ENCODER,
     ENSEMBLE,
@@ -68,6 +70,8 @@ def check_repository(repository: Path) -> ModelSpec | CausalSpec:
     except ModelMismatchError as error:
         raise ModelRepositoryError(str(error), path=error.path) from error
     check_tokenizer(tokenizer, spec.tokenizer_sha256)
+    if spec.scoring.weighs_associations:
+        _check_associations(tokenizer.with_name(ASSOCIATIONS_FILE))
     _check_configs(repository, configs, spec)
     check_graph(onnx)
     _check_program(program)
@@ -95,6 +99,13 @@ def _check_configs(repository: Path, configs: dict[str, Any], spec: ModelSpec) -
                 f"{config_file(repository, name)} must say backend: {backend!r}, not {configs[name].backend!r}",
                 path=config_file(repository, name),
             )
+
+
+def _check_associations(path: Path) -> None:
+    try:
+        load_associations(path)
+    except ModelMismatchError as error:
+        raise ModelRepositoryError(str(error), path=error.path) from error
 
 
 def _check_program(path: Path) -> None:

@@ -15,6 +15,8 @@ from lamr_contract.arrays import Float64Array
 from lamr_contract.line_features import (
     ABOVE_PREFIX,
     AROUND,
+    ASKED,
+    ASSOCIATIONS,
     BEGINS,
     BELOW_PREFIX,
     COMMENT,
@@ -44,12 +46,16 @@ NETWORK_FEATURES = (
     *(ABOVE_PREFIX + name for name in (SEMANTIC, RELEVANCE, KEEP_PROB, WINDOWS, AROUND, PASSAGE, OWN)),
     *(BELOW_PREFIX + name for name in (SEMANTIC, AROUND, OWN)),
 )
-"""The features that the network reads."""
+"""The features that the network reads of every model."""
+ASSOCIATED_FEATURES = (*NETWORK_FEATURES, *ASSOCIATIONS, ASKED)
+"""The features that it reads of a model with associations. It then serves questions as well."""
 ENOUGH = 1_000
 """How many files are enough for a network; with fewer a regression ranks as well."""
 _SHARES = (0.05, 0.7)
 """The bounds of what the threshold selects. The network sees the whole file, so its log-odds tell by themselves how
 many lines a file needs; these bounds only keep extremes away."""
+_LISTWISE = 0.2
+"""The weight of ranks beside decisions, which are what the threshold needs."""
 _REACH = 0.3
 """How far lines are levelled, in lines (`Scoring`): neighbours weigh a little, which changes hardly any rank."""
 
@@ -87,12 +93,14 @@ class NetworkFile:
         features: float64 [L, F].
         gold, inked: bool [L], which lines are needed, and which aren't blank.
         blocks: int64 [L], the number of each line's block.
+        weight: how much the file counts.
     """
 
     features: Float64Array
     gold: NDArray[np.bool_]
     inked: NDArray[np.bool_]
     blocks: NDArray[np.int64]
+    weight: float = 1.0
 
     @property
     def teaches(self) -> bool:
@@ -101,21 +109,28 @@ class NetworkFile:
         return bool(gold.any() and (self.inked & ~gold).any())
 
 
-def network_files(files: Iterable[ScoredFile], rubrics: Sequence[str]) -> list[NetworkFile]:
+def network_files(
+    files: Iterable[ScoredFile], rubrics: Sequence[str], names: Sequence[str] = NETWORK_FEATURES
+) -> list[NetworkFile]:
     """Return what is learned from files.
 
     Args:
         files: from `score_files`.
         rubrics: the names of the model's rubrics.
+        names: the features.
     """
     found = []
     for file in files:
-        features = file.features(NETWORK_FEATURES, rubrics)
+        features = file.features(names, rubrics)
         found.append(NetworkFile(features, *file.gold(), file.document.layout.blocks))
     return found
 
 
-def fit_network(files: Sequence[NetworkFile], settings: NetworkSettings | None = None) -> Scoring:
+def fit_network(
+    files: Sequence[NetworkFile],
+    settings: NetworkSettings | None = None,
+    names: Sequence[str] = NETWORK_FEATURES,
+) -> Scoring:
     """Train a network to tell a file's gold lines from its others.
 
     Every file counts the same, and so do its gold lines and its other lines with ink.
@@ -123,6 +138,7 @@ def fit_network(files: Sequence[NetworkFile], settings: NetworkSettings | None =
     Args:
         files: from `network_files`; those that teach nothing are left out.
         settings: sizes and training.
+        names: the files' features.
 
     Returns:
         a scoring whose bias is 0.
@@ -138,7 +154,7 @@ def fit_network(files: Sequence[NetworkFile], settings: NetworkSettings | None =
         torch.manual_seed(settings.seed)
         model = _Network(taught, settings)
         _train(model, taught, settings)
-    network = LineNetwork.of(NETWORK_FEATURES, settings.reach, settings.strides, model.parameters_of_lines())
+    network = LineNetwork.of(names, settings.reach, settings.strides, model.parameters_of_lines())
     return Scoring("lines", {NEAR: _REACH}, shares=_SHARES, network=network)
 
 
@@ -173,7 +189,15 @@ def _loss(model: _Network, files: Sequence[NetworkFile]) -> Tensor:
     entropy = F.binary_cross_entropy_with_logits(odds, gold, reduction="none")
     others = inked - gold
     shares = gold / gold.sum(dim=1, keepdim=True) + others / others.sum(dim=1, keepdim=True)
-    return (entropy * shares).sum() / (2 * len(files))
+    weights = torch.tensor([file.weight for file in files])
+    each = (entropy * shares).sum(dim=1) / 2 + _LISTWISE * _of_ranks(odds, gold, inked)
+    return (each * weights).sum() / weights.sum()
+
+
+def _of_ranks(odds: Tensor, gold: Tensor, inked: Tensor) -> Tensor:
+    """The cross entropy `[B]` that gold lines win against all lines of their file; everything is `[B, L]`."""
+    shares = odds.masked_fill(inked == 0, -1e9).log_softmax(dim=1)
+    return -(shares * gold).sum(dim=1) / gold.sum(dim=1)
 
 
 def _padded(arrays: Sequence[NDArray[np.float32] | NDArray[np.int64]]) -> Tensor:

@@ -29,6 +29,8 @@ GRID = {
     BLOCK: (0.0, 0.15, 0.3, 0.45, 0.6, 0.75),
 }
 """The values that are tried for each weight of a scoring."""
+ASKED_SHARE = 0.34
+"""The share of the lines that is kept for a question on average, repair included."""
 START = Scoring("relative", {SEMANTIC: 1.0, RELEVANCE: 1.0, LEXICAL: 4.0, BLOCK: 0.3})
 """The scoring that a fit begins with."""
 
@@ -115,7 +117,9 @@ def requests_of(
     return (
         requests,
         [c.tokens for c in chunks],
-        QueriedDocument(reading.text, record.code, offsets, path=record.path),
+        QueriedDocument(
+            reading.text, record.code, offsets, path=record.path, associations=encoder.associations
+        ),
     )
 
 
@@ -138,7 +142,7 @@ def compare(
 
 
 def fit_scoring(
-    files: Sequence[ScoredFile], rubrics: Sequence[str], *, threshold: float = 0.4, kept: float = 0.34
+    files: Sequence[ScoredFile], rubrics: Sequence[str], *, threshold: float = 0.4, kept: float = ASKED_SHARE
 ) -> Scoring:
     """Fit the weights to the best ranking, out of `GRID`, and then the bias to the share of lines to keep.
 

@@ -1,0 +1,71 @@
+"""A model repository gets associations, keeps its model, and prunes with both."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from lamr_client import Pruner
+from lamr_contract.names import ASSOCIATIONS_FILE, ONNX_FILE
+from lamr_contract.spec import bundled_repository, client_files, load_spec
+from lamr_evaluation.records import Record
+from lamr_serving.errors import ModelRepositoryError
+from lamr_serving.repository_check.check import check_repository
+from lamr_training.associations.build import HALVES, BuildSettings, associate, half_of
+from lamr_training.associations.fit import AssociationSettings
+from lamr_training.associations.start import surfaces
+from lamr_training.recipes.network_fit import ASSOCIATED_FEATURES, NetworkSettings
+
+from tests.training.associations.test_fit import records
+from tests.training.samples import CACHE
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("records")
+    chosen = [*records(8), Record("Where are entries removed?", CACHE, (45, 46, 47), project="cache")]
+    for name in ("train", "validation"):
+        text = "".join(replace(record, kind="edit").to_json() + "\n" for record in chosen)
+        (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_a_repository_gets_associations_and_keeps_its_model(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "made"
+    settings = BuildSettings(
+        associations=AssociationSettings(width=8, words=50, least=1, epochs=1, files=2),
+        network=NetworkSettings(epochs=1, width=4),
+        networked=6,
+    )
+    lines: list[str] = []
+    report = associate(bundled_repository(), data, out, settings, lines.append)
+    assert 0 < report.words <= 50
+    assert report.files == 9
+    assert len(lines) == 4
+    spec, before = load_spec(out), load_spec(bundled_repository())
+    assert spec.fingerprint == before.fingerprint, "a running server needn't be started again"
+    assert spec.scoring.network is not None
+    assert spec.scoring.network.features == ASSOCIATED_FEATURES
+    assert spec.scoring.told is not None
+    assert spec.scoring.told.network == spec.scoring.network
+    assert check_repository(out) == spec
+    encoder = Path("lamr_encoder") / "1" / ONNX_FILE
+    assert (out / encoder).read_bytes() == (bundled_repository() / encoder).read_bytes()
+    with Pruner(model=out) as pruner:
+        result = pruner.prune("Where are old entries removed?", CACHE, path="cache.py")
+    assert result.kept_lines
+    (client_files(out) / ASSOCIATIONS_FILE).write_bytes(b"broken")
+    with pytest.raises(ModelRepositoryError, match="can't be read"):
+        check_repository(out)
+
+
+def test_projects_are_parted_in_halves() -> None:
+    halves = [half_of(f"owner/{number}") for number in range(200)]
+    assert set(halves) == set(range(HALVES))
+    assert 70 < sum(halves) < 130
+
+
+def test_stems_are_shown_to_the_encoder_as_they_are_written() -> None:
+    texts = ["decode(decoded)", "decoded", "parse_url"]
+    assert surfaces(texts, ["decod", "parse_url", "unseen"]) == ["decoded", "parse url", "unseen"]

@@ -1,0 +1,186 @@
+"""Gives a served model associations: learns them from records, and fits a scoring of lines that weighs them.
+
+The encoder and the decoder stay as they are, and so does the fingerprint, because what is new is read by clients alone.
+What a network learns of associations must come from projects that they weren't learned from, or it would trust them too
+much. So two more sets of associations are learned, each from one half of the projects, and the features of a file come
+from the other half's. This module ties stages and files together.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+
+from lamr_contract.associations import Associations
+from lamr_contract.encoding import PromptEncoder
+from lamr_contract.local_model import LocalModel
+from lamr_contract.names import ASSOCIATIONS_FILE, ENSEMBLE, MODELS, SPEC_FILE
+from lamr_contract.query_kind import asks
+from lamr_contract.scoring import Scoring
+from lamr_contract.spec import ModelSpec, client_files, load_spec
+from lamr_evaluation.records import Record, read_records
+from lamr_export.target import check_target, replacing
+
+from lamr_training.associations.examples import WordExample, frequent_words, word_example
+from lamr_training.associations.fit import AssociationSettings, fit_associations
+from lamr_training.associations.start import start_vectors, surfaces
+from lamr_training.errors import RunError
+from lamr_training.recipes.network_fit import (
+    ASSOCIATED_FEATURES,
+    NetworkFile,
+    NetworkSettings,
+    fit_network,
+    network_files,
+)
+from lamr_training.recipes.presence_fit import fit_presence
+from lamr_training.recipes.scored_checkpoint import LEAST_TOLD, TOLD_SHARE
+from lamr_training.recipes.scoring_fit import (
+    ASKED_SHARE,
+    ScoredFile,
+    ScoringReport,
+    compare,
+    score_files,
+    with_kept_share,
+)
+
+HALVES = 2
+_WEIGHTS = (
+    1.0,
+    2.0,
+)  # how much a file with a task counts, and one with a question: there are far fewer of these
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildSettings:
+    """Sizes.
+
+    Attributes:
+        associations, network: how either is learned.
+        counted: the words of so many records are counted for the vocabulary.
+        networked: the network learns from so many records, which the model has to read.
+    """
+
+    associations: AssociationSettings = field(default_factory=AssociationSettings)
+    network: NetworkSettings = field(default_factory=lambda: NetworkSettings(epochs=8))
+    counted: int = 9_000
+    networked: int = 4_500
+
+
+@dataclass(frozen=True)
+class AssociatedReport:
+    """What was made: how many words have vectors, from how many files, and how the scoring does on validation files."""
+
+    words: int
+    files: int
+    told: ScoringReport | None
+    asked: ScoringReport | None
+
+
+def associate(
+    base: Path,
+    data: Path,
+    out: Path,
+    settings: BuildSettings | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> AssociatedReport:
+    """Write a copy of a model repository that has associations and weighs them.
+
+    Args:
+        base: a model repository.
+        data: a folder with `train.jsonl` and `validation.jsonl`, both in random order.
+        out: the repository that is written, or written again.
+        settings: sizes.
+        progress: takes a line about each stage.
+
+    Raises:
+        RunError: there are too few records.
+        ExportError: `out` can't be written.
+        ModelMismatchError: `base` is no repository of a pruner.
+    """
+    settings = settings or BuildSettings()
+    check_target(out, MODELS, client_files(out))
+    train, spec = data / "train.jsonl", load_spec(base)
+    progress("counting words")
+    counted = list(islice(read_records(train), settings.counted))
+    words = frequent_words(counted, settings.associations.words, settings.associations.least)
+    if not words:
+        raise RunError(f"{train}: no word is frequent enough; give more records")
+    vectors = start_vectors(surfaces(_identifiers(counted), words), settings.associations.width)
+    del counted
+    progress(f"reading files for {len(words):,} words")
+    vocabulary = {word: number for number, word in enumerate(words)}
+    examples = [word_example(record, vocabulary) for record in read_records(train) if record.kept_frags]
+
+    def learn(chosen: Sequence[WordExample]) -> Associations:
+        return fit_associations(words, vectors, chosen, settings.associations)
+
+    progress(f"learning from {len(examples):,} files")
+    others = [
+        learn([example for example in examples if half_of(example.project) != half]) for half in range(HALVES)
+    ]
+    associations = learn(examples)
+    progress(f"asking the model about {settings.networked:,} files")
+    encoder, model = PromptEncoder.from_repository(base), LocalModel(base)
+    taught = islice((record for record in read_records(train) if record.kept_frags), settings.networked)
+    files = _network_files(score_files(model.infer_many, encoder, taught), others, spec)
+    network = fit_network(files, settings.network, ASSOCIATED_FEATURES)
+    encoder.associations = associations
+    checks = score_files(model.infer_many, encoder, read_records(data / "validation.jsonl"))
+    scoring, told, asked = _fitted(network, checks, spec)
+    _write(base, out, replace(spec, scoring=scoring), associations)
+    return AssociatedReport(len(words), len(examples), told, asked)
+
+
+def half_of(project: str) -> int:
+    """The half of the projects that one belongs to, 0 or 1."""
+    return hashlib.sha256(project.encode()).digest()[0] % HALVES
+
+
+def _identifiers(records: Iterable[Record]) -> Iterator[str]:
+    """The words of queries and of the beginnings of files, for how stems are written."""
+    for record in records:
+        yield from record.words.split()
+        yield from record.code[:6_000].split()
+
+
+def _network_files(
+    files: Sequence[ScoredFile], others: Sequence[Associations], spec: ModelSpec
+) -> list[NetworkFile]:
+    """What the network learns from files, each with the associations that its project wasn't among."""
+    found = []
+    for file in files:
+        file.document.associations = others[half_of(file.record.project)]
+        (learned,) = network_files([file], spec.rubrics, ASSOCIATED_FEATURES)
+        found.append(replace(learned, weight=_WEIGHTS[asks(file.document.query)]))
+    return found
+
+
+def _fitted(
+    network: Scoring, checks: Sequence[ScoredFile], spec: ModelSpec
+) -> tuple[Scoring, ScoringReport | None, ScoringReport | None]:
+    """The scoring with biases and presences fitted on validation files, and how it does on them."""
+    parts: list[Scoring] = []
+    reports: list[ScoringReport | None] = []
+    before = (spec.scoring.told or spec.scoring, spec.scoring)
+    for asked, share in ((False, TOLD_SHARE), (True, ASKED_SHARE)):
+        files = [file for file in checks if asks(file.document.query) == asked]
+        answered = [file for file in files if file.record.kept_frags]
+        part = replace(network, presence=fit_presence(files) or before[asked].presence)
+        if len(answered) >= LEAST_TOLD:
+            part = with_kept_share(answered, part, spec.rubrics, spec.threshold, share)
+        parts.append(part)
+        reports.append(compare(answered, part, spec.rubrics, spec.threshold) if answered else None)
+    told, asked_part = parts
+    return replace(asked_part, told=told), *reports
+
+
+def _write(base: Path, out: Path, spec: ModelSpec, associations: Associations) -> None:
+    with replacing(out) as folder:
+        shutil.copytree(base, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+        place = folder / ENSEMBLE / client_files(base).name
+        (place / SPEC_FILE).write_text(spec.to_json(), encoding="utf-8")
+        (place / ASSOCIATIONS_FILE).write_bytes(associations.to_bytes())
