@@ -66,3 +66,15 @@ class ExportReport:
                 f"{checked.moved_percent:.2f} %; keep probability by {checked.keep_prob_mean_error:.1e} on average",
             )
         )
+
+
+def with_files(text: str, files: dict[str, int]) -> str:
+    """Return a report's text for a repository whose other files have been written anew.
+
+    Args:
+        text: the report's text, as `ExportReport.to_json` gives it.
+        files: see `ExportReport`; the report itself is left out.
+    """
+    return (
+        json.dumps({**json.loads(text), "files": files, "total_bytes": sum(files.values())}, indent=2) + "\n"
+    )

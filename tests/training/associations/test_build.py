@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from lamr_client import Pruner
-from lamr_contract.names import ASSOCIATIONS_FILE, ONNX_FILE
+from lamr_contract.names import ASSOCIATIONS_FILE, ENCODER, ONNX_FILE, REPORT_FILE, version_folder
 from lamr_contract.spec import bundled_repository, client_files, load_spec
 from lamr_evaluation.records import Record
+from lamr_export.target import files_of
 from lamr_serving.errors import ModelRepositoryError
 from lamr_serving.repository_check.check import check_repository
 from lamr_training.associations.build import HALVES, BuildSettings, associate, half_of
@@ -50,8 +52,11 @@ def test_a_repository_gets_associations_and_keeps_its_model(data: Path, tmp_path
     assert spec.scoring.told is not None
     assert spec.scoring.told.network == spec.scoring.network
     assert check_repository(out) == spec
-    encoder = Path("lamr_encoder") / "1" / ONNX_FILE
-    assert (out / encoder).read_bytes() == (bundled_repository() / encoder).read_bytes()
+    before_and_after = (version_folder(root, ENCODER) / ONNX_FILE for root in (bundled_repository(), out))
+    assert len({path.read_bytes() for path in before_and_after}) == 1
+    report_file = version_folder(out, ENCODER) / REPORT_FILE
+    sizes = json.loads(report_file.read_text(encoding="utf-8"))["files"]
+    assert sizes == {name: size for name, size in files_of(out).items() if (out / name) != report_file}
     with Pruner(model=out) as pruner:
         result = pruner.prune("Where are old entries removed?", CACHE, path="cache.py")
     assert result.kept_lines

@@ -18,12 +18,20 @@ from pathlib import Path
 from lamr_contract.associations import Associations
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.local_model import LocalModel
-from lamr_contract.names import ASSOCIATIONS_FILE, ENSEMBLE, MODELS, SPEC_FILE
+from lamr_contract.names import (
+    ASSOCIATIONS_FILE,
+    ENCODER,
+    MODELS,
+    REPORT_FILE,
+    SPEC_FILE,
+    version_folder,
+)
 from lamr_contract.query_kind import asks
 from lamr_contract.scoring import Scoring
 from lamr_contract.spec import ModelSpec, client_files, load_spec
 from lamr_evaluation.records import Record, read_records
-from lamr_export.target import check_target, replacing
+from lamr_export.report import with_files
+from lamr_export.target import check_target, files_of, replacing
 
 from lamr_training.associations.examples import WordExample, frequent_words, word_example
 from lamr_training.associations.fit import AssociationSettings, fit_associations
@@ -181,6 +189,10 @@ def _fitted(
 def _write(base: Path, out: Path, spec: ModelSpec, associations: Associations) -> None:
     with replacing(out) as folder:
         shutil.copytree(base, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
-        place = folder / ENSEMBLE / client_files(base).name
+        place = client_files(folder)
         (place / SPEC_FILE).write_text(spec.to_json(), encoding="utf-8")
         (place / ASSOCIATIONS_FILE).write_bytes(associations.to_bytes())
+        report = version_folder(folder, ENCODER) / REPORT_FILE
+        text = report.read_text(encoding="utf-8")
+        report.unlink()
+        report.write_text(with_files(text, files_of(folder)), encoding="utf-8")

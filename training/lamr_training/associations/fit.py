@@ -31,7 +31,7 @@ class AssociationSettings:
         width: d, the numbers of a word's vector.
         words: how many words have a vector at most.
         least: how often the rarest of them occurs.
-        epochs: how often each file is read.
+        epochs: how often each file is read; what a second time teaches is those files alone.
         files: how many files a step takes.
         rate: the highest learning rate; it rises over the first 200 steps and falls to 2 % of it.
         start: the mean length of the vectors that training begins with.
@@ -41,9 +41,9 @@ class AssociationSettings:
     width: int = 64
     words: int = 30_000
     least: int = 4
-    epochs: int = 2
+    epochs: int = 1
     files: int = 16
-    rate: float = 3e-3
+    rate: float = 1.5e-3
     start: float = 0.8
     seed: int = 0
 
