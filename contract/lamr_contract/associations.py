@@ -10,13 +10,14 @@ learned nor what a feature weighs.
 from __future__ import annotations
 
 import io
+import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from lamr_decoding.weights import UNREADABLE
 from numpy.typing import NDArray
 
 from lamr_contract.arrays import Float64Array
@@ -35,6 +36,18 @@ QUERY_POWER, LINE_POWER = 0.7, 0.5
 """A text's vector is divided by this power of its words, since long texts say more, but not so much more."""
 _MOST_BYTES = 64 * MIB
 _MATRICES = ("query", "line", "views", "prior", "block_prior")
+# What numpy and zipfile raise for files that are truncated, damaged, of another format, or pickled. The decoder has the
+# same list, but a client without a model in its process doesn't load it.
+_UNREADABLE = (
+    OSError,
+    ValueError,
+    KeyError,
+    EOFError,
+    zipfile.BadZipFile,
+    zlib.error,
+    MemoryError,
+    RuntimeError,
+)
 _REMEDY = "export the model again"
 
 
@@ -164,7 +177,7 @@ def load_associations(path: Path) -> Associations:
         raise ModelMismatchError(
             f"{path} is missing, but the model's scoring weighs associations; {_REMEDY}", path=path
         ) from error
-    except UNREADABLE as error:
+    except _UNREADABLE as error:
         raise ModelMismatchError(f"{path} can't be read ({error}); {_REMEDY}", path=path) from error
 
 

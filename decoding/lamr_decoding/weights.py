@@ -25,7 +25,7 @@ from lamr_decoding.packing import Array
 _REMEDY = "write it again with `lamr export`"
 
 # What numpy and zipfile raise for files that are truncated, damaged, of another format, or pickled.
-UNREADABLE = (
+_UNREADABLE = (
     OSError,
     ValueError,
     KeyError,
@@ -217,5 +217,5 @@ def _read(path: Path) -> dict[str, npt.NDArray[np.float32]]:
             return {name: file[name] for name in file.files}
     except FileNotFoundError as error:
         raise DecoderWeightsError(f"{path} is missing; {_REMEDY}", path=path) from error
-    except UNREADABLE as error:
+    except _UNREADABLE as error:
         raise DecoderWeightsError(f"{path}: not a readable .npz ({error}); {_REMEDY}", path=path) from error

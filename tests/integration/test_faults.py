@@ -126,10 +126,9 @@ def test_wrong_model_name(server: TritonServer) -> None:
 @pytest.mark.server
 def test_client_files_of_another_model(server: TritonServer, tmp_path: Path) -> None:
     other = tmp_path / "lamr" / "1"
-    other.mkdir(parents=True)
     own = bundled_repository() / "lamr" / "1"
+    shutil.copytree(own, other)
     (other / "lamr.json").write_text((own / "lamr.json").read_text().replace("lamr-mini", "lamr-other"))
-    shutil.copy(own / "tokenizer.json", other)
     with (
         Pruner(server.addresses.grpc, model=tmp_path) as pruner,
         pytest.raises(ModelMismatchError, match="lamr-other"),
@@ -143,6 +142,7 @@ def test_client_files_of_another_model(server: TritonServer, tmp_path: Path) -> 
         "lamr/config.pbtxt",
         "lamr/1/lamr.json",
         "lamr/1/tokenizer.json",
+        "lamr/1/associations.npz",
         "lamr_encoder/config.pbtxt",
         "lamr_encoder/1/model.onnx",
         "lamr_decoder/config.pbtxt",
