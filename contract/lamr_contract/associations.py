@@ -95,7 +95,7 @@ class Associations:
     block_prior: Float32Array
 
     def __post_init__(self) -> None:
-        count, width = len(self.words), int(self.line.shape[-1])
+        count, width = len(self.words), int(self.line.shape[-1]) if self.line.ndim else 0
         shapes = ((count, width), (count, width), (_VIEWS, width, width), (count,), (width,))
         for name, shape in zip(_MATRICES, shapes, strict=True):
             values = getattr(self, name)

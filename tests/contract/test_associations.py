@@ -99,6 +99,8 @@ def test_the_file_gives_them_back_within_a_step_of_int8(associations: Associatio
 def test_vectors_that_do_not_fit_are_refused(associations: Associations) -> None:
     with pytest.raises(ValueError, match=r"query has shape \[5, 4\], not \[6, 4\]"):
         replace(associations, query=associations.query[:5])
+    with pytest.raises(ValueError, match=r"line has shape \[\], not \[6, 0\]"):
+        replace(associations, query=np.zeros((6, 0), np.float32), line=np.zeros((), np.float32))
     with pytest.raises(ValueError, match="prior holds NaN or infinity"):
         replace(associations, prior=np.full(6, np.nan, np.float32))
 
