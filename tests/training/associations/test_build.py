@@ -17,6 +17,7 @@ from lamr_serving.repository_check.check import check_repository
 from lamr_training.associations.build import HALVES, BuildSettings, associate, half_of
 from lamr_training.associations.fit import AssociationSettings
 from lamr_training.associations.start import surfaces
+from lamr_training.errors import RunError
 from lamr_training.recipes.network_fit import ASSOCIATED_FEATURES, NetworkSettings
 
 from tests.training.associations.test_fit import records
@@ -51,6 +52,7 @@ def test_a_repository_gets_associations_and_keeps_its_model(data: Path, tmp_path
     assert spec.scoring.network.features == ASSOCIATED_FEATURES
     assert spec.scoring.told is not None
     assert spec.scoring.told.network == spec.scoring.network
+    assert 0 not in (spec.scoring.bias, spec.scoring.told.bias), "few questions take the bias of all files"
     assert check_repository(out) == spec
     before_and_after = (version_folder(root, ENCODER) / ONNX_FILE for root in (bundled_repository(), out))
     assert len({path.read_bytes() for path in before_and_after}) == 1
@@ -63,6 +65,19 @@ def test_a_repository_gets_associations_and_keeps_its_model(data: Path, tmp_path
     (client_files(out) / ASSOCIATIONS_FILE).write_bytes(b"broken")
     with pytest.raises(ModelRepositoryError, match="can't be read"):
         check_repository(out)
+
+
+def test_records_without_an_answer_give_no_threshold(data: Path, tmp_path: Path) -> None:
+    (tmp_path / "train.jsonl").write_bytes((data / "train.jsonl").read_bytes())
+    (tmp_path / "validation.jsonl").write_text(Record("What is it?", CACHE, ()).to_json() + "\n")
+    settings = BuildSettings(
+        associations=AssociationSettings(width=8, words=50, least=1, files=2),
+        network=NetworkSettings(epochs=1, width=4),
+        networked=4,
+    )
+    with pytest.raises(RunError, match="no validation record has lines that answer"):
+        associate(bundled_repository(), tmp_path, tmp_path / "made", settings)
+    assert not (tmp_path / "made").exists()
 
 
 def test_projects_are_parted_in_halves() -> None:

@@ -170,7 +170,13 @@ def _network_files(
 def _fitted(
     network: Scoring, checks: Sequence[ScoredFile], spec: ModelSpec
 ) -> tuple[Scoring, ScoringReport | None, ScoringReport | None]:
-    """The scoring with biases and presences fitted on validation files, and how it does on them."""
+    """The scoring with biases and presences fitted on validation files, and how it does on them.
+
+    Where files with questions, or those with other queries, are too few for a bias of their own, all files give it.
+    """
+    everything = [file for file in checks if file.record.kept_frags]
+    if not everything:
+        raise RunError("no validation record has lines that answer; the threshold needs some")
     parts: list[Scoring] = []
     reports: list[ScoringReport | None] = []
     before = (spec.scoring.told or spec.scoring, spec.scoring)
@@ -178,8 +184,8 @@ def _fitted(
         files = [file for file in checks if asks(file.document.query) == asked]
         answered = [file for file in files if file.record.kept_frags]
         part = replace(network, presence=fit_presence(files) or before[asked].presence)
-        if len(answered) >= LEAST_TOLD:
-            part = with_kept_share(answered, part, spec.rubrics, spec.threshold, share)
+        fitted = answered if len(answered) >= LEAST_TOLD else everything
+        part = with_kept_share(fitted, part, spec.rubrics, spec.threshold, share)
         parts.append(part)
         reports.append(compare(answered, part, spec.rubrics, spec.threshold) if answered else None)
     told, asked_part = parts
