@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import re
+import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
+from lamr_contract.associations import Associations
 from lamr_contract.errors import ModelMismatchError
+from lamr_contract.line_features import ASKED, ASSOCIATED
+from lamr_contract.line_network import LineNetwork
+from lamr_contract.names import ASSOCIATIONS_FILE, TOKENIZER_FILE
+from lamr_contract.scoring import Scoring
 from lamr_evaluation.records import write_records
-from lamr_export.checkpoint import load_checkpoint
+from lamr_export.checkpoint import load_checkpoint, save_checkpoint
 from lamr_training.corpus.build import make_records
 from lamr_training.corpus.settings import CorpusSettings
 from lamr_training.errors import RunError
@@ -91,6 +98,28 @@ def test_from_records_to_a_checkpoint_with_a_fitted_scoring(made: Made, tmp_path
     RECIPE.fit(work)
     assert RECIPE.finish(data, work, tmp_path / "again") == report
     assert written_at(work) == before, "finished stages are taken from the work folder"
+
+
+def test_a_model_with_associations_keeps_them_and_its_network(made: Made, tmp_path: Path) -> None:
+    base, words = tmp_path / "base", ("load", "key", "path")
+    shutil.copytree(made.out, base, ignore=shutil.ignore_patterns("work"))
+    vectors = [np.ones(shape, np.float32) for shape in ((3, 2), (3, 2), (3, 2, 2), (3,), (2,))]
+    (base / ASSOCIATIONS_FILE).write_bytes(Associations(words, *vectors).to_bytes())
+    model = load_checkpoint(base)
+    shapes = ((3, 2), (2,), (18, 2), (2,), (5,))
+    parameters = [np.full(shape, 0.1) for shape in shapes]
+    network = LineNetwork.of(("own", ASSOCIATED, ASKED), 1, (1,), parameters)
+    model.config = replace(model.config, scoring=Scoring("lines", network=network))
+    save_checkpoint(model, base, base / TOKENIZER_FILE)
+    recipe = FineTuneRecipe(settings=replace(RECIPE.settings, steps=1), base=base, checked=3, scored=3)
+    work = WorkFolder(tmp_path / "work")
+    recipe.prepare(made.data, work)
+    recipe.fit(work)
+    recipe.finish(made.data, work, tmp_path / "out")
+    assert (tmp_path / "out" / ASSOCIATIONS_FILE).read_bytes() == (base / ASSOCIATIONS_FILE).read_bytes()
+    scoring = load_checkpoint(tmp_path / "out").config.scoring
+    assert scoring.network == network
+    assert scoring.bias, "its bias is fitted anew"
 
 
 def test_a_trained_model_learns_more(made: Made, tmp_path: Path) -> None:

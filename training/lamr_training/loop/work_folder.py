@@ -12,6 +12,7 @@ from pathlib import Path
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.names import TOKENIZER_FILE
 from lamr_export.checkpoint import load_checkpoint, save_checkpoint
+from lamr_export.client_files import copy_client_files
 from lamr_export.config import CHECKPOINT_CONFIG
 from lamr_export.model import LamrModel
 from tokenizers import Tokenizer
@@ -65,9 +66,16 @@ class WorkFolder:
         files = [self.checks, *(self.examples(number) for number in range(runs))]
         return self.has_start() and all(file.exists() for file in files)
 
-    def write_start(self, model: LamrModel, tokenizer: Tokenizer) -> None:
-        """Write the start checkpoint."""
+    def write_start(self, model: LamrModel, tokenizer: Tokenizer, beside: Path | None = None) -> None:
+        """Write the start checkpoint.
+
+        Args:
+            model, tokenizer: what training begins with.
+            beside: the tokenizer's file that they came with; the associations that lie beside it come along.
+        """
         self.start.mkdir(parents=True, exist_ok=True)
+        if beside is not None:
+            copy_client_files(beside, self.start)
         tokenizer.save(str(self.tokenizer_file))
         save_checkpoint(model, self.start, self.tokenizer_file)
 

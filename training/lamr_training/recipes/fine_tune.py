@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 
 from lamr_contract.names import TOKENIZER_FILE
-from lamr_contract.spec import bundled_repository
+from lamr_contract.spec import bundled_repository, client_files
 from lamr_evaluation.records import read_records
 from lamr_export.checkpoint import load_checkpoint
 from lamr_export.config import CHECKPOINT_CONFIG
@@ -56,7 +56,7 @@ class FineTuneRecipe(Recipe):
         """Write the start checkpoint, the examples and the checks, if any of them is missing."""
         if work.is_prepared():
             return
-        work.write_start(*self._start())
+        work.write_start(*self._start(), beside=self._tokenizer_file())
         model, encoder = work.load_start()
         if model.lexical is None:
             raise RunError(
@@ -85,8 +85,13 @@ class FineTuneRecipe(Recipe):
     def _start(self) -> tuple[LamrModel, Tokenizer]:
         base = self.base or bundled_repository()
         if (base / CHECKPOINT_CONFIG).is_file():
-            return load_checkpoint(base), Tokenizer.from_file(str(base / TOKENIZER_FILE))
+            return load_checkpoint(base), Tokenizer.from_file(str(self._tokenizer_file()))
         return load_served(base)
+
+    def _tokenizer_file(self) -> Path:
+        base = self.base or bundled_repository()
+        folder = base if (base / CHECKPOINT_CONFIG).is_file() else client_files(base)
+        return folder / TOKENIZER_FILE
 
 
 def weights_digest(model: LamrModel) -> str:

@@ -28,9 +28,16 @@ from lamr_export.verify import standard_texts
 from lamr_training.loop.work_folder import WorkFolder
 from lamr_training.recipes.keep_bias import Margins, fit_keep_bias
 from lamr_training.recipes.line_fit import fit_lines
-from lamr_training.recipes.network_fit import ENOUGH, fit_network, network_files
+from lamr_training.recipes.network_fit import (
+    ASSOCIATED_FEATURES,
+    ENOUGH,
+    NETWORK_FEATURES,
+    fit_network,
+    network_files,
+)
 from lamr_training.recipes.presence_fit import fit_presence
 from lamr_training.recipes.scoring_fit import (
+    ASKED_SHARE,
     ScoredFile,
     ScoringReport,
     compare,
@@ -71,17 +78,24 @@ def _fitted(files: Sequence[ScoredFile], config: LamrConfig) -> Scoring:
     told = [file for file in files if not asks(file.document.query)]
     asked = [file for file in files if asks(file.document.query)]
     if len(told) < LEAST_TOLD:
-        scoring = fit_scoring(files, config.rubrics, threshold=config.threshold)
-        return replace(scoring, presence=fit_presence(files))
+        return replace(_question_scoring(files, config), presence=fit_presence(files))
     lines = line_scoring(told, config)
     lines = with_kept_share(told, lines, config.rubrics, config.threshold, TOLD_SHARE)
-    scoring = fit_scoring(asked or files, config.rubrics, threshold=config.threshold)
+    scoring = _question_scoring(asked or files, config)
     everywhere = fit_presence(files)
     return replace(
         scoring,
         told=replace(lines, presence=fit_presence(told) or everywhere),
         presence=fit_presence(asked) or everywhere,
     )
+
+
+def _question_scoring(files: Sequence[ScoredFile], config: LamrConfig) -> Scoring:
+    """Return the scoring of questions: the network of lines that the model has for them, or a fitted one of tokens."""
+    before = config.scoring
+    if before.network is None:
+        return fit_scoring(files, config.rubrics, threshold=config.threshold)
+    return with_kept_share(files, replace(before, told=None), config.rubrics, config.threshold, ASKED_SHARE)
 
 
 def line_scoring(told: Sequence[ScoredFile], config: LamrConfig) -> Scoring:
@@ -95,7 +109,8 @@ def line_scoring(told: Sequence[ScoredFile], config: LamrConfig) -> Scoring:
         config: the model's configuration; its scoring is that of the model that training began with.
     """
     if len(told) >= ENOUGH:
-        return fit_network(network_files(told, config.rubrics))
+        names = NETWORK_FEATURES if told[0].document.associations is None else ASSOCIATED_FEATURES
+        return fit_network(network_files(told, config.rubrics, names), names=names)
     before = config.scoring.told
     if before is not None and before.network is not None:
         return replace(before, bias=0.0)
