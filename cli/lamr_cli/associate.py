@@ -22,8 +22,11 @@ def associate(
         Path | None, typer.Option(help="Model repository to begin with; default: the shipped one.")
     ] = None,
     networked: Annotated[
-        int, typer.Option(help="How many files the network over lines learns from.", min=1)
-    ] = 4_500,
+        int | None,
+        typer.Option(
+            help="How many files the network over lines learns from; default: some thousand.", min=1
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Learn which words of code go with which words of queries, and score lines by that too.
@@ -38,13 +41,8 @@ def associate(
         from lamr_training.associations.build import BuildSettings
         from lamr_training.associations.build import associate as build
 
-    report = build(
-        base or bundled_repository(),
-        data,
-        out,
-        BuildSettings(networked=networked),
-        lambda line: typer.echo(line, err=True),
-    )
+    settings = BuildSettings() if networked is None else BuildSettings(networked=networked)
+    report = build(base or bundled_repository(), data, out, settings, lambda line: typer.echo(line, err=True))
     if as_json:
         typer.echo(json.dumps(asdict(report)))
         return

@@ -56,10 +56,8 @@ from lamr_training.recipes.scoring_fit import (
 )
 
 HALVES = 2
-_WEIGHTS = (
-    1.0,
-    2.0,
-)  # how much a file with a task counts, and one with a question: there are far fewer of these
+# How much a file counts without and with a question, of which there are far fewer.
+_WEIGHTS = (1.0, 2.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,6 +197,6 @@ def _write(base: Path, out: Path, spec: ModelSpec, associations: Associations) -
         (place / SPEC_FILE).write_text(spec.to_json(), encoding="utf-8")
         (place / ASSOCIATIONS_FILE).write_bytes(associations.to_bytes())
         report = version_folder(folder, ENCODER) / REPORT_FILE
-        text = report.read_text(encoding="utf-8")
-        report.unlink()
-        report.write_text(with_files(text, files_of(folder)), encoding="utf-8")
+        sizes = files_of(folder)
+        del sizes[report.relative_to(folder).as_posix()]
+        report.write_text(with_files(report.read_text(encoding="utf-8"), sizes), encoding="utf-8")
