@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -26,10 +27,14 @@ def below(pid: int) -> list[psutil.Process]:
 
 
 def all_end(processes: Iterable[psutil.Process], timeout: float = 30) -> bool:
-    """Whether processes that nobody kills any more have all ended within these seconds."""
+    """Whether processes have all ended within these seconds: a signal is sent at once, and carried out a little later."""
     processes = list(processes)
-    psutil.wait_procs(processes, timeout=timeout)
-    return not any(runs(process.pid) for process in processes)
+    deadline = time.monotonic() + timeout
+    while any(runs(process.pid) for process in processes):  # psutil would wait for zombies to be read as well
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
 
 
 def commanded(processes: list[psutil.Process], word: str) -> list[psutil.Process]:

@@ -24,7 +24,7 @@ from lamr_serving.launcher.bundle import find_bundle
 from lamr_serving.launcher.command_line import environment, package_folders
 from tritonclient.grpc import service_pb2
 
-from tests.processes import below, commanded
+from tests.processes import all_end, below, commanded
 
 from .conftest import stub_of
 from .test_client import QUERY
@@ -140,6 +140,7 @@ def test_a_server_that_lost_a_models_process_is_told_to_end(tmp_path: Path) -> N
         assert alive(own, tmp_path, "--end").returncode == 0
         stubs = commanded(below(own.process.pid), "triton_python_backend_stub")
         stubs[0].kill()
+        assert all_end(stubs[:1])
         lacking = alive(own, tmp_path)
         assert lacking.returncode == 1
         assert f"{len(stubs) - 1} of {len(stubs)} models' processes are left" in lacking.stderr
