@@ -27,7 +27,7 @@ def below(pid: int) -> list[psutil.Process]:
 
 
 def all_end(processes: Iterable[psutil.Process], timeout: float = 30) -> bool:
-    """Whether processes have all ended within these seconds: a signal is sent at once, and carried out a little later."""
+    """Whether processes have all ended within these seconds; a signal that was sent is carried out a little later."""
     processes = list(processes)
     deadline = time.monotonic() + timeout
     while any(runs(process.pid) for process in processes):  # psutil would wait for zombies to be read as well

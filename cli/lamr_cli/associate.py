@@ -32,7 +32,7 @@ def associate(
     """Learn which words of code go with which words of queries, and score lines by that too.
 
     The model itself stays as it is, and so does its fingerprint. Clients read what is new; a running server goes on. A
-    hundred thousand records take about half an hour of two CPU cores.
+    hundred thousand records take about an hour of two CPU cores.
 
     lamr associate --data records --out my-repository
     """

@@ -6,7 +6,7 @@ what it is served with. This module puts averages, lexical evidence and blocks t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,7 +19,7 @@ from lamr_contract.blocks import near_means, over_blank, towards_block, with_blo
 from lamr_contract.layout import LineLayout, line_layout
 from lamr_contract.lexical_evidence import LexicalViews, lexical_views
 from lamr_contract.line_features import LineFeatures
-from lamr_contract.line_forms import line_forms
+from lamr_contract.line_forms import LineForms, line_forms
 from lamr_contract.merging import ScoreMerger
 from lamr_contract.model_io import ChunkResult
 from lamr_contract.odds import logit, sigmoid
@@ -90,11 +90,24 @@ class QueriedDocument:
             name: self.token_lines.means(columns[:, place]).astype(np.float64)
             for place, name in enumerate(outputs)
         }
-        gone_with = None
-        if self.associations is not None:
-            gone_with = self.associations.of(self.query, self._text, self.layout)
-        forms = line_forms(self._text, self.layout)
-        return LineFeatures(self.layout, self.views, forms, means, gone_with, asked=asks(self.query))
+        return self._features(means, self._associated)
+
+    def _features(
+        self, outputs: Mapping[str, Float64Array], associated: Float64Array | None = None
+    ) -> LineFeatures:
+        return LineFeatures(self.layout, self.views, self._forms, outputs, associated, asked=asks(self.query))
+
+    @cached_property
+    def _forms(self) -> LineForms:
+        return line_forms(self._text, self.layout)
+
+    @property
+    def _associated(self) -> Float64Array | None:
+        """The log-odds float64 [L] that associations give; they are other ones where `associations` were set anew."""
+        if self.associations is None:
+            return None
+        known = self._features({}).matrix(self.associations.known)
+        return self.associations.of(self.query, self._text, self.layout, known)
 
 
 @dataclass(frozen=True, eq=False)

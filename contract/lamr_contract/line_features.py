@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamr_contract.arrays import Float64Array
-from lamr_contract.associations import AssociationViews
 from lamr_contract.blocks import block_means
 from lamr_contract.headers import innermost_headers
 from lamr_contract.layout import LineLayout
@@ -23,14 +22,8 @@ from lamr_contract.line_forms import LineForms
 
 WINDOWS, AROUND, PASSAGE, OWN = "windows", "around", "passage", "own"
 """The features that come from query and text: the views of the lexical evidence."""
-ASSOCIATED, ASSOCIATED_NEAR, ASSOCIATED_BLOCK, WORDED = (
-    "associated",
-    "associated_near",
-    "associated_block",
-    "worded",
-)
-ASSOCIATIONS = (ASSOCIATED, ASSOCIATED_NEAR, ASSOCIATED_BLOCK, WORDED)
-"""The features that come from query and text by what words go together: the views of the associations."""
+ASSOCIATED = "associated"
+"""The feature that comes from query and text by what words go together: log-odds (`lamr_contract.associations`)."""
 ASKED = "asked"
 """The feature that comes from the query alone: 1 for every line if it asks (`lamr_contract.query_kind`)."""
 COMMENT, MARKS, IMPORTS, LENGTH, REPEATS = "comment", "marks", "imports", "length", "repeats"
@@ -41,7 +34,7 @@ others; and whether it begins a block."""
 TEXT_FEATURES = frozenset(
     (
         *(WINDOWS, AROUND, PASSAGE, OWN),
-        *(*ASSOCIATIONS, ASKED),
+        *(ASSOCIATED, ASKED),
         *(COMMENT, MARKS, IMPORTS, LENGTH, REPEATS),
         *(INDENT, OPENING, BEGINS),
     )
@@ -70,7 +63,7 @@ class LineFeatures:
         views: LexicalViews,
         forms: LineForms,
         outputs: Mapping[str, Float64Array],
-        associations: AssociationViews | None = None,
+        associated: Float64Array | None = None,
         *,
         asked: bool = False,
     ) -> None:
@@ -81,7 +74,7 @@ class LineFeatures:
             views: the lexical evidence of its lines.
             forms: what its lines look like.
             outputs: the means float64 [L] of the model's outputs over each line, by name.
-            associations: how far its lines go with the query; None for a model that has none.
+            associated: float64 [L], the log-odds that associations give; None for a model that has none.
             asked: whether the query asks.
         """
         self._layout = layout
@@ -98,9 +91,8 @@ class LineFeatures:
             REPEATS: forms.repeats,
             ASKED: np.full(len(forms.length), float(asked)),
         }
-        if associations is not None:
-            parts = (associations.own, associations.near, associations.block, associations.prior)
-            self._columns.update(zip(ASSOCIATIONS, parts, strict=True))
+        if associated is not None:
+            self._columns[ASSOCIATED] = associated
 
     def matrix(self, names: Iterable[str]) -> Float64Array:
         """Return features float64 [L, F], in the order of their names.

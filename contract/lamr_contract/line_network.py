@@ -33,15 +33,17 @@ class LineNetwork:
     relu(C(h) + c) to h. C is a convolution over lines of the states, the means over blocks and the mean over the file;
     it reads `reach` lines before and after each line, `strides[i]` lines apart. In place of blank lines and beyond the
     ends it reads zeros, so that blank lines at the end change nothing, and means are those of the other lines. The
-    log-odds are [h, x] o.
+    log-odds are [h, x] o. Networks that began differently rank better together than one does, so there may be several
+    `members`; the log-odds are their mean.
 
     Attributes:
         features: the names of the F features, in their order (`lamr_contract.line_features`).
         width: the numbers that a line's state has.
         reach: how many lines before and after each line a layer reads.
         strides: for each layer, how far apart these lines are.
-        weights: A, a, then C and c of each layer, then o, as float16 in base64. They have the shapes [F, width],
-            [width], [(2 reach + 1) 3 width, width], [width] and [width + F].
+        weights: A, a, then C and c of each layer, then o, of one member after another, as float16 in base64. They have
+            the shapes [F, width], [width], [(2 reach + 1) 3 width, width], [width] and [width + F].
+        members: how many networks there are.
 
     Raises:
         ValueError: the weights aren't base64, aren't as many as the sizes say, or one isn't finite; or a size is less
@@ -53,22 +55,24 @@ class LineNetwork:
     reach: int
     strides: tuple[int, ...]
     weights: str
+    members: int = 1
 
     def __post_init__(self) -> None:
-        if min(self.width, self.reach, *self.strides, len(self.features)) < 1:
+        if min(self.width, self.reach, *self.strides, len(self.features), self.members) < 1:
             raise ValueError(
-                "a network of lines needs at least one feature, a width, a reach and strides of 1 or more"
+                "a network of lines needs at least one feature and member, a width, a reach and strides of 1 or more"
             )
         _ = self._parameters
 
     @classmethod
     def of(
-        cls, features: Sequence[str], reach: int, strides: Sequence[int], parameters: Sequence[NDArray[Any]]
+        cls, features: Sequence[str], reach: int, strides: Sequence[int], *members: Sequence[NDArray[Any]]
     ) -> LineNetwork:
-        """Return the network of parameters, in the order and the shapes that `weights` has them."""
-        flat = np.concatenate([np.asarray(part, np.float64).ravel() for part in parameters]).astype(_STORED)
-        stored = base64.b64encode(flat.tobytes()).decode("ascii")
-        return cls(tuple(features), int(np.shape(parameters[1])[0]), reach, tuple(strides), stored)
+        """Return the network of members' parameters, in the order and the shapes that `weights` has them."""
+        parts = [np.asarray(part, np.float64).ravel() for parameters in members for part in parameters]
+        stored = base64.b64encode(np.concatenate(parts).astype(_STORED).tobytes()).decode("ascii")
+        width = int(np.shape(members[0][1])[0])
+        return cls(tuple(features), width, reach, tuple(strides), stored, len(members))
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> LineNetwork:
@@ -81,24 +85,36 @@ class LineNetwork:
         lists = {"features": tuple(data["features"]), "strides": tuple(data["strides"])}
         return cls(**{**data, **lists})
 
-    def logits(self, features: Float64Array, layout: LineLayout) -> Float64Array:
+    def logits(self, features: Float64Array | Float32Array, layout: LineLayout) -> Float64Array:
         """Return the log-odds float64 [L] of lines.
 
         Args:
-            features: float64 [L, F].
+            features: float64 or float32 [L, F]; the network computes in float32.
             layout: the L lines.
         """
         if not len(features):
             return np.zeros(0)
-        values = features.astype(np.float32)
+        values = np.asarray(features, np.float32)
+        inked: Float32Array = (~layout.blank).astype(np.float32)[:, None]
         parameters = iter(self._parameters)
-        states = _rectified(values @ next(parameters) + next(parameters))
-        inked = (~layout.blank).astype(np.float32)[:, None]
+        odds = [self._odds(values, inked, layout.blocks, parameters) for _ in range(self.members)]
+        mean: Float64Array = np.mean(odds, axis=0, dtype=np.float64)
+        return mean
+
+    def _odds(
+        self,
+        values: Float32Array,
+        inked: Float32Array,
+        blocks: NDArray[np.int64],
+        parameters: Iterator[Float32Array],
+    ) -> Float32Array:
+        """Return the log-odds [L] of the member whose parameters come next."""
+        states: Float32Array = _rectified(values @ next(parameters) + next(parameters))
         for stride in self.strides:
-            read = _with_means(states, inked, layout.blocks) * inked
-            states = states + _rectified(self._convolved(read, next(parameters), stride) + next(parameters))
-        last = next(parameters)
-        odds: Float64Array = (states @ last[: self.width] + values @ last[self.width :]).astype(np.float64)
+            read = _with_means(states, inked, blocks) * inked
+            convolved = self._convolved(read, next(parameters), stride)
+            states = states + _rectified(convolved + next(parameters))
+        odds: Float32Array = np.concatenate([states, values], axis=1) @ next(parameters)
         return odds
 
     def _convolved(self, values: Float32Array, weights: Float32Array, stride: int) -> Float32Array:
@@ -121,16 +137,19 @@ class LineNetwork:
         except (binascii.Error, ValueError) as error:
             raise ValueError(f"the weights of a network of lines can't be read ({error})") from error
         shapes = list(self._shapes())
-        bounds = np.cumsum([int(np.prod(shape)) for shape in shapes])
-        if len(stored) != bounds[-1]:
-            raise ValueError(f"the network of lines has {len(stored)} weights, not {bounds[-1]}")
+        sizes = [int(np.prod(shape)) for shape in shapes]
+        if len(stored) != self.members * sum(sizes):
+            raise ValueError(
+                f"the network of lines has {len(stored)} weights, not {self.members * sum(sizes)}"
+            )
         values = stored.astype(np.float32)
         if not np.isfinite(values).all():
             raise ValueError("a weight of the network of lines isn't finite")
-        parts = np.split(values, bounds[:-1])
-        return tuple(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True))
+        parts = np.split(values, np.cumsum(sizes * self.members)[:-1])
+        return tuple(part.reshape(shape) for part, shape in zip(parts, shapes * self.members, strict=True))
 
     def _shapes(self) -> Iterator[tuple[int, ...]]:
+        """The shapes of a member's parameters."""
         count, width = len(self.features), self.width
         yield from ((count, width), (width,))
         for _ in self.strides:

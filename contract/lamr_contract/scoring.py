@@ -14,7 +14,7 @@ from lamr_postprocess.lines import CharacterMeans, TokenLines
 from numpy.typing import NDArray
 
 from lamr_contract.arrays import Float64Array
-from lamr_contract.line_features import ASSOCIATIONS, TEXT_FEATURES, feature_name
+from lamr_contract.line_features import ASSOCIATED, TEXT_FEATURES, feature_name
 from lamr_contract.line_network import LineNetwork
 from lamr_contract.model_io import ChunkResult
 from lamr_contract.names import KEEP_PROB, RELEVANCE
@@ -156,8 +156,8 @@ class Scoring:
 
     @property
     def weighs_associations(self) -> bool:
-        """Whether some query's lines are scored by features of `lamr_contract.associations`."""
-        own = KINDS[self.kind].by_line and not set(ASSOCIATIONS).isdisjoint(map(feature_name, self.features))
+        """Whether some query's lines are scored by what `lamr_contract.associations` says."""
+        own = KINDS[self.kind].by_line and ASSOCIATED in map(feature_name, self.features)
         return own or (self.told is not None and self.told.weighs_associations)
 
     @property

@@ -1,4 +1,4 @@
-"""Associations: what words go together, by vectors that a client looks up."""
+"""Associations: what words go together, by vectors that a client looks up and a network that reads them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,24 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lamr_contract.associations import LINE_POWER, NEAR, QUERY_POWER, Associations, load_associations
+from lamr_contract.associations import (
+    LEAST_MATCH,
+    LINE_POWER,
+    NEAR,
+    QUERY_POWER,
+    VIEWS,
+    Associations,
+    load_associations,
+    network_inputs,
+)
 from lamr_contract.errors import ModelMismatchError
 from lamr_contract.layout import line_layout
+from lamr_contract.line_network import LineNetwork
 from lamr_contract.words import query_terms, terms
 
 WORDS = ("deadlin", "timeout", "wait", "pars", "argument", "parse_argument")
+KNOWN = ("own", "comment")
+WIDTH = 4
 CODE = """\
 import time
 
@@ -29,71 +41,110 @@ def main():
 """
 
 
+def made(words: tuple[str, ...] = WORDS, known: tuple[str, ...] = KNOWN, width: int = WIDTH) -> Associations:
+    """Associations of random numbers."""
+    rng = np.random.default_rng(5)
+    count, square = len(words), (width, width)
+    shapes = ((count, width), (count, width), (count,), (count,), (len(VIEWS), *square), square, (width,))
+    inputs = network_inputs(known, width)
+    states = 3
+    sizes = ((len(inputs), states), (states,), (3 * 3 * states, states), (states,), (states + len(inputs),))
+    network = LineNetwork.of(inputs, 1, (1,), [rng.normal(size=size) / 4 for size in sizes])
+    arrays = (rng.normal(size=shape).astype(np.float32) for shape in shapes)
+    return Associations(words, *arrays, known, network)
+
+
 @pytest.fixture
 def associations() -> Associations:
-    rng = np.random.default_rng(5)
-    shapes = ((len(WORDS), 4), (len(WORDS), 4), (3, 4, 4), (len(WORDS),), (4,))
-    return Associations(WORDS, *(rng.normal(size=shape).astype(np.float32) for shape in shapes))
+    return made()
 
 
-def _sum(associations: Associations, words: set[str]) -> np.ndarray:
-    return sum((associations.line[WORDS.index(word)] for word in words), np.zeros(4))
+def known_features(count: int) -> np.ndarray:
+    return np.random.default_rng(7).normal(size=(count, len(KNOWN)))
 
 
-def test_views_are_those_of_the_definition(associations: Associations) -> None:
+def test_inputs_are_those_of_the_definition(associations: Associations) -> None:
     layout, lines = line_layout(CODE), CODE.splitlines()
-    views = associations.of("deadlines of arguments", CODE, layout)
+    known = known_features(len(lines))
+    inputs = associations.inputs("deadlines of arguments", CODE, layout, known)
+    columns = dict(zip(associations.network.features, inputs.T, strict=True))
     asked = [WORDS.index(term) for term in query_terms("deadlines of arguments")]
     assert len(asked) == 2
-    query = associations.query[asked].sum(axis=0) / len(asked) ** QUERY_POWER
+    vectors, importance = associations.query[asked], associations.importance[asked]
+    query = vectors.sum(axis=0) / len(asked) ** QUERY_POWER
     held = [
         {term for name in line.replace("(", " ").replace(")", " ").split() for term in terms(name)}
         & set(WORDS)
         for line in lines
     ]
+
+    def view_of(places: list[int]) -> np.ndarray:
+        found = [WORDS.index(word) for place in places for word in held[place]]
+        return associations.line[found].sum(axis=0) / max(1, len(found)) ** LINE_POWER
+
     for line in range(len(lines)):
-        nearby = range(max(0, line - NEAR), min(len(lines), line + NEAR + 1))
-        block = np.flatnonzero(layout.blocks == layout.blocks[line])
-        for view, places, matrix in (
-            (views.own, [line], associations.views[0]),
-            (views.near, nearby, associations.views[1]),
-            (views.block, block, associations.views[2]),
-        ):
-            count = max(1, sum(len(held[place]) for place in places))
-            state = sum((_sum(associations, held[place]) for place in places), np.zeros(4))
-            assert view[line] == pytest.approx((matrix @ query) @ state / count**LINE_POWER, abs=1e-5)
+        near = list(range(max(0, line - NEAR), min(len(lines), line + NEAR + 1)))
+        block = np.flatnonzero(layout.blocks == layout.blocks[line]).tolist()
+        for name, places, matrix in zip(VIEWS, ([line], near, block), associations.views, strict=True):
+            view = view_of(places)
+            assert columns[name][line] == pytest.approx((matrix @ query) @ view, abs=1e-4)
+            matches = np.array([associations.key @ vector @ view for vector in vectors]) + importance
+            match = max(LEAST_MATCH, float(np.log(np.exp(matches).sum())))
+            assert columns[f"match_{name}"][line] == pytest.approx(match, abs=1e-4)
+            if name == "near":
+                attended = np.exp(matches) @ vectors / np.exp(matches).sum() * view
+                assert columns["attended_product_2"][line] == pytest.approx(attended[2], abs=1e-4)
+                assert columns["near_product_1"][line] == pytest.approx((matrix @ query * view)[1], abs=1e-4)
         own = sum(associations.prior[WORDS.index(word)] for word in held[line])
-        count = max(1, sum(len(held[place]) for place in block))
-        state = sum((_sum(associations, held[place]) for place in block), np.zeros(4))
-        told = associations.block_prior @ state / count**LINE_POWER
-        assert views.prior[line] == pytest.approx(
-            own / max(1, len(held[line])) ** LINE_POWER + told, abs=1e-5
+        prior = own / max(1, len(held[line])) ** LINE_POWER + associations.block_prior @ view_of(block)
+        assert columns["prior"][line] == pytest.approx(prior, abs=1e-4)
+        assert columns["state_3"][line] == pytest.approx(view_of([line])[3], abs=1e-5)
+        assert columns["product_0"][line] == pytest.approx(
+            (associations.views[0] @ query * view_of([line]))[0], abs=1e-4
         )
+    np.testing.assert_allclose(inputs[:, : len(KNOWN)], known, rtol=1e-6)
+    odds = associations.of("deadlines of arguments", CODE, layout, known)
+    np.testing.assert_array_equal(odds, associations.network.logits(inputs, layout))
+    assert np.isfinite(odds).all()
 
 
 @pytest.mark.parametrize("code", ["", "\n\n", "nothing = known\n"])
-def test_texts_without_a_known_word_say_nothing(associations: Associations, code: str) -> None:
-    views = associations.of("deadlines", code, line_layout(code))
-    for view in (views.own, views.near, views.block, views.prior):
-        assert view.tolist() == [0.0] * len(line_layout(code).blank)
+def test_texts_without_a_known_word_leave_what_is_known_otherwise(
+    associations: Associations, code: str
+) -> None:
+    layout = line_layout(code)
+    inputs = associations.inputs("deadlines", code, layout, known_features(len(layout.blank)))
+    matches = [associations.network.features.index(f"match_{view}") for view in VIEWS]
+    others = np.delete(inputs, [*range(len(KNOWN)), *matches], axis=1)
+    assert not others.any()
+    assert len(associations.of("deadlines", code, layout, known_features(len(layout.blank)))) == len(
+        layout.blank
+    )
 
 
 def test_a_query_without_a_known_word_leaves_what_lines_say_by_themselves(associations: Associations) -> None:
-    views = associations.of("What is it?", CODE, line_layout(CODE))
-    for view in (views.own, views.near, views.block):
-        assert not view.any()
-    assert views.prior.any()
+    layout = line_layout(CODE)
+    inputs = associations.inputs("What is it?", CODE, layout, known_features(len(layout.blank)))
+    columns = dict(zip(associations.network.features, inputs.T, strict=True))
+    for view in VIEWS:
+        assert not columns[view].any()
+        assert set(columns[f"match_{view}"].tolist()) == {LEAST_MATCH}
+    for number in range(WIDTH):
+        assert not columns[f"attended_product_{number}"].any()
+    assert columns["prior"].any()
 
 
 def test_the_file_gives_them_back_within_a_step_of_int8(associations: Associations, tmp_path: Path) -> None:
     path = tmp_path / "associations.npz"
     path.write_bytes(associations.to_bytes())
     read = load_associations(path)
-    assert read.words == WORDS
+    assert (read.words, read.known, read.network) == (WORDS, KNOWN, associations.network)
     for name in ("query", "line"):
         own, given = getattr(associations, name), getattr(read, name)
         assert np.all(np.abs(own - given) <= np.abs(own).max(axis=1, keepdims=True) / 254 + 1e-6)
-    np.testing.assert_array_equal(read.views, associations.views)
+    for name in ("views", "key", "block_prior"):
+        np.testing.assert_array_equal(getattr(read, name), getattr(associations, name))
+    np.testing.assert_allclose(read.importance, associations.importance, atol=2e-3)
 
 
 def test_vectors_that_do_not_fit_are_refused(associations: Associations) -> None:
@@ -103,6 +154,8 @@ def test_vectors_that_do_not_fit_are_refused(associations: Associations) -> None
         replace(associations, query=np.zeros((6, 0), np.float32), line=np.zeros((), np.float32))
     with pytest.raises(ValueError, match="prior holds NaN or infinity"):
         replace(associations, prior=np.full(6, np.nan, np.float32))
+    with pytest.raises(ValueError, match="doesn't read what the vectors give"):
+        replace(associations, known=("own",))
 
 
 @pytest.mark.parametrize("content", [b"", b"not an archive", None])

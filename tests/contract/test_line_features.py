@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lamr_contract.associations import AssociationViews
 from lamr_contract.blocks import block_means, near_means
 from lamr_contract.layout import line_layout
 from lamr_contract.lexical_evidence import LexicalViews, lexical_views, line_evidence
-from lamr_contract.line_features import ASKED, ASSOCIATIONS, COMMENT, TEXT_FEATURES, LineFeatures
+from lamr_contract.line_features import ASKED, ASSOCIATED, COMMENT, TEXT_FEATURES, LineFeatures
 from lamr_contract.line_forms import line_forms
 
 CODE = "# why\n\ndef f():\n    '''Say.'''\n\nx = 1\n"
@@ -20,9 +19,8 @@ def test_features_are_taken_of_a_line_or_of_its_block() -> None:
     layout = line_layout(CODE)
     views = lexical_views("say why", CODE, layout)
     semantic = np.arange(len(layout.blank), dtype=np.float64)
-    gone_with = AssociationViews(*(semantic * number for number in range(4)))
     forms = line_forms(CODE, layout)
-    features = LineFeatures(layout, views, forms, {"semantic": semantic}, gone_with, asked=True)
+    features = LineFeatures(layout, views, forms, {"semantic": semantic}, 2 * semantic, asked=True)
     matrix = features.matrix(["own", "block.semantic", "semantic", COMMENT, "block.own"])
     np.testing.assert_array_equal(matrix[:, 0], views.own)
     np.testing.assert_array_equal(matrix[:, 1], block_means(semantic, layout))
@@ -30,7 +28,7 @@ def test_features_are_taken_of_a_line_or_of_its_block() -> None:
     np.testing.assert_array_equal(matrix[:, 4], block_means(views.own, layout))
     assert features.matrix([]).shape == (len(layout.blank), 0)
     assert features.matrix(sorted(TEXT_FEATURES)).shape == (len(layout.blank), len(TEXT_FEATURES))
-    np.testing.assert_array_equal(features.matrix(ASSOCIATIONS), np.outer(semantic, np.arange(4)))
+    np.testing.assert_array_equal(features.matrix([ASSOCIATED])[:, 0], 2 * semantic)
     assert features.matrix([ASKED]).all()
     assert not LineFeatures(layout, views, forms, {}).matrix([ASKED]).any()
     with pytest.raises(KeyError, match="associated"):

@@ -57,6 +57,22 @@ def test_a_network_is_its_docstring(text: str, seed: int) -> None:
     np.testing.assert_allclose(network.logits(values, layout), expected, rtol=1e-4, atol=1e-4)
 
 
+def test_members_give_their_mean() -> None:
+    layout = line_layout("a\n b\n\nc\n")
+    values = np.random.default_rng(3).normal(size=(len(layout.blank), 2))
+    several = LineNetwork.of(FEATURES, REACH, STRIDES, *map(parameters, range(3)))
+    alone = [
+        LineNetwork.of(FEATURES, REACH, STRIDES, parameters(seed)).logits(values, layout) for seed in range(3)
+    ]
+    assert several.members == 3
+    np.testing.assert_allclose(several.logits(values, layout), np.mean(alone, axis=0), rtol=1e-6)
+    assert LineNetwork.from_dict(asdict(several)) == several
+    with pytest.raises(ValueError, match="weights, not"):
+        replace(several, members=10**12)
+    with pytest.raises(ValueError, match="1 or more"):
+        replace(several, members=0)
+
+
 def test_blank_lines_at_the_end_change_nothing() -> None:
     network = LineNetwork.of(FEATURES, REACH, STRIDES, parameters(3))
     values = np.random.default_rng(3).normal(size=(6, 2))

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from lamr_contract.associations import Associations
 from lamr_contract.errors import ModelMismatchError
 from lamr_contract.line_features import ASKED, ASSOCIATED
 from lamr_contract.line_network import LineNetwork
@@ -28,6 +27,7 @@ from lamr_training.recipes.fine_tune import FineTuneRecipe
 from lamr_training.recipes.mini import MiniRecipe, MiniSizes, Round
 from lamr_training.recipes.scoring_fit import ScoringReport
 
+from tests.contract.test_associations import made as associations
 from tests.training.samples import files
 
 RECIPE = MiniRecipe(
@@ -101,10 +101,9 @@ def test_from_records_to_a_checkpoint_with_a_fitted_scoring(made: Made, tmp_path
 
 
 def test_a_model_with_associations_keeps_them_and_its_network(made: Made, tmp_path: Path) -> None:
-    base, words = tmp_path / "base", ("load", "key", "path")
+    base = tmp_path / "base"
     shutil.copytree(made.out, base, ignore=shutil.ignore_patterns("work"))
-    vectors = [np.ones(shape, np.float32) for shape in ((3, 2), (3, 2), (3, 2, 2), (3,), (2,))]
-    (base / ASSOCIATIONS_FILE).write_bytes(Associations(words, *vectors).to_bytes())
+    (base / ASSOCIATIONS_FILE).write_bytes(associations(("load", "key", "path")).to_bytes())
     model = load_checkpoint(base)
     shapes = ((3, 2), (2,), (18, 2), (2,), (5,))
     parameters = [np.full(shape, 0.1) for shape in shapes]

@@ -13,8 +13,8 @@ from lamr_training.model.vocabulary import Vocabulary
 from lamr_training.recipes.network_fit import (
     NETWORK_FEATURES,
     NetworkFile,
+    NetworkModule,
     NetworkSettings,
-    _Network,
     fit_network,
     network_files,
 )
@@ -43,7 +43,11 @@ def test_what_is_served_is_what_was_trained() -> None:
     taught = network_files(files(4, "area = "), RUBRICS)
     torch.manual_seed(1)
     settings = NetworkSettings(width=5, reach=1, strides=(1, 2))
-    model = _Network(taught, settings).eval()
+    usual = np.concatenate([file.features for file in taught])
+    mean, spread = (
+        torch.tensor(each, dtype=torch.float32) for each in (usual.mean(axis=0), usual.std(axis=0) + 1)
+    )
+    model = NetworkModule(mean, spread, settings).eval()
     fitted = fit_network(taught, NetworkSettings(width=5, reach=1, strides=(1, 2), epochs=1))
     assert fitted.network is not None
     served = fitted.network.of(NETWORK_FEATURES, 1, (1, 2), model.parameters_of_lines())

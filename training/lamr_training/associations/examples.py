@@ -17,6 +17,7 @@ from lamr_contract.lexical_evidence import lexical_views
 from lamr_contract.line_features import (
     ABOVE_PREFIX,
     AROUND,
+    ASKED,
     BEGINS,
     BELOW_PREFIX,
     COMMENT,
@@ -32,17 +33,21 @@ from lamr_contract.line_features import (
     LineFeatures,
 )
 from lamr_contract.line_forms import line_forms
+from lamr_contract.query_kind import asks
 from lamr_contract.words import TermIndex, query_terms
 from lamr_evaluation.records import Record
 from numpy.typing import NDArray
+
+from lamr_training.recipes.network_fit import divides
 
 KNOWN_FEATURES = (
     *(WINDOWS, AROUND, PASSAGE, OWN),
     *(COMMENT, MARKS, IMPORTS, LENGTH, REPEATS, INDENT, OPENING, BEGINS),
     *(ABOVE_PREFIX + name for name in (AROUND, OWN, PASSAGE)),
     *(BELOW_PREFIX + name for name in (OWN, AROUND)),
+    ASKED,
 )
-"""What is known of a line without associations: they are to learn what the query's own words and forms don't say."""
+"""What is known of a line without vectors: what the query's own words and forms say, and whether the query asks."""
 LONGEST_QUERY = 2_500
 """How many characters of a query and its task are looked at."""
 _LONGEST_WORD = 24
@@ -75,7 +80,7 @@ class WordExample:
     @property
     def teaches(self) -> bool:
         """Whether some of the lines with ink are needed and some aren't."""
-        return bool(self.gold.any() and (self.inked & ~self.gold).any())
+        return divides(self.gold, self.inked)
 
 
 def frequent_words(records: Iterable[Record], most: int, least: int) -> list[str]:
@@ -107,6 +112,7 @@ def word_example(record: Record, vocabulary: Mapping[str, int]) -> WordExample:
     words, lines = line_words(record.code, layout, vocabulary)
     count = len(layout.blank)
     views, forms = lexical_views(query, record.code, layout), line_forms(record.code, layout)
+    known = LineFeatures(layout, views, forms, {}, asked=asks(query))
     asked = [vocabulary[term] for term in query_terms(query) if term in vocabulary]
     return WordExample(
         query=np.array(asked, np.int32),
@@ -115,6 +121,6 @@ def word_example(record: Record, vocabulary: Mapping[str, int]) -> WordExample:
         gold=record.gold & ~layout.blank,
         inked=~layout.blank,
         blocks=layout.blocks.astype(np.int32),
-        features=LineFeatures(layout, views, forms, {}).matrix(KNOWN_FEATURES).astype(np.float16),
+        features=known.matrix(KNOWN_FEATURES).astype(np.float16),
         project=record.project,
     )

@@ -7,7 +7,7 @@ The model's own weights stay as they are. This module knows features and gold li
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -16,7 +16,7 @@ from lamr_contract.line_features import (
     ABOVE_PREFIX,
     AROUND,
     ASKED,
-    ASSOCIATIONS,
+    ASSOCIATED,
     BEGINS,
     BELOW_PREFIX,
     COMMENT,
@@ -47,7 +47,7 @@ NETWORK_FEATURES = (
     *(BELOW_PREFIX + name for name in (SEMANTIC, AROUND, OWN)),
 )
 """The features that the network reads of every model."""
-ASSOCIATED_FEATURES = (*NETWORK_FEATURES, *ASSOCIATIONS, ASKED)
+ASSOCIATED_FEATURES = (*NETWORK_FEATURES, ASSOCIATED, ASKED)
 """The features that it reads of a model with associations. It then serves questions as well."""
 ENOUGH = 1_000
 """How many files are enough for a network; with fewer a regression ranks as well."""
@@ -56,6 +56,7 @@ _SHARES = (0.05, 0.7)
 many lines a file needs; these bounds only keep extremes away."""
 _LISTWISE = 0.2
 """The weight of ranks beside decisions, which are what the threshold needs."""
+_LEAST_SPREAD = 0.05
 _REACH = 0.3
 """How far lines are levelled, in lines (`Scoring`): neighbours weigh a little, which changes hardly any rank."""
 
@@ -65,23 +66,26 @@ class NetworkSettings:
     """The sizes of a network and how it is trained.
 
     Attributes:
-        width, reach, strides: see `LineNetwork`.
+        width, reach, strides, members: see `LineNetwork`.
         epochs: how often each file is read.
         files: how many files a step takes.
         rate: the highest learning rate; it rises for a tenth of the steps and falls again.
         decay: the weight decay.
         dropout: the share of states that a layer doesn't see.
-        seed: the seed of weights, order and dropout.
+        bf16: whether convolutions are in bfloat16 while training, where the processor has it.
+        seed: the seed of the first member's weights, order and dropout; the next one's is 1 more.
     """
 
     width: int = 16
     reach: int = 2
     strides: tuple[int, ...] = (1, 3)
+    members: int = 3
     epochs: int = 6
     files: int = 16
     rate: float = 3e-3
     decay: float = 0.05
     dropout: float = 0.1
+    bf16: bool = False
     seed: int = 0
 
 
@@ -105,8 +109,13 @@ class NetworkFile:
     @property
     def teaches(self) -> bool:
         """Whether some of the lines are needed and some aren't."""
-        gold = self.gold & self.inked
-        return bool(gold.any() and (self.inked & ~gold).any())
+        return divides(self.gold, self.inked)
+
+
+def divides(gold: NDArray[np.bool_], inked: NDArray[np.bool_]) -> bool:
+    """Return whether some of the lines with ink are gold and some aren't; both bool [L]."""
+    needed = gold & inked
+    return bool(needed.any() and (inked & ~needed).any())
 
 
 def network_files(
@@ -150,15 +159,30 @@ def fit_network(
     taught = [file for file in files if file.teaches]
     if not taught:
         raise ValueError("no file has both lines that are needed and lines that aren't")
-    with torch.random.fork_rng():
-        torch.manual_seed(settings.seed)
-        model = _Network(taught, settings)
-        _train(model, taught, settings)
-    network = LineNetwork.of(names, settings.reach, settings.strides, model.parameters_of_lines())
+    seeds = range(settings.seed, settings.seed + settings.members)
+    members = [_member(taught, replace(settings, seed=seed)) for seed in seeds]
+    network = LineNetwork.of(names, settings.reach, settings.strides, *members)
     return Scoring("lines", {NEAR: _REACH}, shares=_SHARES, network=network)
 
 
-def _train(model: _Network, files: Sequence[NetworkFile], settings: NetworkSettings) -> None:
+def _member(files: Sequence[NetworkFile], settings: NetworkSettings) -> list[NDArray[np.float64]]:
+    """The parameters of one trained network."""
+    with torch.random.fork_rng():
+        torch.manual_seed(settings.seed)
+        model = NetworkModule(*_usual(files), settings)
+        _train(model, files, settings)
+    return model.parameters_of_lines()
+
+
+def _usual(files: Sequence[NetworkFile]) -> tuple[Tensor, Tensor]:
+    """What features are on average in lines with ink, and how much they differ."""
+    lines = np.concatenate([file.features[file.inked] for file in files])
+    # A feature that hardly ever changes mustn't weigh much where it does.
+    spread = lines.std(axis=0) + _LEAST_SPREAD
+    return torch.tensor(lines.mean(axis=0), dtype=torch.float32), torch.tensor(spread, dtype=torch.float32)
+
+
+def _train(model: NetworkModule, files: Sequence[NetworkFile], settings: NetworkSettings) -> None:
     """Take all steps; files of like length are padded together."""
     rng = np.random.default_rng(settings.seed)
     sizes = np.array([len(file.gold) for file in files])
@@ -179,19 +203,31 @@ def _train(model: _Network, files: Sequence[NetworkFile], settings: NetworkSetti
             rates.step()
 
 
-def _loss(model: _Network, files: Sequence[NetworkFile]) -> Tensor:
-    """The cross entropy of lines, in which each file's gold lines count as much as its others."""
-    features = _padded([file.features.astype(np.float32) for file in files])
-    inked = _padded([file.inked.astype(np.float32) for file in files])
-    gold = _padded([(file.gold & file.inked).astype(np.float32) for file in files])
-    blocks = _padded([file.blocks for file in files])
-    odds = model(features, inked, blocks)
+def _loss(model: NetworkModule, files: Sequence[NetworkFile]) -> Tensor:
+    """The mean loss of files, by their weights."""
+    features = padded([file.features.astype(np.float32) for file in files])
+    inked = padded([file.inked.astype(np.float32) for file in files])
+    gold = padded([(file.gold & file.inked).astype(np.float32) for file in files])
+    blocks = padded([file.blocks for file in files])
+    losses = file_losses(model(features, inked, blocks), gold, inked, _LISTWISE)
+    weights = torch.tensor([file.weight for file in files])
+    return (losses * weights).sum() / weights.sum()
+
+
+def file_losses(odds: Tensor, gold: Tensor, inked: Tensor, listwise: float) -> Tensor:
+    """Return a loss `[B]` for each of B files, in which gold lines count as much as the others.
+
+    It is the cross entropy of lines plus that of ranks: that gold lines win against all lines of their file.
+
+    Args:
+        odds: float32 `[B, L]`, the log-odds of lines.
+        gold, inked: float32 `[B, L]`; every file has lines of ink that are gold, and such that aren't.
+        listwise: the weight of ranks.
+    """
     entropy = F.binary_cross_entropy_with_logits(odds, gold, reduction="none")
     others = inked - gold
     shares = gold / gold.sum(dim=1, keepdim=True) + others / others.sum(dim=1, keepdim=True)
-    weights = torch.tensor([file.weight for file in files])
-    each = (entropy * shares).sum(dim=1) / 2 + _LISTWISE * _of_ranks(odds, gold, inked)
-    return (each * weights).sum() / weights.sum()
+    return (entropy * shares).sum(dim=1) / 2 + listwise * _of_ranks(odds, gold, inked)
 
 
 def _of_ranks(odds: Tensor, gold: Tensor, inked: Tensor) -> Tensor:
@@ -200,20 +236,31 @@ def _of_ranks(odds: Tensor, gold: Tensor, inked: Tensor) -> Tensor:
     return -(shares * gold).sum(dim=1) / gold.sum(dim=1)
 
 
-def _padded(arrays: Sequence[NDArray[np.float32] | NDArray[np.int64]]) -> Tensor:
+def padded(arrays: Sequence[NDArray[np.float32] | NDArray[np.int64]]) -> Tensor:
+    """Return arrays [L, ...] of different lengths as one tensor [B, L, ...] with zeros at the ends."""
     return pad_sequence([torch.from_numpy(array) for array in arrays], batch_first=True)
 
 
-class _Network(nn.Module):
-    """`LineNetwork` as it is trained: on padded batches, features standardized, with dropout."""
+class NetworkModule(nn.Module):
+    """`LineNetwork` as it is trained: on padded batches, features standardized, with dropout.
 
-    def __init__(self, files: Sequence[NetworkFile], settings: NetworkSettings) -> None:
+    Attributes:
+        reach, strides: see `LineNetwork`.
+        bf16: see `NetworkSettings`.
+    """
+
+    def __init__(self, mean: Tensor, spread: Tensor, settings: NetworkSettings) -> None:
+        """Begin with random weights.
+
+        Args:
+            mean, spread: float32 `[F]`, what features are on average, and how much they differ.
+            settings: the sizes and the dropout.
+        """
         super().__init__()
-        lines = np.concatenate([file.features[file.inked] for file in files])
-        self.register_buffer("mean", torch.tensor(lines.mean(axis=0), dtype=torch.float32))
-        # A feature that hardly ever changes mustn't weigh much where it does.
-        self.register_buffer("spread", torch.tensor(lines.std(axis=0) + 0.05, dtype=torch.float32))
-        count, width, taps = lines.shape[1], settings.width, 2 * settings.reach + 1
+        self.register_buffer("mean", mean)
+        self.register_buffer("spread", spread)
+        count, width, taps = len(mean), settings.width, 2 * settings.reach + 1
+        self.reach, self.strides, self.bf16 = settings.reach, settings.strides, settings.bf16
         self.first = nn.Linear(count, width)
         self.layers = nn.ModuleList(
             nn.Conv1d(3 * width, width, taps, padding=stride * settings.reach, dilation=stride)
@@ -234,7 +281,9 @@ class _Network(nn.Module):
         states = F.relu(self.first(values))
         for layer in self.layers:
             read = torch.cat([states, *_means(states, inked, blocks)], dim=2) * inked[..., None]
-            states = states + F.relu(layer(read.transpose(1, 2)).transpose(1, 2))
+            with torch.autocast("cpu", torch.bfloat16, enabled=self.bf16 and self.training):
+                convolved = layer(read.transpose(1, 2)).transpose(1, 2)
+            states = states + F.relu(convolved.float())
             states = self.dropout(states)
         return self.last(torch.cat([states, values], dim=2))[..., 0]
 
