@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+Float32Array = NDArray[np.float32]
 Float64Array = NDArray[np.float64]
 
 

@@ -21,14 +21,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from lamr_contract.arrays import Float64Array
+from lamr_contract.arrays import Float32Array, Float64Array
 from lamr_contract.errors import ModelMismatchError
 from lamr_contract.files import MIB, read_regular
 from lamr_contract.layout import LineLayout
 from lamr_contract.line_network import LineNetwork
 from lamr_contract.words import TermIndex, query_terms
-
-Float32Array = NDArray[np.float32]
 
 NEAR = 3
 """How many lines before and after a line are near it."""
@@ -41,7 +39,6 @@ VIEWS = ("own", "near", "block")
 _LEVELS = 127
 _MOST_BYTES = 64 * MIB
 _MATRICES = ("query", "line", "importance", "prior", "views", "key", "block_prior")
-_WHOLE = (*_MATRICES[2:], "known", "network")
 # What numpy, json and zipfile raise for files that are truncated, damaged, of another format, or pickled. The decoder
 # has nearly the same list, but a client without a model in its process doesn't load it.
 _UNREADABLE = (

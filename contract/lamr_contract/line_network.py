@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lamr_contract.arrays import Float64Array
+from lamr_contract.arrays import Float32Array, Float64Array
 from lamr_contract.layout import LineLayout
 
-Float32Array = NDArray[np.float32]
 _STORED = np.dtype("<f2")
 _CONTEXTS = 3  # a line's own state, the mean over its block, the mean over the file
 

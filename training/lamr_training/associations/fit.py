@@ -27,7 +27,7 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from lamr_training.associations.examples import KNOWN_FEATURES, WordExample
-from lamr_training.recipes.network_fit import NetworkModule, NetworkSettings, file_losses, padded
+from lamr_training.recipes.network_fit import NetworkModule, NetworkSettings, file_losses, padded, usual
 
 _LISTWISE = 0.3  # the weight of the cross entropy that gold lines win against all lines of their file
 _MEASURED = 2_000  # examples whose features say what is usual
@@ -268,7 +268,7 @@ def _usual(examples: Sequence[WordExample], width: int) -> tuple[Tensor, Tensor]
             *([1.0] * width),
         ]
     )
-    mean, spread = (torch.from_numpy(each) for each in (lines.mean(axis=0), lines.std(axis=0) + 0.05))
+    mean, spread = usual(lines)
     return torch.cat([mean, torch.zeros_like(others)]), torch.cat([spread, others])
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -169,14 +170,14 @@ def _member(files: Sequence[NetworkFile], settings: NetworkSettings) -> list[NDA
     """The parameters of one trained network."""
     with torch.random.fork_rng():
         torch.manual_seed(settings.seed)
-        model = NetworkModule(*_usual(files), settings)
+        lines = np.concatenate([file.features[file.inked] for file in files])
+        model = NetworkModule(*usual(lines), settings)
         _train(model, files, settings)
     return model.parameters_of_lines()
 
 
-def _usual(files: Sequence[NetworkFile]) -> tuple[Tensor, Tensor]:
-    """What features are on average in lines with ink, and how much they differ."""
-    lines = np.concatenate([file.features[file.inked] for file in files])
+def usual(lines: NDArray[np.floating[Any]]) -> tuple[Tensor, Tensor]:
+    """Return what features [n, F] are on average in n lines, and how much they differ; float32 `[F]` both."""
     # A feature that hardly ever changes mustn't weigh much where it does.
     spread = lines.std(axis=0) + _LEAST_SPREAD
     return torch.tensor(lines.mean(axis=0), dtype=torch.float32), torch.tensor(spread, dtype=torch.float32)
