@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 _T = TypeVar("_T")
+_END_SECONDS = 5.0
+"""How long the end of a block waits for its thread."""
 
 
 @contextlib.contextmanager
@@ -19,7 +21,8 @@ def each_second(source: Iterable[_T]) -> Iterator[Iterator[_T | None]]:
     """Give an iterator of what arrives from a source, and of None for each second in which nothing does.
 
     The source is read by a thread, at most one item ahead. What the source raises is raised to the taker. At the end of
-    the block the thread ends with its next item; it is a daemon, since the source may never have one.
+    the block the thread ends with its next item, and the block waits a few seconds for that; the thread is a daemon,
+    since the source may never have another item.
     """
     arrived: queue.Queue[tuple[_T | None, BaseException | None]] = queue.Queue(maxsize=1)
     stop = threading.Event()
@@ -53,8 +56,10 @@ def each_second(source: Iterable[_T]) -> Iterator[Iterator[_T | None]]:
                 raise error
             yield item
 
-    threading.Thread(target=read, name="lamr-arrivals", daemon=True).start()
+    reader = threading.Thread(target=read, name="lamr-arrivals", daemon=True)
+    reader.start()
     try:
         yield taken()
     finally:
         stop.set()
+        reader.join(_END_SECONDS)

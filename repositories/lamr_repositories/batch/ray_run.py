@@ -14,6 +14,7 @@ import json
 import logging
 import os
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,6 +38,8 @@ _BLOCKS_A_WORKER = 4
 _CONNECT_SECONDS = 10.0
 _SILENT_SECONDS = 300.0
 """How long no machine of a cluster may have room for a worker, without an answer: new machines take minutes to come."""
+_END_SECONDS = 30.0
+"""How long Ray Data may take to end when a batch is broken off."""
 _GO_ON = "what was answered is written; the same command goes on from there"
 
 
@@ -144,22 +147,19 @@ def _run(ray: Any, jobs: list[Any], gathering: Gathering, options: BatchOptions,
         batch_format="pyarrow",
         num_cpus=options.ray_cpus,
     )
-    try:
-        _gather(ray, answered, gathering, options, left)
-    finally:
-        # Ray Data goes on by itself when its taker stops, and would join the next cluster of this process.
-        executor = getattr(answered, "_current_executor", None)
-        if executor is not None:
-            executor.shutdown(force=True)
+    _gather(ray, answered, gathering, options, left)
     gathering.count.deaths = ray.get(ledger.deaths.remote())
 
 
 def _gather(ray: Any, answered: Any, gathering: Gathering, options: BatchOptions, left: set[str]) -> None:
     """Take blocks of answers as they come, until there are no more."""
     last = time.monotonic()
-    with each_second(
-        answered.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0)
-    ) as arriving:
+    with (
+        each_second(
+            answered.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0)
+        ) as arriving,
+        _ended_with(answered),
+    ):
         for block in arriving:
             if block is not None:
                 _take(block, gathering, left)
@@ -172,6 +172,23 @@ def _gather(ray: Any, answered: Any, gathering: Gathering, options: BatchOptions
                     server=options.ray,
                 )
             gathering.flush()
+
+
+@contextlib.contextmanager
+def _ended_with(answered: Any) -> Iterator[None]:
+    """End what runs a dataset at the end of the block.
+
+    Ray Data goes on by itself when its taker stops. If it still asks Ray for something after the process has left the
+    cluster, Ray ends the process without an exception, and the reason why the batch was broken off is never told. The
+    dataset names what runs it only after the first block has come, so its thread is found by name.
+    """
+    try:
+        yield
+    finally:
+        for thread in threading.enumerate():
+            if thread.name == f"StreamingExecutor-{answered.get_dataset_id()}":
+                thread.shutdown(force=True)  # type: ignore[attr-defined]
+                thread.join(_END_SECONDS)
 
 
 def _take(block: Any, gathering: Gathering, left: set[str]) -> None:

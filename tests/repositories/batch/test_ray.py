@@ -58,6 +58,9 @@ def a_cluster_without_room_is_an_error_and_no_wait_for_ever(nodes: Nodes, folder
         patch.setattr(ray_run, "_SILENT_SECONDS", 2.0)
         with pytest.raises(ClusterError, match="no machine with 64 CPUs"):
             run_batch(jobs, folder / "out", nodes.options(ray_cpus=64.0))
+    # If one of these asks Ray for something after the cluster is left, Ray ends the process, and nothing is told.
+    left = [thread.name for thread in threading.enumerate()]
+    assert not [name for name in left if name.startswith(("StreamingExecutor", "lamr-arrivals"))]
 
 
 def rows_outlive_a_node_that_nothing_replaces(nodes: Nodes, folder: Path) -> None:
