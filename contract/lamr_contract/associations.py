@@ -126,28 +126,28 @@ class Associations:
         if self.network.features != network_inputs(self.known, width):
             raise ValueError("the network doesn't read what the vectors give")
 
-    def of(self, query: str, text: str, layout: LineLayout, known: Float64Array) -> Float64Array:
+    def of(self, query: str, index: TermIndex, layout: LineLayout, known: Float64Array) -> Float64Array:
         """Return the log-odds float64 [L] that a query needs the lines of a text, by what their words say.
 
         Args:
             query: what is looked for.
-            text: the text.
-            layout: `line_layout(text)`, with L lines.
+            index: the terms of the text's lines.
+            layout: the L lines.
             known: float64 [L, F], the features `known`.
         """
-        return self.network.logits(self.inputs(query, text, layout, known), layout)
+        return self.network.logits(self.inputs(query, index, layout, known), layout)
 
-    def inputs(self, query: str, text: str, layout: LineLayout, known: Float64Array) -> Float32Array:
+    def inputs(self, query: str, index: TermIndex, layout: LineLayout, known: Float64Array) -> Float32Array:
         """Return what the network reads, float32 [L, inputs]; the arguments are those of `of`."""
         count = len(layout.blank)
         if not count:
             return np.zeros((0, len(self.network.features)), np.float32)
-        words, lines = line_words(text, layout, self._place)
+        words, lines = line_words(index, self._place)
         sizes = np.bincount(lines, minlength=count).astype(np.float32)
         sums = _segment_sums(self.line[words], sizes.astype(np.int64))
         own = _scaled(sums, sizes)
         near = _scaled(_nearby(sums), _nearby(sizes[:, None])[:, 0])
-        starts = np.searchsorted(layout.blocks, np.arange(layout.blocks[-1] + 1))
+        starts = layout.block_starts
         block = _scaled(np.add.reduceat(sums, starts), np.add.reduceat(sizes, starts))[layout.blocks]
         prior = np.bincount(lines, self.prior[words], count) / np.maximum(sizes, 1.0) ** LINE_POWER
         asked = [self._place[term] for term in query_terms(query) if term in self._place]
@@ -222,16 +222,15 @@ def load_associations(path: Path) -> Associations:
 
 
 def line_words(
-    text: str, layout: LineLayout, vocabulary: Mapping[str, int]
+    index: TermIndex, vocabulary: Mapping[str, int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the number of each known word of each line and its line, int64 [n] both, without repeats in a line.
 
     Args:
-        text: the text.
-        layout: `line_layout(text)`.
+        index: the terms of the text's lines.
         vocabulary: the numbers of the known words, from 0.
     """
-    terms, term, line = TermIndex(text, len(layout.blank), layout).occurrences()
+    terms, term, line = index.occurrences()
     size = max(1, len(vocabulary))
     number = np.fromiter((vocabulary.get(each, -1) for each in terms), np.int64, len(terms))
     known = number[term] if len(terms) else np.zeros(0, np.int64)

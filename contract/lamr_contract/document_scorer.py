@@ -26,6 +26,7 @@ from lamr_contract.odds import logit, sigmoid
 from lamr_contract.presence import document_features
 from lamr_contract.query_kind import asks
 from lamr_contract.scoring import BLOCK, DEPENDENCY, KINDS, LEXICAL, NEAR, SEMANTIC, Scoring
+from lamr_contract.words import TermIndex
 
 
 class QueriedDocument:
@@ -69,9 +70,13 @@ class QueriedDocument:
         self.token_lines = means(offsets, self.layout.points, self.layout.spans)
 
     @cached_property
+    def _index(self) -> TermIndex:
+        return TermIndex.of(self._text, self.layout)
+
+    @cached_property
     def views(self) -> LexicalViews:
         """The lexical evidence of the lines."""
-        return lexical_views(self.query, self._text, self.layout)
+        return lexical_views(self.query, self._text, self.layout, self._index)
 
     @cached_property
     def evidence(self) -> Float64Array:
@@ -107,7 +112,7 @@ class QueriedDocument:
         if self.associations is None:
             return None
         known = self._features({}).matrix(self.associations.known)
-        return self.associations.of(self.query, self._text, self.layout, known)
+        return self.associations.of(self.query, self._index, self.layout, known)
 
 
 @dataclass(frozen=True, eq=False)

@@ -66,6 +66,12 @@ class LineLayout:
         numbers: NDArray[np.int64] = np.maximum(np.cumsum(begins[: len(self.blank)]) - 1, 0)
         return numbers
 
+    @cached_property
+    def block_starts(self) -> NDArray[np.int64]:
+        """The first line of each block, int64 [B]; an empty text has none."""
+        starts: NDArray[np.int64] = np.flatnonzero(np.diff(self.blocks, prepend=-1))
+        return starts
+
 
 def line_layout(text: str) -> LineLayout:
     """Find the lines of a text and weigh a cut before each, in time and memory that grow as its length."""

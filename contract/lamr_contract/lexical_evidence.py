@@ -61,24 +61,25 @@ def line_evidence(query: str, code: str, layout: LineLayout) -> Float64Array:
     return lexical_views(query, code, layout).mean()
 
 
-def lexical_views(query: str, code: str, layout: LineLayout) -> LexicalViews:
+def lexical_views(query: str, code: str, layout: LineLayout, index: TermIndex | None = None) -> LexicalViews:
     """Return the evidence of each line, view by view.
 
     Args:
         query: what is looked for.
         code: the document.
         layout: the document's L lines.
+        index: the document's terms, where they are at hand.
     """
     count = len(layout.spans)
     if not count:
         return LexicalViews(*(np.zeros(0),) * 4)
     asked = query_terms(query)
-    counts = TermIndex(code, count, layout).counts(asked)
+    counts = (index or TermIndex.of(code, layout)).counts(asked)
     occurs = counts.lines.any(axis=0)
     occurring = counts.lines.T[occurs]
     letters = np.fromiter((min(len(term), _MOST_LETTERS) for term in asked), np.float64, len(asked))
     block = layout.blocks
-    starts = np.searchsorted(block, np.arange(block[-1] + 1))
+    starts = layout.block_starts
     window_norm = _norm(_moving_sum(counts.lengths, WINDOW // 2))
     block_norm = _norm(np.add.reduceat(counts.lengths, starts))
     windows, blocks, hits = np.zeros(count), np.zeros(len(starts)), np.zeros(count)

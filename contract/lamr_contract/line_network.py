@@ -96,7 +96,7 @@ class LineNetwork:
         values = np.asarray(features, np.float32)
         inked: Float32Array = (~layout.blank).astype(np.float32)[:, None]
         parameters = iter(self._parameters)
-        odds = [self._odds(values, inked, layout.blocks, parameters) for _ in range(self.members)]
+        odds = [self._odds(values, inked, layout, parameters) for _ in range(self.members)]
         mean: Float64Array = np.mean(odds, axis=0, dtype=np.float64)
         return mean
 
@@ -104,13 +104,13 @@ class LineNetwork:
         self,
         values: Float32Array,
         inked: Float32Array,
-        blocks: NDArray[np.int64],
+        layout: LineLayout,
         parameters: Iterator[Float32Array],
     ) -> Float32Array:
         """Return the log-odds [L] of the member whose parameters come next."""
         states: Float32Array = _rectified(values @ next(parameters) + next(parameters))
         for stride in self.strides:
-            read = _with_means(states, inked, blocks) * inked
+            read = _with_means(states, inked, layout) * inked
             convolved = self._convolved(read, next(parameters), stride)
             states = states + _rectified(convolved + next(parameters))
         odds: Float32Array = np.concatenate([states, values], axis=1) @ next(parameters)
@@ -161,16 +161,16 @@ def _rectified(values: Float32Array) -> Float32Array:
     return rectified
 
 
-def _with_means(states: Float32Array, inked: Float32Array, blocks: NDArray[np.int64]) -> Float32Array:
+def _with_means(states: Float32Array, inked: Float32Array, layout: LineLayout) -> Float32Array:
     """Return states [L, width] with the means over each line's block and over the file, [L, 3 width].
 
     Args:
         states: float32 [L, width].
         inked: float32 [L, 1], 0 for blank lines.
-        blocks: int64 [L], ascending.
+        layout: the L lines.
     """
     shown = states * inked
-    starts = np.searchsorted(blocks, np.arange(blocks[-1] + 1))
+    starts = layout.block_starts
     of_block = np.add.reduceat(shown, starts) / np.maximum(np.add.reduceat(inked, starts), 1)
     of_file = shown.sum(axis=0) / max(float(inked.sum()), 1.0)
-    return np.concatenate([states, of_block[blocks], np.broadcast_to(of_file, states.shape)], axis=1)
+    return np.concatenate([states, of_block[layout.blocks], np.broadcast_to(of_file, states.shape)], axis=1)

@@ -145,6 +145,11 @@ class TermIndex:
             words = np.add.reduceat(marks & _WORD_BEGINS, self._starts, dtype=np.int64)
         self._lengths = np.asarray(np.bincount(self._line, words + (words > 1), lines)[:lines], np.float64)
 
+    @classmethod
+    def of(cls, text: str, layout: LineLayout) -> TermIndex:
+        """Return the index of all lines of a text, whose `line_layout` is given."""
+        return cls(text, len(layout.spans), layout)
+
     def counts(self, query: Sequence[str]) -> TermCounts:
         """Count the terms of a query, which `query_terms` gives, by line."""
         column = {term: index for index, term in enumerate(query)}

@@ -20,7 +20,7 @@ from lamr_contract.associations import (
 from lamr_contract.errors import ModelMismatchError
 from lamr_contract.layout import line_layout
 from lamr_contract.line_network import LineNetwork
-from lamr_contract.words import query_terms, terms
+from lamr_contract.words import TermIndex, query_terms, terms
 
 WORDS = ("deadlin", "timeout", "wait", "pars", "argument", "parse_argument")
 KNOWN = ("own", "comment")
@@ -66,7 +66,7 @@ def known_features(count: int) -> np.ndarray:
 def test_inputs_are_those_of_the_definition(associations: Associations) -> None:
     layout, lines = line_layout(CODE), CODE.splitlines()
     known = known_features(len(lines))
-    inputs = associations.inputs("deadlines of arguments", CODE, layout, known)
+    inputs = associations.inputs("deadlines of arguments", TermIndex.of(CODE, layout), layout, known)
     columns = dict(zip(associations.network.features, inputs.T, strict=True))
     asked = [WORDS.index(term) for term in query_terms("deadlines of arguments")]
     assert len(asked) == 2
@@ -103,7 +103,7 @@ def test_inputs_are_those_of_the_definition(associations: Associations) -> None:
             (associations.views[0] @ query * view_of([line]))[0], abs=1e-4
         )
     np.testing.assert_allclose(inputs[:, : len(KNOWN)], known, rtol=1e-6)
-    odds = associations.of("deadlines of arguments", CODE, layout, known)
+    odds = associations.of("deadlines of arguments", TermIndex.of(CODE, layout), layout, known)
     np.testing.assert_array_equal(odds, associations.network.logits(inputs, layout))
     assert np.isfinite(odds).all()
 
@@ -113,18 +113,22 @@ def test_texts_without_a_known_word_leave_what_is_known_otherwise(
     associations: Associations, code: str
 ) -> None:
     layout = line_layout(code)
-    inputs = associations.inputs("deadlines", code, layout, known_features(len(layout.blank)))
+    inputs = associations.inputs(
+        "deadlines", TermIndex.of(code, layout), layout, known_features(len(layout.blank))
+    )
     matches = [associations.network.features.index(f"match_{view}") for view in VIEWS]
     others = np.delete(inputs, [*range(len(KNOWN)), *matches], axis=1)
     assert not others.any()
-    assert len(associations.of("deadlines", code, layout, known_features(len(layout.blank)))) == len(
-        layout.blank
-    )
+    assert len(
+        associations.of("deadlines", TermIndex.of(code, layout), layout, known_features(len(layout.blank)))
+    ) == len(layout.blank)
 
 
 def test_a_query_without_a_known_word_leaves_what_lines_say_by_themselves(associations: Associations) -> None:
     layout = line_layout(CODE)
-    inputs = associations.inputs("What is it?", CODE, layout, known_features(len(layout.blank)))
+    inputs = associations.inputs(
+        "What is it?", TermIndex.of(CODE, layout), layout, known_features(len(layout.blank))
+    )
     columns = dict(zip(associations.network.features, inputs.T, strict=True))
     for view in VIEWS:
         assert not columns[view].any()

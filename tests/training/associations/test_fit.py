@@ -12,6 +12,7 @@ from lamr_contract.lexical_evidence import lexical_views
 from lamr_contract.line_features import LineFeatures
 from lamr_contract.line_forms import line_forms
 from lamr_contract.query_kind import asks
+from lamr_contract.words import TermIndex
 from lamr_evaluation.records import Record
 from lamr_training.associations.examples import KNOWN_FEATURES, WordExample, frequent_words, word_example
 from lamr_training.associations.fit import AssociationSettings, _Batch, _Model, fit_associations
@@ -56,7 +57,8 @@ def test_a_word_of_code_is_found_by_another_word_of_the_query() -> None:
     code = "\n".join(
         ["area = 1", "shape = 2", "", "", "", "", "", "", "timeout = 4", "", "", "", "colour = 3"]
     )
-    odds = learned.of(QUERY, code, line_layout(code), features(QUERY, code))
+    layout = line_layout(code)
+    odds = learned.of(QUERY, TermIndex.of(code, layout), layout, features(QUERY, code))
     assert odds.argmax() == 8
     assert odds[8] > 0 > odds[[0, 1, 12]].max()
 
@@ -79,7 +81,7 @@ def test_what_is_served_is_what_was_trained() -> None:
         layout = line_layout(record.code)
         # Whether the query asks is the last of what is known, and the first record's query was taken away.
         known = features(QUERY, record.code)
-        given = served.of(query, record.code, layout, known)
+        given = served.of(query, TermIndex.of(record.code, layout), layout, known)
         want = odds[: len(given)].numpy()
         # What standardizing adds to all lines alike is lost; weights are served as float16.
         np.testing.assert_allclose(given - given.mean(), want - want.mean(), atol=0.02)

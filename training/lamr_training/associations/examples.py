@@ -93,8 +93,7 @@ def frequent_words(records: Iterable[Record], most: int, least: int) -> list[str
     """
     counts: Counter[str] = Counter()
     for record in records:
-        layout = line_layout(record.code)
-        counts.update(TermIndex(record.code, len(layout.blank), layout).occurrences()[0])
+        counts.update(TermIndex.of(record.code, line_layout(record.code)).occurrences()[0])
         for term in query_terms(record.words[:LONGEST_QUERY]):
             counts[term] += _QUERY_COUNT
     common = (word for word, count in counts.most_common() if count >= least and len(word) <= _LONGEST_WORD)
@@ -109,9 +108,10 @@ def word_example(record: Record, vocabulary: Mapping[str, int]) -> WordExample:
         vocabulary: the number of each word.
     """
     query, layout = record.words[:LONGEST_QUERY], line_layout(record.code)
-    words, lines = line_words(record.code, layout, vocabulary)
+    index = TermIndex.of(record.code, layout)
+    words, lines = line_words(index, vocabulary)
     count = len(layout.blank)
-    views, forms = lexical_views(query, record.code, layout), line_forms(record.code, layout)
+    views, forms = lexical_views(query, record.code, layout, index), line_forms(record.code, layout)
     known = LineFeatures(layout, views, forms, {}, asked=asks(query))
     asked = [vocabulary[term] for term in query_terms(query) if term in vocabulary]
     return WordExample(
