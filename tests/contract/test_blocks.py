@@ -16,7 +16,10 @@ CODE = "import a\n\nclass B:\n    x = 1\n\n    def c(self):\n        y = 2\n\n  
 
 
 def test_a_method_is_a_block_and_an_empty_line_inside_doesnt_end_it() -> None:
-    assert line_layout(CODE).blocks.tolist() == [0, 0, 1, 1, 1, 2, 2, 2, 2, 2, 3]
+    layout = line_layout(CODE)
+    assert layout.blocks.tolist() == [0, 0, 1, 1, 1, 2, 2, 2, 2, 2, 3]
+    assert layout.block_starts.tolist() == [0, 2, 5, 10]
+    assert line_layout("").block_starts.shape == (0,)
 
 
 def test_means_are_over_lines_with_ink() -> None:
