@@ -22,8 +22,9 @@ from lamr_contract.encoding import Chunk, PromptEncoder
 from lamr_contract.errors import InvalidInputError
 from lamr_contract.layout import LineLayout, line_layout
 from lamr_contract.model_io import ChunkResult
+from lamr_contract.named_lines import named_lines
 from lamr_postprocess import BudgetError, PrunedCode, prune_lines
-from lamr_postprocess.listing import read_listing
+from lamr_postprocess.listing import Listing, read_listing
 from lamr_postprocess.repair import GAP, REASONS
 from numpy.typing import NDArray
 
@@ -76,8 +77,7 @@ class PruneJob:
         listing = read_listing(text)
         code = text if listing is None else listing.body  # numbers before the lines say nothing of the code
         self._reading = encoder.read_query(query, options.task, code)
-        query = self._reading.text
-        query_ids = encoder.encode_query(query)
+        query_ids = encoder.encode_query(self._reading.text)
         if not len(query_ids):
             raise InvalidInputError(
                 "the query has no word that the model's tokenizer knows; say it differently",
@@ -99,13 +99,28 @@ class PruneJob:
             scoring = encoder.spec.scoring
             path = "" if options.path is None else os.fspath(options.path)
             document = QueriedDocument(
-                query, code, offsets, scoring, layout=layout, path=path, associations=encoder.associations
+                self._reading.text,
+                code,
+                offsets,
+                scoring,
+                layout=layout,
+                path=path,
+                associations=encoder.associations,
+                named=self._named(query, path, len(layout.spans), listing),
             )
             self._scorer = DocumentScorer(scoring, encoder.spec.rubrics, document)
             self.want_rubrics = self._scorer.want_rubrics
             self._check()
             self.chunks = encoder.iter_chunks(query_ids, ids, offsets, code, layout=layout)
         self._encoded = time.perf_counter()
+
+    def _named(self, query: str, path: str, lines: int, listing: Listing | None) -> NDArray[np.bool_] | None:
+        """Return the lines that the query and the task name, read whole or not; None for lines of no one file."""
+        first = 1 if listing is None else listing.first
+        words = f"{query}\n{self._options.task}"
+        if first is None:
+            return None
+        return named_lines(words, path or (listing.path if listing else None) or "", lines, first)
 
     def _without_data(
         self, layout: LineLayout, ids: NDArray[np.int64], offsets: NDArray[np.int64]

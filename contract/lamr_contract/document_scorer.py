@@ -22,10 +22,11 @@ from lamr_contract.line_features import LineFeatures
 from lamr_contract.line_forms import LineForms, line_forms
 from lamr_contract.merging import ScoreMerger
 from lamr_contract.model_io import ChunkResult
+from lamr_contract.named_lines import nearness
 from lamr_contract.odds import logit, sigmoid
 from lamr_contract.presence import document_features
 from lamr_contract.query_kind import asks
-from lamr_contract.scoring import BLOCK, DEPENDENCY, KINDS, LEXICAL, NEAR, SEMANTIC, Scoring
+from lamr_contract.scoring import BLOCK, DEPENDENCY, KINDS, LEXICAL, NAMED, NEAR, SEMANTIC, Scoring
 from lamr_contract.words import TermIndex
 
 
@@ -36,6 +37,7 @@ class QueriedDocument:
         query: what is looked for.
         path: the document's path; empty where it isn't known.
         layout: the text's L lines.
+        nearness: float64 [L], how near each line is to one that the caller named by number.
         token_lines: which of them each of its n tokens lies in.
         associations: the model's, if it has any.
     """
@@ -50,6 +52,7 @@ class QueriedDocument:
         layout: LineLayout | None = None,
         path: str = "",
         associations: Associations | None = None,
+        named: NDArray[np.bool_] | None = None,
     ) -> None:
         """Find the lines of a text.
 
@@ -62,10 +65,12 @@ class QueriedDocument:
             layout: `line_layout(text)`, where it is at hand.
             path: the document's path, where it is known.
             associations: the model's, if it has any.
+            named: bool [L], the lines that the caller named by number; None if none were.
         """
         self.associations = associations
         self.query, self.path, self._text = query, path, text
         self.layout = layout or line_layout(text)
+        self.nearness = nearness(np.zeros(len(self.layout.spans), np.bool_) if named is None else named)
         means = KINDS[(scoring or Scoring()).for_query(query).kind].lines
         self.token_lines = means(offsets, self.layout.points, self.layout.spans)
 
@@ -222,6 +227,8 @@ class DocumentScorer:
         logits = towards_block(logits + scoring.bias, layout, scoring.weight(BLOCK))
         if reach := scoring.weight(NEAR):
             logits = near_means(logits, layout, reach)
+        if weight := scoring.weight(NAMED):
+            logits = logits + weight * self._document.nearness
         return over_blank(sigmoid(logits), layout).astype(np.float32)
 
     def _dependency(self, marginals: Float64Array | None) -> NDArray[np.bool_] | None:

@@ -23,7 +23,8 @@ from lamr_contract.presence import Presence
 from lamr_contract.query_kind import asks
 
 SEMANTIC, DEPENDENCY = "semantic", "dependency"
-LEXICAL, BLOCK, NEAR = "lexical", "block", "near"
+LEXICAL, BLOCK, NEAR, NAMED = "lexical", "block", "near", "named"
+_OF_NO_FEATURE = (BLOCK, NEAR, NAMED)
 
 # The least spread that log-odds are divided by: a file whose parts are all alike has no ranking to be blown up.
 _LEAST_SPREAD = 0.1
@@ -46,7 +47,8 @@ class Scoring:
       a logistic regression over its features (`lamr_contract.line_features`). Its weights are those of the features: an
       output, or one of `TEXT_FEATURES`, or either of them taken elsewhere (`block.`, `above.`, `below.`). With a
       `network`, that one gives the log-odds instead. Then it moves the log-odds by `block` as above and takes their
-      mean over lines nearby, whose reach is `near` (lines).
+      mean over lines nearby, whose reach is `near` (lines), and at last adds `named` to those of lines that the query
+      names by number, and less to those around them (`lamr_contract.named_lines`).
 
     Weights are fitted on validation projects, networks on files of training projects too, and stored with the model.
 
@@ -148,7 +150,7 @@ class Scoring:
         """The weights of a line's features, in their order; 0 for those of a network. Only for the kind `lines`."""
         if self.network is not None:
             return dict.fromkeys(self.network.features, 0.0)
-        return {name: weight for name, weight in self.weights.items() if name not in (BLOCK, NEAR)}
+        return {name: weight for name, weight in self.weights.items() if name not in _OF_NO_FEATURE}
 
     def for_query(self, query: str) -> Scoring:
         """Return the scoring that a query gets."""

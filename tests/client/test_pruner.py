@@ -30,7 +30,7 @@ from lamr_client import (
 from lamr_client.mock_transport import MockTransport, uniform_answer
 from lamr_client.prune_options import PruneOptions
 from lamr_contract.model_io import ChunkRequest
-from lamr_contract.scoring import Scoring
+from lamr_contract.scoring import NAMED, Scoring
 from lamr_postprocess import line_scores_from_tokens, line_spans, prune_lines
 from lamr_postprocess.selection import approximate_tokens
 
@@ -243,6 +243,41 @@ def test_of_a_task_the_model_reads_what_speaks_of_the_code(repository):
         assert subject.prune("area", "x = 1", task="of shapes").query_read is None
     assert result.query_read.startswith("area\n")
     assert "The colour of a shape is wrong." in result.query_read
+
+
+@pytest.fixture
+def naming(tmp_path) -> Pruner:
+    """A pruner whose model needs nothing but lines that are named."""
+    tokenizer = wordpiece()
+    scoring = Scoring("lines", {"own": 0.1, NAMED: 20.0}, bias=-10.0)
+    spec = make_spec(tokenizer, BERT_PROMPT, scoring=scoring, threshold=0.5)
+    return pruner(write_client_files(tmp_path, spec, tokenizer), MockTransport(uniform_answer))
+
+
+def test_lines_that_query_and_task_name_by_number_are_kept(naming):
+    code = program(40)
+    trace = "We like cats. " * 400 + '\n  File "/app/src/shapes.py", line 133, in area26\n' + "Dogs. " * 400
+    with naming as subject:
+        results = [
+            subject.prune("look at line 133", code, path="src/shapes.py"),
+            subject.prune("colour", code, path="src/shapes.py", task=trace),
+            subject.prune("colour", code, path="src/others.py", task=trace),
+        ]
+    assert [133 in result.kept_lines for result in results] == [True, True, False]
+    assert max(len(result.kept_lines) for result in results) < 10
+    assert results[1].query_read is not None
+    assert "133" not in results[1].query_read, "the line counts though the model didn't read of it"
+
+
+def test_lines_of_a_part_of_a_file_are_named_by_their_own_numbers(naming):
+    lines = program(40).splitlines()
+    listing = "\n".join(f"{number:6}\t{line}" for number, line in enumerate(lines, 101))
+    matches = "\n".join(f"{number}:{line}" for number, line in enumerate(lines, 101) if number % 7)
+    with naming as subject:
+        kept = subject.prune("shapes.py:132", listing, path="shapes.py").kept_lines
+        assert 132 - 100 in kept
+        assert 132 not in kept
+        assert subject.prune("shapes.py:132", matches, path="shapes.py").status == "pruned"
 
 
 @pytest.mark.parametrize(("query", "code", "message"), BAD_INPUTS)

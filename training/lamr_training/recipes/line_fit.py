@@ -22,11 +22,11 @@ from lamr_contract.line_features import (
     WINDOWS,
 )
 from lamr_contract.names import KEEP_PROB, RELEVANCE
-from lamr_contract.scoring import BLOCK, NEAR, SEMANTIC, Scoring
+from lamr_contract.scoring import BLOCK, NAMED, NEAR, SEMANTIC, Scoring
 from numpy.typing import NDArray
 
 from lamr_training.recipes.regression import logistic_regression
-from lamr_training.recipes.scoring_fit import ScoredFile
+from lamr_training.recipes.scoring_fit import NAMED_ODDS, ScoredFile
 
 LINE_FEATURES = (
     *(SEMANTIC, RELEVANCE, KEEP_PROB, WINDOWS, AROUND, PASSAGE, OWN),
@@ -66,7 +66,7 @@ def fit_lines(
     features, gold, counts = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     weights, _ = logistic_regression(features, gold, counts, _RIDGE)
     fitted = {name: round(float(weight), 4) for name, weight in zip(names, weights, strict=True)}
-    return Scoring("lines", {**fitted, BLOCK: _BLOCK_SHARE, NEAR: _REACH}, shares=_SHARES)
+    return Scoring("lines", {**fitted, BLOCK: _BLOCK_SHARE, NEAR: _REACH, NAMED: NAMED_ODDS}, shares=_SHARES)
 
 
 def _examples(

@@ -33,13 +33,13 @@ from lamr_contract.line_features import (
 )
 from lamr_contract.line_network import LineNetwork
 from lamr_contract.names import KEEP_PROB, RELEVANCE
-from lamr_contract.scoring import DEPENDENCY, NEAR, SEMANTIC, Scoring
+from lamr_contract.scoring import DEPENDENCY, NAMED, NEAR, SEMANTIC, Scoring
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
-from lamr_training.recipes.scoring_fit import ScoredFile
+from lamr_training.recipes.scoring_fit import NAMED_ODDS, ScoredFile
 
 NETWORK_FEATURES = (
     *(SEMANTIC, DEPENDENCY, RELEVANCE, KEEP_PROB, WINDOWS, AROUND, PASSAGE, OWN),
@@ -163,7 +163,7 @@ def fit_network(
     seeds = range(settings.seed, settings.seed + settings.members)
     members = [_member(taught, replace(settings, seed=seed)) for seed in seeds]
     network = LineNetwork.of(names, settings.reach, settings.strides, *members)
-    return Scoring("lines", {NEAR: _REACH}, shares=_SHARES, network=network)
+    return Scoring("lines", {NEAR: _REACH, NAMED: NAMED_ODDS}, shares=_SHARES, network=network)
 
 
 def _member(files: Sequence[NetworkFile], settings: NetworkSettings) -> list[NDArray[np.float64]]:

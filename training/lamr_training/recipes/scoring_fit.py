@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from lamr_contract.document_scorer import DocumentScorer, QueriedDocument
 from lamr_contract.encoding import PromptEncoder
+from lamr_contract.layout import line_layout
 from lamr_contract.model_io import ChunkRequest, ChunkResult
+from lamr_contract.named_lines import named_lines
 from lamr_contract.scoring import BLOCK, LEXICAL, RELEVANCE, SEMANTIC, Scoring
 from lamr_evaluation.metrics import recall_curve
 from lamr_evaluation.records import Record
@@ -31,6 +33,9 @@ GRID = {
 """The values that are tried for each weight of a scoring."""
 ASKED_SHARE = 0.34
 """The share of the lines that is kept for a question on average, repair included."""
+NAMED_ODDS = 4.0
+"""What the log-odds of a line gain whose number the query names. From 2 to 6 ranks are alike, and too few files have
+such a query to fit it closer (docs/lab/lamr-mini.md)."""
 START = Scoring("relative", {SEMANTIC: 1.0, RELEVANCE: 1.0, LEXICAL: 4.0, BLOCK: 0.3})
 """The scoring that a fit begins with."""
 
@@ -111,14 +116,20 @@ def requests_of(
 ) -> tuple[list[ChunkRequest], list[tuple[int, int]], QueriedDocument]:
     """Return what a client asks about a record's file: the requests, each one's token range, and the document."""
     ids, offsets = encoder.encode_document(record.code)
-    reading = encoder.read_query(record.query, record.task, record.code)
+    reading, layout = encoder.read_query(record.query, record.task, record.code), line_layout(record.code)
     chunks = encoder.chunk(encoder.encode_query(reading.text), ids, offsets, record.code)
     requests = [ChunkRequest(c.input_ids, c.document_span, want_rubrics=True) for c in chunks]
     return (
         requests,
         [c.tokens for c in chunks],
         QueriedDocument(
-            reading.text, record.code, offsets, path=record.path, associations=encoder.associations
+            reading.text,
+            record.code,
+            offsets,
+            layout=layout,
+            path=record.path,
+            associations=encoder.associations,
+            named=named_lines(record.words, record.path, len(layout.spans)),
         ),
     )
 

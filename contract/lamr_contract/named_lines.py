@@ -1,0 +1,108 @@
+"""Lines that a query names by number: `queue.py:142`, `File "queue.py", line 142`, `queue.py#L12-L20`, `lines 12-20`.
+
+Stack traces, compilers, linters, reviews and people name lines so. A number counts for the file at hand if the path
+before it may be that file's, or if no other file is named in the same line of the query. The module knows paths and
+numbers; it knows neither what stands in the lines nor what they are worth.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+import numpy as np
+from lamr_postprocess.languages import detect_language
+from numpy.typing import NDArray
+
+from lamr_contract.arrays import Float64Array
+
+MOST_CHARACTERS = 1 << 18
+"""How much of a query is looked at."""
+REACH = 3
+"""How many lines before and after a line are near it."""
+_MOST_RANGE = 400  # lines; who names more names a file
+
+# A path begins where no character of one stands before, so that a long run of such characters is tried once.
+_PATH = r"(?<![\w./\\@+-])(?P<path>[\w./\\@+-]{1,300}\.\w{1,10})"
+_NUMBER, _TO = r"\d{1,7}", r"\s?(?:-|\u2013|to|through)\s?"
+_RANGE = rf"L?{_NUMBER}(?:{_TO}L?{_NUMBER})?"
+_LIST = rf"{_RANGE}(?:(?:,\s?(?:and\s)?|\sand\s){_RANGE}){{0,20}}"
+_FORMS = tuple(
+    re.compile(form, re.IGNORECASE)
+    for form in (
+        rf"{_PATH}[\"'`]?:(?P<numbers>{_RANGE})",  # most tools, with or without a column after it
+        rf"{_PATH}\((?P<numbers>{_NUMBER})(?:,\d+)*\)",  # MSBuild, TypeScript
+        rf"{_PATH}#(?P<numbers>L{_RANGE})",  # links to GitHub and GitLab
+        rf"{_PATH}[\"'`]?[,:]?\s(?:(?:on|at|near|in)\s)?lines?\s(?P<numbers>{_LIST})",  # Python, PHP, people
+        rf"{_PATH}:line\s(?P<numbers>{_NUMBER})",  # .NET
+        rf"\blines?\s(?P<numbers>{_LIST})\s(?:of|in)\s(?:the\s)?(?:file\s)?[\"'`]?{_PATH}",
+    )
+)
+"""How lines of a file that is named are named."""
+_BARE = re.compile(rf"\blines?\s(?P<numbers>{_LIST})", re.IGNORECASE)
+_ANY_PATH = re.compile(_PATH)
+_EACH_RANGE = re.compile(rf"(?P<first>{_NUMBER})(?:{_TO}L?(?P<last>{_NUMBER}))?", re.IGNORECASE)
+
+
+def named_lines(words: str, path: str, lines: int, first_line: int = 1) -> NDArray[np.bool_]:
+    """Return which of a text's L lines a query names, bool [L].
+
+    Args:
+        words: the query, and the task if there is one.
+        path: the file's; where it is empty, only numbers without a path count.
+        lines: L.
+        first_line: the number of the text's first line in its file.
+    """
+    named = np.zeros(lines, np.bool_)
+    for first, last in _ranges(words[:MOST_CHARACTERS], path):
+        if first_line <= first <= last < first + _MOST_RANGE:
+            named[first - first_line : last + 1 - first_line] = True
+    return named
+
+
+def nearness(named: NDArray[np.bool_]) -> Float64Array:
+    """Return how near each line is to one of some lines, float64 [L]: 1 for these, falling to 0 beyond `REACH` lines.
+
+    The numbers in a query are often those of another version of the file, so what is around them counts, too.
+    """
+    near = named.astype(np.float64)
+    for away in range(1, REACH + 1):
+        share = 1 - away / (REACH + 1)
+        np.maximum(near[:-away], share * named[away:], out=near[:-away])
+        np.maximum(near[away:], share * named[:-away], out=near[away:])
+    return near
+
+
+def _ranges(words: str, path: str) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last of the lines that are named together."""
+    for line in words.splitlines():
+        taken: set[int] = set()  # where numbers stand that have a path
+        for form in _FORMS:
+            for found in form.finditer(line):
+                taken.add(found.start("numbers"))
+                if path and _may_be(found["path"], path):
+                    yield from _each(found["numbers"])
+        bare = [found for found in _BARE.finditer(line) if found.start("numbers") not in taken]
+        if bare and all(_may_be(other, path) for other in _files(line)):
+            for found in bare:
+                yield from _each(found["numbers"])
+
+
+def _each(numbers: str) -> Iterator[tuple[int, int]]:
+    for found in _EACH_RANGE.finditer(numbers):
+        yield int(found["first"]), int(found["last"] or found["first"])
+
+
+def _files(line: str) -> Iterator[str]:
+    """Yield what is surely a file's path in a line, and no attribute of an object."""
+    for found in _ANY_PATH.finditer(line):
+        if "/" in found["path"] or detect_language("", found["path"]).name != "text":
+            yield found["path"]
+
+
+def _may_be(said: str, path: str) -> bool:
+    """Whether a path that somebody said may be that of a file, whose path may begin elsewhere."""
+    ours, theirs = (PurePosixPath(each.replace("\\", "/")).parts for each in (path, said))
+    known = min(len(ours), len(theirs), 2)
+    return known > 0 and ours[-known:] == theirs[-known:]
