@@ -25,7 +25,7 @@ _MOST_RANGE = 400  # lines; who names more names a file
 
 # A path begins where no character of one stands before, so that a long run of such characters is tried once.
 _PATH = r"(?<![\w./\\@+-])(?P<path>[\w./\\@+-]{1,300}\.\w{1,10})"
-_NUMBER, _TO = r"\d{1,7}", r"\s?(?:-|\u2013|to|through)\s?"
+_NUMBER, _TO = r"\d{1,7}(?!\d)", r"\s?(?:-|\u2013|to|through)\s?"
 _RANGE = rf"L?{_NUMBER}(?:{_TO}L?{_NUMBER})?"
 _LIST = rf"{_RANGE}(?:(?:,\s?(?:and\s)?|\sand\s){_RANGE}){{0,20}}"
 _FORMS = tuple(
@@ -55,7 +55,7 @@ def named_lines(words: str, path: str, lines: int, first_line: int = 1) -> NDArr
         first_line: the number of the text's first line in its file.
     """
     named = np.zeros(lines, np.bool_)
-    for first, last in _ranges(words[:MOST_CHARACTERS], path):
+    for first, last in named_ranges(words[:MOST_CHARACTERS], path):
         if first_line <= first <= last < first + _MOST_RANGE:
             named[first - first_line : last + 1 - first_line] = True
     return named
@@ -74,18 +74,27 @@ def nearness(named: NDArray[np.bool_]) -> Float64Array:
     return near
 
 
-def _ranges(words: str, path: str) -> Iterator[tuple[int, int]]:
-    """Yield the first and the last of the lines that are named together."""
+def named_ranges(words: str, path: str, *, bare: bool = True) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last number of lines of a file that are named together, as they are written.
+
+    Args:
+        words: what was said.
+        path: the file's; where it is empty, only numbers without a path count.
+        bare: whether numbers without a path count.
+    """
+    name = re.split(r"[/\\]", path)[-1]
     for line in words.splitlines():
         taken: set[int] = set()  # where numbers stand that have a path
-        for form in _FORMS:
+        for form in _FORMS if name and name in line else ():
             for found in form.finditer(line):
                 taken.add(found.start("numbers"))
-                if path and _may_be(found["path"], path):
+                if _may_be(found["path"], path):
                     yield from _each(found["numbers"])
-        bare = [found for found in _BARE.finditer(line) if found.start("numbers") not in taken]
-        if bare and all(_may_be(other, path) for other in _files(line)):
-            for found in bare:
+        alone = (
+            [found for found in _BARE.finditer(line) if found.start("numbers") not in taken] if bare else []
+        )
+        if alone and all(_may_be(other, path) for other in _files(line)):
+            for found in alone:
                 yield from _each(found["numbers"])
 
 

@@ -1,7 +1,7 @@
 """The lines of a file that a session has pointed at: a search's hits, a stack trace, a compiler's or a person's words.
 
-It knows how texts name a line of a file (`queue.py:120`, `File "queue.py", line 120`, `queue.py#L120`, `queue.py(120)`)
-and what a search of one file prints (`120:`). It knows no host.
+It knows what a search of one file prints (`120:`); `lamr_contract.named_lines` knows how texts name a line. It knows no
+host.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import re
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+
+from lamr_contract.named_lines import named_ranges
 
 from lamr_evaluation.sessions.events import Event
 from lamr_evaluation.sessions.tools import same_file, searched_file
@@ -50,11 +52,7 @@ class Pointers:
 
 
 def _numbers(said: _Said, path: str) -> Iterator[int]:
-    name = re.split(r"[/\\]", path)[-1]
     if said.file and same_file(said.file, path):
         yield from map(int, _HIT.findall(said.text))
-    if name and name in said.text:
-        mention = re.compile(rf'([\w.@+~/\\-]*(?<![\w.-]){re.escape(name)})(?:", line |:|#L|\()(\d{{1,7}})\b')
-        for found in mention.finditer(said.text):
-            if same_file(found[1], path):
-                yield int(found[2])
+    # A number without a path may be that of any file that the session has read.
+    yield from (first for first, _ in named_ranges(said.text, path, bare=False))
