@@ -96,31 +96,44 @@ class PruneJob:
             layout = line_layout(code)
             if options.repair:  # without repair the caller wants the model's own selection
                 ids, offsets = self._without_data(layout, ids, offsets)
-            scoring = encoder.spec.scoring
             path = "" if options.path is None else os.fspath(options.path)
-            document = QueriedDocument(
-                self._reading.text,
-                code,
-                offsets,
-                scoring,
-                layout=layout,
-                path=path,
-                associations=encoder.associations,
-                named=self._named(query, path, len(layout.spans), listing),
-            )
-            self._scorer = DocumentScorer(scoring, encoder.spec.rubrics, document)
+            named = self._named(query, path, len(layout.spans), listing)
+            self._scorer = self._document_scorer(code, offsets, layout, path, named)
             self.want_rubrics = self._scorer.want_rubrics
             self._check()
             self.chunks = encoder.iter_chunks(query_ids, ids, offsets, code, layout=layout)
         self._encoded = time.perf_counter()
 
+    def _document_scorer(
+        self,
+        code: str,
+        offsets: NDArray[np.int64],
+        layout: LineLayout,
+        path: str,
+        named: NDArray[np.bool_] | None,
+    ) -> DocumentScorer:
+        """Return what takes in the answers about the code; the arguments are those of `QueriedDocument`."""
+        scoring = self._encoder.spec.scoring
+        document = QueriedDocument(
+            self._reading.text,
+            code,
+            offsets,
+            scoring,
+            layout=layout,
+            path=path,
+            associations=self._encoder.associations,
+            named=named,
+        )
+        return DocumentScorer(scoring, self._encoder.spec.rubrics, document)
+
     def _named(self, query: str, path: str, lines: int, listing: Listing | None) -> NDArray[np.bool_] | None:
         """Return the lines that the query and the task name, read whole or not; None for lines of no one file."""
-        first = 1 if listing is None else listing.first
         words = f"{query}\n{self._options.task}"
-        if first is None:
+        if listing is None:
+            return named_lines(words, path, lines)
+        if listing.first is None:
             return None
-        return named_lines(words, path or (listing.path if listing else None) or "", lines, first)
+        return named_lines(words, path or listing.path or "", lines, listing.first)
 
     def _without_data(
         self, layout: LineLayout, ids: NDArray[np.int64], offsets: NDArray[np.int64]

@@ -37,7 +37,7 @@ class QueriedDocument:
         query: what is looked for.
         path: the document's path; empty where it isn't known.
         layout: the text's L lines.
-        nearness: float64 [L], how near each line is to one that the caller named by number.
+        named: bool [L], the lines that the caller named by number; None if none were.
         token_lines: which of them each of its n tokens lies in.
         associations: the model's, if it has any.
     """
@@ -70,7 +70,7 @@ class QueriedDocument:
         self.associations = associations
         self.query, self.path, self._text = query, path, text
         self.layout = layout or line_layout(text)
-        self.nearness = nearness(np.zeros(len(self.layout.spans), np.bool_) if named is None else named)
+        self.named = named
         means = KINDS[(scoring or Scoring()).for_query(query).kind].lines
         self.token_lines = means(offsets, self.layout.points, self.layout.spans)
 
@@ -227,8 +227,8 @@ class DocumentScorer:
         logits = towards_block(logits + scoring.bias, layout, scoring.weight(BLOCK))
         if reach := scoring.weight(NEAR):
             logits = near_means(logits, layout, reach)
-        if weight := scoring.weight(NAMED):
-            logits = logits + weight * self._document.nearness
+        if (named := self._document.named) is not None:
+            logits = logits + scoring.weight(NAMED) * nearness(named)
         return over_blank(sigmoid(logits), layout).astype(np.float32)
 
     def _dependency(self, marginals: Float64Array | None) -> NDArray[np.bool_] | None:

@@ -111,7 +111,7 @@ def _rarity(terms: Sequence[str], code: str) -> Float64Array:
     lines = len(layout.spans)
     holding: NDArray[np.int64] = np.zeros(len(terms), np.int64)
     if lines:
-        holding = (TermIndex(code, lines, layout).counts(terms).lines > 0).sum(axis=0)
+        holding = (TermIndex.of(code, layout).counts(terms).lines > 0).sum(axis=0)
     rarity: Float64Array = np.log1p((lines - holding + 0.5) / (holding + 0.5))
     least = 0.1 * float(np.log1p(lines + 1.0))
     return np.where(holding > 0, rarity, least)

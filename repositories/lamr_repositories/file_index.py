@@ -154,7 +154,7 @@ def index_file(text: str, language: str) -> FileIndex:
         OutlineEntry(each.head + 1, each.depth, lines[each.head].strip()[:MOST_OUTLINE_CHARS])
         for each in definitions[:MOST_OUTLINE_ENTRIES]
     )
-    index = _counted(TermIndex(text, len(lines), layout), spans)
+    index = _counted(TermIndex.of(text, layout), spans)
     return replace(index, language=language, lines=len(lines), outline=outline)
 
 
