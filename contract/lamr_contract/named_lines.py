@@ -1,14 +1,16 @@
 """Lines that a query names by number: `queue.py:142`, `File "queue.py", line 142`, `queue.py#L12-L20`, `lines 12-20`.
 
-Stack traces, compilers, linters, reviews and people name lines so. A number counts for the file at hand if the path
-before it may be that file's, or if no other file is named in the same line of the query. The module knows paths and
-numbers; it knows neither what stands in the lines nor what they are worth.
+Stack traces, compilers, linters, reviews, diffs and people name lines so. A number counts for the file at hand if the
+path beside it may be that file's, or if no other file is named in the same line of the query; a hunk's numbers belong
+to the file that the diff's last header names. The module knows paths and numbers; it knows neither what stands in the
+lines nor what they are worth.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import PurePosixPath
 
 import numpy as np
@@ -37,12 +39,17 @@ _FORMS = tuple(
         rf"{_PATH}[\"'`]?[,:]?\s(?:(?:on|at|near|in)\s)?lines?\s(?P<numbers>{_LIST})",  # Python, PHP, people
         rf"{_PATH}:line\s(?P<numbers>{_NUMBER})",  # .NET
         rf"\blines?\s(?P<numbers>{_LIST})\s(?:of|in)\s(?:the\s)?(?:file\s)?[\"'`]?{_PATH}",
+        rf"\bsed\s-n\s[\"']?(?P<numbers>{_NUMBER}(?:,{_NUMBER})?p)[\"']?\s[\"']?{_PATH}",
     )
 )
 """How lines of a file that is named are named."""
 _BARE = re.compile(rf"\blines?\s(?P<numbers>{_LIST})", re.IGNORECASE)
 _ANY_PATH = re.compile(_PATH)
-_EACH_RANGE = re.compile(rf"(?P<first>{_NUMBER})(?:{_TO}L?(?P<last>{_NUMBER}))?", re.IGNORECASE)
+_EACH_RANGE = re.compile(
+    rf"(?P<first>{_NUMBER})(?:{_TO}L?(?P<last>{_NUMBER})|,(?P<printed>{_NUMBER})p)?", re.IGNORECASE
+)
+_DIFFED = re.compile(r"--- [\"']?(?P<path>[^\t\"']+)")
+_HUNK = re.compile(r"@@ -(?P<first>\d{1,7})(?:,(?P<count>\d{1,7}))? \+\d+(?:,\d+)? @@")
 
 
 def named_lines(words: str, path: str, lines: int, first_line: int = 1) -> NDArray[np.bool_]:
@@ -55,7 +62,8 @@ def named_lines(words: str, path: str, lines: int, first_line: int = 1) -> NDArr
         first_line: the number of the text's first line in its file.
     """
     named = np.zeros(lines, np.bool_)
-    for first, last in named_ranges(words[:MOST_CHARACTERS], path):
+    words = words[:MOST_CHARACTERS]
+    for first, last in chain(named_ranges(words, path), _hunks(words, path)):
         if first_line <= first <= last < first + _MOST_RANGE:
             named[first - first_line : last + 1 - first_line] = True
     return named
@@ -100,7 +108,21 @@ def named_ranges(words: str, path: str, *, bare: bool = True) -> Iterator[tuple[
 
 def _each(numbers: str) -> Iterator[tuple[int, int]]:
     for found in _EACH_RANGE.finditer(numbers):
-        yield int(found["first"]), int(found["last"] or found["first"])
+        yield int(found["first"]), int(found["last"] or found["printed"] or found["first"])
+
+
+def _hunks(words: str, path: str) -> Iterator[tuple[int, int]]:
+    """Yield the lines that each hunk of a unified diff shows of a file as it was before the change.
+
+    A hunk that only adds lines, without any context, names the line before them.
+    """
+    ours = False
+    for line in words.splitlines() if "@@" in words else ():
+        if header := _DIFFED.match(line):
+            ours = _may_be(header["path"].rstrip(), path)
+        elif ours and (hunk := _HUNK.match(line)):
+            first, count = int(hunk["first"]), int(hunk["count"] or 1)
+            yield first, first + max(count, 1) - 1
 
 
 def _files(line: str) -> Iterator[str]:

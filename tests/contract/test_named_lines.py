@@ -36,6 +36,11 @@ def found(words: str, path: str = "src/pool.py", first_line: int = 1) -> list[in
         "I'll look at line 12",
         "In pool.py the check (line 12) is wrong",
         "self.take fails at line 12",
+        "sed -n 12p src/pool.py",
+        "--- a/src/pool.py\n+++ b/src/pool.py\n@@ -12 +12,2 @@ def take(self):",
+        "--- src/pool.py\t2026-01-01 10:00:00\n+++ src/pool.py\n@@ -12,1 +14,1 @@",
+        "--- a/src/pool.py\n+++ b/src/pool.py\n@@ -12,0 +13,2 @@",
+        "--- a/queue.py\n+++ b/queue.py\n@@ -3 +3 @@\n--- a/src/pool.py\n+++ b/src/pool.py\n@@ -12 +12 @@",
     ],
 )
 def test_each_form_names_the_line(words: str) -> None:
@@ -52,6 +57,9 @@ def test_each_form_names_the_line(words: str) -> None:
         ("pool.py:12-14", [12, 13, 14]),
         ("pool.py#L12-L14", [12, 13, 14]),
         ("lines 58-70", [58, 59, 60]),
+        ("sed -n '12,14p' src/pool.py", [12, 13, 14]),
+        ('sed -n "12,14p" /testbed/src/pool.py | head', [12, 13, 14]),
+        ("--- a/src/pool.py\n+++ b/src/pool.py\n@@ -3,2 +3,3 @@\n x\n@@ -9,2 +10,2 @@", [3, 4, 9, 10]),
         ('File "pool.py", line 3, in a\n  x\nFile "pool.py", line 9, in b', [3, 9]),
     ],
 )
@@ -78,6 +86,12 @@ def test_ranges_and_lists(words: str, lines: list[int]) -> None:
         "line 99999999999999999999",
         "12 retries in 30 s",
         "pool.py v12",
+        "sed -n 12p queue.py",
+        "sed -n 12p",
+        "sed s/12/13/ pool.py",
+        "@@ -12,3 +12,3 @@",
+        "--- a/queue.py\n+++ b/queue.py\n@@ -12,3 +12,3 @@",
+        "--- /dev/null\n+++ b/src/pool.py\n@@ -0,0 +1,20 @@",
     ],
 )
 def test_other_files_and_other_numbers_name_nothing(words: str) -> None:
@@ -116,6 +130,8 @@ def test_nearness_falls_to_nothing() -> None:
         "x.py " * 50_000 + "line 3",
         "." * 200_000 + "py:3",
         "9" * 200_000,
+        "--- x.py\n" + "@@ -1,2 +1,2 @@\n" * 15_000,
+        "sed -n 1,2p " * 20_000,
     ],
 )
 def test_hostile_queries_take_no_long_time(words: str) -> None:
