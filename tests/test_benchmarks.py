@@ -17,6 +17,7 @@ ALONE = {
     "batch_faults",
     "campaign",
     "fleet",
+    "ingredients",
     "large_files",
     "packs",
     "precision",
@@ -57,7 +58,7 @@ def test_every_program_starts(monkeypatch, capsys, program):
         assert callable(module.measure)
         assert (
             module.PARSER.parse_args(
-                ["first"] if program in ("packs", "precision", "swe_pruner") else []
+                ["first"] if program in ("ingredients", "packs", "precision", "swe_pruner") else []
             ).json
             is False
         )

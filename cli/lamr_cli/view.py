@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +12,7 @@ from lamr_cli.arguments import TIMEOUT, Language, Model, Query, Server, Timeout,
 from lamr_cli.credentials import credentials
 
 if TYPE_CHECKING:
+    from lamr_client import PruneResult
     from lamr_contract.spec import ModelSpec
 
 
@@ -54,11 +54,7 @@ def view(
     with Pruner(server, model=model, timeout=timeout, **credentials(server)) as pruner:
         # At threshold 0 every line is kept by its own reason, which the page needs for all of them.
         result = pruner.prune(query, code, path=path, language=language, threshold=0)
-        start = (
-            default_threshold(pruner.spec, query, code, result.line_scores)
-            if threshold is None
-            else threshold
-        )
+        start = default_threshold(pruner.spec, query, code, result) if threshold is None else threshold
     page = render_html(
         code,
         result.line_scores,
@@ -79,10 +75,11 @@ def view(
         typer.launch(str(target.resolve()))
 
 
-def default_threshold(spec: ModelSpec, query: str, code: str, scores: Sequence[float]) -> float:
-    """Return the threshold that a file of these line scores gets where none is given."""
+def default_threshold(spec: ModelSpec, query: str, code: str, result: PruneResult) -> float:
+    """Return the threshold that a file with this result gets where none is given."""
     import numpy as np
     from lamr_contract.layout import line_layout
 
-    inked = np.array(scores, np.float32)[~line_layout(code).blank]
-    return spec.scoring.for_query(query).adapted(spec.threshold, inked)
+    inked = np.array(result.line_scores, np.float32)[~line_layout(code).blank]
+    relevance = 1.0 if result.relevance is None else result.relevance
+    return spec.scoring.for_query(query).adapted(spec.threshold, inked, relevance)

@@ -146,7 +146,7 @@ class LineScores:
         Args:
             threshold: the model's.
         """
-        return self.scoring.adapted(threshold, self.scores[self.inked])
+        return self.scoring.adapted(threshold, self.scores[self.inked], self.relevance)
 
 
 class DocumentScorer:

@@ -1,4 +1,5 @@
-"""`Presence`: how likely a document holds what a query looks for, by a logistic regression over the whole document.
+"""`Presence`: how likely a document holds what a query looks for, by a logistic regression over the whole document,
+and how much less is kept of one that hardly does.
 
 The most relevant chunk alone takes many a file that speaks of the same things for the one that is meant. Where words of
 the query stand together and whether it names the file tell more. This module knows numbers, a query's words and a path;
@@ -9,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import PurePosixPath
+from typing import Any
 
 import numpy as np
 
@@ -32,19 +34,31 @@ class Presence:
 
     Attributes:
         weights: the weight of each feature, by its name in `FEATURES`.
-        bias: added to what they weigh.
+        bias: added to what they weigh. They are fitted where half of the documents hold what is looked for.
+        prior: the share of documents that hold what is looked for, among those that are read for it; None if
+            presence says nothing about what is kept.
 
     Raises:
-        ValueError: a weight's feature is unknown.
+        ValueError: a weight's feature is unknown, or the prior doesn't lie between 0 and 1.
     """
 
     weights: dict[str, float] = field(default_factory=dict)
     bias: float = 0.0
+    prior: float | None = None
 
     def __post_init__(self) -> None:
         unknown = self.weights.keys() - set(FEATURES)
         if unknown:
             raise ValueError(f"presence weighs {sorted(unknown)}, but knows {', '.join(FEATURES)}")
+        if self.prior is not None and not 0 < self.prior < 1:
+            raise ValueError(f"the prior of presence must lie between 0 and 1, not be {self.prior}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name, without a prior that is None: older clients don't know it."""
+        fields = asdict(self)
+        if self.prior is None:
+            del fields["prior"]
+        return fields
 
     def probability(self, features: Mapping[str, float]) -> float:
         """Return P(the document holds what is looked for).
@@ -54,6 +68,20 @@ class Presence:
         """
         odds = self.bias + sum(weight * features[name] for name, weight in self.weights.items())
         return float(sigmoid(np.array([odds]))[0])
+
+    def raised(self, threshold: float, probability: float) -> float:
+        """Return the threshold for the lines of a document that holds what is looked for with some probability.
+
+        A line's score speaks of a document that holds it. Without that knowledge the line is needed with the product of
+        both probabilities, so the threshold is divided by the document's, after the prior.
+
+        Args:
+            threshold: that of a document which surely holds what is looked for, in [0, 1].
+            probability: `probability` of this one.
+        """
+        if self.prior is None:
+            return threshold
+        return min(1.0, threshold / float(sigmoid(logit(probability) + logit(self.prior))))
 
 
 def document_features(

@@ -66,7 +66,8 @@ class Scoring:
             bounds.
         told: the scoring of queries that ask nothing (`lamr_contract.query_kind`); None if they get this one. A
             question is answered by a passage, but what a task changes are single lines.
-        presence: what makes a document's relevance out of its chunks'; None takes the largest of theirs.
+        presence: what makes a document's relevance out of its chunks', and how much it has to say about what is kept;
+            None takes the largest of theirs, and it says nothing.
         network: what scores lines by their features; None for a regression. Only the kind `lines` may have one.
 
     Raises:
@@ -117,21 +118,27 @@ class Scoring:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields for `from_dict`, without those that say nothing: older clients don't know them."""
         fields = asdict(self)
-        for part in (fields, fields["told"] or {}):
+        for own, part in ((self, fields), (self.told, fields["told"] or {})):
+            if own is not None and own.presence is not None:
+                part["presence"] = own.presence.to_dict()
             for name in ("shares", "told", "presence", "network"):
                 if part.get(name) is None:
                     part.pop(name, None)
         return fields
 
-    def adapted(self, threshold: float, scores: NDArray[np.float32]) -> float:
+    def adapted(self, threshold: float, scores: NDArray[np.float32], relevance: float = 1.0) -> float:
         """Return the threshold that a document gets: the model's, unless it selects too few or too many lines.
 
-        Lines that score alike are left together where taking all of them would exceed the least share.
+        It is higher where the document hardly holds what is looked for (`Presence.raised`). Lines that score alike are
+        left together where taking all of them would exceed the least share.
 
         Args:
             threshold: the model's.
             scores: float32 [I], the scores of the document's inked lines.
+            relevance: P(the document holds what is looked for).
         """
+        if self.presence is not None:
+            threshold = self.presence.raised(threshold, relevance)
         if self.shares is None or not len(scores):
             return threshold
         least, most = self.shares

@@ -125,7 +125,7 @@ def test_a_cut_that_saves_little_isnt_made() -> None:
 
 
 def test_what_the_session_pointed_at_is_shown_with_its_surroundings() -> None:
-    far = line_of("value_55 =")
+    far = line_of("value_46 =")
     with pruner() as asking:
         assert far not in skim(asking, ASKED, INTENT).kept_lines
         shown = skim(asking, replace(ASKED, pointed=(far,)), INTENT)

@@ -185,7 +185,25 @@ def test_help_teaches(command: str) -> None:
 def test_a_selection_alone_with_swe_pruners_text(file: Path) -> None:
     options = ("--no-repair", "--markers", "swe-pruner", "--quiet")
     data = json.loads(lamr("prune", file, "-q", QUERY, *options, "--json").stdout)
-    expected = prune_lines(CODE, data["line_scores"], path=str(file), repair=False, markers="swe-pruner")
+    expected = prune_lines(
+        CODE,
+        data["line_scores"],
+        path=str(file),
+        threshold=data["threshold"],
+        repair=False,
+        markers="swe-pruner",
+    )
     assert data["text"] == expected.text
     assert "(filtered " in data["text"]
     assert lamr("prune", file, "-q", QUERY, *options).stdout == data["text"]
+
+
+def test_a_file_without_an_answer_keeps_less(file: Path) -> None:
+    asked, unrelated = (
+        json.loads(lamr("prune", file, "-q", query, "--quiet", "--json").stdout)
+        for query in (QUERY, "Where is the access token of the billing API refreshed?")
+    )
+    assert unrelated["relevance"] < 0.1
+    assert asked["relevance"] > 0.5
+    assert unrelated["threshold"] > asked["threshold"]
+    assert 0 < len(unrelated["kept_lines"]) < len(asked["kept_lines"])

@@ -56,10 +56,46 @@ def test_a_scoring_that_knows_presence_gives_its_probability() -> None:
     assert relevance(dataclasses.replace(scoring, presence=None), "a/save.py") == 0.5
 
 
+@pytest.mark.parametrize(
+    ("prior", "probability", "threshold"),
+    [
+        (None, 0.01, 0.4),
+        (0.5, 1.0, 0.4),
+        (0.5, 0.8, 0.5),
+        (0.9, 0.5, 0.4 / 0.9),
+        (0.9, 0.1, 0.8),
+        (0.9, 0.01, 1.0),
+        (0.9, 0.0, 1.0),
+    ],
+)
+def test_the_less_a_document_may_hold_the_more_a_line_must_score(
+    prior: float | None, probability: float, threshold: float
+) -> None:
+    assert Presence(prior=prior).raised(0.4, probability) == pytest.approx(threshold, abs=1e-5)
+
+
+def test_a_document_that_hardly_holds_anything_keeps_its_least_share() -> None:
+    scores = np.arange(0.005, 1, 0.01, dtype=np.float32)
+    scoring = Scoring("lines", shares=(0.05, 0.7), presence=Presence(prior=0.9))
+    kept = [(scores >= scoring.adapted(0.4, scores, relevance)).sum() for relevance in (1.0, 0.5, 0.1, 0.001)]
+    assert kept == [60, 56, 20, 5]
+    unmoved = dataclasses.replace(scoring, presence=Presence())
+    assert unmoved.adapted(0.4, scores, 0.001) == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize("prior", [0.0, 1.0, -0.1, 2.0])
+def test_a_prior_that_is_no_uncertain_probability_is_refused(prior: float) -> None:
+    with pytest.raises(ValueError, match="must lie between 0 and 1"):
+        Presence(prior=prior)
+
+
 def test_it_is_stored_with_the_scoring() -> None:
     told = Scoring("lines", {"own": 1.0}, presence=Presence({TOGETHER: 3.0}, bias=-1.0))
     scoring = Scoring("relative", {"semantic": 1.0}, told=told, presence=Presence({BEST: 1.0}))
     assert Scoring.from_dict(scoring.to_dict()) == scoring
+    assert "prior" not in scoring.to_dict()["presence"]
+    weighing = dataclasses.replace(scoring, told=dataclasses.replace(told, presence=Presence(prior=0.9)))
+    assert Scoring.from_dict(weighing.to_dict()) == weighing
     assert "presence" not in Scoring().to_dict()
     with pytest.raises(ValueError, match=r"weighs \['size'\]"):
         Presence({"size": 1.0})

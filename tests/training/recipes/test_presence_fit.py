@@ -46,6 +46,7 @@ def test_files_with_an_answer_are_told_from_others() -> None:
     scoring = Scoring("calibrated", {"keep_prob": 1.0}, presence=presence)
     with_answer, without = relevances(files(8, True), scoring), relevances(files(8, False), scoring)
     assert min(with_answer) > 0.5 > max(without)
+    assert presence.raised(0.4, min(with_answer)) < 0.5 < presence.raised(0.4, min(without))
 
 
 def test_too_few_files_teach_nothing() -> None:
