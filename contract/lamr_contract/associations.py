@@ -34,6 +34,8 @@ QUERY_POWER, LINE_POWER = 0.7, 0.5
 """A text's vector is divided by this power of its words, since long texts say more, but not so much more."""
 LEAST_MATCH = -4.0
 """What a match is at least: how little it is below that says nothing."""
+LEAST_UNDERSTOOD = 0.05
+"""What a query is understood at least, so that documents keep their order even for a query without a known word."""
 VIEWS = ("own", "near", "block")
 """A line's own words, those of the lines near it, and those of its block."""
 _LEVELS = 127
@@ -166,6 +168,16 @@ class Associations:
             own,
         )
         return np.concatenate([np.asarray(each, np.float32) for each in columns], axis=1)
+
+    def understood(self, query: str) -> float:
+        """Return how much the model understands of a query, from `LEAST_UNDERSTOOD` to 1, by the words that it knows.
+
+        It is the share of known words less that of unknown ones, and a little less for a query of few words: neither a
+        query in a language that the words don't come from nor a single word says what a document lacks.
+        """
+        asked = set(query_terms(query))
+        known = sum(term in self._place for term in asked)
+        return max(LEAST_UNDERSTOOD, (2 * known - len(asked)) / (len(asked) + 1))
 
     @cached_property
     def _place(self) -> dict[str, int]:

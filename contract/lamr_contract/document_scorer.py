@@ -89,6 +89,11 @@ class QueriedDocument:
         evidence: Float64Array = self.views.mean()[self.token_lines.first]
         return evidence
 
+    @property
+    def understood(self) -> float:
+        """How much the model understands of the query; 1 where no associations tell which words it knows."""
+        return 1.0 if self.associations is None else self.associations.understood(self.query)
+
     def features(self, columns: Float64Array, outputs: Iterable[str]) -> LineFeatures:
         """Return the features of the lines.
 
@@ -204,8 +209,9 @@ class DocumentScorer:
         presence, document = self._scoring.presence, self._document
         if presence is None or not relevances:
             return max(relevances, default=0.0)
-        together = document.views.together
-        return presence.probability(document_features(relevances, together, document.query, document.path))
+        together, path = document.views.together, document.path
+        known = document_features(relevances, together, document.query, path)
+        return presence.probability(known, document.understood)
 
     def _by_token(self, tokens: Float64Array) -> NDArray[np.float32]:
         """Return line scores [L] from the tokens' scores [n], evidence and blocks."""

@@ -60,14 +60,16 @@ class Presence:
             del fields["prior"]
         return fields
 
-    def probability(self, features: Mapping[str, float]) -> float:
+    def probability(self, features: Mapping[str, float], understood: float = 1.0) -> float:
         """Return P(the document holds what is looked for).
 
         Args:
             features: the value of each feature, from `document_features`.
+            understood: how much the model understands of the query (`Associations.understood`). The log-odds are
+                multiplied by it, since words that mean nothing to the model say nothing of what a document lacks.
         """
         odds = self.bias + sum(weight * features[name] for name, weight in self.weights.items())
-        return float(sigmoid(np.array([odds]))[0])
+        return float(sigmoid(np.array([understood * odds]))[0])
 
     def raised(self, threshold: float, probability: float) -> float:
         """Return the threshold for the lines of a document that holds what is looked for with some probability.

@@ -95,7 +95,7 @@ def test_what_lies_in_no_file_passes_where_nothing_keeps_it(tmp_path: Path) -> N
 
 def test_a_file_beside_the_point_is_an_outline() -> None:
     with pruner(lambda request: uniform_answer(request, 0.001)) as asking:
-        shown = skim(asking, ASKED, INTENT, Policy(least_relevance=0.05, least_saving=0.0))
+        shown = skim(asking, ASKED, INTENT, Policy(least_relevance=0.15, least_saving=0.0))
     assert shown.reason == OUTLINED
     assert "def handler_0(" in shown.text
     assert "read_header" not in shown.text

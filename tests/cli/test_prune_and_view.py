@@ -198,6 +198,12 @@ def test_a_selection_alone_with_swe_pruners_text(file: Path) -> None:
     assert lamr("prune", file, "-q", QUERY, *options).stdout == data["text"]
 
 
+def test_a_query_in_another_language_says_little_of_what_a_file_lacks(file: Path) -> None:
+    query = "Wo wird das Zugriffstoken der Abrechnung erneuert?"
+    found = json.loads(lamr("prune", file, "-q", query, "--quiet", "--json").stdout)
+    assert 0.3 < found["relevance"] < 0.7
+
+
 def test_a_file_without_an_answer_keeps_less(file: Path) -> None:
     asked, unrelated = (
         json.loads(lamr("prune", file, "-q", query, "--quiet", "--json").stdout)

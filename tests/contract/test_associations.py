@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from lamr_contract.associations import (
     LEAST_MATCH,
+    LEAST_UNDERSTOOD,
     LINE_POWER,
     NEAR,
     QUERY_POWER,
@@ -57,6 +58,24 @@ def made(words: tuple[str, ...] = WORDS, known: tuple[str, ...] = KNOWN, width: 
 @pytest.fixture
 def associations() -> Associations:
     return made()
+
+
+@pytest.mark.parametrize(
+    ("query", "share"),
+    [
+        ("Where do deadlines wait for a timeout while arguments are parsed?", 5 / 6),
+        ("the deadline of a kite", LEAST_UNDERSTOOD),
+        ("deadlines of timeouts and kites", 1 / 4),
+        ("timeout", 1 / 2),
+        ("Wo wird die Frist gesetzt?", LEAST_UNDERSTOOD),
+        ("\u961f\u5217\u6ee1\u4e86\u4f1a\u53d1\u751f\u4ec0\u4e48?", LEAST_UNDERSTOOD),
+        ("?", LEAST_UNDERSTOOD),
+    ],
+)
+def test_a_query_is_understood_as_far_as_its_words_are_known(
+    associations: Associations, query: str, share: float
+) -> None:
+    assert associations.understood(query) == pytest.approx(share)
 
 
 def known_features(count: int) -> np.ndarray:
