@@ -65,11 +65,11 @@ class Presence:
 
         Args:
             features: the value of each feature, from `document_features`.
-            understood: how much the model understands of the query (`Associations.understood`). The log-odds are
+            understood: how much the model understands of the query (`Associations.understood`). Log-odds below 0 are
                 multiplied by it, since words that mean nothing to the model say nothing of what a document lacks.
         """
         odds = self.bias + sum(weight * features[name] for name, weight in self.weights.items())
-        return float(sigmoid(np.array([understood * odds]))[0])
+        return float(sigmoid(np.array([odds if odds > 0 else understood * odds]))[0])
 
     def raised(self, threshold: float, probability: float) -> float:
         """Return the threshold for the lines of a document that holds what is looked for with some probability.

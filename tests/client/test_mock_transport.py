@@ -14,6 +14,7 @@ from lamr_client import (
     uniform_answer,
 )
 
+QUERY = "Where is the timeout of a connection read from the configuration?"
 CODE = "def area(width):\n    return width\n"
 
 
@@ -42,8 +43,8 @@ def test_a_rule_decides_and_questions_are_remembered():
     transport = MockTransport(lambda request: uniform_answer(request, 0.125), errors=[ServerError("once")])
     with Pruner(transport=transport, timeout=30) as pruner:
         with pytest.raises(ServerError, match="once"):
-            pruner.prune("which?", CODE)
-        relevance = pruner.prune("which?", CODE).relevance
+            pruner.prune(QUERY, CODE)
+        relevance = pruner.prune(QUERY, CODE).relevance
     assert relevance is not None
     assert relevance < 0.2
     assert len(transport.requests) == len(transport.timeouts) == 2

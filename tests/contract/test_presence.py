@@ -59,6 +59,7 @@ def test_a_scoring_that_knows_presence_gives_its_probability() -> None:
 def test_what_is_hardly_understood_tells_little_of_a_document() -> None:
     presence = Presence({BEST: 1.0})
     known = {BEST: -4.0}
+    assert presence.probability({BEST: 4.0}, 0.5) == presence.probability({BEST: 4.0})
     assert presence.probability(known) == pytest.approx(1 / (1 + np.exp(4)))
     assert presence.probability(known, 0.5) == pytest.approx(1 / (1 + np.exp(2)))
     assert presence.probability(known, 0.05) < presence.probability({BEST: -3.0}, 0.05) < 0.5
