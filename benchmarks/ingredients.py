@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,7 @@ from lamr_decoding import DecoderWeights
 from lamr_evaluation.metrics import recall_curve
 from lamr_evaluation.records import read_records
 from lamr_training.recipes.keep_bias import bisect
-from lamr_training.recipes.scoring_fit import ScoredFile, requests_of, selection
+from lamr_training.recipes.scoring_fit import ScoredFile, compare, requests_of, selection
 from numpy.typing import NDArray
 
 from benchmarks.report import Figure, model_options, run
@@ -35,16 +36,15 @@ from benchmarks.report import Figure, model_options, run
 PAPER = Scoring("paper")
 _CHAIN = {SEMANTIC: 1.0}
 _FILE = {**_CHAIN, RELEVANCE: 0.5}
+FUSED = Scoring("relative", {KEEP_PROB: 1.0})
 PARTS = {
-    "tokens that decide alone": Scoring("relative", {KEEP_PROB: 1.0}),
-    "the fused chain": Scoring("relative", {KEEP_PROB: 1.0}),
+    "the fused chain": FUSED,
     "the semantic chain": Scoring("relative", _CHAIN),
-    "  and the chunks' relevance": Scoring("relative", _FILE),
-    "  and lexical evidence": Scoring("relative", {**_FILE, LEXICAL: 3.0}),
-    "  and blocks": Scoring("relative", {**_FILE, LEXICAL: 3.0, BLOCK: 0.6}),
+    "and the chunks' relevance": Scoring("relative", _FILE),
+    "and lexical evidence": Scoring("relative", {**_FILE, LEXICAL: 3.0}),
+    "and blocks": Scoring("relative", {**_FILE, LEXICAL: 3.0, BLOCK: 0.6}),
 }
-"""The scoring of each row but the first, which has lexical evidence alone, and the last, the repository's own."""
-ALONE = next(iter(PARTS))
+"""The scoring of each row that has the chain and isn't the repository's own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,41 +67,44 @@ class Chained:
         return replace(self.alone, results=results)
 
 
-def chained_files(options: argparse.Namespace, path: Path, encoder: PromptEncoder) -> Iterator[Chained]:
-    """Yield the first files of some records that hold an answer, decoded with and without the chain."""
+def models(options: argparse.Namespace) -> tuple[LocalModel, LocalModel]:
+    """Load the repository's model with its chain, and with a chain of zeros."""
     weights = DecoderWeights.load(version_folder(options.repository, DECODER) / WEIGHTS_FILE)
-    chained = LocalModel(options.repository, threads=options.threads, weights=weights)
-    alone = LocalModel(options.repository, threads=options.threads, weights=weights.without_chain())
+    with_chain, without = (
+        LocalModel(options.repository, threads=options.threads, weights=each)
+        for each in (weights, weights.without_chain())
+    )
+    return with_chain, without
+
+
+def chained_files(
+    both: tuple[LocalModel, LocalModel], path: Path, most: int, encoder: PromptEncoder
+) -> Iterator[Chained]:
+    """Yield the first files of some records that hold an answer, decoded with and without the chain."""
     answered = (record for record in read_records(path) if record.kept_frags)
-    for _, record in zip(range(options.most), answered, strict=False):
+    for record in islice(answered, most):
         requests, ranges, document = requests_of(encoder, record)
-        if not requests:
-            continue
-        yield Chained(
-            *(ScoredFile(record, ranges, model.infer_many(requests), document) for model in (chained, alone))
-        )
+        if requests:
+            yield Chained(
+                *(ScoredFile(record, ranges, model.infer_many(requests), document) for model in both)
+            )
 
 
 def ranked(files: Sequence[Chained], encoder: PromptEncoder) -> Iterator[tuple[str, float, float]]:
     """Yield each part's name, and the means of its recall in a quarter of the lines and of its area."""
     rubrics = encoder.spec.rubrics
 
-    def row(name: str, scores: Callable[[Chained], NDArray[np.floating]]) -> tuple[str, float, float]:
-        curves = [recall_curve(scores(file), *file.chained.gold()) for file in files]
-        return name, float(np.mean([curve.at([0.25]) for curve in curves])), _mean(c.area for c in curves)
+    def row(name: str, scored: Sequence[ScoredFile], scoring: Scoring) -> tuple[str, float, float]:
+        report = compare(scored, scoring, rubrics, encoder.spec.threshold)
+        return name, report.recall_25, report.area
 
-    yield row("lexical evidence alone", lambda file: file.chained.document.views.mean())
-    for name, scoring in PARTS.items():
-        part = "alone" if name == ALONE else "chained"
-        yield row(name, lambda file, p=part, s=scoring: getattr(file, p).line_scores(s, rubrics))
-    yield row(
-        "all that this repository weighs",
-        lambda file: file.chained.line_scores(encoder.spec.scoring, rubrics),
-    )
-
-
-def _mean(values: Iterator[float]) -> float:
-    return float(np.mean(list(values)))
+    chained = [file.chained for file in files]
+    curves = [recall_curve(file.document.views.mean(), *file.gold()) for file in chained]
+    recall = float(np.mean([curve.at([0.25]) for curve in curves]))
+    yield "lexical evidence alone", recall, float(np.mean([curve.area for curve in curves]))
+    yield row("tokens that decide alone", [file.alone for file in files], FUSED)
+    for name, scoring in {**PARTS, "all that this repository weighs": encoder.spec.scoring}.items():
+        yield row(name, chained, scoring)
 
 
 def run_lengths(decisions: Sequence[NDArray[np.uint8]]) -> NDArray[np.int64]:
@@ -131,13 +134,14 @@ def decided(files: Sequence[Chained], encoder: PromptEncoder) -> Iterator[tuple[
 def measure(options: argparse.Namespace) -> Iterator[Figure | str]:
     """Measure every file of records."""
     encoder = PromptEncoder.from_repository(options.repository)
+    both = models(options)
     for path in options.records:
-        files = list(chained_files(options, path, encoder))
+        files = list(chained_files(both, path, options.most, encoder))
         yield f"{path.name}: {len(files)} files"
         yield Figure(f"{path.stem}, files", len(files))
         for name, recall, area in ranked(files, encoder):
-            yield Figure(f"{path.stem}, {name.strip()}: R@25", recall)
-            yield Figure(f"{path.stem}, {name.strip()}: area", area)
+            yield Figure(f"{path.stem}, {name}: R@25", recall)
+            yield Figure(f"{path.stem}, {name}: area", area)
         for name, recall, kept, length in decided(files, encoder):
             yield Figure(f"{path.stem}, {name}: recall", recall)
             yield Figure(f"{path.stem}, {name}: lines kept", 100 * kept, "%")

@@ -118,13 +118,9 @@ class Scoring:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields for `from_dict`, without those that say nothing: older clients don't know them."""
         fields = asdict(self)
-        for own, part in ((self, fields), (self.told, fields["told"] or {})):
-            if own is not None and own.presence is not None:
-                part["presence"] = own.presence.to_dict()
-            for name in ("shares", "told", "presence", "network"):
-                if part.get(name) is None:
-                    part.pop(name, None)
-        return fields
+        for name, part in (("told", self.told), ("presence", self.presence)):
+            fields[name] = None if part is None else part.to_dict()
+        return {name: value for name, value in fields.items() if value is not None}
 
     def adapted(self, threshold: float, scores: NDArray[np.float32], relevance: float = 1.0) -> float:
         """Return the threshold that a document gets: the model's, unless it selects too few or too many lines.
