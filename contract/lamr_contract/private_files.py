@@ -1,0 +1,91 @@
+"""Folders and files that are the user's alone, on machines that others share: owner only, and no link is followed.
+
+What lamr keeps between two calls (caches, stores, locks, sockets) tells of the user's code. Somebody else may have made
+a folder or a link in its place, so that each is checked before it is trusted. Where the system has no owners (Windows),
+a user's own folders are private by their place.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+_OWNED = hasattr(os, "getuid")
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+# A FIFO in the file's place would hold the opening until somebody writes.
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0)
+
+
+def cache_folder() -> Path:
+    """Where lamr keeps what it can make again: `lamr` in the user's cache folder; nothing is made.
+
+    Raises:
+        RuntimeError: the user has no home.
+    """
+    named = Path(os.environ.get("XDG_CACHE_HOME") or "")
+    # A relative one is to be ignored (XDG Base Directory Specification): it would lie in whatever folder is current.
+    return (named if named.is_absolute() else Path.home() / ".cache") / "lamr"
+
+
+def private_folder(path: Path) -> Path:
+    """Make a folder for the user alone, or see that the one there is; missing folders above it are made likewise.
+
+    A folder of the user's that others may enter is closed to them: so this is for lamr's own folders, and never for
+    one that a caller named.
+
+    Raises:
+        OSError: it can't be made, is a link or no folder, or belongs to somebody else.
+    """
+    if not path.exists() and not path.is_symlink():
+        if not path.parent.exists():
+            private_folder(path.parent)
+        path.mkdir(mode=0o700, exist_ok=True)
+    status = path.lstat()
+    _check(status, stat.S_ISDIR(status.st_mode), path, "a folder")
+    if _OWNED and status.st_mode & 0o077:
+        path.chmod(0o700)
+    return path
+
+
+def open_private(path: Path, flags: int = os.O_RDWR | os.O_CREAT) -> int:
+    """Open a regular file of the user's and return its descriptor; one that is made is readable by the user alone.
+
+    Args:
+        path: the file.
+        flags: of `os.open`; links are never followed.
+
+    Raises:
+        OSError: it can't be opened, is a link or no regular file, or belongs to somebody else.
+    """
+    try:
+        descriptor = os.open(path, flags | _NO_LINK | _NO_WAIT, 0o600)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise _refused(path, "it is a link") from error
+        raise
+    try:
+        status = os.fstat(descriptor)
+        _check(status, stat.S_ISREG(status.st_mode), path, "a regular file")
+        if status.st_nlink > 1:
+            raise _refused(path, "it has a second name elsewhere")
+        if _OWNED and status.st_mode & 0o077:
+            os.fchmod(descriptor, 0o600)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _check(status: os.stat_result, right_kind: bool, path: Path, kind: str) -> None:
+    if not right_kind:
+        raise _refused(path, f"it is not {kind}")
+    if _OWNED and status.st_uid != os.geteuid():
+        raise _refused(path, f"it belongs to user {status.st_uid}")
+
+
+def _refused(path: Path, why: str) -> PermissionError:
+    return PermissionError(
+        errno.EPERM, f"{why}, so that it isn't used; remove it or name another place", os.fspath(path)
+    )

@@ -1,0 +1,86 @@
+"""Folders and files of the user's alone: what is made, what is mended and what is refused."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from lamr_contract.private_files import cache_folder, open_private, private_folder
+
+as_root = pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give a file away"
+)
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.lstat().st_mode)
+
+
+def test_what_is_made_is_the_users_alone_whatever_the_umask(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        folder = private_folder(tmp_path / "a" / "b")
+        os.close(open_private(folder / "file"))
+    finally:
+        os.umask(before)
+    assert [mode(path) for path in (folder.parent, folder, folder / "file")] == [0o700, 0o700, 0o600]
+
+
+def test_an_open_folder_and_file_are_closed_to_others(tmp_path: Path) -> None:
+    folder = tmp_path / "open"
+    folder.mkdir()
+    folder.chmod(0o755)
+    (folder / "file").write_text("kept")
+    (folder / "file").chmod(0o644)
+    private_folder(folder)
+    descriptor = open_private(folder / "file")
+    assert os.read(descriptor, 9) == b"kept"
+    os.close(descriptor)
+    assert (mode(folder), mode(folder / "file")) == (0o700, 0o600)
+
+
+def test_links_are_not_followed(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    (tmp_path / "link").symlink_to(victim)
+    (tmp_path / "folder").symlink_to(tmp_path, target_is_directory=True)
+    (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
+    for name in ("link", "dangling"):
+        with pytest.raises(PermissionError, match="it is a link"):
+            open_private(tmp_path / name, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+    for name in ("folder", "dangling", "link"):
+        with pytest.raises(PermissionError, match="it is not a folder"):
+            private_folder(tmp_path / name)
+    assert victim.read_text() == "precious"
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_other_kinds_of_files_and_second_names_are_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(PermissionError, match="not a regular file"):
+        open_private(tmp_path / "pipe")
+    (tmp_path / "file").touch()
+    os.link(tmp_path / "file", tmp_path / "second")
+    with pytest.raises(PermissionError, match="second name"):
+        open_private(tmp_path / "second")
+
+
+@as_root
+def test_what_belongs_to_somebody_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    for name in ("folder", "file"):
+        os.chown(tmp_path / name, 65534, 65534)
+    with pytest.raises(PermissionError, match="belongs to user 65534"):
+        private_folder(tmp_path / "folder")
+    with pytest.raises(PermissionError, match="belongs to user 65534"):
+        open_private(tmp_path / "file")
+
+
+def test_a_relative_cache_folder_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for named in ("", "here"):
+        monkeypatch.setenv("XDG_CACHE_HOME", named)
+        assert cache_folder() == tmp_path / ".cache" / "lamr"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "c"))
+    assert cache_folder() == tmp_path / "c" / "lamr"
