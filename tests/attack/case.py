@@ -1,0 +1,63 @@
+"""A case of the campaign: something that is tried, and what must be said of it. This module knows no kind of attack."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tests.attack.place import Place
+
+
+@dataclass(frozen=True)
+class Case:
+    """One thing that is tried.
+
+    Attributes:
+        kind: which promise it is about, as `docs/security.md` names it: `git`, `paths`, `lists`, `folder`, …
+        name: what is tried, in a line.
+        attempt: tries it in a place of its own and returns in a few words what happened.
+        holds: the regular expression that all of these words must match.
+        seconds: at most, on two idle cores; an attempt bounds itself by a multiple of it.
+        quick: whether `make test` runs it, too; for what takes a second or two.
+    """
+
+    kind: str
+    name: str
+    attempt: Callable[[Place], str]
+    holds: str
+    seconds: float = 10.0
+    quick: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.name}"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a case.
+
+    Attributes:
+        case: which.
+        said: the attempt's words, or what it raised.
+        held: whether they are what must be said.
+        seconds: that it took.
+    """
+
+    case: Case
+    said: str
+    held: bool
+    seconds: float
+
+
+def outcome(case: Case, place: Place) -> Outcome:
+    """Try a case in a place of its own."""
+    begin = time.monotonic()
+    try:
+        said = case.attempt(place)
+    except Exception as error:  # whatever an attempt meets is an outcome
+        said = f"!!! {type(error).__name__}: {error}"
+    return Outcome(
+        case, said, re.fullmatch(case.holds, said, re.DOTALL) is not None, time.monotonic() - begin
+    )
