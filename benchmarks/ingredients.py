@@ -22,8 +22,8 @@ import numpy as np
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.local_model import LocalModel
 from lamr_contract.names import DECODER, KEEP_PROB, RELEVANCE, WEIGHTS_FILE, version_folder
-from lamr_contract.odds import logit
-from lamr_contract.scoring import BLOCK, LEXICAL, SEMANTIC, Scoring
+from lamr_contract.scoring.odds import logit
+from lamr_contract.scoring.rules import BLOCK, LEXICAL, SEMANTIC, Scoring
 from lamr_decoding import DecoderWeights
 from lamr_evaluation.metrics import recall_curve
 from lamr_evaluation.records import read_records

@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 
 from lamr_contract.names import SPEC_FILE, TOKENIZER_FILE
-from lamr_contract.scoring import Scoring
+from lamr_contract.scoring.rules import Scoring
 from lamr_contract.spec import Chunking, ModelSpec, PromptTemplate, client_files
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 

@@ -13,7 +13,7 @@ from lamr_cli.credentials import credentials
 from lamr_cli.extras import needs_extra
 
 if TYPE_CHECKING:
-    from lamr_contract.causal_scorer import CausalScorer
+    from lamr_contract.perplexity.causal_scorer import CausalScorer
 
 PERPLEXITY_HELP = (
     "The causal language model: HOST:PORT (or https://HOST) of a server of what `lamr export --perplexity` wrote; or "
@@ -32,7 +32,7 @@ def scorer_of(named: str) -> Iterator[CausalScorer]:
         typer.BadParameter: the text names neither a folder nor a server.
         CheckpointError, ModelMismatchError, ServerError: see `TorchScorer`, `LocalScorer` and `TritonScorer`.
     """
-    from lamr_contract.causal_spec import causal_files
+    from lamr_contract.perplexity.causal_spec import causal_files
 
     if causal_files(Path(named)).is_dir():
         from lamr_client import LocalScorer

@@ -21,7 +21,7 @@ from lamr_contract.errors import (
     ServerUnavailableError,
 )
 from lamr_contract.model_io import ChunkRequest, ChunkResult
-from lamr_contract.scoring import Scoring
+from lamr_contract.scoring.rules import Scoring
 from lamr_contract.spec import Chunking, ModelSpec, PromptTemplate, bundled_repository, load_spec
 
 from lamr_client.connection import Connection, parse_connection
@@ -30,7 +30,7 @@ from lamr_client.result import PruneResult, Timings
 from lamr_client.transport import AsyncTransport, Transport
 
 if TYPE_CHECKING:
-    from lamr_contract.local_scorer import LocalScorer
+    from lamr_contract.perplexity.local_scorer import LocalScorer
 
     from lamr_client.async_grpc_transport import AsyncGrpcTransport
     from lamr_client.async_pruner import AsyncPruner
@@ -85,7 +85,7 @@ _LATER = {
     "AsyncPruner": "lamr_client.async_pruner",
     "GrpcTransport": "lamr_client.grpc_transport",
     "InProcessTransport": "lamr_client.in_process",
-    "LocalScorer": "lamr_contract.local_scorer",
+    "LocalScorer": "lamr_contract.perplexity.local_scorer",
     "MockTransport": "lamr_client.mock_transport",
     "TritonScorer": "lamr_client.triton_scorer",
     "uniform_answer": "lamr_client.mock_transport",

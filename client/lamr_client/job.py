@@ -16,13 +16,13 @@ import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from lamr_contract.document_scorer import DocumentScorer, LineScores, QueriedDocument
 from lamr_contract.encoded_data import EncodedData
 from lamr_contract.encoding import Chunk, PromptEncoder
 from lamr_contract.errors import InvalidInputError
 from lamr_contract.layout import LineLayout, line_layout
 from lamr_contract.model_io import ChunkResult
-from lamr_contract.named_lines import named_lines
+from lamr_contract.scoring.named_lines import named_lines
+from lamr_contract.scoring.scorer import DocumentScorer, LineScores, QueriedDocument
 from lamr_postprocess import BudgetError, PrunedCode, prune_lines
 from lamr_postprocess.listing import Listing, read_listing
 from lamr_postprocess.repair import GAP, REASONS

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from lamr_contract.causal_scorer import IntArray, check_sequences, tokenizer_of
-from lamr_contract.causal_spec import CausalSpec, from_parameter
 from lamr_contract.errors import ModelMismatchError, ServerError
 from lamr_contract.names import INPUT_IDS, LOG_PROB, PERPLEXITY, SPEC_PARAMETER, TOKENIZER_PARAMETER
 from lamr_contract.packed_batch import cut_by_tokens
+from lamr_contract.perplexity.causal_scorer import IntArray, check_sequences, tokenizer_of
+from lamr_contract.perplexity.causal_spec import CausalSpec, from_parameter
 from numpy.typing import NDArray
 
 from lamr_client import triton_wire as wire

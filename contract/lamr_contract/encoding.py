@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from lamr_contract.associations import Associations, load_associations
 from lamr_contract.chunking import LineStarts, fixed_chunks, header_tokens, plan_chunks
 from lamr_contract.errors import InvalidInputError, ModelMismatchError
 from lamr_contract.files import MOST_TOKENIZER_BYTES, read_regular
 from lamr_contract.layout import LineLayout, line_layout
 from lamr_contract.names import ASSOCIATIONS_FILE, TOKENIZER_FILE
 from lamr_contract.reading import Reading, read
+from lamr_contract.scoring.associations import Associations, load_associations
 from lamr_contract.spec import Chunking, ModelSpec, client_files, load_spec
 from lamr_contract.text_blocks import block_bounds, in_groups
 

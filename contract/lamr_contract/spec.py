@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from lamr_contract.errors import ModelMismatchError
 from lamr_contract.files import read_regular
 from lamr_contract.names import ENSEMBLE, KEEP_PROB, RELEVANCE, SPEC_FILE, version_folder
-from lamr_contract.scoring import Scoring
+from lamr_contract.scoring.rules import Scoring
 
 FORMAT = 1
 _Record = TypeVar("_Record", bound=Any)

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import onnxruntime
 import torch
-from lamr_contract.causal_scorer import causal_tokenizer
-from lamr_contract.causal_spec import CausalSpec, causal_files
 from lamr_contract.names import ONNX_FILE, PERPLEXITY, REPORT_FILE, SPEC_FILE, TOKENIZER_FILE, config_file
+from lamr_contract.perplexity.causal_scorer import causal_tokenizer
+from lamr_contract.perplexity.causal_spec import CausalSpec, causal_files
 
 from lamr_export.causal_graph import causal_to_onnx
 from lamr_export.causal_model import TOLERANCE, CausalModel

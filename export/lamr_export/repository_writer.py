@@ -89,7 +89,7 @@ def export_repository(  # noqa: PLR0913 - each is one choice of the command line
         precision: `fp32`; `int8` for quantized weights and products; or `bf16`, whose file is that of fp32 (and is
             verified as such) with a configuration that asks OpenVINO for bf16 products.
         revision: the revision of a checkpoint that is named by its Hugging Face id.
-        scoring: `paper` or `emission` instead of the checkpoint's own (see `lamr_contract.scoring`).
+        scoring: `paper` or `emission` instead of the checkpoint's own (see `lamr_contract.scoring.rules`).
         chunk_tokens: the most code tokens of a chunk, cut at lines, instead of the checkpoint's own chunks.
         texts: pairs of a query and code on which changed decisions are counted; questions about the standard library
             if None.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from lamr_contract.scoring import Scoring
+from lamr_contract.scoring.rules import Scoring
 
 from lamr_export.config import LamrConfig
 from lamr_export.errors import ExportError

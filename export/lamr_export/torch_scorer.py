@@ -11,8 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from lamr_contract.causal_scorer import IntArray, causal_tokenizer, check_sequences, score_in_batches
 from lamr_contract.names import CU_SEQLENS, INPUT_IDS, MAX_LEN, TOKENIZER_FILE
+from lamr_contract.perplexity.causal_scorer import (
+    IntArray,
+    causal_tokenizer,
+    check_sequences,
+    score_in_batches,
+)
 from numpy.typing import NDArray
 
 from lamr_export.causal_model import CausalModel

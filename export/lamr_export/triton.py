@@ -10,8 +10,8 @@ import json
 from importlib import resources
 from string import Template
 
-from lamr_contract.causal_spec import CausalSpec, to_parameter
 from lamr_contract.names import DECODER, PERPLEXITY, PROGRAM_FILE
+from lamr_contract.perplexity.causal_spec import CausalSpec, to_parameter
 from lamr_contract.spec import ModelSpec
 from lamr_serving.engines import engine_for
 

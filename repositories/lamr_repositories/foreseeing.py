@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
-from lamr_contract.causal_scorer import CausalScorer
+from lamr_contract.perplexity.causal_scorer import CausalScorer
 from lamr_postprocess.lines import split_lines
 
 from lamr_repositories.cache import Cache

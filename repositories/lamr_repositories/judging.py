@@ -18,8 +18,8 @@ from lamr_contract.arrays import Float64Array
 from lamr_contract.encoding import Chunk
 from lamr_contract.layout import line_layout
 from lamr_contract.names import DECODER, ENCODER, ONNX_FILE, WEIGHTS_FILE, version_folder
-from lamr_contract.odds import logit
-from lamr_contract.scoring import SEMANTIC
+from lamr_contract.scoring.odds import logit
+from lamr_contract.scoring.rules import SEMANTIC
 from lamr_postprocess.lines import BoolArray, split_lines
 from numpy.typing import NDArray
 

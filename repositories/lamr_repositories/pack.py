@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, TypedDict
 
 from lamr_client import Pruner
 from lamr_client.inputs import check_query
-from lamr_contract.causal_scorer import CausalScorer
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import InvalidInputError
+from lamr_contract.perplexity.causal_scorer import CausalScorer
 from lamr_contract.spec import bundled_repository
 
 from lamr_repositories.cache import Cache

@@ -30,7 +30,7 @@ from lamr_client import (
 from lamr_client.mock_transport import MockTransport, uniform_answer
 from lamr_client.prune_options import PruneOptions
 from lamr_contract.model_io import ChunkRequest
-from lamr_contract.scoring import NAMED, Scoring
+from lamr_contract.scoring.rules import NAMED, Scoring
 from lamr_postprocess import line_scores_from_tokens, line_spans, prune_lines
 from lamr_postprocess.selection import approximate_tokens
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from lamr_client import ModelMismatchError, ModelSpec, Scoring, load_spec
 from lamr_contract.encoding import PromptEncoder
-from lamr_contract.line_network import LineNetwork
 from lamr_contract.names import SPEC_FILE, TOKENIZER_FILE
+from lamr_contract.scoring.network import LineNetwork
 from lamr_contract.spec import bundled_repository, client_files
 
 from tests.tiny import QWEN_PROMPT, make_spec, wordpiece, write_client_files

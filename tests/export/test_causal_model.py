@@ -75,7 +75,7 @@ def test_a_folder_without_a_model_is_refused(tmp_path) -> None:
 
 
 def test_what_the_model_cannot_take_is_refused() -> None:
-    from lamr_contract.causal_scorer import check_sequences
+    from lamr_contract.perplexity.causal_scorer import check_sequences
 
     for ids, message in (([], "0 tokens"), ([1] * 9, "9 tokens"), ([12], "vocabulary"), ([-1], "vocabulary")):
         with pytest.raises(InvalidInputError, match=message):

@@ -6,8 +6,8 @@ import dataclasses
 
 import numpy as np
 import pytest
-from lamr_contract.bm25 import idf, saturated
 from lamr_contract.layout import line_layout
+from lamr_contract.scoring.bm25 import idf, saturated
 from lamr_contract.words import TermIndex, query_terms
 from lamr_postprocess import LANGUAGES, language_named, split_lines
 from lamr_postprocess.definition_spans import definition_spans

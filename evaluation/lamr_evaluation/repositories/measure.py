@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lamr_client import Pruner
-from lamr_contract.causal_scorer import CausalScorer
 from lamr_contract.errors import InvalidInputError
+from lamr_contract.perplexity.causal_scorer import CausalScorer
 from lamr_repositories import PackOptions, PackResult, Prepared, prepare
 from lamr_repositories.cache import Cache
 from lamr_repositories.file_index import FileIndex, index_file

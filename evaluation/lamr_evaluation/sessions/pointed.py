@@ -1,7 +1,7 @@
 """The lines of a file that a session has pointed at: a search's hits, a stack trace, a compiler's or a person's words.
 
-It knows what a search of one file prints (`120:`); `lamr_contract.named_lines` knows how texts name a line. It knows no
-host.
+It knows what a search of one file prints (`120:`); `lamr_contract.scoring.named_lines` knows how texts name a line. It
+knows no host.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from lamr_contract.named_lines import named_ranges
+from lamr_contract.scoring.named_lines import named_ranges
 
 from lamr_evaluation.sessions.events import Event
 from lamr_evaluation.sessions.tools import same_file, searched_file

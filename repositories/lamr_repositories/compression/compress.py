@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from lamr_contract.causal_scorer import CausalScorer
 from lamr_contract.errors import InvalidInputError
+from lamr_contract.perplexity.causal_scorer import CausalScorer
 from lamr_postprocess import PrunedCode, detect_language, language_named, prune_lines
 
 from lamr_repositories.compression.blocks import Blocks, cut_blocks

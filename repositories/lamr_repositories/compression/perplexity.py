@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from lamr_contract.arrays import Float64Array
-from lamr_contract.causal_scorer import CausalScorer
+from lamr_contract.perplexity.causal_scorer import CausalScorer
 from lamr_postprocess.lines import IntArray
 
 

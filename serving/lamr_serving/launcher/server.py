@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from lamr_contract.causal_spec import CausalSpec
 from lamr_contract.names import ENSEMBLE, PERPLEXITY
+from lamr_contract.perplexity.causal_spec import CausalSpec
 from lamr_contract.spec import ModelSpec
 
 from lamr_serving.errors import ServerStartError

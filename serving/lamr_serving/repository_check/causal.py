@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lamr_contract.causal_spec import CausalSpec, causal_files, from_parameter, load_causal_spec
 from lamr_contract.errors import ModelMismatchError
 from lamr_contract.names import (
     FINGERPRINT_PARAMETER,
@@ -19,6 +18,7 @@ from lamr_contract.names import (
     TOKENIZER_PARAMETER,
     config_file,
 )
+from lamr_contract.perplexity.causal_spec import CausalSpec, causal_files, from_parameter, load_causal_spec
 
 from lamr_serving.errors import ModelRepositoryError
 from lamr_serving.repository_check.reading import check_graph, check_readable, check_tokenizer, read_config

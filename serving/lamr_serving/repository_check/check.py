@@ -11,8 +11,6 @@ import ast
 from pathlib import Path
 from typing import Any
 
-from lamr_contract.associations import load_associations
-from lamr_contract.causal_spec import CausalSpec
 from lamr_contract.errors import ModelMismatchError
 from lamr_contract.files import read_regular
 from lamr_contract.names import (
@@ -32,6 +30,8 @@ from lamr_contract.names import (
     config_file,
     version_folder,
 )
+from lamr_contract.perplexity.causal_spec import CausalSpec
+from lamr_contract.scoring.associations import load_associations
 from lamr_contract.spec import ModelSpec, client_files, load_spec
 
 from lamr_serving.errors import ModelRepositoryError

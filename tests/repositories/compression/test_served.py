@@ -21,8 +21,8 @@ from lamr_client import (
     bundled_repository,
 )
 from lamr_client.triton_wire import input_tensor
-from lamr_contract.causal_spec import causal_files, load_causal_spec
 from lamr_contract.names import INPUT_IDS, LOG_PROB, PERPLEXITY, config_file
+from lamr_contract.perplexity.causal_spec import causal_files, load_causal_spec
 from lamr_export.triton import causal_config
 from lamr_repositories.compression import CompressionOptions, compress
 from lamr_serving import ServerOptions, TritonServer

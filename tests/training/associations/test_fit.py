@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 from lamr_contract.layout import line_layout
-from lamr_contract.lexical_evidence import lexical_views
-from lamr_contract.line_features import LineFeatures
-from lamr_contract.line_forms import line_forms
-from lamr_contract.query_kind import asks
+from lamr_contract.scoring.evidence import lexical_views
+from lamr_contract.scoring.features import LineFeatures
+from lamr_contract.scoring.forms import line_forms
+from lamr_contract.scoring.query_kind import asks
 from lamr_contract.words import TermIndex
 from lamr_evaluation.records import Record
 from lamr_training.associations.examples import KNOWN_FEATURES, WordExample, frequent_words, word_example

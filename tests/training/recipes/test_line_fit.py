@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from lamr_client import MockTransport
 from lamr_contract.encoding import PromptEncoder
-from lamr_contract.scoring import Scoring
+from lamr_contract.scoring.rules import Scoring
 from lamr_evaluation.records import Record
 from lamr_training.recipes.line_fit import LINE_FEATURES, fit_lines
 from lamr_training.recipes.scoring_fit import ScoredFile, compare, score_files, selection

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 import torch
 from lamr_contract.errors import ModelMismatchError
-from lamr_contract.line_features import ASKED, ASSOCIATED
-from lamr_contract.line_network import LineNetwork
 from lamr_contract.names import ASSOCIATIONS_FILE, TOKENIZER_FILE
-from lamr_contract.scoring import Scoring
+from lamr_contract.scoring.features import ASKED, ASSOCIATED
+from lamr_contract.scoring.network import LineNetwork
+from lamr_contract.scoring.rules import Scoring
 from lamr_evaluation.records import write_records
 from lamr_export.checkpoint import load_checkpoint, save_checkpoint
 from lamr_training.corpus.build import make_records
@@ -27,7 +27,7 @@ from lamr_training.recipes.fine_tune import FineTuneRecipe
 from lamr_training.recipes.mini import MiniRecipe, MiniSizes, Round
 from lamr_training.recipes.scoring_fit import ScoringReport
 
-from tests.contract.test_associations import made as associations
+from tests.contract.scoring.test_associations import made as associations
 from tests.training.samples import files
 
 RECIPE = MiniRecipe(

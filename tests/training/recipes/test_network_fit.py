@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from lamr_contract.layout import line_layout
-from lamr_contract.scoring import Scoring
+from lamr_contract.scoring.rules import Scoring
 from lamr_training.model.vocabulary import Vocabulary
 from lamr_training.recipes.network_fit import (
     NETWORK_FEATURES,

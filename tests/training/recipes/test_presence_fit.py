@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from lamr_client import MockTransport
 from lamr_contract.encoding import PromptEncoder
-from lamr_contract.presence import FEATURES, TOGETHER
-from lamr_contract.scoring import Scoring
+from lamr_contract.scoring.presence import FEATURES, TOGETHER
+from lamr_contract.scoring.rules import Scoring
 from lamr_evaluation.records import Record
 from lamr_training.recipes.presence_fit import LEAST, fit_presence
 from lamr_training.recipes.scoring_fit import ScoredFile, score_files

@@ -13,7 +13,7 @@ from lamr_client.prune_options import PruneOptions
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.local_model import LocalModel
 from lamr_contract.model_io import ChunkRequest
-from lamr_contract.scoring import Scoring
+from lamr_contract.scoring.rules import Scoring
 from lamr_evaluation.records import Record
 from lamr_export import export_repository, save_checkpoint
 from lamr_export.verify import standard_texts

@@ -15,7 +15,7 @@ import torch
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.model_io import ChunkRequest, ChunkResult
 from lamr_contract.names import KEEP_PROB
-from lamr_contract.scoring import Scoring
+from lamr_contract.scoring.rules import Scoring
 from lamr_decoding import LinearChainCrf, marginals, nll
 from lamr_evaluation.metrics import Confusion, recall_curve
 from lamr_evaluation.records import Record

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
-from lamr_contract.associations import Associations
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.local_model import LocalModel
 from lamr_contract.names import (
@@ -26,8 +25,9 @@ from lamr_contract.names import (
     SPEC_FILE,
     version_folder,
 )
-from lamr_contract.query_kind import asks
-from lamr_contract.scoring import Scoring
+from lamr_contract.scoring.associations import Associations
+from lamr_contract.scoring.query_kind import asks
+from lamr_contract.scoring.rules import Scoring
 from lamr_contract.spec import ModelSpec, client_files, load_spec
 from lamr_evaluation.records import Record, read_records
 from lamr_export.report import with_files

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from lamr_contract.associations import line_words
 from lamr_contract.layout import line_layout
-from lamr_contract.lexical_evidence import lexical_views
-from lamr_contract.line_features import (
+from lamr_contract.scoring.associations import line_words
+from lamr_contract.scoring.evidence import lexical_views
+from lamr_contract.scoring.features import (
     ABOVE_PREFIX,
     AROUND,
     ASKED,
@@ -32,8 +32,8 @@ from lamr_contract.line_features import (
     WINDOWS,
     LineFeatures,
 )
-from lamr_contract.line_forms import line_forms
-from lamr_contract.query_kind import asks
+from lamr_contract.scoring.forms import line_forms
+from lamr_contract.scoring.query_kind import asks
 from lamr_contract.words import TermIndex, query_terms
 from lamr_evaluation.records import Record
 from numpy.typing import NDArray

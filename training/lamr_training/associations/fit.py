@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import torch
-from lamr_contract.associations import (
+from lamr_contract.scoring.associations import (
     LEAST_MATCH,
     LINE_POWER,
     NEAR,
@@ -22,7 +22,7 @@ from lamr_contract.associations import (
     Associations,
     network_inputs,
 )
-from lamr_contract.line_network import LineNetwork
+from lamr_contract.scoring.network import LineNetwork
 from torch import Tensor, nn
 from tqdm import tqdm
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from lamr_contract.document_scorer import QueriedDocument
 from lamr_contract.encoding import Chunk, PromptEncoder
+from lamr_contract.scoring.scorer import QueriedDocument
 from lamr_evaluation.records import Record
 from numpy.typing import NDArray
 

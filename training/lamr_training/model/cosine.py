@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from lamr_contract.causal_scorer import causal_tokenizer
 from lamr_contract.names import TOKENIZER_FILE
+from lamr_contract.perplexity.causal_scorer import causal_tokenizer
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 from transformers import AutoModel

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from lamr_contract.line_features import (
+from lamr_contract.names import KEEP_PROB, RELEVANCE
+from lamr_contract.scoring.features import (
     AROUND,
     BLOCK_PREFIX,
     COMMENT,
@@ -21,8 +22,7 @@ from lamr_contract.line_features import (
     REPEATS,
     WINDOWS,
 )
-from lamr_contract.names import KEEP_PROB, RELEVANCE
-from lamr_contract.scoring import BLOCK, NAMED, NEAR, SEMANTIC, Scoring
+from lamr_contract.scoring.rules import BLOCK, NAMED, NEAR, SEMANTIC, Scoring
 from numpy.typing import NDArray
 
 from lamr_training.recipes.regression import logistic_regression

@@ -1,4 +1,4 @@
-"""Fits a scoring of the kind `lines` whose lines are scored by a small network (`lamr_contract.line_network`).
+"""Fits a scoring of the kind `lines` whose lines are scored by a small network (`lamr_contract.scoring.network`).
 
 The network learns from the features of whole files, so it needs many more of them than the regression of `line_fit`.
 The model's own weights stay as they are. This module knows features and gold lines; it knows no model and no text.
@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import torch
 from lamr_contract.arrays import Float64Array
-from lamr_contract.line_features import (
+from lamr_contract.names import KEEP_PROB, RELEVANCE
+from lamr_contract.scoring.features import (
     ABOVE_PREFIX,
     AROUND,
     ASKED,
@@ -31,9 +32,8 @@ from lamr_contract.line_features import (
     REPEATS,
     WINDOWS,
 )
-from lamr_contract.line_network import LineNetwork
-from lamr_contract.names import KEEP_PROB, RELEVANCE
-from lamr_contract.scoring import DEPENDENCY, NAMED, NEAR, SEMANTIC, Scoring
+from lamr_contract.scoring.network import LineNetwork
+from lamr_contract.scoring.rules import DEPENDENCY, NAMED, NEAR, SEMANTIC, Scoring
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F

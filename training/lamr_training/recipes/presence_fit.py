@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from lamr_contract.presence import FEATURES, Presence, document_features
+from lamr_contract.scoring.presence import FEATURES, Presence, document_features
 
 from lamr_training.recipes.regression import logistic_regression
 from lamr_training.recipes.scoring_fit import ScoredFile

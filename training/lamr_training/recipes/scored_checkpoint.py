@@ -15,8 +15,8 @@ import numpy as np
 import torch
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.local_model import LocalModel
-from lamr_contract.query_kind import asks
-from lamr_contract.scoring import Scoring
+from lamr_contract.scoring.query_kind import asks
+from lamr_contract.scoring.rules import Scoring
 from lamr_decoding import Decoder
 from lamr_evaluation.records import Record
 from lamr_export.checkpoint import CHECKPOINT_WEIGHTS, save_checkpoint

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from lamr_contract.document_scorer import DocumentScorer, QueriedDocument
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.layout import line_layout
 from lamr_contract.model_io import ChunkRequest, ChunkResult
-from lamr_contract.named_lines import named_lines
-from lamr_contract.scoring import BLOCK, LEXICAL, RELEVANCE, SEMANTIC, Scoring
+from lamr_contract.scoring.named_lines import named_lines
+from lamr_contract.scoring.rules import BLOCK, LEXICAL, RELEVANCE, SEMANTIC, Scoring
+from lamr_contract.scoring.scorer import DocumentScorer, QueriedDocument
 from lamr_evaluation.metrics import recall_curve
 from lamr_evaluation.records import Record
 from lamr_postprocess import prune_lines, split_lines
@@ -68,7 +68,7 @@ class ScoredFile:
         return self.scorer(scoring, rubrics).finish().scores
 
     def features(self, names: Sequence[str], rubrics: Sequence[str]) -> NDArray[np.float64]:
-        """Return features of the file's lines by their names, float64 [L, F] (`lamr_contract.line_features`)."""
+        """Return features of the file's lines by their names, float64 [L, F] (`lamr_contract.scoring.features`)."""
         return self.scorer(Scoring("lines", dict.fromkeys(names, 0.0)), rubrics).features().matrix(names)
 
     def gold(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

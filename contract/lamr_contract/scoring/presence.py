@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from lamr_contract.odds import logit, sigmoid
+from lamr_contract.scoring.odds import logit, sigmoid
 from lamr_contract.words import query_terms, terms
 
 BEST, MEAN, TOGETHER, NAMED, PATHLESS = "best", "mean", "together", "named", "pathless"

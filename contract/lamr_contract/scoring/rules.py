@@ -14,13 +14,13 @@ from lamr_postprocess.lines import CharacterMeans, TokenLines
 from numpy.typing import NDArray
 
 from lamr_contract.arrays import Float64Array
-from lamr_contract.line_features import ASSOCIATED, TEXT_FEATURES, feature_name
-from lamr_contract.line_network import LineNetwork
 from lamr_contract.model_io import ChunkResult
 from lamr_contract.names import KEEP_PROB, RELEVANCE
-from lamr_contract.odds import logit, sigmoid
-from lamr_contract.presence import Presence
-from lamr_contract.query_kind import asks
+from lamr_contract.scoring.features import ASSOCIATED, TEXT_FEATURES, feature_name
+from lamr_contract.scoring.network import LineNetwork
+from lamr_contract.scoring.odds import logit, sigmoid
+from lamr_contract.scoring.presence import Presence
+from lamr_contract.scoring.query_kind import asks
 
 SEMANTIC, DEPENDENCY = "semantic", "dependency"
 LEXICAL, BLOCK, NEAR, NAMED = "lexical", "block", "near", "named"
@@ -44,11 +44,11 @@ class Scoring:
       as `calibrated` does: what counts is how a line compares with the rest of its file, and the relevance says how
       sure the model is of the file at all.
     - `lines` averages and standardizes like `relative`, takes the mean of each output over a line, and scores a line by
-      a logistic regression over its features (`lamr_contract.line_features`). Its weights are those of the features: an
+      a logistic regression over its features (`features`). Its weights are those of the features: an
       output, or one of `TEXT_FEATURES`, or either of them taken elsewhere (`block.`, `above.`, `below.`). With a
       `network`, that one gives the log-odds instead. Then it moves the log-odds by `block` as above and takes their
       mean over lines nearby, whose reach is `near` (lines), and at last adds `named` to those of lines that the query
-      names by number, and less to those around them (`lamr_contract.named_lines`).
+      names by number, and less to those around them (`lamr_contract.scoring.named_lines`).
 
     Weights are fitted on validation projects, networks on files of training projects too, and stored with the model.
 
@@ -64,7 +64,7 @@ class Scoring:
         shares: the least and the largest share of a document's inked lines that the model's threshold may select;
             beyond them it adapts, so that a query that says little isn't answered by the hardest cut. None sets no
             bounds.
-        told: the scoring of queries that ask nothing (`lamr_contract.query_kind`); None if they get this one. A
+        told: the scoring of queries that ask nothing (`lamr_contract.scoring.query_kind`); None if they get this one. A
             question is answered by a passage, but what a task changes are single lines.
         presence: what makes a document's relevance out of its chunks', and how much it has to say about what is kept;
             None takes the largest of theirs, and it says nothing.
@@ -161,7 +161,7 @@ class Scoring:
 
     @property
     def weighs_associations(self) -> bool:
-        """Whether some query's lines are scored by what `lamr_contract.associations` says."""
+        """Whether some query's lines are scored by what `lamr_contract.scoring.associations` says."""
         own = KINDS[self.kind].by_line and ASSOCIATED in map(feature_name, self.features)
         return own or (self.told is not None and self.told.weighs_associations)
 

@@ -13,11 +13,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from lamr_contract.causal_scorer import IntArray, causal_tokenizer, check_sequences, score_in_batches
-from lamr_contract.causal_spec import causal_files, load_causal_spec
 from lamr_contract.encoder_session import open_encoder
 from lamr_contract.errors import ServerError
 from lamr_contract.names import LOG_PROB, ONNX_FILE, TOKENIZER_FILE
+from lamr_contract.perplexity.causal_scorer import (
+    IntArray,
+    causal_tokenizer,
+    check_sequences,
+    score_in_batches,
+)
+from lamr_contract.perplexity.causal_spec import causal_files, load_causal_spec
 
 BATCH_TOKENS = 4096
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lamr_contract.blocks import block_means, near_means
 from lamr_contract.layout import line_layout
-from lamr_contract.lexical_evidence import LexicalViews, lexical_views, line_evidence
-from lamr_contract.line_features import ASKED, ASSOCIATED, COMMENT, TEXT_FEATURES, LineFeatures
-from lamr_contract.line_forms import line_forms
+from lamr_contract.scoring.blocks import block_means, near_means
+from lamr_contract.scoring.evidence import LexicalViews, lexical_views, line_evidence
+from lamr_contract.scoring.features import ASKED, ASSOCIATED, COMMENT, TEXT_FEATURES, LineFeatures
+from lamr_contract.scoring.forms import line_forms
 
 CODE = "# why\n\ndef f():\n    '''Say.'''\n\nx = 1\n"
 

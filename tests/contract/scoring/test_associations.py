@@ -7,7 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lamr_contract.associations import (
+from lamr_contract.errors import ModelMismatchError
+from lamr_contract.layout import line_layout
+from lamr_contract.scoring.associations import (
     LEAST_MATCH,
     LEAST_UNDERSTOOD,
     LINE_POWER,
@@ -18,9 +20,7 @@ from lamr_contract.associations import (
     load_associations,
     network_inputs,
 )
-from lamr_contract.errors import ModelMismatchError
-from lamr_contract.layout import line_layout
-from lamr_contract.line_network import LineNetwork
+from lamr_contract.scoring.network import LineNetwork
 from lamr_contract.words import TermIndex, query_terms, terms
 
 WORDS = ("deadlin", "timeout", "wait", "pars", "argument", "parse_argument")

@@ -6,9 +6,9 @@ import dataclasses
 
 import numpy as np
 import pytest
-from lamr_contract.document_scorer import DocumentScorer, LineScores, QueriedDocument
 from lamr_contract.model_io import ChunkResult
-from lamr_contract.scoring import Scoring
+from lamr_contract.scoring.rules import Scoring
+from lamr_contract.scoring.scorer import DocumentScorer, LineScores, QueriedDocument
 
 CODE = "a = 1\n\n\nbb = 22\n  \nccc = 333"
 ASKED, TOLD = "What is bb?", "Change bb"

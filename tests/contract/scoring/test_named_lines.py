@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from lamr_contract.named_lines import REACH, named_lines, nearness
+from lamr_contract.scoring.named_lines import REACH, named_lines, nearness
 
 LINES = 60
 

@@ -6,13 +6,13 @@ import dataclasses
 
 import numpy as np
 import pytest
-from lamr_contract.document_scorer import DocumentScorer, QueriedDocument
 from lamr_contract.layout import line_layout
-from lamr_contract.lexical_evidence import lexical_views
 from lamr_contract.model_io import ChunkResult
-from lamr_contract.odds import logit
-from lamr_contract.presence import BEST, MEAN, NAMED, PATHLESS, TOGETHER, Presence, document_features
-from lamr_contract.scoring import Scoring
+from lamr_contract.scoring.evidence import lexical_views
+from lamr_contract.scoring.odds import logit
+from lamr_contract.scoring.presence import BEST, MEAN, NAMED, PATHLESS, TOGETHER, Presence, document_features
+from lamr_contract.scoring.rules import Scoring
+from lamr_contract.scoring.scorer import DocumentScorer, QueriedDocument
 
 CODE = "def load(cache):\n    return cache\n\n\ndef save(key):\n    cache = key\n"
 

@@ -25,7 +25,7 @@ from lamr_contract.arrays import Float32Array, Float64Array
 from lamr_contract.errors import ModelMismatchError
 from lamr_contract.files import MIB, read_regular
 from lamr_contract.layout import LineLayout
-from lamr_contract.line_network import LineNetwork
+from lamr_contract.scoring.network import LineNetwork
 from lamr_contract.words import TermIndex, query_terms
 
 NEAR = 3
@@ -97,7 +97,7 @@ class Associations:
         views: [3, d, d], the matrices of the three views.
         key: [d, d], the matrix of matches.
         block_prior: [d], what its block's vector adds to a line's prior.
-        known: the names of the features that are known (`lamr_contract.line_features`).
+        known: the names of the features that are known (`lamr_contract.scoring.features`).
         network: the network.
 
     Raises:

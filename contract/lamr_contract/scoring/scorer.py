@@ -14,19 +14,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamr_contract.arrays import Float64Array
-from lamr_contract.associations import Associations
-from lamr_contract.blocks import near_means, over_blank, towards_block, with_blocks
 from lamr_contract.layout import LineLayout, line_layout
-from lamr_contract.lexical_evidence import LexicalViews, lexical_views
-from lamr_contract.line_features import LineFeatures
-from lamr_contract.line_forms import LineForms, line_forms
-from lamr_contract.merging import ScoreMerger
 from lamr_contract.model_io import ChunkResult
-from lamr_contract.named_lines import nearness
-from lamr_contract.odds import logit, sigmoid
-from lamr_contract.presence import document_features
-from lamr_contract.query_kind import asks
-from lamr_contract.scoring import BLOCK, DEPENDENCY, KINDS, LEXICAL, NAMED, NEAR, SEMANTIC, Scoring
+from lamr_contract.scoring.associations import Associations
+from lamr_contract.scoring.blocks import near_means, over_blank, towards_block, with_blocks
+from lamr_contract.scoring.evidence import LexicalViews, lexical_views
+from lamr_contract.scoring.features import LineFeatures
+from lamr_contract.scoring.forms import LineForms, line_forms
+from lamr_contract.scoring.merging import ScoreMerger
+from lamr_contract.scoring.named_lines import nearness
+from lamr_contract.scoring.odds import logit, sigmoid
+from lamr_contract.scoring.presence import document_features
+from lamr_contract.scoring.query_kind import asks
+from lamr_contract.scoring.rules import (
+    BLOCK,
+    DEPENDENCY,
+    KINDS,
+    LEXICAL,
+    NAMED,
+    NEAR,
+    SEMANTIC,
+    Scoring,
+)
 from lamr_contract.words import TermIndex
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from lamr_contract.layout import line_layout
-from lamr_contract.line_forms import LONGEST, line_forms
+from lamr_contract.scoring.forms import LONGEST, line_forms
 
 CODE = """import a
 # why

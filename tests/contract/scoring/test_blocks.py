@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lamr_contract.blocks import block_means, with_blocks
-from lamr_contract.document_scorer import DocumentScorer, QueriedDocument
 from lamr_contract.layout import line_layout
 from lamr_contract.model_io import ChunkResult
-from lamr_contract.scoring import Scoring
+from lamr_contract.scoring.blocks import block_means, with_blocks
+from lamr_contract.scoring.rules import Scoring
+from lamr_contract.scoring.scorer import DocumentScorer, QueriedDocument
 
 CODE = "import a\n\nclass B:\n    x = 1\n\n    def c(self):\n        y = 2\n\n        return y\n\ndef d(): pass\n"
 

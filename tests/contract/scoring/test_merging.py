@@ -6,13 +6,13 @@ import dataclasses
 import math
 import random
 
-import lamr_contract.merging
+import lamr_contract.scoring.merging
 import numpy as np
 import pytest
 from lamr_contract.errors import InvalidInputError, ModelMismatchError
-from lamr_contract.merging import ScoreMerger
 from lamr_contract.model_io import ChunkRequest, ChunkResult
-from lamr_contract.scoring import KINDS, Outputs, Scoring
+from lamr_contract.scoring.merging import ScoreMerger
+from lamr_contract.scoring.rules import KINDS, Outputs, Scoring
 
 from tests.client.answers import answer
 from tests.tiny import BERT_PROMPT, make_spec, wordpiece
@@ -39,7 +39,7 @@ def token_scores(result: ChunkResult, scoring: Scoring) -> np.ndarray:
 @pytest.mark.parametrize("held", [1, 50, 4096])
 @pytest.mark.parametrize("scoring", [Scoring(), Scoring("emission"), CALIBRATED])
 def test_merging_equals_a_plain_average(scoring, held, monkeypatch):
-    monkeypatch.setattr(lamr_contract.merging, "_HELD_TOKENS", held)  # whatever waits for others
+    monkeypatch.setattr(lamr_contract.scoring.merging, "_HELD_TOKENS", held)  # whatever waits for others
     spans = [(0, 40), (30, 70), (35, 75), (70, 90)]
     chunks = [(span, random_result(span[1] - span[0], seed)) for seed, span in enumerate(spans)]
     held = [[] for _ in range(90)]

@@ -10,7 +10,7 @@ import numpy as np
 
 from lamr_contract.arrays import Float64Array
 from lamr_contract.layout import LineLayout
-from lamr_contract.odds import logit, sigmoid
+from lamr_contract.scoring.odds import logit, sigmoid
 
 
 def block_means(values: Float64Array, layout: LineLayout) -> Float64Array:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lamr_contract.layout import LineLayout, line_layout
-from lamr_contract.line_network import LineNetwork
+from lamr_contract.scoring.network import LineNetwork
 from numpy.typing import NDArray
 
 FEATURES = ("own", "length")

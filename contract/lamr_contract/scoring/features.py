@@ -14,18 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamr_contract.arrays import Float64Array
-from lamr_contract.blocks import block_means
 from lamr_contract.headers import innermost_headers
 from lamr_contract.layout import LineLayout
-from lamr_contract.lexical_evidence import LexicalViews
-from lamr_contract.line_forms import LineForms
+from lamr_contract.scoring.blocks import block_means
+from lamr_contract.scoring.evidence import LexicalViews
+from lamr_contract.scoring.forms import LineForms
 
 WINDOWS, AROUND, PASSAGE, OWN = "windows", "around", "passage", "own"
 """The features that come from query and text: the views of the lexical evidence."""
 ASSOCIATED = "associated"
-"""The feature that comes from query and text by what words go together: log-odds (`lamr_contract.associations`)."""
+"""The feature that comes from query and text by what words go together, as log-odds (`associations`)."""
 ASKED = "asked"
-"""The feature that comes from the query alone: 1 for every line if it asks (`lamr_contract.query_kind`)."""
+"""The feature that comes from the query alone: 1 for every line if it asks (`query_kind`)."""
 COMMENT, MARKS, IMPORTS, LENGTH, REPEATS = "comment", "marks", "imports", "length", "repeats"
 """The features that come from the text alone (`LineForms`)."""
 INDENT, OPENING, BEGINS = "indent", "opening", "begins"

@@ -36,7 +36,7 @@ class LineNetwork:
     `members`; the log-odds are their mean.
 
     Attributes:
-        features: the names of the F features, in their order (`lamr_contract.line_features`).
+        features: the names of the F features, in their order (`lamr_contract.scoring.features`).
         width: the numbers that a line's state has.
         reach: how many lines before and after each line a layer reads.
         strides: for each layer, how far apart these lines are.

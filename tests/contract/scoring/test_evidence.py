@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lamr_contract.document_scorer import QueriedDocument, with_evidence
 from lamr_contract.layout import line_layout
-from lamr_contract.lexical_evidence import line_evidence
+from lamr_contract.scoring.evidence import line_evidence
+from lamr_contract.scoring.scorer import QueriedDocument, with_evidence
 
 BLOCKS = ["def first(a):\n    return a\n\n", "def second(b):\n    return b * 2\n\n", "x = 1\n\n"]
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from lamr_contract.arrays import Float64Array
 from lamr_contract.errors import ModelMismatchError
 from lamr_contract.model_io import ChunkResult
-from lamr_contract.scoring import KINDS, Outputs, Scoring, zeros_by_column
+from lamr_contract.scoring.rules import KINDS, Outputs, Scoring, zeros_by_column
 
 # Chunks of so many tokens wait to be added together: an array operation costs as much for one chunk as for ten.
 _HELD_TOKENS = 4096
