@@ -4,9 +4,8 @@
 
 RECORDS is a JSONL file, as `lamr corpus` and `lamr label` write it; records of projects that a model hasn't learned
 from tell something. Two tables come out for each file. The first ranks lines, before any repair: recall of the gold
-lines in a quarter of the file, and the area under recall against what is kept. Its weights of relevance, lexical
-evidence and blocks are lamr-mini 0.6's, the same for every file. The second has Viterbi's path alone, with its repair,
-and beside it independent tokens, whose bias is fitted until they keep as many lines.
+lines in a quarter of the file, and the area under recall against what is kept. The second has Viterbi's path alone,
+with its repair, and beside it independent tokens, whose bias is fitted until they keep as many lines.
 """
 
 from __future__ import annotations
@@ -23,28 +22,24 @@ from lamr_contract.encoding import PromptEncoder
 from lamr_contract.local_model import LocalModel
 from lamr_contract.names import DECODER, KEEP_PROB, RELEVANCE, WEIGHTS_FILE, version_folder
 from lamr_contract.scoring.odds import logit
-from lamr_contract.scoring.rules import BLOCK, LEXICAL, SEMANTIC, Scoring
+from lamr_contract.scoring.rules import PAPER, SEMANTIC, Scoring
+from lamr_contract.scoring.scorer import Scorer
 from lamr_decoding import DecoderWeights
 from lamr_evaluation.metrics import recall_curve
 from lamr_evaluation.records import read_records
-from lamr_training.recipes.keep_bias import bisect
-from lamr_training.recipes.scoring_fit import ScoredFile, compare, requests_of, selection
+from lamr_training.fits.keep_bias import bisect
+from lamr_training.fits.scored_files import ScoredFile, asked_document, compare, requests_of, selection
 from numpy.typing import NDArray
 
 from benchmarks.report import Figure, model_options, run
 
-PAPER = Scoring("paper")
-_CHAIN = {SEMANTIC: 1.0}
-_FILE = {**_CHAIN, RELEVANCE: 0.5}
-FUSED = Scoring("relative", {KEEP_PROB: 1.0})
+_RELEVANCE_WEIGHT = 0.5  # of the chunks' relevance beside a chain
 PARTS = {
-    "the fused chain": FUSED,
-    "the semantic chain": Scoring("relative", _CHAIN),
-    "and the chunks' relevance": Scoring("relative", _FILE),
-    "and lexical evidence": Scoring("relative", {**_FILE, LEXICAL: 3.0}),
-    "and blocks": Scoring("relative", {**_FILE, LEXICAL: 3.0, BLOCK: 0.6}),
+    "the fused chain": {KEEP_PROB: 1.0},
+    "the semantic chain": {SEMANTIC: 1.0},
+    "and the chunks' relevance": {SEMANTIC: 1.0, RELEVANCE: _RELEVANCE_WEIGHT},
 }
-"""The scoring of each row that has the chain and isn't the repository's own."""
+"""The weights of the outputs that rank lines in each row with the chain; outputs are standardized over the file."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,28 +78,40 @@ def chained_files(
     """Yield the first files of some records that hold an answer, decoded with and without the chain."""
     answered = (record for record in read_records(path) if record.kept_frags)
     for record in islice(answered, most):
-        requests, ranges, document = requests_of(encoder, record)
+        asked = asked_document(encoder, record)
+        requests, ranges = requests_of(encoder, asked)
         if requests:
-            yield Chained(
-                *(ScoredFile(record, ranges, model.infer_many(requests), document) for model in both)
-            )
+            yield Chained(*(ScoredFile(record, asked, ranges, model.infer_many(requests)) for model in both))
 
 
-def ranked(files: Sequence[Chained], encoder: PromptEncoder) -> Iterator[tuple[str, float, float]]:
+def ranked(
+    files: Sequence[Chained], encoder: PromptEncoder, scorer: Scorer
+) -> Iterator[tuple[str, float, float]]:
     """Yield each part's name, and the means of its recall in a quarter of the lines and of its area."""
-    rubrics = encoder.spec.rubrics
+    rubrics, chained = scorer.rubrics, [file.chained for file in files]
 
-    def row(name: str, scored: Sequence[ScoredFile], scoring: Scoring) -> tuple[str, float, float]:
-        report = compare(scored, scoring, rubrics, encoder.spec.threshold)
-        return name, report.recall_25, report.area
+    def row(name: str, scored: Sequence[ScoredFile], weights: dict[str, float]) -> tuple[str, float, float]:
+        outputs = [
+            file.features(tuple(weights), rubrics) @ np.array(list(weights.values())) for file in scored
+        ]
+        return name, *_means(scored, outputs)
 
-    chained = [file.chained for file in files]
-    curves = [recall_curve(file.document.views.mean(), *file.gold()) for file in chained]
-    recall = float(np.mean([curve.at([0.25]) for curve in curves]))
-    yield "lexical evidence alone", recall, float(np.mean([curve.area for curve in curves]))
-    yield row("tokens that decide alone", [file.alone for file in files], FUSED)
-    for name, scoring in {**PARTS, "all that this repository weighs": encoder.spec.scoring}.items():
-        yield row(name, chained, scoring)
+    yield "lexical evidence alone", *_means(chained, [file.asked.features.views.mean() for file in chained])
+    yield row("tokens that decide alone", [file.alone for file in files], {KEEP_PROB: 1.0})
+    for name, weights in PARTS.items():
+        yield row(name, chained, weights)
+    report = compare(chained, scorer, encoder.spec.threshold)
+    yield "all that this repository weighs", report.recall_25, report.area
+
+
+def _means(files: Sequence[ScoredFile], scores: Sequence[NDArray[np.float64]]) -> tuple[float, float]:
+    """The means of recall in a quarter of the lines and of the area, for scores [L] of each file."""
+    curves = [
+        recall_curve(each, file.record.gold, file.record.counted)
+        for file, each in zip(files, scores, strict=True)
+    ]
+    quarter = np.mean([curve.at([0.25]) for curve in curves])
+    return float(quarter), float(np.mean([curve.area for curve in curves]))
 
 
 def run_lengths(decisions: Sequence[NDArray[np.uint8]]) -> NDArray[np.int64]:
@@ -115,16 +122,16 @@ def run_lengths(decisions: Sequence[NDArray[np.uint8]]) -> NDArray[np.int64]:
 
 def decided(files: Sequence[Chained], encoder: PromptEncoder) -> Iterator[tuple[str, float, float, float]]:
     """Yield the name of each way to decide: recall and share of lines, repair included, and the mean run of tokens."""
-    rubrics, threshold = encoder.spec.rubrics, encoder.spec.threshold
+    paper, threshold = Scorer(Scoring(PAPER), encoder.spec.rubrics), encoder.spec.threshold
 
     def row(name: str, scored: Sequence[ScoredFile]) -> tuple[str, float, float, float]:
         runs = run_lengths([result.keep for file in scored for result in file.results])
-        return name, *selection(scored, PAPER, rubrics, threshold), float(runs.mean())
+        return name, *selection(scored, paper, threshold), float(runs.mean())
 
     chain = row("the fused chain's path", [file.chained for file in files])
 
     def kept(bias: float) -> float:
-        return selection([file.independent(bias) for file in files], PAPER, rubrics, threshold)[1]
+        return selection([file.independent(bias) for file in files], paper, threshold)[1]
 
     bias = bisect(kept, chain[2])
     yield chain
@@ -134,12 +141,12 @@ def decided(files: Sequence[Chained], encoder: PromptEncoder) -> Iterator[tuple[
 def measure(options: argparse.Namespace) -> Iterator[Figure | str]:
     """Measure every file of records."""
     encoder = PromptEncoder.from_repository(options.repository)
-    both = models(options)
+    both, scorer = models(options), Scorer.from_repository(options.repository, encoder.spec)
     for path in options.records:
         files = list(chained_files(both, path, options.most, encoder))
         yield f"{path.name}: {len(files)} files"
         yield Figure(f"{path.stem}, files", len(files))
-        for name, recall, area in ranked(files, encoder):
+        for name, recall, area in ranked(files, encoder, scorer):
             yield Figure(f"{path.stem}, {name}: R@25", recall)
             yield Figure(f"{path.stem}, {name}: area", area)
         for name, recall, kept, length in decided(files, encoder):

@@ -5,8 +5,11 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from lamr_contract.names import SPEC_FILE, TOKENIZER_FILE
-from lamr_contract.scoring.rules import Scoring
+import numpy as np
+from lamr_contract.names import SCORING_FILE, SPEC_FILE, TOKENIZER_FILE
+from lamr_contract.scoring.network import LineNetwork
+from lamr_contract.scoring.rules import LineRule, Scoring
+from lamr_contract.scoring.weights import LineWeights
 from lamr_contract.spec import Chunking, ModelSpec, PromptTemplate, client_files
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
@@ -91,12 +94,34 @@ def make_spec(
     )
 
 
-def write_client_files(repository: Path, spec: ModelSpec, tokenizer: Tokenizer) -> Path:
+def lines_scoring(**rule) -> Scoring:
+    """A scoring of lines that treats all queries alike."""
+    return Scoring("lines", LineRule(**rule), LineRule(**rule))
+
+
+def line_weights(**weights: float) -> LineWeights:
+    """A network whose log-odds of a line are a weighted sum of its features."""
+    count = len(weights)
+    parts = [
+        np.zeros((count, 1)),
+        np.zeros(1),
+        np.zeros((9, 1)),
+        np.zeros(1),
+        np.array([0, *weights.values()]),
+    ]
+    return LineWeights(LineNetwork.of(tuple(weights), 1, (1,), parts))
+
+
+def write_client_files(
+    repository: Path, spec: ModelSpec, tokenizer: Tokenizer, weights: LineWeights | None = None
+) -> Path:
     """A model repository as far as a client reads it."""
     folder = client_files(repository)
     folder.mkdir(parents=True)
     (folder / SPEC_FILE).write_text(spec.to_json(), encoding="utf-8")
     (folder / TOKENIZER_FILE).write_text(tokenizer.to_str(), encoding="utf-8")
+    if weights is not None:
+        (folder / SCORING_FILE).write_bytes(weights.to_bytes())
     return repository
 
 

@@ -38,8 +38,8 @@ def associate(
     """
     with needs_extra("train"):
         from lamr_contract.spec import bundled_repository
-        from lamr_training.associations.build import BuildSettings
-        from lamr_training.associations.build import associate as build
+        from lamr_training.recipes.associate import BuildSettings
+        from lamr_training.recipes.associate import associate as build
 
     settings = BuildSettings() if networked is None else BuildSettings(networked=networked)
     report = build(base or bundled_repository(), data, out, settings, lambda line: typer.echo(line, err=True))

@@ -79,7 +79,8 @@ def default_threshold(spec: ModelSpec, query: str, code: str, result: PruneResul
     """Return the threshold that a file with this result gets where none is given."""
     import numpy as np
     from lamr_contract.layout import line_layout
+    from lamr_contract.scoring.threshold import adapted
 
     inked = np.array(result.line_scores, np.float32)[~line_layout(code).blank]
     relevance = 1.0 if result.relevance is None else result.relevance
-    return spec.scoring.for_query(query).adapted(spec.threshold, inked, relevance)
+    return adapted(spec.threshold, spec.scoring.for_query(query), inked, relevance)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import LamrError
+from lamr_contract.scoring.scorer import Scorer
 from lamr_contract.spec import ModelSpec, bundled_repository
 from lamr_postprocess import LEAST_CUT
 from lamr_postprocess.selection import Keep
@@ -66,6 +67,7 @@ class AsyncPruner(AsyncClosing):
         repository = bundled_repository() if model is None else Path(model)
         self._encoder = PromptEncoder.from_repository(repository)
         self.spec = self._encoder.spec
+        self._scorer = Scorer.from_repository(repository, self.spec)
         transport = transport or _open_transport(connection, repository, self.spec)
         transport = ThreadedTransport(transport) if isinstance(transport, Transport) else transport
         self._dispatcher = AsyncDispatcher(transport, max_concurrency, Retry(retries))
@@ -111,7 +113,9 @@ class AsyncPruner(AsyncClosing):
         )
         text = await asyncio.to_thread(decode_code, code)
         try:
-            job = await asyncio.to_thread(PruneJob, self._encoder, query, text, options, call.deadline)
+            job = await asyncio.to_thread(
+                PruneJob, self._encoder, self._scorer, query, text, options, call.deadline
+            )
             with in_trace(traceparent):
                 await self._dispatcher.run(
                     job.chunks, job.want_rubrics, job.reporting(on_progress), call.deadline

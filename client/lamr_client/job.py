@@ -3,7 +3,7 @@
 `Pruner` and `AsyncPruner` share this module, which knows neither threads nor event loops. A `PruneJob` holds one
 document:
 
-    job = PruneJob(encoder, query, text, options)       # checks, tokenizes, plans chunks
+    job = PruneJob(encoder, scorer, query, text, options)       # checks, tokenizes, plans chunks
     for chunk in job.chunks: job.add(chunk.tokens, ask(chunk))
     result = job.finish()                               # line scores, selection, repair, rendering
 """
@@ -15,18 +15,13 @@ import os
 import time
 from collections.abc import Callable, Iterator
 
-import numpy as np
-from lamr_contract.encoded_data import EncodedData
+from lamr_contract.asked import AskedDocument
 from lamr_contract.encoding import Chunk, PromptEncoder
 from lamr_contract.errors import InvalidInputError
-from lamr_contract.layout import LineLayout, line_layout
 from lamr_contract.model_io import ChunkResult
-from lamr_contract.scoring.named_lines import named_lines
-from lamr_contract.scoring.scorer import DocumentScorer, LineScores, QueriedDocument
+from lamr_contract.scoring.scorer import DocumentScorer, LineScores, Scorer
 from lamr_postprocess import BudgetError, PrunedCode, prune_lines
-from lamr_postprocess.listing import Listing, read_listing
 from lamr_postprocess.repair import GAP, REASONS
-from numpy.typing import NDArray
 
 from lamr_client.deadline import Deadline
 from lamr_client.dispatch import OnResult
@@ -47,9 +42,10 @@ class PruneJob:
         want_rubrics: whether answers must carry `rubric_prob`.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  # a model, what is asked of it, and how
         self,
         encoder: PromptEncoder,
+        scorer: Scorer,
         query: str,
         text: str,
         options: PruneOptions,
@@ -59,6 +55,7 @@ class PruneJob:
 
         Args:
             encoder: the model's prompt and tokenizer.
+            scorer: the model's way from answers to line scores.
             query, text, options: what the caller gave.
             deadline: checked between blocks of text and between steps, here and in `finish`; None for no end.
 
@@ -74,78 +71,24 @@ class PruneJob:
         self._encoder = encoder
         self._text = text
         self._options = options
-        listing = read_listing(text)
-        code = text if listing is None else listing.body  # numbers before the lines say nothing of the code
-        self._reading = encoder.read_query(query, options.task, code)
-        query_ids = encoder.encode_query(self._reading.text)
-        if not len(query_ids):
-            raise InvalidInputError(
-                "the query has no word that the model's tokenizer knows; say it differently",
-                argument="query",
-            )
-        encoder.code_room(len(query_ids))  # before time goes into the code
-        ids, offsets = encoder.encode_document(code, self._check)
-        self._is_blank = not len(ids)
-        self._tokens = len(ids) if listing is None else encoder.count_tokens(text)
-        self.chunks: Iterator[Chunk] = iter(())
-        self.want_rubrics = False
-        self._scorer: DocumentScorer | None = None
-        self._judged = len(ids)
-        self._data: EncodedData | None = None
-        if len(ids) and not self._is_small():
-            layout = line_layout(code)
-            if options.repair:  # without repair the caller wants the model's own selection
-                ids, offsets = self._without_data(layout, ids, offsets)
-            path = "" if options.path is None else os.fspath(options.path)
-            named = self._named(query, path, len(layout.spans), listing)
-            self._scorer = self._document_scorer(code, offsets, layout, path, named)
-            self.want_rubrics = self._scorer.want_rubrics
-            self._check()
-            self.chunks = encoder.iter_chunks(query_ids, ids, offsets, code, layout=layout)
-        self._encoded = time.perf_counter()
-
-    def _document_scorer(
-        self,
-        code: str,
-        offsets: NDArray[np.int64],
-        layout: LineLayout,
-        path: str,
-        named: NDArray[np.bool_] | None,
-    ) -> DocumentScorer:
-        """Return what takes in the answers about the code; the arguments are those of `QueriedDocument`."""
-        scoring = self._encoder.spec.scoring
-        document = QueriedDocument(
-            self._reading.text,
-            code,
-            offsets,
-            scoring,
-            layout=layout,
-            path=path,
-            associations=self._encoder.associations,
-            named=named,
+        self._asked = asked = AskedDocument.of(
+            encoder,
+            query,
+            text,
+            task=options.task,
+            path="" if options.path is None else os.fspath(options.path),
+            judge_data=not options.repair,  # without repair the caller wants the model's own selection
+            check=self._check,
         )
-        return DocumentScorer(scoring, self._encoder.spec.rubrics, document)
-
-    def _named(self, query: str, path: str, lines: int, listing: Listing | None) -> NDArray[np.bool_] | None:
-        """Return the lines that the query and the task name, read whole or not; None for lines of no one file."""
-        words = f"{query}\n{self._options.task}"
-        if listing is None:
-            return named_lines(words, path, lines)
-        if listing.first is None:
-            return None
-        return named_lines(words, path or listing.path or "", lines, listing.first)
-
-    def _without_data(
-        self, layout: LineLayout, ids: NDArray[np.int64], offsets: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the tokens that aren't encoded data. A text of nothing else is judged like any other."""
-        data = EncodedData.of(layout)
-        outside = data.outside(offsets)
-        if not len(data.spans) or not outside.any():
-            return ids, offsets
-        self._data = data
-        self._judged = int(outside.sum())
-        return ids[outside], offsets[outside]
+        self._tokens = asked.length if asked.listing is None else encoder.count_tokens(text)
+        self._scorer: DocumentScorer | None = None
+        self.want_rubrics = False
+        self.chunks: Iterator[Chunk] = iter(())
+        if asked.length and not self._is_small():
+            self._check()
+            self._scorer, self.want_rubrics = DocumentScorer(scorer, asked), scorer.want_rubrics
+            self.chunks = asked.chunks(encoder)
+        self._encoded = time.perf_counter()
 
     def add(self, tokens: tuple[int, int], result: ChunkResult) -> None:
         """Take in the answer about the chunk of this token range, in any order.
@@ -166,7 +109,7 @@ class PruneJob:
             nonlocal judged
             self.add(tokens, result)
             judged = max(judged, tokens[1])
-            on_progress(judged, self._judged)
+            on_progress(judged, len(self._asked.ids))
 
         return add
 
@@ -181,9 +124,9 @@ class PruneJob:
         """
         answered = time.perf_counter()
         if self._scorer is None:
-            result = self._nothing_to_judge() if self._is_blank else self._too_small()
+            result = self._too_small() if self._asked.length else self._nothing_to_judge()
         else:
-            scores = self._with_data_last(self._scorer.finish())
+            scores = self._scorer.finish()
             self._check()
             threshold = self._threshold(scores)
             result = self._result(scores, threshold, self._prune(scores, threshold))
@@ -192,12 +135,6 @@ class PruneJob:
             self._encoded - self._begin, answered - self._encoded, end - answered, end - self._begin
         )
         return dataclasses.replace(result, timings=timings)
-
-    def _with_data_last(self, scores: LineScores) -> LineScores:
-        """Return line scores with 0 for the lines of encoded data, whatever the model said of what is around it."""
-        if self._data is None:
-            return scores
-        return dataclasses.replace(scores, scores=np.where(self._data.lines, np.float32(0), scores.scores))
 
     def _is_small(self) -> bool:
         """Return whether `min_tokens` lets the code pass; a budget that the code exceeds forbids it."""
@@ -240,6 +177,7 @@ class PruneJob:
 
     def _result(self, scores: LineScores, threshold: float, pruned: PrunedCode) -> PruneResult:
         by_budget = self._options.ratio is not None or self._options.max_tokens is not None
+        data, reading = self._asked.data, self._asked.reading
         unchanged = pruned.text == self._text
         tokens = self._tokens if unchanged else self._encoder.count_tokens(pruned.text)
         result = PruneResult(
@@ -251,12 +189,12 @@ class PruneJob:
             tokens_in=self._tokens,
             tokens_out=tokens,
             status="pruned",
-            reason="; ".join(filter(None, (pruned.note, self._data.note() if self._data else None))) or None,
+            reason="; ".join(filter(None, (pruned.note, data.note() if data else None))) or None,
             language=pruned.language,
             cuts=pruned.cuts,
             model=model_name(self._encoder),
             threshold=None if by_budget else threshold,
-            query_read=None if self._reading.whole else self._reading.text,
+            query_read=None if reading.whole else reading.text,
         )
         # Line numbers are wanted for themselves, whatever they cost, and without repair the selection as it is.
         as_asked = self._options.line_numbers or not self._options.repair

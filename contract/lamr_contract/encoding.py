@@ -21,9 +21,8 @@ from lamr_contract.chunking import LineStarts, fixed_chunks, header_tokens, plan
 from lamr_contract.errors import InvalidInputError, ModelMismatchError
 from lamr_contract.files import MOST_TOKENIZER_BYTES, read_regular
 from lamr_contract.layout import LineLayout, line_layout
-from lamr_contract.names import ASSOCIATIONS_FILE, TOKENIZER_FILE
+from lamr_contract.names import TOKENIZER_FILE
 from lamr_contract.reading import Reading, read
-from lamr_contract.scoring.associations import Associations, load_associations
 from lamr_contract.spec import Chunking, ModelSpec, client_files, load_spec
 from lamr_contract.text_blocks import block_bounds, in_groups
 
@@ -58,26 +57,21 @@ class PromptEncoder:
 
     Attributes:
         spec: what the encoder follows.
-        associations: the model's, if its scoring weighs any.
         prompt_tokens: the number of the prompt's tokens, without query and code.
     """
 
-    def __init__(
-        self, tokenizer: Tokenizer | str | Path, spec: ModelSpec, associations: Associations | None = None
-    ) -> None:
+    def __init__(self, tokenizer: Tokenizer | str | Path, spec: ModelSpec) -> None:
         """Tokenize the prompt.
 
         Args:
             tokenizer: a `tokenizer.json`, which is checked against `spec.tokenizer_sha256`, or a tokenizer, which is
                 copied.
             spec: prompt and window.
-            associations: the model's, if its scoring weighs them.
 
         Raises:
             ModelMismatchError: the file is missing, unreadable or another one, or the prompt fills the window.
         """
         self.spec = spec
-        self.associations = associations
         text = (
             tokenizer.to_str() if isinstance(tokenizer, Tokenizer) else _read_checked(Path(tokenizer), spec)
         )
@@ -107,14 +101,9 @@ class PromptEncoder:
         """Return the encoder of a model repository.
 
         Raises:
-            ModelMismatchError: `lamr.json` or `tokenizer.json` is missing or doesn't belong to the other, or the
-                associations that the scoring weighs are missing or damaged.
+            ModelMismatchError: `lamr.json` or `tokenizer.json` is missing or doesn't belong to the other.
         """
-        spec, files = load_spec(repository), client_files(repository)
-        weighed = spec.scoring.weighs_associations
-        return cls(
-            files / TOKENIZER_FILE, spec, load_associations(files / ASSOCIATIONS_FILE) if weighed else None
-        )
+        return cls(client_files(repository) / TOKENIZER_FILE, load_spec(repository))
 
     def encode_query(self, query: str) -> NDArray[np.int64]:
         """Return the token ids int64 [q] of a query with the prompt's text around it; `code_room` says if they fit."""

@@ -22,10 +22,10 @@ VERSION = "1"
 CONFIG_FILE = "config.pbtxt"
 
 # Files of a model's version: two or three of the ensemble, three or four of the encoder, two of the decoder. A causal
-# language model has five of the first six: it has no associations.
+# language model has five of the first six: it scores no lines.
 SPEC_FILE = "lamr.json"
 TOKENIZER_FILE = "tokenizer.json"
-ASSOCIATIONS_FILE = "associations.npz"
+SCORING_FILE = "scoring.npz"
 ONNX_FILE = "model.onnx"
 ONNX_DATA_FILE = "model.onnx.data"
 REPORT_FILE = "report.json"

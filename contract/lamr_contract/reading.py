@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from lamr_contract.arrays import Float64Array
 from lamr_contract.layout import line_layout
+from lamr_contract.scoring.bm25 import rarity
 from lamr_contract.words import TermIndex, query_terms
 
 CountEach = Callable[[Sequence[str]], NDArray[np.int64]]
@@ -112,6 +113,5 @@ def _rarity(terms: Sequence[str], code: str) -> Float64Array:
     holding: NDArray[np.int64] = np.zeros(len(terms), np.int64)
     if lines:
         holding = (TermIndex.of(code, layout).counts(terms).lines > 0).sum(axis=0)
-    rarity: Float64Array = np.log1p((lines - holding + 0.5) / (holding + 0.5))
     least = 0.1 * float(np.log1p(lines + 1.0))
-    return np.where(holding > 0, rarity, least)
+    return np.where(holding > 0, rarity(holding, lines), least)

@@ -19,10 +19,10 @@ from typing import Any, TypeVar
 
 from lamr_contract.errors import ModelMismatchError
 from lamr_contract.files import read_regular
-from lamr_contract.names import ENSEMBLE, KEEP_PROB, RELEVANCE, SPEC_FILE, version_folder
+from lamr_contract.names import ENSEMBLE, SPEC_FILE, version_folder
 from lamr_contract.scoring.rules import Scoring
 
-FORMAT = 1
+FORMAT = 2
 _Record = TypeVar("_Record", bound=Any)
 
 
@@ -94,7 +94,6 @@ class ModelSpec:
             was exported without one.
 
     Raises:
-        ModelMismatchError: the scoring weighs what the model doesn't give.
         ValueError: the threshold lies outside [0, 1].
     """
 
@@ -111,13 +110,6 @@ class ModelSpec:
     def __post_init__(self) -> None:
         if not 0 <= self.threshold <= 1:
             raise ValueError(f"the threshold must be from 0 to 1, not {self.threshold}")
-        weighed = [*self.scoring.outputs, *(self.scoring.told.outputs if self.scoring.told else ())]
-        unknown = set(weighed) - {KEEP_PROB, RELEVANCE, *self.rubrics}
-        if unknown:
-            raise ModelMismatchError(
-                f"the scoring of {self.name} weighs {sorted(unknown)}, which is neither {KEEP_PROB}, {RELEVANCE} "
-                f"nor a rubric of {list(self.rubrics)}; export the model again"
-            )
 
     @property
     def fingerprint(self) -> str:
@@ -169,9 +161,9 @@ class ModelSpec:
                 )
             return typed(
                 cls(
-                    prompt=typed(PromptTemplate(**data.pop("prompt"))),
-                    chunking=typed(Chunking(**data.pop("chunking"))),
-                    scoring=typed(Scoring.from_dict(data.pop("scoring"))),
+                    prompt=PromptTemplate(**data.pop("prompt")),
+                    chunking=Chunking(**data.pop("chunking")),
+                    scoring=Scoring.from_dict(data.pop("scoring")),
                     rubrics=tuple(data.pop("rubrics")),
                     **data,
                 )
@@ -190,20 +182,24 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
 
-# Whether a value that was read from JSON fits a field, by the field's annotation.
+def _is_integer(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_record(value: object) -> bool:
+    return dataclasses.is_dataclass(value) and typed(value) is value
+
+
+# Whether a value that was read from JSON fits a field, by the field's annotation without `| None`.
 _IS_OF_TYPE: dict[str, Callable[[Any], bool]] = {
     "str": _is_text,
-    "str | None": lambda value: value is None or _is_text(value),
-    "int": lambda value: isinstance(value, int) and not isinstance(value, bool),
+    "int": _is_integer,
     "float": _is_number,
     "tuple[str, ...]": lambda value: all(map(_is_text, value)),
+    "tuple[int, ...]": lambda value: all(map(_is_integer, value)),
+    "tuple[float, float]": lambda value: all(map(_is_number, value)),
     "dict[str, float]": lambda value: isinstance(value, dict) and all(map(_is_number, value.values())),
-    "Scoring | None": lambda value: value is None or typed(value) is value,
-    "Presence | None": lambda value: value is None or typed(value) is value,
-    "LineNetwork | None": lambda value: value is None or typed(value) is value,
-    "tuple[int, ...]": lambda value: all(
-        isinstance(each, int) and not isinstance(each, bool) for each in value
-    ),
+    **dict.fromkeys(("PromptTemplate", "Chunking", "Scoring", "LineRule", "Presence"), _is_record),
 }
 
 
@@ -212,10 +208,11 @@ def typed(record: _Record) -> _Record:
 
     Raises:
         ValueError: a field isn't.
+        KeyError: a field has a type that the table above doesn't list; that is a mistake of the class.
     """
     for each in dataclasses.fields(record):
-        value = getattr(record, each.name)
-        if not _IS_OF_TYPE.get(str(each.type), lambda _: True)(value):
+        value, (kind, optional, _) = getattr(record, each.name), str(each.type).partition(" | None")
+        if not ((optional and value is None) or _IS_OF_TYPE[kind](value)):
             raise ValueError(f"{each.name} must be {each.type}, not {value!r:.80}")
     return record
 

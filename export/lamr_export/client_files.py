@@ -1,4 +1,4 @@
-"""Copies what a client reads beside the specification: the tokenizer, and a model's associations if it has any.
+"""Copies what a client reads beside the specification: the tokenizer, and the weights of the scoring if it has any.
 
 In a checkpoint and in a model repository they lie side by side. The module knows their names and nothing of what is in
 them.
@@ -9,11 +9,11 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from lamr_contract.names import ASSOCIATIONS_FILE, TOKENIZER_FILE
+from lamr_contract.names import SCORING_FILE, TOKENIZER_FILE
 
 
 def copy_client_files(tokenizer: Path, folder: Path) -> None:
-    """Copy a tokenizer, and the associations that lie beside it, into a folder; files that are there already stay.
+    """Copy a tokenizer, and the weights of the scoring beside it, into a folder; files that are there already stay.
 
     Args:
         tokenizer: the tokenizer's file, of any name.
@@ -24,7 +24,7 @@ def copy_client_files(tokenizer: Path, folder: Path) -> None:
     """
     for source, name in (
         (tokenizer, TOKENIZER_FILE),
-        (tokenizer.with_name(ASSOCIATIONS_FILE), ASSOCIATIONS_FILE),
+        (tokenizer.with_name(SCORING_FILE), SCORING_FILE),
     ):
         target = folder / name
         if source.is_file() and source.resolve() != target.resolve():

@@ -20,7 +20,7 @@ from huggingface_hub.errors import (
     RepositoryNotFoundError,
     RevisionNotFoundError,
 )
-from lamr_contract.names import ASSOCIATIONS_FILE, SPEC_FILE, TOKENIZER_FILE
+from lamr_contract.names import SCORING_FILE, SPEC_FILE, TOKENIZER_FILE
 from lamr_contract.spec import client_files
 
 from lamr_export.config import CHECKPOINT_CONFIG
@@ -31,7 +31,7 @@ INDEX_FILE = "model.safetensors.index.json"
 _README = "README.md"
 _WANTED = [
     *(CHECKPOINT_CONFIG, "*.safetensors", INDEX_FILE),
-    *(TOKENIZER_FILE, ASSOCIATIONS_FILE, _README, "LICENSE*"),
+    *(TOKENIZER_FILE, SCORING_FILE, _README, "LICENSE*"),
 ]
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 _CACHE = "models--"

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 from lamr_contract.arrays import Float64Array
-from lamr_contract.scoring.bm25 import idf, saturated
+from lamr_contract.scoring.bm25 import idf, length_norm, saturated
 from lamr_contract.words import query_terms, terms
 from lamr_postprocess.lines import IntArray
 
@@ -95,8 +95,12 @@ class PieceTable:
             tail[piece[here], 0] = times[here]
             whole = np.bincount(file, tail[:, 0], files).astype(np.float64)[:, None]
             named = PATH_WEIGHT * on_path[:, column : column + 1]
-            by_piece += saturated(tail + named[file], lengths)[:, 0] * idf(tail) ** RARITY
-            by_file += saturated(whole + named, whole_lengths)[:, 0] * idf(whole) ** RARITY
+            by_piece += (
+                saturated(tail + named[file], length_norm(lengths)[:, None])[:, 0] * idf(tail) ** RARITY
+            )
+            by_file += (
+                saturated(whole + named, length_norm(whole_lengths)[:, None])[:, 0] * idf(whole) ** RARITY
+            )
         return by_piece, by_file
 
 

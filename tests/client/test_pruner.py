@@ -30,15 +30,25 @@ from lamr_client import (
 from lamr_client.mock_transport import MockTransport, uniform_answer
 from lamr_client.prune_options import PruneOptions
 from lamr_contract.model_io import ChunkRequest
-from lamr_contract.scoring.rules import NAMED, Scoring
+from lamr_contract.scoring.rules import Scoring
+from lamr_contract.scoring.scorer import Scorer
 from lamr_postprocess import line_scores_from_tokens, line_spans, prune_lines
 from lamr_postprocess.selection import approximate_tokens
 
-from tests.tiny import BERT_PROMPT, make_spec, program, wordpiece, write_client_files
+from tests.tiny import (
+    BERT_PROMPT,
+    line_weights,
+    lines_scoring,
+    make_spec,
+    program,
+    wordpiece,
+    write_client_files,
+)
 
 from .answers import answer
 
 QUERY = "which function computes the area?"
+SCORER = Scorer(Scoring(), ("semantic", "dependency"))
 
 
 def pruner(repository, transport, **options) -> Pruner:
@@ -114,10 +124,11 @@ def test_default_threshold_is_the_models(repository):
 
 def test_the_threshold_that_lines_were_compared_with_is_told(tmp_path):
     tokenizer = wordpiece()
-    adapting = Scoring("calibrated", {"keep_prob": 1.0}, shares=(0.2, 0.5))
-    spec = make_spec(tokenizer, BERT_PROMPT, scoring=adapting, threshold=0.9)
+    adapting = lines_scoring(shares=(0.2, 0.5))
+    spec = make_spec(tokenizer, BERT_PROMPT, scoring=adapting, threshold=0.95)
+    root = write_client_files(tmp_path, spec, tokenizer, line_weights(keep_prob=1.0))
     code = program(40)
-    with pruner(write_client_files(tmp_path, spec, tokenizer), MockTransport(answer)) as subject:
+    with pruner(root, MockTransport(answer)) as subject:
         adapted = subject.prune(QUERY, code, path="a.py")
         again = subject.prune(QUERY, code, path="a.py", threshold=adapted.threshold)
         others = [subject.prune(QUERY, code, ratio=2), subject.prune(QUERY, code, max_tokens=500)]
@@ -249,9 +260,9 @@ def test_of_a_task_the_model_reads_what_speaks_of_the_code(repository):
 def naming(tmp_path) -> Pruner:
     """A pruner whose model needs nothing but lines that are named."""
     tokenizer = wordpiece()
-    scoring = Scoring("lines", {"own": 0.1, NAMED: 20.0}, bias=-10.0)
-    spec = make_spec(tokenizer, BERT_PROMPT, scoring=scoring, threshold=0.5)
-    return pruner(write_client_files(tmp_path, spec, tokenizer), MockTransport(uniform_answer))
+    spec = make_spec(tokenizer, BERT_PROMPT, scoring=lines_scoring(bias=-10.0, named=20.0), threshold=0.5)
+    root = write_client_files(tmp_path, spec, tokenizer, line_weights(own=0.1))
+    return pruner(root, MockTransport(uniform_answer))
 
 
 def test_lines_that_query_and_task_name_by_number_are_kept(naming):
@@ -655,10 +666,10 @@ def unreachable(*_, **__):
 
 def test_a_deadline_is_kept_while_a_text_is_encoded(repository, monkeypatch):
     encoder = PromptEncoder.from_repository(repository)
-    monkeypatch.setattr(job, "QueriedDocument", unreachable)
+    monkeypatch.setattr(job, "DocumentScorer", unreachable)
     deadline = Expiring(3)
     with pytest.raises(DeadlineExceededError):
-        job.PruneJob(encoder, QUERY, program(2000), PruneOptions(), deadline)
+        job.PruneJob(encoder, SCORER, QUERY, program(2000), PruneOptions(), deadline)
     assert deadline.left == -1
     with pruner(repository, MockTransport(answer)) as subject, pytest.raises(DeadlineExceededError):
         subject.prune(QUERY, program(2000), timeout=1e-6)
@@ -667,7 +678,7 @@ def test_a_deadline_is_kept_while_a_text_is_encoded(repository, monkeypatch):
 def test_a_deadline_is_kept_before_a_text_is_repaired(repository, monkeypatch):
     encoder = PromptEncoder.from_repository(repository)
     deadline = Expiring(10_000)
-    subject = job.PruneJob(encoder, QUERY, program(20), PruneOptions(), deadline)
+    subject = job.PruneJob(encoder, SCORER, QUERY, program(20), PruneOptions(), deadline)
     for chunk in subject.chunks:
         subject.add(
             chunk.tokens, answer(ChunkRequest(chunk.input_ids, chunk.document_span, subject.want_rubrics))
@@ -681,7 +692,7 @@ def test_a_deadline_is_kept_before_a_text_is_repaired(repository, monkeypatch):
 def test_a_deadline_is_kept_while_a_budget_is_searched(repository):
     encoder = PromptEncoder.from_repository(repository)
     deadline = Expiring(10_000)
-    subject = job.PruneJob(encoder, QUERY, program(20), PruneOptions(max_tokens=50), deadline)
+    subject = job.PruneJob(encoder, SCORER, QUERY, program(20), PruneOptions(max_tokens=50), deadline)
     for chunk in subject.chunks:
         subject.add(
             chunk.tokens, answer(ChunkRequest(chunk.input_ids, chunk.document_span, subject.want_rubrics))

@@ -6,21 +6,19 @@ import dataclasses
 import json
 import os
 
-import numpy as np
 import pytest
 from lamr_client import ModelMismatchError, ModelSpec, Scoring, load_spec
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.names import SPEC_FILE, TOKENIZER_FILE
-from lamr_contract.scoring.network import LineNetwork
-from lamr_contract.spec import bundled_repository, client_files
+from lamr_contract.spec import bundled_repository, client_files, typed
 
-from tests.tiny import QWEN_PROMPT, make_spec, wordpiece, write_client_files
+from tests.tiny import QWEN_PROMPT, lines_scoring, make_spec, wordpiece, write_client_files
 
 
 @pytest.fixture
 def spec() -> ModelSpec:
     return make_spec(
-        wordpiece(), QWEN_PROMPT, scoring=Scoring("calibrated", {"semantic": 0.5}, bias=-1.0), threshold=0.3
+        wordpiece(), QWEN_PROMPT, scoring=lines_scoring(bias=-1.0, shares=(0.2, 0.5)), threshold=0.3
     )
 
 
@@ -28,38 +26,13 @@ def test_json_reads_back_equal(spec):
     assert ModelSpec.from_json(spec.to_json()) == spec
 
 
-def test_a_scoring_of_what_is_told_reads_back_equal_and_appears_only_where_it_is(spec):
-    lines = Scoring("lines", {"own": 1.0, "block.semantic": 0.5}, bias=-1.0, shares=(0.2, 0.5))
-    told = dataclasses.replace(spec, scoring=dataclasses.replace(spec.scoring, told=lines))
-    assert ModelSpec.from_json(told.to_json()) == told
-    assert told.scoring.for_query("Fix the pool") == lines
-    assert told.scoring.for_query("how is the pool fixed?") == told.scoring
-    assert "told" not in spec.to_json()
+def test_fields_are_checked_by_their_types():
+    @dataclasses.dataclass
+    class Strange:
+        field: set[int]
 
-
-def test_a_network_of_lines_reads_back_equal_and_is_checked(spec):
-    sizes = [(2, 3), (3,), (3 * 9, 3), (3,), (5,)]
-    network = LineNetwork.of(("semantic", "own"), 1, (1,), [np.ones(size) for size in sizes])
-    lines = Scoring("lines", {"near": 0.3}, network=network)
-    told = dataclasses.replace(spec, scoring=dataclasses.replace(spec.scoring, told=lines))
-    assert ModelSpec.from_json(told.to_json()) == told
-    assert "network" not in spec.to_json()
-    assert lines.outputs == {"semantic": 0.0}
-    with pytest.raises(ValueError, match="can't have a network"):
-        Scoring("calibrated", network=network)
-    data = json.loads(told.to_json())
-    for field, value, message in (
-        ("width", 4, "weights, not"),
-        ("strides", [1.5], "strides must be tuple"),
-        ("width", "3", "not a model spec"),
-        ("depth", 3, "not a model spec"),
-        ("features", ["magic", "own"], "magic"),
-    ):
-        broken = json.loads(json.dumps(data))
-        broken["scoring"]["told"]["network"][field] = value
-        with pytest.raises(ModelMismatchError, match=message):
-            ModelSpec.from_json(json.dumps(broken))
-    assert "shares" not in spec.to_json()
+    with pytest.raises(KeyError, match="set"):
+        typed(Strange({1}))
 
 
 def test_a_digest_of_weights_reads_back_equal_and_appears_only_where_it_is(spec):
@@ -91,10 +64,15 @@ def test_fingerprint_covers_what_the_server_must_share(spec, field, value, chang
     assert (dataclasses.replace(spec, **{field: value}).fingerprint != spec.fingerprint) == changes
 
 
+def lines(**rule) -> dict:
+    """A scoring of lines as JSON has it."""
+    return {"kind": "lines", "asked": {}, "told": rule}
+
+
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda data: data | {"format": 2}, "format 2, but this lamr reads format 1"),
+        (lambda data: data | {"format": 1}, "format 1, but this lamr reads format 2"),
         (lambda data: {key: data[key] for key in data if key != "prompt"}, "not a model spec.*prompt"),
         (lambda data: data | {"unknown": 1}, "not a model spec.*unknown"),
         (lambda data: data | {"chunking": {"window": 8, "tokens": 9, "overlap": 0}}, "tokens <= window"),
@@ -110,15 +88,16 @@ def test_fingerprint_covers_what_the_server_must_share(spec, field, value, chang
         (lambda data: data | {"threshold": -0.1}, "from 0 to 1"),
         (lambda data: data | {"prompt": dict.fromkeys(data["prompt"], 1)}, "before must be str"),
         (lambda data: data | {"chunking": {"window": 8.5, "tokens": 8, "overlap": 0}}, "window must be int"),
-        (lambda data: data | {"scoring": {"bias": float("inf")}}, "bias must be float"),
-        (lambda data: data | {"scoring": {"weights": {"semantic": "x"}}}, "weights must be"),
-        (lambda data: data | {"scoring": {"told": {"bias": "x"}}}, "bias must be float"),
-        (lambda data: data | {"scoring": {"told": {"told": {}}}}, "can't have another"),
-        (lambda data: data | {"scoring": {"told": 5}}, "not a model spec"),
-        (lambda data: data | {"scoring": {"shares": [0.5, 0.2]}}, "must rise"),
-        (lambda data: data | {"scoring": {"shares": [0.5, float("nan")]}}, "must rise"),
-        (lambda data: data | {"scoring": {"shares": 5}}, "not a model spec"),
-        (lambda data: data | {"scoring": {"kind": "lines", "weights": {"magic": 1.0}}}, "magic"),
+        (lambda data: data | {"scoring": lines(bias=float("inf"))}, "bias must be float"),
+        (lambda data: data | {"scoring": lines(bias="x")}, "bias must be float"),
+        (lambda data: data | {"scoring": lines(depth=1)}, "not a model spec.*depth"),
+        (lambda data: data | {"scoring": {"kind": "lines", "asked": 5, "told": {}}}, "not a model spec"),
+        (lambda data: data | {"scoring": {"kind": "lines"}}, "has the rules"),
+        (lambda data: data | {"scoring": lines(shares=[0.5, 0.2])}, "must rise"),
+        (lambda data: data | {"scoring": lines(shares=[0.5, float("nan")])}, "must rise"),
+        (lambda data: data | {"scoring": lines(shares=5)}, "not a model spec"),
+        (lambda data: data | {"scoring": lines(presence={"weights": {"best": "x"}})}, "weights must be"),
+        (lambda data: data | {"scoring": lines(presence={"weights": {"magic": 1.0}})}, "magic"),
     ],
 )
 def test_broken_specs_are_refused(spec, damage, message):

@@ -142,7 +142,7 @@ def test_client_files_of_another_model(server: TritonServer, tmp_path: Path) -> 
         "lamr/config.pbtxt",
         "lamr/1/lamr.json",
         "lamr/1/tokenizer.json",
-        "lamr/1/associations.npz",
+        "lamr/1/scoring.npz",
         "lamr_encoder/config.pbtxt",
         "lamr_encoder/1/model.onnx",
         "lamr_decoder/config.pbtxt",

@@ -9,23 +9,17 @@ were learned nor what becomes of the log-odds.
 
 from __future__ import annotations
 
-import io
-import json
-import zipfile
-import zlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lamr_contract.arrays import Float32Array, Float64Array
-from lamr_contract.errors import ModelMismatchError
-from lamr_contract.files import MIB, read_regular
 from lamr_contract.layout import LineLayout
-from lamr_contract.scoring.network import LineNetwork
+from lamr_contract.scoring.network import LineNetwork, array_text, text_array
 from lamr_contract.words import TermIndex, query_terms
 
 NEAR = 3
@@ -39,22 +33,7 @@ LEAST_UNDERSTOOD = 0.05
 VIEWS = ("own", "near", "block")
 """A line's own words, those of the lines near it, and those of its block."""
 _LEVELS = 127
-_MOST_BYTES = 64 * MIB
 _MATRICES = ("query", "line", "importance", "prior", "views", "key", "block_prior")
-# What numpy, json and zipfile raise for files that are truncated, damaged, of another format, or pickled. The decoder
-# has nearly the same list, but a client without a model in its process doesn't load it.
-_UNREADABLE = (
-    OSError,
-    ValueError,
-    KeyError,
-    TypeError,
-    EOFError,
-    zipfile.BadZipFile,
-    zlib.error,
-    MemoryError,
-    RuntimeError,
-)
-_REMEDY = "export the model again"
 
 
 def network_inputs(known: tuple[str, ...], width: int) -> tuple[str, ...]:
@@ -183,12 +162,11 @@ class Associations:
     def _place(self) -> dict[str, int]:
         return {word: place for place, word in enumerate(self.words)}
 
-    def to_bytes(self) -> bytes:
-        """Return the file that `load_associations` reads: words, and vectors as int8 with a scale each."""
-        arrays: dict[str, NDArray[np.generic]] = {
-            "words": _text("\n".join(self.words)),
-            "known": _text("\n".join(self.known)),
-            "network": _text(json.dumps(asdict(self.network))),
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what `from_arrays` reads: words, and vectors as int8 with a scale each; the network isn't in it."""
+        arrays: dict[str, NDArray[Any]] = {
+            "words": text_array(self.words),
+            "known": text_array(self.known),
             "importance": self.importance.astype(np.float16),
             "prior": self.prior.astype(np.float16),
             **{name: getattr(self, name).astype(np.float32) for name in ("views", "key", "block_prior")},
@@ -198,39 +176,22 @@ class Associations:
             scale = np.maximum(np.abs(values).max(axis=1, keepdims=True), 1e-6) / _LEVELS
             arrays[name] = np.rint(values / scale).astype(np.int8)
             arrays[f"{name}_scale"] = scale.astype(np.float32)
-        stream = io.BytesIO()
-        np.savez_compressed(stream, **arrays)
-        return stream.getvalue()
+        return arrays
 
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], network: LineNetwork) -> Associations:
+        """Return the associations that `to_arrays` has made arrays of, with their network.
 
-def load_associations(path: Path) -> Associations:
-    """Read what `Associations.to_bytes` wrote.
-
-    Raises:
-        ModelMismatchError: the file is missing, or no such file.
-    """
-    try:
-        with np.load(io.BytesIO(read_regular(path, _MOST_BYTES)), allow_pickle=False) as data:
-            vectors = {
-                name: data[name].astype(np.float32) * data[f"{name}_scale"] for name in ("query", "line")
-            }
-            others = {name: data[name].astype(np.float32) for name in _MATRICES[2:]}
-            words, known, network = (
-                data[name].tobytes().decode("utf-8") for name in ("words", "known", "network")
-            )
-        return Associations(
-            tuple(words.split("\n")),
-            **vectors,
-            **others,
-            known=tuple(known.split("\n")),
-            network=LineNetwork.from_dict(json.loads(network)),
-        )
-    except FileNotFoundError as error:
-        raise ModelMismatchError(
-            f"{path} is missing, but the model's scoring weighs associations; {_REMEDY}", path=path
-        ) from error
-    except _UNREADABLE as error:
-        raise ModelMismatchError(f"{path} can't be read ({error}); {_REMEDY}", path=path) from error
+        Raises:
+            KeyError: an array is missing.
+            ValueError: see the class.
+        """
+        vectors = {
+            name: arrays[name].astype(np.float32) * arrays[f"{name}_scale"] for name in ("query", "line")
+        }
+        others = {name: arrays[name].astype(np.float32) for name in _MATRICES[2:]}
+        words, known = array_text(arrays["words"]), array_text(arrays["known"])
+        return cls(words, **vectors, **others, known=known, network=network)
 
 
 def line_words(
@@ -248,10 +209,6 @@ def line_words(
     known = number[term] if len(terms) else np.zeros(0, np.int64)
     pairs = np.unique((line * size + known)[known >= 0])
     return pairs % size, pairs // size
-
-
-def _text(text: str) -> NDArray[np.generic]:
-    return np.frombuffer(text.encode(), np.uint8)
 
 
 def _segment_sums(vectors: Float32Array, sizes: NDArray[np.int64]) -> Float32Array:

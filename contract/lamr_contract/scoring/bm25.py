@@ -6,6 +6,8 @@ it knows neither how text is split into words (`words`) nor how files are cut in
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,10 +17,14 @@ from lamr_contract.words import TermCounts
 K1, B = 1.2, 0.75
 
 
+def rarity(holds: NDArray[np.integer[Any]], count: int) -> Float64Array:
+    """Return how rare terms are that `holds` of `count` texts have, of any shape: ln(1 + (S - df + ½) / (df + ½))."""
+    return np.asarray(np.log1p((count - holds + 0.5) / (holds + 0.5)), dtype=np.float64)
+
+
 def idf(frequency: Float64Array) -> Float64Array:
-    """Rarity of terms `[Q]` from their counts in pieces `[S, Q]`: ln(1 + (S - df + ½) / (df + ½))."""
-    holds = (frequency > 0).sum(axis=0)
-    return np.asarray(np.log1p((len(frequency) - holds + 0.5) / (holds + 0.5)), dtype=np.float64)
+    """Return the `rarity` of terms `[Q]` from their counts in pieces `[S, Q]`."""
+    return rarity((frequency > 0).sum(axis=0), len(frequency))
 
 
 def bm25(counts: TermCounts, segments: NDArray[np.intp], *, k1: float = K1, b: float = B) -> Float64Array:
@@ -33,17 +39,22 @@ def bm25(counts: TermCounts, segments: NDArray[np.intp], *, k1: float = K1, b: f
     frequency, length = np.zeros((pieces, counts.lines.shape[1])), np.zeros(pieces)
     np.add.at(frequency, segments, counts.lines)
     np.add.at(length, segments, counts.lengths)
-    return np.asarray(saturated(frequency, length, k1=k1, b=b) @ idf(frequency), dtype=np.float64)
+    worth = saturated(frequency, length_norm(length, k1=k1, b=b)[:, None], k1=k1)
+    return np.asarray(worth @ idf(frequency), dtype=np.float64)
 
 
-def saturated(frequency: Float64Array, length: Float64Array, *, k1: float = K1, b: float = B) -> Float64Array:
-    """What each term is worth in each piece before its rarity counts; float `[S, Q]`.
+def length_norm(length: Float64Array, *, k1: float = K1, b: float = B) -> Float64Array:
+    """Return what the lengths of S pieces, in terms of any kind, weigh against how often a term occurs; `[S]`."""
+    mean = float(length.mean()) if len(length) else 0.0
+    return np.asarray(k1 * (1 - b + b * length / max(mean, 1.0)), dtype=np.float64)
+
+
+def saturated(frequency: Float64Array, norm: Float64Array, *, k1: float = K1) -> Float64Array:
+    """Return what each term is worth in each piece before its rarity counts; of the frequency's shape.
 
     Args:
-        frequency: float `[S, Q]`, how often each of Q terms occurs in each of S pieces; a field that counts more may
-            have been weighed.
-        length: float `[S]`, how many terms of any kind each piece has.
-        k1, b: BM25's parameters.
+        frequency: how often each term occurs in each piece; a field that counts more may have been weighed.
+        norm: `length_norm` of the pieces, in a shape that fits.
+        k1: BM25's parameter.
     """
-    norm = k1 * (1 - b + b * length / max(float(length.mean()) if len(length) else 0.0, 1.0))
-    return np.asarray(frequency * (k1 + 1) / (frequency + norm[:, None]), dtype=np.float64)
+    return np.asarray(frequency * (k1 + 1) / (frequency + norm), dtype=np.float64)

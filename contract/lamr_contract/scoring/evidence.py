@@ -3,7 +3,7 @@
 Three views are averaged, each scaled to a maximum of 1: BM25 (Robertson and Zaragoza 2009) of the windows of lines that
 hold a line, BM25 of the line's block (a function or paragraph, found by blank lines and indentation), and the rarity of
 the query's words in the lines around it. A word is rare when few lines of this one document have it. The module knows
-words and lines; it knows no tokens and no model. The model's `Scoring` says what weight the evidence gets.
+words and lines; it knows no tokens and no model.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import numpy as np
 
 from lamr_contract.arrays import Float64Array
 from lamr_contract.layout import LineLayout
+from lamr_contract.scoring.bm25 import length_norm, rarity, saturated
 from lamr_contract.words import TermIndex, query_terms
 
 WINDOW = 20
 """The lines of a sliding window."""
 CONTEXT = 5
 """How many lines before and after a line count as around it."""
-_K1, _B = 1.2, 0.75  # BM25's usual parameters
 _MOST_LETTERS = 10  # longer words count no more
 # Terms are weighed together, but never so many at once that they take more memory than the document.
 _COUNTS_AT_ONCE = 200_000
@@ -45,43 +45,31 @@ class LexicalViews:
     together: float = 0.0
 
     def mean(self) -> Float64Array:
-        """Return the evidence of all views together, float64 [L]."""
+        """Return the evidence of all views together, float64 [L]; 0 everywhere where no word of the query occurs."""
         together: Float64Array = ((self.windows + self.around) / 2 + self.passages) / 2
         return together
 
 
-def line_evidence(query: str, code: str, layout: LineLayout) -> Float64Array:
-    """Return the evidence float64 [L] in [0, 1] of each line; all of it is 0 where no word of the query occurs.
-
-    Args:
-        query: what is looked for.
-        code: the document.
-        layout: the document's L lines.
-    """
-    return lexical_views(query, code, layout).mean()
-
-
-def lexical_views(query: str, code: str, layout: LineLayout, index: TermIndex | None = None) -> LexicalViews:
+def lexical_views(query: str, layout: LineLayout, index: TermIndex) -> LexicalViews:
     """Return the evidence of each line, view by view.
 
     Args:
         query: what is looked for.
-        code: the document.
         layout: the document's L lines.
-        index: the document's terms, where they are at hand.
+        index: the terms of these lines.
     """
     count = len(layout.spans)
     if not count:
         return LexicalViews(*(np.zeros(0),) * 4)
     asked = query_terms(query)
-    counts = (index or TermIndex.of(code, layout)).counts(asked)
+    counts = index.counts(asked)
     occurs = counts.lines.any(axis=0)
     occurring = counts.lines.T[occurs]
     letters = np.fromiter((min(len(term), _MOST_LETTERS) for term in asked), np.float64, len(asked))
     block = layout.blocks
     starts = layout.block_starts
-    window_norm = _norm(_moving_sum(counts.lengths, WINDOW // 2))
-    block_norm = _norm(np.add.reduceat(counts.lengths, starts))
+    window_norm = length_norm(_moving_sum(counts.lengths, WINDOW // 2))
+    block_norm = length_norm(np.add.reduceat(counts.lengths, starts))
     windows, blocks, hits = np.zeros(count), np.zeros(len(starts)), np.zeros(count)
     shared = np.zeros(len(starts))
     at_once = max(1, _COUNTS_AT_ONCE // count)
@@ -89,9 +77,9 @@ def lexical_views(query: str, code: str, layout: LineLayout, index: TermIndex | 
         lines = occurring[first : first + at_once]
         hits += _weighed(lines, np.minimum(lines, 1))
         frequency = _moving_sum(lines, WINDOW // 2)
-        windows += _weighed(frequency, _saturated(frequency, window_norm))
+        windows += _weighed(frequency, saturated(frequency, window_norm))
         frequency = np.add.reduceat(lines, starts, axis=1)
-        blocks += _weighed(frequency, _saturated(frequency, block_norm))
+        blocks += _weighed(frequency, saturated(frequency, block_norm))
         shared += letters[occurs][first : first + at_once] @ (frequency > 0)
     return LexicalViews(
         windows=_scaled(_moving_sum(windows, WINDOW // 2)),
@@ -102,23 +90,11 @@ def lexical_views(query: str, code: str, layout: LineLayout, index: TermIndex | 
     )
 
 
-def _norm(lengths: Float64Array) -> Float64Array:
-    """Return BM25's length norms [S] of texts of these lengths [S]."""
-    norm: Float64Array = _K1 * (1 - _B + _B * lengths / max(float(lengths.mean()), 1.0))
-    return norm
-
-
-def _saturated(frequency: Float64Array, norm: Float64Array) -> Float64Array:
-    """Return BM25's worth [Q, S] of terms that occur so often, without their rarity."""
-    return frequency * (_K1 + 1) / (frequency + norm)
-
-
 def _weighed(frequency: Float64Array, values: Float64Array) -> Float64Array:
     """Return the sum [S] over terms of values [Q, S] times the terms' rarity, which counts [Q, S] give."""
     # A moving sum leaves rounding errors where a term doesn't occur.
     holds = np.add.reduce(frequency > 0.5, axis=1, keepdims=True)
-    rarity = np.log1p((frequency.shape[1] - holds + 0.5) / (holds + 0.5))
-    summed: Float64Array = np.add.reduce(rarity * values, axis=0)
+    summed: Float64Array = np.add.reduce(rarity(holds, frequency.shape[1]) * values, axis=0)
     return summed
 
 

@@ -1,13 +1,14 @@
 """`ScoreMerger`: averages a model's outputs over the overlapping chunks of one document.
 
-This module knows chunks' places in a document and checks that answers fit them; what the averaged values mean,
-`scoring` knows.
+This module knows chunks' places in a document and checks that answers fit them; what the averaged values mean, its
+callers know.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,49 +16,75 @@ from numpy.typing import NDArray
 from lamr_contract.arrays import Float64Array
 from lamr_contract.errors import ModelMismatchError
 from lamr_contract.model_io import ChunkResult
-from lamr_contract.scoring.rules import KINDS, Outputs, Scoring, zeros_by_column
 
 # Chunks of so many tokens wait to be added together: an array operation costs as much for one chunk as for ten.
 _HELD_TOKENS = 4096
 
 
 @dataclass(frozen=True, eq=False)
-class TokenScores:
-    """What a document's n tokens score, averaged over chunks.
+class Outputs:
+    """A model's outputs for the m code tokens of one or several chunks, one chunk after another.
 
     Attributes:
-        scores: float64 [n], in [0, 1].
+        keep, keep_prob, rubric_prob: see `ChunkResult`.
+        relevance: float64 [m], the relevance of each token's chunk.
+    """
+
+    keep: NDArray[np.uint8]
+    keep_prob: NDArray[np.float32]
+    rubric_prob: NDArray[np.float32] | None
+    relevance: Float64Array
+
+    @classmethod
+    def of(cls, results: Sequence[ChunkResult]) -> Outputs:
+        """Join results; `rubric_prob` is left out unless all of them have it."""
+        rubrics = [result.rubric_prob for result in results if result.rubric_prob is not None]
+        return cls(
+            np.concatenate([result.keep for result in results]),
+            np.concatenate([result.keep_prob for result in results]),
+            np.concatenate(rubrics) if len(rubrics) == len(results) else None,
+            np.repeat([float(result.relevance) for result in results], [len(each.keep) for each in results]),
+        )
+
+
+Values = Callable[[Outputs], NDArray[Any]]
+"""Gives the values [m, F] of m tokens that are averaged."""
+
+
+@dataclass(frozen=True, eq=False)
+class Averages:
+    """What is known of a document's n tokens, averaged over chunks.
+
+    Attributes:
+        values: float64 [n, F], the averages.
         rubrics: float64 [n, K], each rubric's marginals; None if they weren't asked for.
         relevances: the relevance of each chunk, in the order of their arrival.
     """
 
-    scores: Float64Array
+    values: Float64Array
     rubrics: Float64Array | None
     relevances: tuple[float, ...]
 
 
 class ScoreMerger:
-    """Averages chunks as they arrive, in any order, in memory of the document's size.
+    """Averages chunks as they arrive, in any order, in memory of the document's size."""
 
-    Attributes:
-        want_rubrics: whether results must carry `rubric_prob`. One rubric alone says nothing that the fused chain
-            doesn't, so it is asked for only if the scoring weighs it.
-    """
-
-    def __init__(self, scoring: Scoring, rubrics: Sequence[str], tokens: int) -> None:
+    def __init__(
+        self, values: Values, width: int, rubrics: Sequence[str], tokens: int, *, want_rubrics: bool
+    ) -> None:
         """Begin with no chunk.
 
         Args:
-            scoring: what becomes of the outputs.
+            values: what is averaged.
+            width: F, how many values a token has.
             rubrics: the names of the model's rubrics.
             tokens: n, the number of the document's tokens.
+            want_rubrics: whether results must carry `rubric_prob`, which is averaged, too.
         """
-        self.want_rubrics = len(rubrics) > 1 or not scoring.outputs.keys().isdisjoint(rubrics)
-        self._scoring, self._names = scoring, tuple(rubrics)
-        self._kind = KINDS[scoring.kind]
+        self._values, self._names = values, tuple(rubrics)
         # float64, so that sums don't depend visibly on the order of arrival.
-        self._sums = zeros_by_column(tokens, self._kind.columns(scoring))
-        self._rubrics = zeros_by_column(tokens, len(rubrics)) if self.want_rubrics else None
+        self._sums = zeros_by_column(tokens, width)
+        self._rubrics = zeros_by_column(tokens, len(rubrics)) if want_rubrics else None
         self._spans: list[tuple[int, int]] = []
         self._waiting: list[ChunkResult] = []
         self._held = 0
@@ -82,7 +109,7 @@ class ScoreMerger:
         if self._held >= _HELD_TOKENS:
             self._add_waiting()
 
-    def merged(self) -> TokenScores:
+    def merged(self) -> Averages:
         """Return the averages, after every token was in a chunk.
 
         Raises:
@@ -90,9 +117,10 @@ class ScoreMerger:
         """
         self._add_waiting()
         counts = self._counts()[:, None]
-        scores = self._kind.scores(self._sums / counts, self._scoring)
-        return TokenScores(
-            scores, None if self._rubrics is None else self._rubrics / counts, tuple(self._relevances)
+        return Averages(
+            self._sums / counts,
+            None if self._rubrics is None else self._rubrics / counts,
+            tuple(self._relevances),
         )
 
     def _add_waiting(self) -> None:
@@ -104,7 +132,7 @@ class ScoreMerger:
         outputs = Outputs.of(results)
         _check_values(outputs)
         self._relevances += [float(result.relevance) for result in results]
-        _add_spans(self._sums, spans, self._kind.values(outputs, self._scoring, self._names))
+        _add_spans(self._sums, spans, self._values(outputs))
         if self._rubrics is not None and outputs.rubric_prob is not None:
             _add_spans(self._rubrics, spans, outputs.rubric_prob.astype(np.float64, order="F"))
 
@@ -122,13 +150,20 @@ class ScoreMerger:
                 f"asked about {m} tokens, but keep has shape {list(result.keep.shape)} and keep_prob "
                 f"{list(result.keep_prob.shape)}; the encoder and decoder served are not of this lamr"
             )
+        if self._rubrics is None:
+            return
         expected = (m, len(self._names))
-        if self.want_rubrics and (result.rubric_prob is None or result.rubric_prob.shape != expected):
+        if result.rubric_prob is None or result.rubric_prob.shape != expected:
             given = None if result.rubric_prob is None else list(result.rubric_prob.shape)
             raise ModelMismatchError(
                 f"rubric_prob should have shape {list(expected)}, but is {given}; the served model has other rubrics "
                 f"than {list(self._names)}"
             )
+
+
+def zeros_by_column(rows: int, columns: int) -> Float64Array:
+    """Return zeros [rows, columns] whose columns lie together in memory, because they are averaged one by one."""
+    return np.zeros((columns, rows)).T
 
 
 def _check_values(outputs: Outputs) -> None:
@@ -137,7 +172,7 @@ def _check_values(outputs: Outputs) -> None:
         raise ModelMismatchError("the model answers NaN or infinity: its weights are broken; export it again")
 
 
-def _add_spans(sums: Float64Array, spans: Sequence[tuple[int, int]], values: Float64Array) -> None:
+def _add_spans(sums: Float64Array, spans: Sequence[tuple[int, int]], values: NDArray[Any]) -> None:
     """Add values, one span's after another's, to their places in `sums`; spans may overlap."""
     begin = 0
     for first, last in spans:

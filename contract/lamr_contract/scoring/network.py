@@ -1,4 +1,4 @@
-"""`LineNetwork`: a small convolutional network over a document's lines, in place of a regression over each of them.
+"""`LineNetwork`: a small convolutional network over a document's lines, which gives each of them log-odds.
 
 What a line is worth depends on the lines around it: those before and after, its block, the line that heads it, and the
 rest of the file. The network reads the features of all lines and gives each one log-odds. The module knows features as
@@ -7,9 +7,8 @@ numbers, and line layouts; it knows neither what a feature means nor how the wei
 
 from __future__ import annotations
 
-import base64
-import binascii
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,11 +19,10 @@ from numpy.typing import NDArray
 from lamr_contract.arrays import Float32Array, Float64Array
 from lamr_contract.layout import LineLayout
 
-_STORED = np.dtype("<f2")
 _CONTEXTS = 3  # a line's own state, the mean over its block, the mean over the file
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LineNetwork:
     """The network and its weights.
 
@@ -33,31 +31,29 @@ class LineNetwork:
     it reads `reach` lines before and after each line, `strides[i]` lines apart. In place of blank lines and beyond the
     ends it reads zeros, so that blank lines at the end change nothing, and means are those of the other lines. The
     log-odds are [h, x] o. Networks that began differently rank better together than one does, so there may be several
-    `members`; the log-odds are their mean.
+    members; the log-odds are their mean.
 
     Attributes:
-        features: the names of the F features, in their order (`lamr_contract.scoring.features`).
-        width: the numbers that a line's state has.
+        features: the names of the F features, in their order (`features`).
         reach: how many lines before and after each line a layer reads.
         strides: for each layer, how far apart these lines are.
-        weights: A, a, then C and c of each layer, then o, of one member after another, as float16 in base64. They have
-            the shapes [F, width], [width], [(2 reach + 1) 3 width, width], [width] and [width + F].
-        members: how many networks there are.
+        width: the numbers that a line's state has.
+        weights: float16 [members, n], each row the weights of one member: A, a, then C and c of each layer, then o.
+            They have the shapes [F, width], [width], [(2 reach + 1) 3 width, width], [width] and [width + F].
 
     Raises:
-        ValueError: the weights aren't base64, aren't as many as the sizes say, or one isn't finite; or a size is less
-            than 1.
+        ValueError: the weights aren't as many as the sizes say, or one isn't finite; or a size is less than 1.
     """
 
     features: tuple[str, ...]
-    width: int
     reach: int
     strides: tuple[int, ...]
-    weights: str
-    members: int = 1
+    width: int
+    weights: NDArray[np.float16]
 
     def __post_init__(self) -> None:
-        if min(self.width, self.reach, *self.strides, len(self.features), self.members) < 1:
+        members = self.weights.shape[0] if self.weights.ndim == 2 else 0
+        if min(self.width, self.reach, *self.strides, len(self.features), members) < 1:
             raise ValueError(
                 "a network of lines needs at least one feature and member, a width, a reach and strides of 1 or more"
             )
@@ -68,21 +64,29 @@ class LineNetwork:
         cls, features: Sequence[str], reach: int, strides: Sequence[int], *members: Sequence[NDArray[Any]]
     ) -> LineNetwork:
         """Return the network of members' parameters, in the order and the shapes that `weights` has them."""
-        parts = [np.asarray(part, np.float64).ravel() for parameters in members for part in parameters]
-        stored = base64.b64encode(np.concatenate(parts).astype(_STORED).tobytes()).decode("ascii")
+        rows = [np.concatenate([np.ravel(part) for part in parameters]) for parameters in members]
         width = int(np.shape(members[0][1])[0])
-        return cls(tuple(features), width, reach, tuple(strides), stored, len(members))
+        return cls(tuple(features), reach, tuple(strides), width, np.stack(rows).astype(np.float16))
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what `from_arrays` reads: the features' names as UTF-8, the sizes and the weights."""
+        return {
+            "features": text_array(self.features),
+            "sizes": np.array([self.width, self.reach, *self.strides], np.int64),
+            "weights": self.weights,
+        }
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> LineNetwork:
-        """Return the network that `dataclasses.asdict` has made a dictionary of.
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> LineNetwork:
+        """Return the network that `to_arrays` has made arrays of.
 
         Raises:
-            TypeError: a field is missing, unknown or no list.
+            KeyError: an array is missing.
             ValueError: see the class.
         """
-        lists = {"features": tuple(data["features"]), "strides": tuple(data["strides"])}
-        return cls(**{**data, **lists})
+        width, reach, *strides = arrays["sizes"].tolist()
+        weights = arrays["weights"].astype(np.float16)
+        return cls(array_text(arrays["features"]), reach, tuple(strides), width, weights)
 
     def logits(self, features: Float64Array | Float32Array, layout: LineLayout) -> Float64Array:
         """Return the log-odds float64 [L] of lines.
@@ -95,8 +99,7 @@ class LineNetwork:
             return np.zeros(0)
         values = np.asarray(features, np.float32)
         inked: Float32Array = (~layout.blank).astype(np.float32)[:, None]
-        parameters = iter(self._parameters)
-        odds = [self._odds(values, inked, layout, parameters) for _ in range(self.members)]
+        odds = [self._odds(values, inked, layout, iter(member)) for member in self._parameters]
         mean: Float64Array = np.mean(odds, axis=0, dtype=np.float64)
         return mean
 
@@ -107,7 +110,7 @@ class LineNetwork:
         layout: LineLayout,
         parameters: Iterator[Float32Array],
     ) -> Float32Array:
-        """Return the log-odds [L] of the member whose parameters come next."""
+        """Return the log-odds [L] of the member with these parameters."""
         states: Float32Array = _rectified(values @ next(parameters) + next(parameters))
         for stride in self.strides:
             read = _with_means(states, inked, layout) * inked
@@ -130,22 +133,20 @@ class LineNetwork:
         return sums
 
     @cached_property
-    def _parameters(self) -> tuple[Float32Array, ...]:
-        try:
-            stored = np.frombuffer(base64.b64decode(self.weights, validate=True), _STORED)
-        except (binascii.Error, ValueError) as error:
-            raise ValueError(f"the weights of a network of lines can't be read ({error})") from error
+    def _parameters(self) -> list[list[Float32Array]]:
+        """Each member's parameters."""
         shapes = list(self._shapes())
-        sizes = [int(np.prod(shape)) for shape in shapes]
-        if len(stored) != self.members * sum(sizes):
-            raise ValueError(
-                f"the network of lines has {len(stored)} weights, not {self.members * sum(sizes)}"
-            )
-        values = stored.astype(np.float32)
+        sizes = [math.prod(shape) for shape in shapes]
+        if self.weights.shape[1] != sum(sizes):
+            raise ValueError(f"the network of lines has {self.weights.shape[1]} weights, not {sum(sizes)}")
+        values = self.weights.astype(np.float32)
         if not np.isfinite(values).all():
             raise ValueError("a weight of the network of lines isn't finite")
-        parts = np.split(values, np.cumsum(sizes * self.members)[:-1])
-        return tuple(part.reshape(shape) for part, shape in zip(parts, shapes * self.members, strict=True))
+        cuts = np.cumsum(sizes)[:-1]
+        return [
+            [part.reshape(shape) for part, shape in zip(np.split(member, cuts), shapes, strict=True)]
+            for member in values
+        ]
 
     def _shapes(self) -> Iterator[tuple[int, ...]]:
         """The shapes of a member's parameters."""
@@ -174,3 +175,17 @@ def _with_means(states: Float32Array, inked: Float32Array, layout: LineLayout) -
     of_block = np.add.reduceat(shown, starts) / np.maximum(np.add.reduceat(inked, starts), 1)
     of_file = shown.sum(axis=0) / max(float(inked.sum()), 1.0)
     return np.concatenate([states, of_block[layout.blocks], np.broadcast_to(of_file, states.shape)], axis=1)
+
+
+def text_array(texts: Iterable[str]) -> NDArray[np.uint8]:
+    """Return texts without line ends as an array of their UTF-8, a newline between two."""
+    return np.frombuffer("\n".join(texts).encode(), np.uint8)
+
+
+def array_text(array: NDArray[Any]) -> tuple[str, ...]:
+    """Return the texts that `text_array` has made an array of.
+
+    Raises:
+        ValueError: the array isn't UTF-8.
+    """
+    return tuple(array.astype(np.uint8).tobytes().decode("utf-8").split("\n"))

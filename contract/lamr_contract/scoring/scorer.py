@@ -1,137 +1,93 @@
 """`DocumentScorer`: from a model's answers about chunks to one score for each line of the document.
 
-A client that prunes and the fitting of a model's `Scoring` both compute line scores here, so a model is fitted on
-what it is served with. This module puts averages, lexical evidence and blocks together; it asks no model.
+It calls the other modules of this package in order. A client that prunes, a pack, and the fitting of a model's
+`Scoring` all compute line scores here, so a model is fitted on what it is served with. The module asks no model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import partial
+from pathlib import Path
 
 import numpy as np
+from lamr_postprocess.lines import TokenLines
 from numpy.typing import NDArray
 
 from lamr_contract.arrays import Float64Array
-from lamr_contract.layout import LineLayout, line_layout
+from lamr_contract.asked import AskedDocument
+from lamr_contract.errors import ModelMismatchError
+from lamr_contract.layout import LineLayout
 from lamr_contract.model_io import ChunkResult
+from lamr_contract.names import KEEP_PROB, RELEVANCE, SCORING_FILE
 from lamr_contract.scoring.associations import Associations
-from lamr_contract.scoring.blocks import near_means, over_blank, towards_block, with_blocks
-from lamr_contract.scoring.evidence import LexicalViews, lexical_views
-from lamr_contract.scoring.features import LineFeatures
-from lamr_contract.scoring.forms import LineForms, line_forms
-from lamr_contract.scoring.merging import ScoreMerger
+from lamr_contract.scoring.features import output_logits, output_names, standardized
+from lamr_contract.scoring.merging import Averages, ScoreMerger
 from lamr_contract.scoring.named_lines import nearness
-from lamr_contract.scoring.odds import logit, sigmoid
+from lamr_contract.scoring.odds import sigmoid
 from lamr_contract.scoring.presence import document_features
-from lamr_contract.scoring.query_kind import asks
-from lamr_contract.scoring.rules import (
-    BLOCK,
-    DEPENDENCY,
-    KINDS,
-    LEXICAL,
-    NAMED,
-    NEAR,
-    SEMANTIC,
-    Scoring,
-)
-from lamr_contract.words import TermIndex
+from lamr_contract.scoring.rules import DEPENDENCY, LINES, SEMANTIC, TOKEN_RULES, LineRule, Scoring
+from lamr_contract.scoring.threshold import adapted
+from lamr_contract.scoring.weights import LineWeights, load_weights
+from lamr_contract.spec import ModelSpec, client_files
 
 
-class QueriedDocument:
-    """A document's lines, how its tokens lie in them, and what its lines share with a query's words.
+@dataclass(frozen=True, eq=False)
+class Scorer:
+    """How one model's answers become line scores: the rule that its description names, and what was learned for it.
 
     Attributes:
-        query: what is looked for.
-        path: the document's path; empty where it isn't known.
-        layout: the text's L lines.
-        named: bool [L], the lines that the caller named by number; None if none were.
-        token_lines: which of them each of its n tokens lies in.
-        associations: the model's, if it has any.
+        scoring: the rule.
+        rubrics: the names of the model's rubrics, in the order of the K axis.
+        weights: the network and what it reads; None for a rule over tokens.
+
+    Raises:
+        ModelMismatchError: the rule needs weights and there are none, or the network reads what the model doesn't give.
     """
 
-    def __init__(  # noqa: PLR0913 - keywords with defaults
-        self,
-        query: str,
-        text: str,
-        offsets: NDArray[np.int64],
-        scoring: Scoring | None = None,
-        *,
-        layout: LineLayout | None = None,
-        path: str = "",
-        associations: Associations | None = None,
-        named: NDArray[np.bool_] | None = None,
-    ) -> None:
-        """Find the lines of a text.
+    scoring: Scoring
+    rubrics: tuple[str, ...]
+    weights: LineWeights | None = None
+
+    def __post_init__(self) -> None:
+        if (self.weights is None) == (self.scoring.kind == LINES):
+            raise ModelMismatchError(
+                f"scoring of the kind {LINES} needs weights, and no other one has any; export the model again"
+            )
+        if unknown := set(self.outputs) - {KEEP_PROB, RELEVANCE, *self.rubrics}:
+            raise ModelMismatchError(
+                f"the network reads {sorted(unknown)}, which is neither {KEEP_PROB}, {RELEVANCE} nor a rubric of "
+                f"{list(self.rubrics)}; export the model again"
+            )
+
+    @classmethod
+    def from_repository(cls, repository: Path, spec: ModelSpec) -> Scorer:
+        """Return the scorer of a model repository.
 
         Args:
-            query: what is looked for.
-            text: the document.
-            offsets: int64 [n, 2], first and one-past-last character of each token.
-            scoring: the model's; its part for the query says how tokens' scores become scores of lines. If None, they
-                do as in the paper.
-            layout: `line_layout(text)`, where it is at hand.
-            path: the document's path, where it is known.
-            associations: the model's, if it has any.
-            named: bool [L], the lines that the caller named by number; None if none were.
+            repository: a model repository.
+            spec: its description.
+
+        Raises:
+            ModelMismatchError: the weights are missing or damaged, or don't belong to the model.
         """
-        self.associations = associations
-        self.query, self.path, self._text = query, path, text
-        self.layout = layout or line_layout(text)
-        self.named = named
-        means = KINDS[(scoring or Scoring()).for_query(query).kind].lines
-        self.token_lines = means(offsets, self.layout.points, self.layout.spans)
-
-    @cached_property
-    def _index(self) -> TermIndex:
-        return TermIndex.of(self._text, self.layout)
-
-    @cached_property
-    def views(self) -> LexicalViews:
-        """The lexical evidence of the lines."""
-        return lexical_views(self.query, self._text, self.layout, self._index)
-
-    @cached_property
-    def evidence(self) -> Float64Array:
-        """Lexical evidence float64 [n] in [0, 1] of each token: that of the line it begins in."""
-        evidence: Float64Array = self.views.mean()[self.token_lines.first]
-        return evidence
+        lines = spec.scoring.kind == LINES
+        weights = load_weights(client_files(repository) / SCORING_FILE) if lines else None
+        return cls(spec.scoring, spec.rubrics, weights)
 
     @property
-    def understood(self) -> float:
-        """How much the model understands of the query; 1 where no associations tell which words it knows."""
-        return 1.0 if self.associations is None else self.associations.understood(self.query)
-
-    def features(self, columns: Float64Array, outputs: Iterable[str]) -> LineFeatures:
-        """Return the features of the lines.
-
-        Args:
-            columns: float64 [n, F], F outputs of the model for each token.
-            outputs: their names.
-        """
-        means = {
-            name: self.token_lines.means(columns[:, place]).astype(np.float64)
-            for place, name in enumerate(outputs)
-        }
-        return self._features(means, self._associated)
-
-    def _features(
-        self, outputs: Mapping[str, Float64Array], associated: Float64Array | None = None
-    ) -> LineFeatures:
-        return LineFeatures(self.layout, self.views, self._forms, outputs, associated, asked=asks(self.query))
-
-    @cached_property
-    def _forms(self) -> LineForms:
-        return line_forms(self._text, self.layout)
+    def outputs(self) -> tuple[str, ...]:
+        """The outputs of the model that features of lines are made of."""
+        return () if self.weights is None else output_names(self.weights.network.features)
 
     @property
-    def _associated(self) -> Float64Array | None:
-        """The log-odds float64 [L] that associations give; they are other ones where `associations` were set anew."""
-        if self.associations is None:
-            return None
-        known = self._features({}).matrix(self.associations.known)
-        return self.associations.of(self.query, self._index, self.layout, known)
+    def want_rubrics(self) -> bool:
+        """Whether answers must carry `rubric_prob`.
+
+        One rubric alone says nothing that the fused chain doesn't, so it is asked for only if the network reads it.
+        """
+        return _wants_rubrics(self.outputs, self.rubrics)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,47 +98,51 @@ class LineScores:
         scores: float32 [L], in [0, 1].
         dependency: bool [L], whether the dependency rubric speaks for a line more than the semantic one does; None
             where the model lacks either or gave no marginals of them.
-        relevance: P(the document holds what is looked for), if the scoring knows `Presence`; else that of the most
+        relevance: P(the document holds what is looked for), if the rule knows `Presence`; else that of the most
             relevant chunk. 0 without any.
-        scoring: what gave the scores.
+        rule: what gave the scores.
         inked: bool [L], which lines aren't blank.
     """
 
     scores: NDArray[np.float32]
     dependency: NDArray[np.bool_] | None
     relevance: float
-    scoring: Scoring
+    rule: LineRule
     inked: NDArray[np.bool_]
 
     def adapted(self, threshold: float) -> float:
-        """Return the threshold that this document gets where the caller gives none (`Scoring.adapted`).
+        """Return the threshold that this document gets where the caller gives none (`threshold.adapted`).
 
         Args:
             threshold: the model's.
         """
-        return self.scoring.adapted(threshold, self.scores[self.inked], self.relevance)
+        return adapted(threshold, self.rule, self.scores[self.inked], self.relevance)
 
 
 class DocumentScorer:
-    """Takes in the answers about one document's chunks, in any order, and gives the scores of its lines.
+    """Takes in the answers about one document's chunks, in any order, and gives the scores of its lines."""
 
-    Attributes:
-        want_rubrics: whether answers must carry `rubric_prob`.
-    """
-
-    def __init__(self, scoring: Scoring, rubrics: Sequence[str], document: QueriedDocument) -> None:
+    def __init__(self, scorer: Scorer, document: AskedDocument) -> None:
         """Begin without an answer.
 
         Args:
-            scoring: what becomes of the answers; the document's query picks its part.
-            rubrics: the names of the model's rubrics, in the order of the K axis.
+            scorer: what becomes of the answers; the document's query picks its part.
             document: the document and its query.
         """
-        scoring = scoring.for_query(document.query)
-        self._scoring, self._rubrics, self._document = scoring, tuple(rubrics), document
-        self._merger = ScoreMerger(scoring, rubrics, len(document.token_lines.first))
-        self.want_rubrics = self._merger.want_rubrics
-        self._evidence = document.evidence if scoring.weight(LEXICAL) else None
+        self._scorer, self._document = scorer, document
+        self._rule = scorer.scoring.for_query(document.query)
+        count, layout = len(document.ids), document.layout
+        by_token = TOKEN_RULES.get(scorer.scoring.kind)
+        if by_token is None:
+            self._merger = output_merger(scorer.outputs, scorer.rubrics, count)
+        else:
+            self._merger = ScoreMerger(
+                lambda outputs: by_token.value(outputs)[:, None],
+                *(1, scorer.rubrics, count),
+                want_rubrics=scorer.want_rubrics,
+            )
+        lines = TokenLines if by_token is None else by_token.lines
+        self._lines = lines(document.offsets, layout.points, layout.spans)
 
     def add(self, tokens: tuple[int, int], result: ChunkResult) -> None:
         """Take in the answer about the chunk of this token range.
@@ -193,67 +153,104 @@ class DocumentScorer:
         self._merger.add(tokens, result)
 
     def finish(self) -> LineScores:
-        """Return the line scores, after every chunk's answer was added.
+        """Return the line scores, after every chunk's answer was added. Lines of encoded data score 0.
 
         Raises:
             ModelMismatchError: an answer holds NaN or infinity.
         """
-        merged = self._merger.merged()
-        by_line = KINDS[self._scoring.kind].by_line
-        lines = self._by_line(merged.scores) if by_line else self._by_token(merged.scores)
-        inked = ~self._document.layout.blank
-        relevance = self._relevance(merged.relevances)
-        return LineScores(lines, self._dependency(merged.rubrics), relevance, self._scoring, inked)
+        merged, weights = self._merger.merged(), self._scorer.weights
+        scores = (
+            self._lines.means(merged.values[:, 0]) if weights is None else self._by_network(merged, weights)
+        )
+        if (data := self._document.data) is not None:
+            scores = np.where(data.lines, np.float32(0), scores)
+        return LineScores(
+            scores,
+            self._dependency(merged.rubrics),
+            self._relevance(merged.relevances),
+            self._rule,
+            ~self._document.layout.blank,
+        )
 
-    def features(self) -> LineFeatures:
-        """Return the features that a scoring of the kind `lines` weighs, after every chunk's answer was added.
-
-        Raises:
-            ModelMismatchError: an answer holds NaN or infinity.
-        """
-        return self._document.features(self._merger.merged().scores, self._scoring.outputs)
+    def _by_network(self, merged: Averages, weights: LineWeights) -> NDArray[np.float32]:
+        """Return line scores [L] from the model's outputs, by the network over lines."""
+        document, rule, network = self._document, self._rule, weights.network
+        features = network_features(document, self._lines, merged, network.features, weights.associations)
+        logits = network.logits(features, document.layout) + rule.bias
+        if document.named is not None:
+            logits = logits + rule.named * nearness(document.named)
+        return over_blank(sigmoid(logits), document.layout).astype(np.float32)
 
     def _relevance(self, relevances: Sequence[float]) -> float:
         """Return the relevance of the document, from that of each chunk."""
-        presence, document = self._scoring.presence, self._document
+        presence, document = self._rule.presence, self._document
         if presence is None or not relevances:
             return max(relevances, default=0.0)
-        together, path = document.views.together, document.path
-        known = document_features(relevances, together, document.query, path)
-        return presence.probability(known, document.understood)
-
-    def _by_token(self, tokens: Float64Array) -> NDArray[np.float32]:
-        """Return line scores [L] from the tokens' scores [n], evidence and blocks."""
-        if self._evidence is not None:
-            tokens = with_evidence(tokens, self._evidence, self._scoring.weight(LEXICAL))
-        lines = self._document.token_lines.means(tokens)
-        if share := self._scoring.weight(BLOCK):
-            lines = with_blocks(lines.astype(np.float64), self._document.layout, share).astype(np.float32)
-        return lines
-
-    def _by_line(self, columns: Float64Array) -> NDArray[np.float32]:
-        """Return line scores [L] from the model's outputs [n, F], by a logistic regression or a network over lines."""
-        scoring, layout = self._scoring, self._document.layout
-        features = self._document.features(columns, scoring.outputs).matrix(scoring.features)
-        if scoring.network is None:
-            logits = features @ np.fromiter(scoring.features.values(), np.float64)
-        else:
-            logits = scoring.network.logits(features, layout)
-        logits = towards_block(logits + scoring.bias, layout, scoring.weight(BLOCK))
-        if reach := scoring.weight(NEAR):
-            logits = near_means(logits, layout, reach)
-        if (named := self._document.named) is not None:
-            logits = logits + scoring.weight(NAMED) * nearness(named)
-        return over_blank(sigmoid(logits), layout).astype(np.float32)
+        known = document_features(relevances, document.features.views.together, document.query, document.path)
+        learned = self._scorer.weights and self._scorer.weights.associations
+        return presence.probability(known, learned.understood(document.query) if learned else 1.0)
 
     def _dependency(self, marginals: Float64Array | None) -> NDArray[np.bool_] | None:
         """Return `LineScores.dependency` from the tokens' marginals [n, K]."""
-        if marginals is None or not {SEMANTIC, DEPENDENCY} <= set(self._rubrics):
+        rubrics = self._scorer.rubrics
+        if marginals is None or not {SEMANTIC, DEPENDENCY} <= set(rubrics):
             return None
-        dependency, semantic = (marginals[:, self._rubrics.index(name)] for name in (DEPENDENCY, SEMANTIC))
-        return self._document.token_lines.means(dependency - semantic) > 0
+        dependency, semantic = (marginals[:, rubrics.index(name)] for name in (DEPENDENCY, SEMANTIC))
+        return self._lines.means(dependency - semantic) > 0
 
 
-def with_evidence(scores: Float64Array, evidence: Float64Array, weight: float) -> Float64Array:
-    """Return averaged scores [n] moved by lexical evidence [n]: sigmoid(logit(score) + weight * evidence)."""
-    return sigmoid(logit(scores) + weight * evidence)
+def output_merger(outputs: Sequence[str], rubrics: Sequence[str], tokens: int) -> ScoreMerger:
+    """Return what averages the log-odds of a model's outputs over chunks.
+
+    Args:
+        outputs: their names.
+        rubrics: the names of the model's rubrics, in the order of the K axis.
+        tokens: the number of the document's tokens.
+    """
+    values = partial(output_logits, names=outputs, rubrics=rubrics)
+    return ScoreMerger(values, len(outputs), rubrics, tokens, want_rubrics=_wants_rubrics(outputs, rubrics))
+
+
+def _wants_rubrics(outputs: Sequence[str], rubrics: Sequence[str]) -> bool:
+    return len(rubrics) > 1 or not set(outputs).isdisjoint(rubrics)
+
+
+def network_features(
+    document: AskedDocument,
+    lines: TokenLines,
+    merged: Averages,
+    names: Iterable[str],
+    associations: Associations | None,
+) -> Float64Array:
+    """Return the features float64 [L, F] of a document's lines.
+
+    Args:
+        document: the document and its query.
+        lines: the lines of its tokens.
+        merged: from `output_merger` for the outputs that the names need.
+        names: the features.
+        associations: the model's, if it has any.
+    """
+    names, features = tuple(names), document.features
+    columns = standardized(merged.values)
+    means = {
+        name: lines.means(columns[:, place]).astype(np.float64)
+        for place, name in enumerate(output_names(names))
+    }
+    learned = None
+    if associations is not None:
+        known = features.matrix(associations.known)
+        learned = associations.of(document.query, features.index, document.layout, known)
+    return features.matrix(names, means, learned)
+
+
+def over_blank(scores: Float64Array, layout: LineLayout) -> Float64Array:
+    """Return line scores [L] in which each blank line has the smaller score of its neighbours."""
+    inked, blank = np.flatnonzero(~layout.blank), np.flatnonzero(layout.blank)
+    if not len(inked):
+        return scores
+    after = np.searchsorted(inked, blank)
+    before = np.maximum(after - 1, 0)
+    result = scores.copy()
+    result[blank] = np.minimum(scores[inked[before]], scores[inked[np.minimum(after, len(inked) - 1)]])
+    return result

@@ -14,7 +14,6 @@ from typing import Any
 from lamr_contract.errors import ModelMismatchError
 from lamr_contract.files import read_regular
 from lamr_contract.names import (
-    ASSOCIATIONS_FILE,
     DECODER,
     ENCODER,
     ENSEMBLE,
@@ -31,7 +30,7 @@ from lamr_contract.names import (
     version_folder,
 )
 from lamr_contract.perplexity.causal_spec import CausalSpec
-from lamr_contract.scoring.associations import load_associations
+from lamr_contract.scoring.scorer import Scorer
 from lamr_contract.spec import ModelSpec, client_files, load_spec
 
 from lamr_serving.errors import ModelRepositoryError
@@ -70,8 +69,7 @@ def check_repository(repository: Path) -> ModelSpec | CausalSpec:
     except ModelMismatchError as error:
         raise ModelRepositoryError(str(error), path=error.path) from error
     check_tokenizer(tokenizer, spec.tokenizer_sha256)
-    if spec.scoring.weighs_associations:
-        _check_associations(tokenizer.with_name(ASSOCIATIONS_FILE))
+    _check_scoring(repository, spec)
     _check_configs(repository, configs, spec)
     check_graph(onnx)
     _check_program(program)
@@ -101,9 +99,9 @@ def _check_configs(repository: Path, configs: dict[str, Any], spec: ModelSpec) -
             )
 
 
-def _check_associations(path: Path) -> None:
+def _check_scoring(repository: Path, spec: ModelSpec) -> None:
     try:
-        load_associations(path)
+        Scorer.from_repository(repository, spec)
     except ModelMismatchError as error:
         raise ModelRepositoryError(str(error), path=error.path) from error
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
-from lamr_contract.errors import ModelMismatchError
 from lamr_contract.layout import line_layout
 from lamr_contract.scoring.associations import (
     LEAST_MATCH,
@@ -17,7 +15,6 @@ from lamr_contract.scoring.associations import (
     QUERY_POWER,
     VIEWS,
     Associations,
-    load_associations,
     network_inputs,
 )
 from lamr_contract.scoring.network import LineNetwork
@@ -157,19 +154,6 @@ def test_a_query_without_a_known_word_leaves_what_lines_say_by_themselves(associ
     assert columns["prior"].any()
 
 
-def test_the_file_gives_them_back_within_a_step_of_int8(associations: Associations, tmp_path: Path) -> None:
-    path = tmp_path / "associations.npz"
-    path.write_bytes(associations.to_bytes())
-    read = load_associations(path)
-    assert (read.words, read.known, read.network) == (WORDS, KNOWN, associations.network)
-    for name in ("query", "line"):
-        own, given = getattr(associations, name), getattr(read, name)
-        assert np.all(np.abs(own - given) <= np.abs(own).max(axis=1, keepdims=True) / 254 + 1e-6)
-    for name in ("views", "key", "block_prior"):
-        np.testing.assert_array_equal(getattr(read, name), getattr(associations, name))
-    np.testing.assert_allclose(read.importance, associations.importance, atol=2e-3)
-
-
 def test_vectors_that_do_not_fit_are_refused(associations: Associations) -> None:
     with pytest.raises(ValueError, match=r"query has shape \[5, 4\], not \[6, 4\]"):
         replace(associations, query=associations.query[:5])
@@ -179,20 +163,3 @@ def test_vectors_that_do_not_fit_are_refused(associations: Associations) -> None
         replace(associations, prior=np.full(6, np.nan, np.float32))
     with pytest.raises(ValueError, match="doesn't read what the vectors give"):
         replace(associations, known=("own",))
-
-
-@pytest.mark.parametrize("content", [b"", b"not an archive", None])
-def test_damaged_files_are_named_with_the_remedy(
-    associations: Associations, tmp_path: Path, content: bytes | None
-) -> None:
-    path = tmp_path / "associations.npz"
-    path.write_bytes(associations.to_bytes()[:-200] if content is None else content)
-    with pytest.raises(
-        ModelMismatchError, match=r"associations\.npz can't be read .*; export the model again"
-    ):
-        load_associations(path)
-
-
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ModelMismatchError, match="is missing, but the model's scoring weighs associations"):
-        load_associations(tmp_path / "associations.npz")

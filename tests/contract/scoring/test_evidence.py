@@ -7,15 +7,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lamr_contract.layout import line_layout
-from lamr_contract.scoring.evidence import line_evidence
-from lamr_contract.scoring.scorer import QueriedDocument, with_evidence
+from lamr_contract.scoring.evidence import lexical_views
+from lamr_contract.words import TermIndex
+
+
+def line_evidence(query: str, text: str) -> np.ndarray:
+    layout = line_layout(text)
+    return lexical_views(query, layout, TermIndex.of(text, layout)).mean()
+
 
 BLOCKS = ["def first(a):\n    return a\n\n", "def second(b):\n    return b * 2\n\n", "x = 1\n\n"]
 
 
 def test_the_block_that_holds_the_word_has_the_most() -> None:
     text = "".join(BLOCKS * 12) + "def wanted(quota):\n    return quota\n"
-    evidence = line_evidence("Where is the quota checked?", text, line_layout(text))
+    evidence = line_evidence("Where is the quota checked?", text)
     count = len(text.splitlines())
     assert evidence.argmax() in (count - 2, count - 1)
     assert evidence.max() > 0.9
@@ -25,38 +31,24 @@ def test_the_block_that_holds_the_word_has_the_most() -> None:
 def test_identifiers_match_by_their_words() -> None:
     text = "".join(BLOCKS * 12) + "def parseHTTPHeader(data):\n    return data\n"
     for query in ("parse the http header", "`parse_http_header`", "How are headers parsed?"):
-        assert line_evidence(query, text, line_layout(text)).argmax() >= len(text.splitlines()) - 2, query
+        assert line_evidence(query, text).argmax() >= len(text.splitlines()) - 2, query
 
 
 @pytest.mark.parametrize("query", ["zebra", "What is it that they do?", "?!"])
 def test_no_word_no_evidence(query: str) -> None:
     text = "".join(BLOCKS)
-    assert (line_evidence(query, text, line_layout(text)) == 0).all()
+    assert (line_evidence(query, text) == 0).all()
 
 
 def test_nothing_in_nothing_out() -> None:
-    assert line_evidence("word", "", line_layout("")).shape == (0,)
-
-
-def test_a_token_has_its_lines_evidence() -> None:
-    text = "alpha\nbeta gamma\n\n\ndelta\n"
-    offsets = np.array([[0, 5], [6, 10], [11, 16], [19, 24]])
-    lines = line_evidence("beta", text, line_layout(text))
-    np.testing.assert_array_equal(QueriedDocument("beta", text, offsets).evidence, lines[[0, 1, 1, 4]])
+    assert line_evidence("word", "").shape == (0,)
 
 
 @settings(deadline=None)
 @given(st.text("ab q\n\t\r_", max_size=300), st.text("abqz ", max_size=12))
 def test_bounded_and_one_value_a_line(text: str, query: str) -> None:
     layout = line_layout(text)
-    evidence = line_evidence(query, text, layout)
+    evidence = line_evidence(query, text)
     assert evidence.shape == (len(layout.spans),)
     assert np.isfinite(evidence).all()
     assert ((evidence >= 0) & (evidence <= 1 + 1e-9)).all()
-
-
-def test_evidence_moves_scores_up_and_zero_leaves_them() -> None:
-    scores = np.array([0.2, 0.5, 0.9])
-    np.testing.assert_allclose(with_evidence(scores, np.zeros(3), 4.0), scores, atol=1e-6)
-    assert (with_evidence(scores, np.ones(3), 4.0) > scores).all()
-    assert with_evidence(np.array([0.5]), np.array([0.5]), 2.0) == pytest.approx(1 / (1 + np.exp(-1)))

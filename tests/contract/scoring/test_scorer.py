@@ -1,35 +1,114 @@
-"""The scoring that a query gets decides how its document's lines are scored, also where a model has two."""
+"""From a model's answers to line scores: rules over tokens, the network over lines, and what is left out."""
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lamr_contract.asked import AskedDocument
+from lamr_contract.encoding import PromptEncoder
+from lamr_contract.errors import ModelMismatchError
+from lamr_contract.layout import line_layout
 from lamr_contract.model_io import ChunkResult
-from lamr_contract.scoring.rules import Scoring
-from lamr_contract.scoring.scorer import DocumentScorer, LineScores, QueriedDocument
+from lamr_contract.scoring.rules import LineRule, Scoring
+from lamr_contract.scoring.scorer import DocumentScorer, LineScores, Scorer, over_blank
+
+from tests.tiny import BERT_PROMPT, line_weights, lines_scoring, make_spec, wordpiece
 
 CODE = "a = 1\n\n\nbb = 22\n  \nccc = 333"
 ASKED, TOLD = "What is bb?", "Change bb"
-WHOLE_LINES = Scoring("calibrated", {"keep_prob": 1.0})
-CHARACTERS = Scoring("emission")
+RUBRICS = ("semantic", "dependency")
 
 
-def line_scores(query: str, scoring: Scoring) -> LineScores:
+def encoder() -> PromptEncoder:
+    words = wordpiece()
+    return PromptEncoder(words, make_spec(words, BERT_PROMPT))
+
+
+def line_scores(query: str, scorer: Scorer, code: str = CODE) -> LineScores:
     """Score lines from tokens of three characters, which cross the ends of lines."""
-    starts = np.arange(0, len(CODE), 3)
-    offsets = np.stack([starts, np.minimum(starts + 3, len(CODE))], axis=1)
-    tokens = np.random.default_rng(0).random(len(offsets))
-    scorer = DocumentScorer(scoring, (), QueriedDocument(query, CODE, offsets, scoring))
-    result = ChunkResult((tokens > 0.5).astype(np.uint8), tokens.astype(np.float32), None, None, 0.5)
-    scorer.add((0, len(offsets)), result)
-    return scorer.finish()
+    starts = np.arange(0, len(code), 3)
+    offsets = np.stack([starts, np.minimum(starts + 3, len(code))], axis=1)
+    asked = AskedDocument.of(encoder(), query, code, tokens=(np.zeros(len(starts), np.int64), offsets))
+    document = DocumentScorer(scorer, asked)
+    tokens = np.random.default_rng(0).random(len(asked.ids)).astype(np.float32)
+    rubrics = np.stack([tokens, 1 - tokens], axis=1) if scorer.want_rubrics else None
+    document.add((0, len(tokens)), ChunkResult((tokens > 0.5).astype(np.uint8), tokens, rubrics, None, 0.5))
+    return document.finish()
 
 
-@pytest.mark.parametrize(("base", "told"), [(WHOLE_LINES, CHARACTERS), (CHARACTERS, WHOLE_LINES)])
-def test_means_over_lines_are_those_of_the_scoring_that_the_query_gets(base: Scoring, told: Scoring) -> None:
-    both = dataclasses.replace(base, told=told)
-    for query, alone in ((ASKED, base), (TOLD, told)):
-        np.testing.assert_array_equal(line_scores(query, both).scores, line_scores(query, alone).scores)
-    assert (line_scores(ASKED, both).scores != line_scores(TOLD, both).scores).any()
+def test_rules_over_tokens_take_means_over_characters() -> None:
+    paper, emission = (line_scores(ASKED, Scorer(Scoring(kind), ())).scores for kind in ("paper", "emission"))
+    tokens = np.random.default_rng(0).random(len(range(0, len(CODE), 3)))
+    decisions = (tokens.astype(np.float32) > 0.5).repeat(3)[: len(CODE)]
+    assert paper[0] == pytest.approx(decisions[:6].mean())
+    assert emission[0] == pytest.approx(tokens.repeat(3)[:5].mean()), "a line end doesn't count"
+    assert emission[1] == 0, "nor does a line of nothing else"
+    assert paper[1] == min(paper[0], paper[3])
+
+
+def test_a_network_scores_lines_and_the_query_picks_its_rule() -> None:
+    scoring = Scoring("lines", LineRule(bias=1.0), LineRule(bias=-1.0))
+    scorer = Scorer(scoring, RUBRICS, line_weights(own=2.0, keep_prob=0.5))
+    asked, told = (line_scores(query, scorer).scores for query in (ASKED, TOLD))
+    ink = [0, 3, 5]
+    assert (asked[ink] > told[ink]).all()
+    logits = np.log(asked / (1 - asked)) - np.log(told / (1 - told))
+    np.testing.assert_allclose(logits[ink], 2.0, rtol=1e-4)
+    assert asked.argmax() == 3, "bb stands there"
+
+
+def test_lines_that_are_named_gain() -> None:
+    plain = line_scores("look at line 6", Scorer(lines_scoring(), RUBRICS, line_weights(own=1.0))).scores
+    named = line_scores(
+        "look at line 6", Scorer(lines_scoring(named=4.0), RUBRICS, line_weights(own=1.0))
+    ).scores
+    assert named[5] > 0.9 > plain[5]
+    assert named[3] > plain[3], "what is near counts, too"
+    assert named[0] == plain[0]
+
+
+def test_lines_of_encoded_data_score_0() -> None:
+    code = "a = 1\nDATA = '" + "QUJD" * 200 + "'\nbb = 22\n"
+    for scorer in (Scorer(Scoring(), ()), Scorer(lines_scoring(bias=9.0), RUBRICS, line_weights(own=1.0))):
+        scores = line_scores(ASKED, scorer, code).scores
+        assert scores[1] == 0
+        assert scores[[0, 2]].any()
+
+
+def test_what_speaks_for_a_line_is_told_where_both_rubrics_are_known() -> None:
+    scores = line_scores(ASKED, Scorer(Scoring(), RUBRICS))
+    assert scores.dependency is not None
+    assert scores.dependency.any()
+    assert line_scores(ASKED, Scorer(Scoring(), ("semantic",))).dependency is None
+
+
+def test_a_scorer_that_cant_work_is_refused() -> None:
+    with pytest.raises(ModelMismatchError, match="needs weights"):
+        Scorer(lines_scoring(), RUBRICS)
+    with pytest.raises(ModelMismatchError, match="needs weights"):
+        Scorer(Scoring(), RUBRICS, line_weights(own=1.0))
+    with pytest.raises(ModelMismatchError, match=r"reads \['magic'\].*export"):
+        Scorer(lines_scoring(), RUBRICS, line_weights(own=1.0, magic=1.0))
+
+
+def test_rubrics_are_asked_for_where_something_reads_them() -> None:
+    assert not Scorer(Scoring(), ("semantic",)).want_rubrics
+    assert Scorer(Scoring(), RUBRICS).want_rubrics
+    assert Scorer(lines_scoring(), ("semantic",), line_weights(semantic=1.0)).want_rubrics
+    assert not Scorer(lines_scoring(), ("semantic",), line_weights(keep_prob=1.0)).want_rubrics
+
+
+@given(st.text("ab \n", max_size=60), st.integers(0, 9))
+def test_blank_lines_take_the_smaller_neighbour(text: str, seed: int) -> None:
+    layout = line_layout(text)
+    scores = np.random.default_rng(seed).random(len(layout.spans))
+    over = over_blank(scores, layout)
+    assert over.shape == scores.shape
+    inked = np.flatnonzero(~layout.blank)
+    np.testing.assert_array_equal(over[inked], scores[inked])
+    for line in np.flatnonzero(layout.blank):
+        around = [over[inked[inked < line][-1:]], over[inked[inked > line][:1]]]
+        if len(inked):
+            assert over[line] == min(np.concatenate(around))

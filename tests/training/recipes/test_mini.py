@@ -7,27 +7,26 @@ import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from lamr_contract.errors import ModelMismatchError
-from lamr_contract.names import ASSOCIATIONS_FILE, TOKENIZER_FILE
-from lamr_contract.scoring.features import ASKED, ASSOCIATED
-from lamr_contract.scoring.network import LineNetwork
-from lamr_contract.scoring.rules import Scoring
+from lamr_contract.names import SCORING_FILE
+from lamr_contract.scoring.weights import LineWeights
+from lamr_contract.spec import bundled_repository, client_files
 from lamr_evaluation.records import write_records
-from lamr_export.checkpoint import load_checkpoint, save_checkpoint
+from lamr_export.checkpoint import load_checkpoint
 from lamr_training.corpus.build import make_records
 from lamr_training.corpus.settings import CorpusSettings
 from lamr_training.errors import RunError
+from lamr_training.fits.scored_files import ScoringReport
 from lamr_training.loop.run_folder import BOARD, STATE
 from lamr_training.loop.settings import TrainingSettings
 from lamr_training.loop.work_folder import WorkFolder
 from lamr_training.recipes.fine_tune import FineTuneRecipe
 from lamr_training.recipes.mini import MiniRecipe, MiniSizes, Round
-from lamr_training.recipes.scoring_fit import ScoringReport
 
 from tests.contract.scoring.test_associations import made as associations
+from tests.tiny import line_weights
 from tests.training.samples import files
 
 RECIPE = MiniRecipe(
@@ -83,7 +82,9 @@ def test_from_records_to_a_checkpoint_with_a_fitted_scoring(made: Made, tmp_path
     data, work, report = made.data, made.work, made.report
     assert 0 < report.area <= 1
     model = load_checkpoint(made.out)
-    assert model.config.scoring.kind == "relative"
+    assert model.config.scoring.kind == "lines"
+    bundled = client_files(bundled_repository()) / SCORING_FILE
+    assert (made.out / SCORING_FILE).read_bytes() == bundled.read_bytes(), "few files teach no network"
     assert model.config.fusion_width == 384
     assert model.config.similarity
     first, second = (torch.load(work.run(number) / STATE, weights_only=True) for number in (0, 1))
@@ -100,25 +101,21 @@ def test_from_records_to_a_checkpoint_with_a_fitted_scoring(made: Made, tmp_path
     assert written_at(work) == before, "finished stages are taken from the work folder"
 
 
-def test_a_model_with_associations_keeps_them_and_its_network(made: Made, tmp_path: Path) -> None:
+def test_a_model_keeps_what_was_learned_for_its_scoring(made: Made, tmp_path: Path) -> None:
     base = tmp_path / "base"
     shutil.copytree(made.out, base, ignore=shutil.ignore_patterns("work"))
-    (base / ASSOCIATIONS_FILE).write_bytes(associations(("load", "key", "path")).to_bytes())
-    model = load_checkpoint(base)
-    shapes = ((3, 2), (2,), (18, 2), (2,), (5,))
-    parameters = [np.full(shape, 0.1) for shape in shapes]
-    network = LineNetwork.of(("own", ASSOCIATED, ASKED), 1, (1,), parameters)
-    model.config = replace(model.config, scoring=Scoring("lines", network=network))
-    save_checkpoint(model, base, base / TOKENIZER_FILE)
+    weights = line_weights(own=1.0, associated=0.1)
+    learned = LineWeights(weights.network, associations(("load", "key", "path"))).to_bytes()
+    (base / SCORING_FILE).write_bytes(learned)
     recipe = FineTuneRecipe(settings=replace(RECIPE.settings, steps=1), base=base, checked=3, scored=3)
     work = WorkFolder(tmp_path / "work")
     recipe.prepare(made.data, work)
     recipe.fit(work)
     recipe.finish(made.data, work, tmp_path / "out")
-    assert (tmp_path / "out" / ASSOCIATIONS_FILE).read_bytes() == (base / ASSOCIATIONS_FILE).read_bytes()
+    assert (tmp_path / "out" / SCORING_FILE).read_bytes() == learned
     scoring = load_checkpoint(tmp_path / "out").config.scoring
-    assert scoring.network == network
-    assert scoring.bias, "its bias is fitted anew"
+    assert scoring.told is not None
+    assert scoring.told.bias, "its bias is fitted anew"
 
 
 def test_a_trained_model_learns_more(made: Made, tmp_path: Path) -> None:

@@ -14,22 +14,22 @@ import numpy as np
 import torch
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.model_io import ChunkRequest, ChunkResult
-from lamr_contract.names import KEEP_PROB
-from lamr_contract.scoring.rules import Scoring
+from lamr_contract.scoring.rules import EMISSION, Scoring
+from lamr_contract.scoring.scorer import Scorer
 from lamr_decoding import LinearChainCrf, marginals, nll
 from lamr_evaluation.metrics import Confusion, recall_curve
 from lamr_evaluation.records import Record
 from lamr_export.attention import PackedLayout
 from lamr_export.model import LamrModel
 
+from lamr_training.fits.scored_files import score_files
 from lamr_training.loop.batches import batch_plan, make_batch
 from lamr_training.loop.example_set import ExampleSet
 from lamr_training.loop.trainer import forward
-from lamr_training.recipes.scoring_fit import score_files
 
 KEPT = 0.25
 """The share of a file's lines with ink that every variant keeps."""
-_SCORING = Scoring("calibrated", {KEEP_PROB: 1.0})
+_SCORER = Scorer(Scoring(EMISSION), ())  # means of the probabilities, whatever chain they come from
 
 
 @dataclass(frozen=True)
@@ -92,8 +92,8 @@ def judge_files(model: LamrModel, encoder: PromptEncoder, records: Sequence[Reco
     """
     found = []
     for file in score_files(lambda requests: _answers(model, requests), encoder, records):
-        gold, inked = file.gold()
-        curve = recall_curve(file.line_scores(_SCORING, ()), gold, inked)
+        gold, inked = file.record.gold, file.record.counted
+        curve = recall_curve(file.line_scores(_SCORER), gold, inked)
         figures = Confusion.expected(curve, KEPT, gold, inked).metrics(curve)
         place = f"{file.record.project}/{file.record.path}"
         found.append(Judged(place, round(figures.recall, 5), round(figures.f1, 5), round(figures.area, 5)))

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from lamr_contract.asked import AskedDocument
 from lamr_contract.encoding import Chunk, PromptEncoder
-from lamr_contract.scoring.scorer import QueriedDocument
 from lamr_evaluation.records import Record
 from numpy.typing import NDArray
 
@@ -86,13 +86,10 @@ def encode_record(
 ) -> EncodedRecord:
     """Tokenize and label a record."""
     by_line = label(record, settings)
-    reading = encoder.read_query(record.query, record.task, record.code)
-    query = encoder.encode_query(reading.text)
-    ids, offsets = encoder.encode_document(record.code)
-    document = QueriedDocument(reading.text, record.code, offsets)
-    chunks = list(encoder.iter_chunks(query, ids, offsets, record.code, layout=document.layout))
-    line = token_lines(offsets, document.layout.spans)
-    return EncodedRecord(chunks, query, ids, by_line[line], document.evidence.astype(np.float32))
+    asked = AskedDocument.of(encoder, record.query, record.code, task=record.task, path=record.path)
+    line = token_lines(asked.offsets, asked.layout.spans)
+    evidence = asked.features.views.mean()[line].astype(np.float32)
+    return EncodedRecord(list(asked.chunks(encoder)), asked.query_ids, asked.ids, by_line[line], evidence)
 
 
 def token_lines(offsets: IntArray, spans: IntArray) -> IntArray:

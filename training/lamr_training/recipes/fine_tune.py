@@ -7,7 +7,6 @@ loop and the fits are elsewhere.
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -18,16 +17,17 @@ from lamr_evaluation.records import read_records
 from lamr_export.checkpoint import load_checkpoint
 from lamr_export.config import CHECKPOINT_CONFIG
 from lamr_export.model import LamrModel
+from lamr_export.repository_writer import weights_digest
 from tokenizers import Tokenizer
 
 from lamr_training.errors import RunError
+from lamr_training.fits.scored_checkpoint import write_scored
+from lamr_training.fits.scored_files import ScoringReport
 from lamr_training.loop.example_set import ExampleSet
 from lamr_training.loop.examples import HARD_CHOICE, make_examples
 from lamr_training.loop.work_folder import WorkFolder
 from lamr_training.model.served import load_served
 from lamr_training.recipes.recipe import Recipe
-from lamr_training.recipes.scored_checkpoint import write_scored
-from lamr_training.recipes.scoring_fit import ScoringReport
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +78,7 @@ class FineTuneRecipe(Recipe):
         The version says which weights they are, so that no client takes them for those of the start.
         """
         model = work.load_after(1)
-        model.config = replace(model.config, version=f"{model.config.version}+{weights_digest(model)}")
+        model.config = replace(model.config, version=f"{model.config.version}+{weights_digest(model)[:8]}")
         records = list(read_records(data / "validation.jsonl"))[-self.scored :]
         return write_scored(model, work, out, records)
 
@@ -92,11 +92,3 @@ class FineTuneRecipe(Recipe):
         base = self.base or bundled_repository()
         folder = base if (base / CHECKPOINT_CONFIG).is_file() else client_files(base)
         return folder / TOKENIZER_FILE
-
-
-def weights_digest(model: LamrModel) -> str:
-    """Eight hexadecimal digits that differ where weights do."""
-    digest = hashlib.sha256()
-    for values in model.state_dict().values():
-        digest.update(values.detach().float().cpu().numpy().tobytes())
-    return digest.hexdigest()[:8]

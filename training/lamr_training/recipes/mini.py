@@ -23,6 +23,8 @@ from tokenizers import Tokenizer
 
 from lamr_training.corpus.written import WRITTEN
 from lamr_training.errors import RunError
+from lamr_training.fits.scored_checkpoint import mean_weights, write_scored
+from lamr_training.fits.scored_files import ScoringReport
 from lamr_training.loop.devices import find_place
 from lamr_training.loop.example_set import ExampleSet
 from lamr_training.loop.examples import HARD_CHOICE, distinct_files, make_examples
@@ -38,8 +40,6 @@ from lamr_training.model.backbone import (
 )
 from lamr_training.model.vocabulary import code_vocabulary
 from lamr_training.recipes.recipe import Recipe
-from lamr_training.recipes.scored_checkpoint import mean_weights, write_scored
-from lamr_training.recipes.scoring_fit import ScoringReport
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
 
+from lamr_training.fits.scored_files import ScoringReport
 from lamr_training.loop.settings import TrainingSettings
 from lamr_training.loop.work_folder import WorkFolder
-from lamr_training.recipes.scoring_fit import ScoringReport
 
 
 @dataclass(frozen=True, kw_only=True)

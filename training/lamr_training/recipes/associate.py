@@ -15,45 +15,33 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
+from lamr_contract.asked import NO_TOKENS, AskedDocument
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.local_model import LocalModel
 from lamr_contract.names import (
-    ASSOCIATIONS_FILE,
     ENCODER,
     MODELS,
     REPORT_FILE,
+    SCORING_FILE,
     SPEC_FILE,
     version_folder,
 )
 from lamr_contract.scoring.associations import Associations
 from lamr_contract.scoring.query_kind import asks
-from lamr_contract.scoring.rules import Scoring
+from lamr_contract.scoring.scorer import Scorer
+from lamr_contract.scoring.weights import LineWeights
 from lamr_contract.spec import ModelSpec, client_files, load_spec
 from lamr_evaluation.records import Record, read_records
 from lamr_export.report import with_files
 from lamr_export.target import check_target, files_of, replacing
 
-from lamr_training.associations.examples import WordExample, frequent_words, word_example
-from lamr_training.associations.fit import AssociationSettings, fit_associations
-from lamr_training.associations.start import start_vectors, surfaces
 from lamr_training.errors import RunError
-from lamr_training.recipes.network_fit import (
-    ASSOCIATED_FEATURES,
-    NetworkFile,
-    NetworkSettings,
-    fit_network,
-    network_files,
-)
-from lamr_training.recipes.presence_fit import fit_presence
-from lamr_training.recipes.scored_checkpoint import LEAST_TOLD, TOLD_SHARE
-from lamr_training.recipes.scoring_fit import (
-    ASKED_SHARE,
-    ScoredFile,
-    ScoringReport,
-    compare,
-    score_files,
-    with_kept_share,
-)
+from lamr_training.fits.associations import AssociationSettings, fit_associations
+from lamr_training.fits.network import NetworkFile, NetworkSettings, fit_network, network_file
+from lamr_training.fits.scored_files import ScoredFile, ScoringReport, compare, score_files
+from lamr_training.fits.scoring import fit_scoring
+from lamr_training.fits.word_examples import WordExample, frequent_words, word_example
+from lamr_training.fits.word_vectors import start_vectors, surfaces
 
 HALVES = 2
 # How much a file counts without and with a question, of which there are far fewer.
@@ -119,7 +107,12 @@ def associate(
     del counted
     progress(f"reading files for {len(words):,} words")
     vocabulary = {word: number for number, word in enumerate(words)}
-    examples = [word_example(record, vocabulary) for record in read_records(train) if record.kept_frags]
+    encoder = PromptEncoder.from_repository(base)
+    examples = [
+        word_example(_with_words(encoder, record), record, vocabulary)
+        for record in read_records(train)
+        if record.kept_frags
+    ]
 
     def learn(chosen: Sequence[WordExample]) -> Associations:
         return fit_associations(words, vectors, chosen, settings.associations)
@@ -130,14 +123,14 @@ def associate(
     ]
     associations = learn(examples)
     progress(f"asking the model about {settings.networked:,} files")
-    encoder, model = PromptEncoder.from_repository(base), LocalModel(base)
+    model = LocalModel(base)
     taught = islice((record for record in read_records(train) if record.kept_frags), settings.networked)
-    files = _network_files(score_files(model.infer_many, encoder, taught), others, spec)
-    network = fit_network(files, settings.network, ASSOCIATED_FEATURES)
-    encoder.associations = associations
+    files = [_network_file(file, others, spec) for file in score_files(model.infer_many, encoder, taught)]
+    weights = LineWeights(fit_network(files, settings.network), associations)
     checks = score_files(model.infer_many, encoder, read_records(data / "validation.jsonl"))
-    scoring, told, asked = _fitted(network, checks, spec)
-    _write(base, out, replace(spec, scoring=scoring), associations)
+    scoring = fit_scoring(checks, weights, spec.rubrics, spec.threshold, before=spec.scoring)
+    told, asked = _reports(checks, Scorer(scoring, spec.rubrics, weights), spec)
+    _write(base, out, replace(spec, scoring=scoring), weights)
     return AssociatedReport(len(words), len(examples), told, asked)
 
 
@@ -153,49 +146,34 @@ def _identifiers(records: Iterable[Record]) -> Iterator[str]:
         yield from record.code[:6_000].split()
 
 
-def _network_files(
-    files: Sequence[ScoredFile], others: Sequence[Associations], spec: ModelSpec
-) -> list[NetworkFile]:
-    """What the network learns from files, each with the associations that its project wasn't among."""
-    found = []
-    for file in files:
-        file.document.associations = others[half_of(file.record.project)]
-        (learned,) = network_files([file], spec.rubrics, ASSOCIATED_FEATURES)
-        found.append(replace(learned, weight=_WEIGHTS[asks(file.document.query)]))
-    return found
+def _with_words(encoder: PromptEncoder, record: Record) -> AskedDocument:
+    """A record's file and query without tokens, since words need none and there are hundreds of thousands of files."""
+    return AskedDocument.of(
+        encoder, record.query, record.code, task=record.task, path=record.path, tokens=NO_TOKENS
+    )
 
 
-def _fitted(
-    network: Scoring, checks: Sequence[ScoredFile], spec: ModelSpec
-) -> tuple[Scoring, ScoringReport | None, ScoringReport | None]:
-    """The scoring with biases and presences fitted on validation files, and how it does on them.
-
-    Where files with questions, or those with other queries, are too few for a bias of their own, all files give it.
-    """
-    everything = [file for file in checks if file.record.kept_frags]
-    if not everything:
-        raise RunError("no validation record has lines that answer; the threshold needs some")
-    parts: list[Scoring] = []
-    reports: list[ScoringReport | None] = []
-    before = (spec.scoring.told or spec.scoring, spec.scoring)
-    for asked, share in ((False, TOLD_SHARE), (True, ASKED_SHARE)):
-        files = [file for file in checks if asks(file.document.query) == asked]
-        answered = [file for file in files if file.record.kept_frags]
-        part = replace(network, presence=fit_presence(files) or before[asked].presence)
-        fitted = answered if len(answered) >= LEAST_TOLD else everything
-        part = with_kept_share(fitted, part, spec.rubrics, spec.threshold, share)
-        parts.append(part)
-        reports.append(compare(answered, part, spec.rubrics, spec.threshold) if answered else None)
-    told, asked_part = parts
-    return replace(asked_part, told=told), *reports
+def _network_file(file: ScoredFile, others: Sequence[Associations], spec: ModelSpec) -> NetworkFile:
+    """What the network learns from a file, with the associations that its project wasn't among."""
+    weight = _WEIGHTS[asks(file.asked.query)]
+    return network_file(file, spec.rubrics, others[half_of(file.record.project)], weight)
 
 
-def _write(base: Path, out: Path, spec: ModelSpec, associations: Associations) -> None:
+def _reports(
+    checks: Sequence[ScoredFile], scorer: Scorer, spec: ModelSpec
+) -> tuple[ScoringReport | None, ScoringReport | None]:
+    """How the scoring does on validation files with other queries, and on those with questions."""
+    answered = [file for file in checks if file.record.kept_frags]
+    told, asked = ([file for file in answered if asks(file.asked.query) == sort] for sort in (False, True))
+    return tuple(compare(files, scorer, spec.threshold) if files else None for files in (told, asked))
+
+
+def _write(base: Path, out: Path, spec: ModelSpec, weights: LineWeights) -> None:
     with replacing(out) as folder:
         shutil.copytree(base, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
         place = client_files(folder)
         (place / SPEC_FILE).write_text(spec.to_json(), encoding="utf-8")
-        (place / ASSOCIATIONS_FILE).write_bytes(associations.to_bytes())
+        (place / SCORING_FILE).write_bytes(weights.to_bytes())
         report = version_folder(folder, ENCODER) / REPORT_FILE
         sizes = files_of(folder)
         del sizes[report.relative_to(folder).as_posix()]

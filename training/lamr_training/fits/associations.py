@@ -26,8 +26,8 @@ from lamr_contract.scoring.network import LineNetwork
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from lamr_training.associations.examples import KNOWN_FEATURES, WordExample
-from lamr_training.recipes.network_fit import NetworkModule, NetworkSettings, file_losses, padded, usual
+from lamr_training.fits.network import NetworkModule, NetworkSettings, file_losses, padded, usual
+from lamr_training.fits.word_examples import KNOWN_FEATURES, WordExample
 
 _LISTWISE = 0.3  # the weight of the cross entropy that gold lines win against all lines of their file
 _MEASURED = 2_000  # examples whose features say what is usual

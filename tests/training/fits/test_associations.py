@@ -7,16 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from lamr_contract.asked import NO_TOKENS, AskedDocument
+from lamr_contract.encoding import PromptEncoder
 from lamr_contract.layout import line_layout
-from lamr_contract.scoring.evidence import lexical_views
 from lamr_contract.scoring.features import LineFeatures
-from lamr_contract.scoring.forms import line_forms
-from lamr_contract.scoring.query_kind import asks
 from lamr_contract.words import TermIndex
 from lamr_evaluation.records import Record
-from lamr_training.associations.examples import KNOWN_FEATURES, WordExample, frequent_words, word_example
-from lamr_training.associations.fit import AssociationSettings, _Batch, _Model, fit_associations
-from lamr_training.recipes.network_fit import NetworkSettings
+from lamr_training.fits.associations import AssociationSettings, _Batch, _Model, fit_associations
+from lamr_training.fits.network import NetworkSettings
+from lamr_training.fits.word_examples import KNOWN_FEATURES, WordExample, frequent_words, word_example
+
+from tests.tiny import BERT_PROMPT, make_spec, wordpiece
 
 QUERY = "Mind the deadline"
 LINES = ["timeout = 3", "colour = 3", "shape = area(3)", "", "    name = colour", "return shape"]
@@ -41,14 +42,19 @@ def learnable(chosen: list[Record]) -> tuple[list[str], list[WordExample], torch
     words = frequent_words(chosen, 100, 1)
     vocabulary = {word: number for number, word in enumerate(words)}
     vectors = torch.randn(len(words), 8, generator=torch.Generator().manual_seed(1))
-    return words, [word_example(record, vocabulary) for record in chosen], vectors
+    return words, [word_example(asked(record), record, vocabulary) for record in chosen], vectors
+
+
+def asked(record: Record) -> AskedDocument:
+    """A record as associations learn from it, without tokens."""
+    words = wordpiece()
+    encoder = PromptEncoder(words, make_spec(words, BERT_PROMPT))
+    return AskedDocument.of(encoder, record.query, record.code, tokens=NO_TOKENS)
 
 
 def features(query: str, code: str) -> np.ndarray:
     """What is known of lines without vectors."""
-    layout = line_layout(code)
-    views, forms = lexical_views(query, code, layout), line_forms(code, layout)
-    return LineFeatures(layout, views, forms, {}, asked=asks(query)).matrix(KNOWN_FEATURES)
+    return LineFeatures(query, code, line_layout(code)).matrix(KNOWN_FEATURES)
 
 
 def test_a_word_of_code_is_found_by_another_word_of_the_query() -> None:

@@ -1,12 +1,12 @@
-"""Fits a scoring of the kind `lines` whose lines are scored by a small network (`lamr_contract.scoring.network`).
+"""Fits the small network that scores lines (`lamr_contract.scoring.network`).
 
-The network learns from the features of whole files, so it needs many more of them than the regression of `line_fit`.
-The model's own weights stay as they are. This module knows features and gold lines; it knows no model and no text.
+The network learns from the features of some thousands of whole files. The model's own weights stay as they are. This
+module knows features and gold lines; it knows no model and no text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from lamr_contract.arrays import Float64Array
 from lamr_contract.names import KEEP_PROB, RELEVANCE
+from lamr_contract.scoring.associations import Associations
 from lamr_contract.scoring.features import (
     ABOVE_PREFIX,
     AROUND,
@@ -33,33 +34,25 @@ from lamr_contract.scoring.features import (
     WINDOWS,
 )
 from lamr_contract.scoring.network import LineNetwork
-from lamr_contract.scoring.rules import DEPENDENCY, NAMED, NEAR, SEMANTIC, Scoring
+from lamr_contract.scoring.rules import DEPENDENCY, SEMANTIC
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
-from lamr_training.recipes.scoring_fit import NAMED_ODDS, ScoredFile
+from lamr_training.fits.scored_files import ScoredFile
 
 NETWORK_FEATURES = (
     *(SEMANTIC, DEPENDENCY, RELEVANCE, KEEP_PROB, WINDOWS, AROUND, PASSAGE, OWN),
     *(COMMENT, MARKS, IMPORTS, LENGTH, REPEATS, INDENT, OPENING, BEGINS),
     *(ABOVE_PREFIX + name for name in (SEMANTIC, RELEVANCE, KEEP_PROB, WINDOWS, AROUND, PASSAGE, OWN)),
     *(BELOW_PREFIX + name for name in (SEMANTIC, AROUND, OWN)),
+    *(ASSOCIATED, ASKED),
 )
-"""The features that the network reads of every model."""
-ASSOCIATED_FEATURES = (*NETWORK_FEATURES, ASSOCIATED, ASKED)
-"""The features that it reads of a model with associations. It then serves questions as well."""
-ENOUGH = 1_000
-"""How many files are enough for a network; with fewer a regression ranks as well."""
-_SHARES = (0.05, 0.7)
-"""The bounds of what the threshold selects. The network sees the whole file, so its log-odds tell by themselves how
-many lines a file needs; these bounds only keep extremes away."""
+"""The features that the network reads."""
 _LISTWISE = 0.2
 """The weight of ranks beside decisions, which are what the threshold needs."""
 _LEAST_SPREAD = 0.05
-_REACH = 0.3
-"""How far lines are levelled, in lines (`Scoring`): neighbours weigh a little, which changes hardly any rank."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,39 +112,30 @@ def divides(gold: NDArray[np.bool_], inked: NDArray[np.bool_]) -> bool:
     return bool(needed.any() and (inked & ~needed).any())
 
 
-def network_files(
-    files: Iterable[ScoredFile], rubrics: Sequence[str], names: Sequence[str] = NETWORK_FEATURES
-) -> list[NetworkFile]:
-    """Return what is learned from files.
+def network_file(
+    file: ScoredFile, rubrics: Sequence[str], associations: Associations | None, weight: float = 1.0
+) -> NetworkFile:
+    """Return what is learned from a file.
 
     Args:
-        files: from `score_files`.
+        file: from `score_files`.
         rubrics: the names of the model's rubrics.
-        names: the features.
+        associations: gives the feature `associated`; they must come from other projects.
+        weight: how much the file counts.
     """
-    found = []
-    for file in files:
-        features = file.features(names, rubrics)
-        found.append(NetworkFile(features, *file.gold(), file.document.layout.blocks))
-    return found
+    features = file.features(NETWORK_FEATURES, rubrics, associations)
+    record, blocks = file.record, file.asked.layout.blocks
+    return NetworkFile(features, record.gold, record.counted, blocks, weight)
 
 
-def fit_network(
-    files: Sequence[NetworkFile],
-    settings: NetworkSettings | None = None,
-    names: Sequence[str] = NETWORK_FEATURES,
-) -> Scoring:
+def fit_network(files: Sequence[NetworkFile], settings: NetworkSettings | None = None) -> LineNetwork:
     """Train a network to tell a file's gold lines from its others.
 
-    Every file counts the same, and so do its gold lines and its other lines with ink.
+    Gold lines of a file count as much as its other lines with ink.
 
     Args:
-        files: from `network_files`; those that teach nothing are left out.
+        files: from `network_file`; those that teach nothing are left out.
         settings: sizes and training.
-        names: the files' features.
-
-    Returns:
-        a scoring whose bias is 0.
 
     Raises:
         ValueError: no file has both gold lines and others.
@@ -162,8 +146,7 @@ def fit_network(
         raise ValueError("no file has both lines that are needed and lines that aren't")
     seeds = range(settings.seed, settings.seed + settings.members)
     members = [_member(taught, replace(settings, seed=seed)) for seed in seeds]
-    network = LineNetwork.of(names, settings.reach, settings.strides, *members)
-    return Scoring("lines", {NEAR: _REACH, NAMED: NAMED_ODDS}, shares=_SHARES, network=network)
+    return LineNetwork.of(NETWORK_FEATURES, settings.reach, settings.strides, *members)
 
 
 def _member(files: Sequence[NetworkFile], settings: NetworkSettings) -> list[NDArray[np.float64]]:

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from lamr_contract.asked import AskedDocument
 from lamr_contract.layout import line_layout
 from lamr_contract.scoring.associations import line_words
-from lamr_contract.scoring.evidence import lexical_views
 from lamr_contract.scoring.features import (
     ABOVE_PREFIX,
     AROUND,
@@ -30,15 +30,12 @@ from lamr_contract.scoring.features import (
     PASSAGE,
     REPEATS,
     WINDOWS,
-    LineFeatures,
 )
-from lamr_contract.scoring.forms import line_forms
-from lamr_contract.scoring.query_kind import asks
 from lamr_contract.words import TermIndex, query_terms
 from lamr_evaluation.records import Record
 from numpy.typing import NDArray
 
-from lamr_training.recipes.network_fit import divides
+from lamr_training.fits.network import divides
 
 KNOWN_FEATURES = (
     *(WINDOWS, AROUND, PASSAGE, OWN),
@@ -49,7 +46,7 @@ KNOWN_FEATURES = (
 )
 """What is known of a line without vectors: what the query's own words and forms say, and whether the query asks."""
 LONGEST_QUERY = 2_500
-"""How many characters of a query and its task are looked at."""
+"""How many characters of a query and its task are counted."""
 _LONGEST_WORD = 24
 _QUERY_COUNT = 3  # a word of a query counts as much as three lines' words: there are far fewer of them
 
@@ -100,27 +97,24 @@ def frequent_words(records: Iterable[Record], most: int, least: int) -> list[str
     return [word for _, word in zip(range(most), common, strict=False)]
 
 
-def word_example(record: Record, vocabulary: Mapping[str, int]) -> WordExample:
+def word_example(asked: AskedDocument, record: Record, vocabulary: Mapping[str, int]) -> WordExample:
     """Return what is learned from a record.
 
     Args:
+        asked: the record's file and query as a client prepares them; its tokens aren't needed.
         record: a whole file and its query.
         vocabulary: the number of each word.
     """
-    query, layout = record.words[:LONGEST_QUERY], line_layout(record.code)
-    index = TermIndex.of(record.code, layout)
-    words, lines = line_words(index, vocabulary)
-    count = len(layout.blank)
-    views, forms = lexical_views(query, record.code, layout, index), line_forms(record.code, layout)
-    known = LineFeatures(layout, views, forms, {}, asked=asks(query))
-    asked = [vocabulary[term] for term in query_terms(query) if term in vocabulary]
+    layout, features = asked.layout, asked.features
+    words, lines = line_words(features.index, vocabulary)
+    numbers = [vocabulary[term] for term in query_terms(asked.query) if term in vocabulary]
     return WordExample(
-        query=np.array(asked, np.int32),
+        query=np.array(numbers, np.int32),
         words=words.astype(np.int32),
-        counts=np.bincount(lines, minlength=count).astype(np.int32),
+        counts=np.bincount(lines, minlength=len(layout.blank)).astype(np.int32),
         gold=record.gold & ~layout.blank,
         inked=~layout.blank,
         blocks=layout.blocks.astype(np.int32),
-        features=known.matrix(KNOWN_FEATURES).astype(np.float16),
+        features=features.matrix(KNOWN_FEATURES).astype(np.float16),
         project=record.project,
     )

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from lamr_client import MockTransport
 from lamr_contract.encoding import PromptEncoder
-from lamr_contract.scoring.presence import FEATURES, TOGETHER
-from lamr_contract.scoring.rules import Scoring
+from lamr_contract.scoring.presence import FEATURES, TOGETHER, Presence
+from lamr_contract.scoring.scorer import Scorer
 from lamr_evaluation.records import Record
-from lamr_training.recipes.presence_fit import LEAST, fit_presence
-from lamr_training.recipes.scoring_fit import ScoredFile, score_files
+from lamr_training.fits.presence import LEAST, fit_presence
+from lamr_training.fits.scored_files import ScoredFile, score_files
 
 from tests.client.answers import answer
-from tests.tiny import BERT_PROMPT, make_spec, wordpiece
+from tests.tiny import BERT_PROMPT, line_weights, lines_scoring, make_spec, wordpiece
 
 QUERY = "Fix the area of a circle"
 OTHER = ["name = shape(3)", "return name", "# area", "value = 1"]
@@ -34,8 +34,9 @@ def files(count: int, present: bool) -> list[ScoredFile]:
     return score_files(MockTransport(answer).infer_many, encoder, records)
 
 
-def relevances(scored: list[ScoredFile], scoring: Scoring) -> list[float]:
-    return [file.scorer(scoring, ("semantic", "dependency")).finish().relevance for file in scored]
+def relevances(scored: list[ScoredFile], presence: Presence) -> list[float]:
+    scorer = Scorer(lines_scoring(presence=presence), ("semantic", "dependency"), line_weights(own=1.0))
+    return [file.finished(scorer).finish().relevance for file in scored]
 
 
 def test_files_with_an_answer_are_told_from_others() -> None:
@@ -43,8 +44,7 @@ def test_files_with_an_answer_are_told_from_others() -> None:
     assert presence is not None
     assert presence.weights[TOGETHER] > 0
     assert set(presence.weights) == set(FEATURES)
-    scoring = Scoring("calibrated", {"keep_prob": 1.0}, presence=presence)
-    with_answer, without = relevances(files(8, True), scoring), relevances(files(8, False), scoring)
+    with_answer, without = relevances(files(8, True), presence), relevances(files(8, False), presence)
     assert min(with_answer) > 0.5 > max(without)
     assert presence.raised(0.4, min(with_answer)) < 0.5 < presence.raised(0.4, min(without))
 

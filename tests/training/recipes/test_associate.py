@@ -8,19 +8,20 @@ from pathlib import Path
 
 import pytest
 from lamr_client import Pruner
-from lamr_contract.names import ASSOCIATIONS_FILE, ENCODER, ONNX_FILE, REPORT_FILE, version_folder
+from lamr_contract.names import ENCODER, ONNX_FILE, REPORT_FILE, SCORING_FILE, version_folder
+from lamr_contract.scoring.weights import load_weights
 from lamr_contract.spec import bundled_repository, client_files, load_spec
 from lamr_evaluation.records import Record
 from lamr_export.target import files_of
 from lamr_serving.errors import ModelRepositoryError
 from lamr_serving.repository_check.check import check_repository
-from lamr_training.associations.build import HALVES, BuildSettings, associate, half_of
-from lamr_training.associations.fit import AssociationSettings
-from lamr_training.associations.start import surfaces
 from lamr_training.errors import RunError
-from lamr_training.recipes.network_fit import ASSOCIATED_FEATURES, NetworkSettings
+from lamr_training.fits.associations import AssociationSettings
+from lamr_training.fits.network import NETWORK_FEATURES, NetworkSettings
+from lamr_training.fits.word_vectors import surfaces
+from lamr_training.recipes.associate import HALVES, BuildSettings, associate, half_of
 
-from tests.training.associations.test_fit import records
+from tests.training.fits.test_associations import records
 from tests.training.samples import CACHE
 
 
@@ -48,11 +49,14 @@ def test_a_repository_gets_associations_and_keeps_its_model(data: Path, tmp_path
     assert len(lines) == 4
     spec, before = load_spec(out), load_spec(bundled_repository())
     assert spec.fingerprint == before.fingerprint, "a running server needn't be started again"
-    assert spec.scoring.network is not None
-    assert spec.scoring.network.features == ASSOCIATED_FEATURES
+    weights = load_weights(client_files(out) / SCORING_FILE)
+    assert weights.network.features == NETWORK_FEATURES
+    assert weights.associations is not None
+    assert spec.scoring.asked is not None
     assert spec.scoring.told is not None
-    assert spec.scoring.told.network == spec.scoring.network
-    assert 0 not in (spec.scoring.bias, spec.scoring.told.bias), "few questions take the bias of all files"
+    assert 0 not in (spec.scoring.asked.bias, spec.scoring.told.bias), (
+        "few questions take the bias of all files"
+    )
     assert check_repository(out) == spec
     before_and_after = (version_folder(root, ENCODER) / ONNX_FILE for root in (bundled_repository(), out))
     assert len({path.read_bytes() for path in before_and_after}) == 1
@@ -62,7 +66,7 @@ def test_a_repository_gets_associations_and_keeps_its_model(data: Path, tmp_path
     with Pruner(model=out) as pruner:
         result = pruner.prune("Where are old entries removed?", CACHE, path="cache.py")
     assert result.kept_lines
-    (client_files(out) / ASSOCIATIONS_FILE).write_bytes(b"broken")
+    (client_files(out) / SCORING_FILE).write_bytes(b"broken")
     with pytest.raises(ModelRepositoryError, match="can't be read"):
         check_repository(out)
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 from lamr_contract.scoring.presence import FEATURES, Presence, document_features
 
-from lamr_training.recipes.regression import logistic_regression
-from lamr_training.recipes.scoring_fit import ScoredFile
+from lamr_training.fits.regression import logistic_regression
+from lamr_training.fits.scored_files import ScoredFile
 
 LEAST = 20
 """How many files of either sort are enough for a fit."""
@@ -40,6 +40,6 @@ def fit_presence(files: Sequence[ScoredFile]) -> Presence | None:
 
 def _features(file: ScoredFile, with_path: bool) -> list[float]:
     relevances = [float(result.relevance) for result in file.results]
-    path = file.document.path if with_path else ""
-    known = document_features(relevances, file.document.views.together, file.document.query, path)
+    path = file.asked.path if with_path else ""
+    known = document_features(relevances, file.asked.features.views.together, file.asked.query, path)
     return [known[name] for name in FEATURES]

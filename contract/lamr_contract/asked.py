@@ -1,0 +1,146 @@
+"""`AskedDocument`: a document, what is asked about it, and what a model reads of both, prepared once.
+
+Client, packs, fits and training all prepare their documents here, so that a model learns from and is fitted on what it
+is served with. The module calls the others in order: a listing's numbers are put aside, the reading of query and task
+is chosen, tokens are made, encoded data is left out, lines that the query names are found. It knows no scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from lamr_postprocess.listing import Listing, read_listing
+from numpy.typing import NDArray
+
+from lamr_contract.encoded_data import EncodedData
+from lamr_contract.encoding import Chunk, PromptEncoder
+from lamr_contract.errors import InvalidInputError
+from lamr_contract.layout import LineLayout, line_layout
+from lamr_contract.reading import Reading
+from lamr_contract.scoring.features import LineFeatures
+from lamr_contract.scoring.named_lines import named_lines
+
+Tokens = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Ids int64 [n], and offsets int64 [n, 2]: first and one-past-last character of each token."""
+NO_TOKENS: Tokens = (np.zeros(0, np.int64), np.zeros((0, 2), np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class AskedDocument:
+    """A document of L lines and a query.
+
+    Attributes:
+        reading: what the model reads of query and task.
+        query_ids: int64 [q], the tokens of the reading.
+        text: the document, without the numbers of a listing.
+        path: where it comes from; empty where that isn't known.
+        layout: the text's lines.
+        ids, offsets: the n tokens that are judged, see `Tokens`.
+        length: how many tokens the text has, those that aren't judged included.
+        named: bool [L], the lines that query or task name by number; None for a listing of several places.
+        data: the encoded data that isn't judged and scores 0; None where all is judged.
+        listing: what the text was shown as; None if it wasn't a listing.
+    """
+
+    reading: Reading
+    query_ids: NDArray[np.int64]
+    text: str
+    path: str
+    layout: LineLayout
+    ids: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    length: int
+    named: NDArray[np.bool_] | None = None
+    data: EncodedData | None = None
+    listing: Listing | None = None
+
+    @classmethod
+    def of(  # noqa: PLR0913  # keyword-only, each with a default
+        cls,
+        encoder: PromptEncoder,
+        query: str,
+        text: str,
+        *,
+        task: str = "",
+        path: str = "",
+        reading: Reading | None = None,
+        tokens: Tokens | None = None,
+        judge_data: bool = False,
+        check: Callable[[], object] = lambda: None,
+    ) -> AskedDocument:
+        """Prepare a document.
+
+        Args:
+            encoder: the model's prompt and tokenizer.
+            query: what is looked for.
+            text: the document, as somebody has it.
+            task: what the query serves.
+            path: where the text comes from, if that is known.
+            reading: what is read of query and task, where several documents share one reading: the files of a pack
+                compete, and their answers are kept by what was read.
+            tokens: the tokens of the text as it stands, where they are at hand, such as in a cache; or `NO_TOKENS` for
+                whoever reads words alone. The text is then taken for a file's own, never for a listing.
+            judge_data: whether encoded data is judged like code, for callers who want the model's own selection.
+            check: called between blocks of text; what it raises ends the work.
+
+        Raises:
+            InvalidInputError: the query has no word that the tokenizer knows, or leaves no room for code.
+        """
+        listing = read_listing(text) if tokens is None else None
+        code = text if listing is None else listing.body  # numbers before the lines say nothing of the code
+        reading = reading or encoder.read_query(query, task, code)
+        query_ids = encoder.encode_query(reading.text)
+        if not len(query_ids):
+            raise InvalidInputError(
+                "the query has no word that the model's tokenizer knows; say it differently", argument="query"
+            )
+        encoder.code_room(len(query_ids))  # before time goes into the code
+        ids, offsets = encoder.encode_document(code, check) if tokens is None else tokens
+        length, layout, data = len(ids), line_layout(code), None
+        if not judge_data:
+            ids, offsets, data = _without_data(layout, ids, offsets)
+        named = _named(f"{query}\n{task}", path, len(layout.spans), listing)
+        return cls(reading, query_ids, code, path, layout, ids, offsets, length, named, data, listing)
+
+    @property
+    def query(self) -> str:
+        """What is looked for, as the model reads it."""
+        return self.reading.text
+
+    @cached_property
+    def features(self) -> LineFeatures:
+        """What words and forms say of the lines."""
+        return LineFeatures(self.query, self.text, self.layout)
+
+    def chunks(self, encoder: PromptEncoder) -> Iterator[Chunk]:
+        """Return the document's chunks in order, each made when it is asked for; none for a text without tokens.
+
+        Args:
+            encoder: what the document was prepared with.
+        """
+        if not len(self.ids):
+            return iter(())
+        return encoder.iter_chunks(self.query_ids, self.ids, self.offsets, self.text, layout=self.layout)
+
+
+def _without_data(
+    layout: LineLayout, ids: NDArray[np.int64], offsets: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], EncodedData | None]:
+    """Return the tokens that aren't encoded data, and the data. A text of nothing else is judged like any other."""
+    data = EncodedData.of(layout)
+    outside = data.outside(offsets)
+    if not len(data.spans) or not outside.any():
+        return ids, offsets, None
+    return ids[outside], offsets[outside], data
+
+
+def _named(words: str, path: str, lines: int, listing: Listing | None) -> NDArray[np.bool_] | None:
+    """Return the lines that words name, read whole or not; None for lines of no one file."""
+    if listing is None:
+        return named_lines(words, path, lines)
+    if listing.first is None:
+        return None
+    return named_lines(words, path or listing.path or "", lines, listing.first)

@@ -1,0 +1,109 @@
+"""Writes a checkpoint whose Viterbi path keeps a share of the tokens and whose scoring is fitted on whole files.
+
+Both are fitted on the int8 export of the checkpoint, which is what users are served. This module ties fits and files
+together; what is fitted is `keep_bias`'s and `scoring`'s matter.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from lamr_contract.encoding import PromptEncoder
+from lamr_contract.local_model import LocalModel
+from lamr_contract.names import SCORING_FILE
+from lamr_contract.scoring.scorer import Scorer
+from lamr_contract.scoring.weights import load_weights
+from lamr_contract.spec import bundled_repository, client_files
+from lamr_decoding import Decoder
+from lamr_evaluation.records import Record
+from lamr_export.checkpoint import CHECKPOINT_WEIGHTS, save_checkpoint
+from lamr_export.model import LamrModel
+from lamr_export.repository_writer import export_repository
+from lamr_export.verify import standard_texts
+
+from lamr_training.fits.keep_bias import Margins, fit_keep_bias
+from lamr_training.fits.scored_files import (
+    ScoringReport,
+    asked_document,
+    compare,
+    requests_of,
+    score_files,
+)
+from lamr_training.fits.scoring import fit_scoring
+from lamr_training.loop.work_folder import WorkFolder
+
+SHARE = 0.27
+"""The share of a file's tokens that Viterbi's path keeps on average."""
+BIASED = 40
+"""How many files the bias is fitted on; it is one number."""
+
+
+def write_scored(model: LamrModel, work: WorkFolder, out: Path, records: Sequence[Record]) -> ScoringReport:
+    """Write a model into a folder, with a bias and a scoring that are fitted on records of whole files.
+
+    The network over lines is that of the model that training began with, or else the bundled one: few files don't teach
+    a network, and its features are relative to the file, which other weights of an encoder hardly change.
+
+    Raises:
+        RunError: no record has lines that answer.
+    """
+    save_checkpoint(model, out, work.tokenizer_file)
+    if not (out / SCORING_FILE).exists():
+        shutil.copyfile(client_files(bundled_repository()) / SCORING_FILE, out / SCORING_FILE)
+    weights = load_weights(out / SCORING_FILE)
+    exported = _exported(out, work)
+    encoder = PromptEncoder.from_repository(exported)
+    with torch.no_grad():
+        model.heads.emission.bias[1::2] += _keep_bias(model, LocalModel(exported), encoder, records[-BIASED:])
+    local = LocalModel(exported, weights=model.decoder_weights())
+    files = score_files(local.infer_many, encoder, records)
+    config = model.config
+    scoring = fit_scoring(files, weights, config.rubrics, config.threshold, before=config.scoring)
+    model.config = replace(config, scoring=scoring)
+    save_checkpoint(model, out, work.tokenizer_file)
+    return compare(files, Scorer(scoring, config.rubrics, weights), config.threshold)
+
+
+def _keep_bias(
+    model: LamrModel, local: LocalModel, encoder: PromptEncoder, records: Sequence[Record]
+) -> float:
+    decoder = Decoder(model.decoder_weights())
+    files = []
+    for record in records:
+        requests, _ = requests_of(encoder, asked_document(encoder, record))
+        batches = [local.encode([requests[place] for place in batch]) for batch in local.batches(requests)]
+        lengths = np.concatenate([np.diff(bounds) for _, bounds, _ in batches])
+        margins = [np.asarray(decoder.decode(code, bounds).margin) for code, bounds, _ in batches]
+        files.append(Margins(np.concatenate(margins), np.concatenate([[0], np.cumsum(lengths)])))
+    return fit_keep_bias(files, decoder.weights.fused_crf, SHARE)
+
+
+def mean_weights(models: Sequence[LamrModel]) -> LamrModel:
+    """The first of the models, with the mean of all their weights."""
+    weights = [model.state_dict() for model in models]
+    mean = {
+        name: torch.stack([each[name] for each in weights]).mean(dim=0)
+        if value.is_floating_point()
+        else value
+        for name, value in weights[0].items()
+    }
+    models[0].load_state_dict(mean)
+    return models[0]
+
+
+def _exported(checkpoint: Path, work: WorkFolder) -> Path:
+    """The int8 export of a checkpoint, which is what the shipped model serves; an export of the same weights is reused.
+
+    Nobody reads the export's report, so a single text is enough for it.
+    """
+    digest = hashlib.sha256((checkpoint / CHECKPOINT_WEIGHTS).read_bytes()).hexdigest()
+    folder = work.path / f"exported-{digest[:12]}"
+    if not folder.exists():
+        export_repository(checkpoint, folder, "int8", texts=standard_texts()[:1])
+    return folder

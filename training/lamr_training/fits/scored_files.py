@@ -1,0 +1,154 @@
+"""What a model says of whole files, and how well their lines are then ranked and selected.
+
+The model is asked once about each file; to try a scoring then costs little. Line scores come from the contract's
+`DocumentScorer`, which also serves them. This module knows records and answers; it fits nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from lamr_contract.asked import AskedDocument
+from lamr_contract.encoding import PromptEncoder
+from lamr_contract.model_io import ChunkRequest, ChunkResult
+from lamr_contract.scoring.associations import Associations
+from lamr_contract.scoring.features import output_names
+from lamr_contract.scoring.scorer import DocumentScorer, Scorer, network_features, output_merger
+from lamr_evaluation.metrics import recall_curve
+from lamr_evaluation.records import Record
+from lamr_postprocess import prune_lines
+from lamr_postprocess.lines import TokenLines
+from numpy.typing import NDArray
+
+Ask = Callable[[Sequence[ChunkRequest]], Sequence[ChunkResult]]
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredFile:
+    """A model's answers about one whole file.
+
+    Attributes:
+        record: query, code and gold lines.
+        asked: the file as a client prepares it.
+        ranges: each chunk's token range in the file.
+        results: each chunk's outputs.
+    """
+
+    record: Record
+    asked: AskedDocument
+    ranges: list[tuple[int, int]]
+    results: Sequence[ChunkResult]
+
+    def finished(self, scorer: Scorer) -> DocumentScorer:
+        """Return what has taken in all answers about the file."""
+        document = DocumentScorer(scorer, self.asked)
+        for tokens, result in zip(self.ranges, self.results, strict=True):
+            document.add(tokens, result)
+        return document
+
+    def line_scores(self, scorer: Scorer) -> NDArray[np.float32]:
+        """Return the scores float32 [L] that a client computes for the file."""
+        return self.finished(scorer).finish().scores
+
+    def features(
+        self, names: Sequence[str], rubrics: Sequence[str], associations: Associations | None = None
+    ) -> NDArray[np.float64]:
+        """Return features of the file's lines, float64 [L, F] (`lamr_contract.scoring.features`).
+
+        Args:
+            names: the features.
+            rubrics: the names of the model's rubrics.
+            associations: what gives the feature `associated`.
+        """
+        layout, offsets = self.asked.layout, self.asked.offsets
+        merger = output_merger(output_names(names), rubrics, len(self.asked.ids))
+        for tokens, result in zip(self.ranges, self.results, strict=True):
+            merger.add(tokens, result)
+        lines = TokenLines(offsets, layout.points, layout.spans)
+        return network_features(self.asked, lines, merger.merged(), names, associations)
+
+
+@dataclass(frozen=True)
+class ScoringReport:
+    """How well a scoring ranks and selects: means over files with gold lines.
+
+    Attributes:
+        recall_25, recall_50, area: figures of the ranking of inked lines.
+        recall, kept: figures of the selection at a threshold, before any repair.
+    """
+
+    recall_25: float
+    recall_50: float
+    area: float
+    recall: float
+    kept: float
+
+
+def score_files(ask: Ask, encoder: PromptEncoder, records: Iterable[Record]) -> list[ScoredFile]:
+    """Ask a model about whole files.
+
+    Args:
+        ask: gives the answers to requests in their order, as `LocalModel.infer_many` does.
+        encoder: the model's encoder.
+        records: the files and their queries.
+    """
+    files = []
+    for record in records:
+        asked = asked_document(encoder, record)
+        requests, ranges = requests_of(encoder, asked)
+        if requests:
+            files.append(ScoredFile(record, asked, ranges, ask(requests)))
+    return files
+
+
+def asked_document(encoder: PromptEncoder, record: Record) -> AskedDocument:
+    """Return a record's file and query as a client prepares them."""
+    return AskedDocument.of(encoder, record.query, record.code, task=record.task, path=record.path)
+
+
+def requests_of(
+    encoder: PromptEncoder, asked: AskedDocument
+) -> tuple[list[ChunkRequest], list[tuple[int, int]]]:
+    """Return what a client asks about a document: the requests, and each one's token range."""
+    chunks = list(asked.chunks(encoder))
+    requests = [ChunkRequest(c.input_ids, c.document_span, want_rubrics=True) for c in chunks]
+    return requests, [c.tokens for c in chunks]
+
+
+def compare(files: Sequence[ScoredFile], scorer: Scorer, threshold: float) -> ScoringReport:
+    """Measure how well a scorer ranks and selects."""
+    rows = []
+    for file in files:
+        gold, counted = file.record.gold, file.record.counted
+        if not (gold & counted).any():
+            continue
+        scores = file.line_scores(scorer)
+        curve = recall_curve(scores, gold, counted)
+        kept = (scores >= threshold) & counted
+        quarter, half = curve.at([0.25, 0.5])
+        recall = (kept & gold).sum() / (gold & counted).sum()
+        rows.append((quarter, half, curve.area, recall, kept.sum() / counted.sum()))
+    return ScoringReport(*(round(float(value), 4) for value in np.mean(rows, axis=0)))
+
+
+def selection(files: Sequence[ScoredFile], scorer: Scorer, threshold: float) -> tuple[float, float]:
+    """Return means of what pruning keeps, repair included: recall (of files that hold an answer), share of lines."""
+    recalls, shares = [], []
+    for file in files:
+        gold, inked = file.record.gold, file.record.counted
+        lines = file.finished(scorer).finish()
+        pruned = prune_lines(
+            file.record.code,
+            lines.scores,
+            path=file.record.path or None,
+            threshold=lines.adapted(threshold),
+        )
+        kept = np.zeros(len(inked), np.bool_)
+        kept[np.array(pruned.kept_lines, np.int64) - 1] = True
+        kept &= inked
+        shares.append(kept.sum() / max(1, inked.sum()))
+        if (gold & inked).any():
+            recalls.append((kept & gold).sum() / (gold & inked).sum())
+    return float(np.mean(recalls)), float(np.mean(shares))
