@@ -11,16 +11,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from lamr_postprocess.lines import code_points, spans_of
+from lamr_postprocess.lines import code_points, ink, spans_of
 from numpy.typing import NDArray
 
 _TAB, _SPACE = 9, 32
 _TAB_COLUMNS = 4
-# Unicode's White_Space beyond the control characters; all characters up to 32 count as blank as well.
-_WIDE_SPACES = (0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000)
-_BLANK = np.zeros(0x3002, np.bool_)
-_BLANK[:33] = True
-_BLANK[list(_WIDE_SPACES)] = True
 _WORD = np.array([chr(point).isalnum() for point in range(128)] + [False])
 # Beyond ASCII every character counts as a letter here.
 _OPENING = np.array([chr(point).isalnum() or chr(point) in "_@" for point in range(128)] + [True])
@@ -43,7 +38,7 @@ class LineLayout:
     Attributes:
         points: unsigned [c], the text's characters (see `code_points`).
         spans: int64 [L, 2], first and one-past-last character of each line, its newline included.
-        blank: bool [L], whether the line holds nothing but white space (Unicode's, and control characters).
+        blank: bool [L], whether the line is blank (`lamr_postprocess.lines`).
         cut_cost: int64 [L], how bad a cut just before the line is; lower is better.
         columns: int64 [L], the line's indentation, which counts four times if it begins with a tab.
         first: int64 [L], the line's first character that isn't white space; its end or later if it is blank.
@@ -81,7 +76,7 @@ def line_layout(text: str) -> LineLayout:
         none, nowhere = np.zeros(0, np.bool_), np.zeros(0, np.int64)
         return LineLayout(points, spans, none, nowhere, nowhere, nowhere, none)
     starts, stops = spans[:, 0], spans[:, 1]
-    first = _next_mark(points, starts)
+    first = _next_ink(ink(points), starts)
     blank = first >= stops
     columns = first - starts
     columns[points[starts] == _TAB] *= _TAB_COLUMNS
@@ -94,14 +89,32 @@ def line_layout(text: str) -> LineLayout:
     return LineLayout(points, spans, blank, cost, columns, first, opening)
 
 
-def _next_mark(points: NDArray[Any], places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the first character that isn't white space from each place on; the text's length if there is none."""
-    inked = points > _SPACE if points.itemsize == 1 else ~_BLANK[np.minimum(points, len(_BLANK) - 1)]
+def token_lines(offsets: NDArray[np.int64], layout: LineLayout) -> NDArray[np.int64]:
+    """Return the line that each token belongs to where it can be only one, int64 [n].
+
+    It is the line of the token's first ink. A token of white space alone belongs to the line of its last character, so
+    a line end with its indentation belongs to the line that it opens.
+
+    Args:
+        offsets: int64 [n, 2], first and one-past-last character of each token.
+        layout: the text's lines.
+    """
+    inked, (first, last) = ink(layout.points), offsets.T
+    held = np.append(np.zeros(1, np.int64), np.cumsum(inked))
+    place = np.where(inked[np.minimum(first, len(inked) - 1)] if len(inked) else False, first, last - 1)
+    late = np.flatnonzero((place != first) & (held[last] > held[first]))  # ink behind white space
+    place[late] = _next_ink(inked, first[late])
+    lines: NDArray[np.int64] = np.searchsorted(layout.spans[:, 1], np.maximum(place, 0), side="right")
+    return lines
+
+
+def _next_ink(inked: NDArray[np.bool_], places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the first ink from each place on, which follows no ink; the text's length if there is none."""
     runs = inked.copy()
-    runs[1:] &= ~inked[:-1]  # a line's first mark follows white space, and so begins a run
-    marks = np.flatnonzero(runs)
-    next_marks: NDArray[np.int64] = np.append(marks, len(points))[np.searchsorted(marks, places)]
-    return next_marks
+    runs[1:] &= ~inked[:-1]
+    begins = np.flatnonzero(runs)
+    found: NDArray[np.int64] = np.append(begins, len(inked))[np.searchsorted(begins, places)]
+    return found
 
 
 def single_spaces(text: str) -> NDArray[np.int64]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from lamr_postprocess.lines import line_spans, split_lines
+from lamr_postprocess.lines import blank_lines, code_points, line_spans, spans_of, split_lines
 from numpy.typing import NDArray
 
 from lamr_evaluation.errors import RecordError
@@ -103,8 +103,9 @@ class Record:
 
     @property
     def counted(self) -> NDArray[np.bool_]:
-        """Which lines count in metrics, bool `[L]`: those that hold more than white space."""
-        return np.fromiter((bool(line.strip()) for line in self.lines), dtype=np.bool_, count=len(self.lines))
+        """Which lines count in metrics, bool `[L]`: those that aren't blank."""
+        points = code_points(self.code)
+        return ~blank_lines(points, spans_of(points))
 
     def to_json(self) -> str:
         """One line of JSON, without its line end, that `Record.from_row` reads back equal."""

@@ -18,8 +18,12 @@ IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 FloatArray = NDArray[np.float32]
 
-_LF, _CR = 10, 13
-_TAB, _SPACE = 9, 32  # \t \n \v \f \r are five numbers in a row
+_LF, _CR, _SPACE = 10, 13, 32
+# Unicode's White_Space beyond the control characters; all characters up to 32 count as blank as well.
+_WIDE_SPACES = (0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000)
+_INK = np.ones(0x3002, np.bool_)
+_INK[: _SPACE + 1] = False
+_INK[list(_WIDE_SPACES)] = False
 
 
 def code_points(text: str) -> NDArray[Any]:
@@ -53,25 +57,27 @@ def split_lines(text: str) -> list[str]:
     return [text[start:stop] for start, stop in line_spans(text).tolist()]
 
 
+def ink(points: NDArray[Any]) -> BoolArray:
+    """Which characters [n] are ink: neither Unicode's white space nor control characters up to 32."""
+    inked: BoolArray = points > _SPACE if points.itemsize == 1 else _INK[np.minimum(points, len(_INK) - 1)]
+    return inked
+
+
 def blank_lines(points: NDArray[Any], spans: IntArray) -> BoolArray:
-    """Which lines [L] hold nothing but spaces, tabs, form feeds, vertical tabs and their newline."""
+    """Which lines [L] are blank: they hold no ink."""
     if spans.shape[0] == 0:
         return np.zeros(0, dtype=np.bool_)
-    inked = (points - points.dtype.type(_TAB) > _CR - _TAB) & (points != _SPACE)  # unsigned: 0 to 8 wrap
-    blank: BoolArray = ~np.logical_or.reduceat(inked, spans[:, 0])
+    blank: BoolArray = ~np.logical_or.reduceat(ink(points), spans[:, 0])
     return blank
 
 
 class TokenLines:
     """Which lines the tokens of a text lie in, to average any number of token scores over lines.
 
-    A token that spans lines counts in each of them with its characters there. Lines of white space alone, and lines
-    that no token covers, take the smaller score of their two scored neighbours (at an end of the text, the score of the
+    A token that spans lines counts in each of them with its characters there. Blank lines, and lines that no token
+    covers, take the smaller score of their two scored neighbours (at an end of the text, the score of the
     only one), so a blank line is selected exactly when both its neighbours are. Without any scored line all scores are
     0.
-
-    Attributes:
-        first: int64 [n], the line that each token begins in.
     """
 
     def __init__(self, offsets: ArrayLike, points: NDArray[Any], spans: IntArray) -> None:
@@ -91,8 +97,8 @@ class TokenLines:
             raise ValueError(f"token offsets must be characters of the text, 0 to {length}; were they bytes?")
         stops = np.append(spans[:, 1], length)  # one more line, for an empty token at the end of the text
         self._lines = lines
-        self.first: IntArray = np.searchsorted(stops[:-1], begin, side="right")
-        stop = stops[self.first]
+        self._first: IntArray = np.searchsorted(stops[:-1], begin, side="right")
+        stop = stops[self._first]
         self._head = np.maximum(np.minimum(end, stop) - begin, 0)
         self._crossing = np.flatnonzero((end > stop) & (end > begin))
         self._last = np.searchsorted(stops, end[self._crossing] - 1, side="right")
@@ -103,7 +109,6 @@ class TokenLines:
         self._covered = np.maximum(covered, 1)
         self._known = np.flatnonzero(covered)
         self._unknown = np.flatnonzero(covered == 0)
-        self.first = np.minimum(self.first, max(lines - 1, 0))
 
     def means(self, scores: ArrayLike) -> FloatArray:
         """The mean score of each line, float32 [L], over the characters that tokens cover (paper section 3.4).
@@ -127,9 +132,9 @@ class TokenLines:
 
     def _checked(self, scores: ArrayLike) -> NDArray[np.float64]:
         values = np.asarray(scores, dtype=np.float64).reshape(-1)
-        if values.shape[0] != self.first.shape[0]:
+        if values.shape[0] != self._first.shape[0]:
             raise ValueError(
-                f"{values.shape[0]} token scores but {self.first.shape[0]} token offsets; give one span a score"
+                f"{values.shape[0]} token scores but {self._first.shape[0]} token offsets; give one span a score"
             )
         if not np.isfinite(values).all():
             raise ValueError("token scores must be finite numbers; found NaN or infinity")
@@ -141,12 +146,12 @@ class TokenLines:
         Memory is O(tokens + lines) however many lines the tokens span: the first and last line of a token are added one
         by one, and the whole lines between them through a difference array.
         """
-        sums = np.asarray(np.bincount(self.first, weights * self._head, self._lines), np.float64)
+        sums = np.asarray(np.bincount(self._first, weights * self._head, self._lines), np.float64)
         sums = sums[: self._lines]
         if self._crossing.shape[0]:
             carried = weights[self._crossing]
             sums += np.bincount(self._last, carried * self._tail, self._lines)
-            inner = np.bincount(self.first[self._crossing] + 1, carried, self._lines + 1)
+            inner = np.bincount(self._first[self._crossing] + 1, carried, self._lines + 1)
             inner -= np.bincount(self._last, carried, self._lines + 1)
             sums += np.cumsum(inner)[: self._lines] * self._widths
         return sums

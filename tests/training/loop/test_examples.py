@@ -4,30 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 from lamr_evaluation.records import Record
-from lamr_postprocess.lines import line_spans
 from lamr_training.labels.settings import LabelSettings
 from lamr_training.loop.example_set import ExampleSet
-from lamr_training.loop.examples import encode_record, make_examples, token_lines, two_rubrics
+from lamr_training.loop.examples import encode_record, make_examples, two_rubrics
 from lamr_training.model.vocabulary import Vocabulary
 
 from tests.training.samples import CACHE, encoder, tiny_model
-
-
-@pytest.mark.parametrize("end", ["\n", "\r"])
-def test_a_token_that_opens_a_line_belongs_to_it(end: str) -> None:
-    text = f"a{end}    b{end}{end}c"
-    offsets = np.array([[0, 1], [1, 6], [6, 7], [7, 8], [9, 10]])
-    assert token_lines(offsets, line_spans(text)).tolist() == [0, 1, 1, 1, 3]
-    assert token_lines(np.zeros((0, 2), np.int64), line_spans(text)).tolist() == []
-
-
-def test_form_feeds_and_separators_end_no_line() -> None:
-    text = "a\fb\u2028c\x1cd\r\ne"
-    offsets = np.array([[n, n + 1] for n in range(len(text))])
-    assert token_lines(offsets, line_spans(text)).tolist() == [0] * 9 + [1]
 
 
 @pytest.mark.parametrize("end", ["\r", "\r\n"])

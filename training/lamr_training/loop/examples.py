@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from lamr_contract.asked import AskedDocument
 from lamr_contract.encoding import Chunk, PromptEncoder
+from lamr_contract.layout import token_lines
 from lamr_evaluation.records import Record
 from numpy.typing import NDArray
 
@@ -87,22 +88,9 @@ def encode_record(
     """Tokenize and label a record."""
     by_line = label(record, settings)
     asked = AskedDocument.of(encoder, record.query, record.code, task=record.task, path=record.path)
-    line = token_lines(asked.offsets, asked.layout.spans)
+    line = token_lines(asked.offsets, asked.layout)
     evidence = asked.features.views.mean()[line].astype(np.float32)
     return EncodedRecord(list(asked.chunks(encoder)), asked.query_ids, asked.ids, by_line[line], evidence)
-
-
-def token_lines(offsets: IntArray, spans: IntArray) -> IntArray:
-    """The 0-based line of each token, int64 `[n]`: the line of the token's last character.
-
-    A token of a line end and the indentation after it therefore belongs to the line that it opens.
-
-    Args:
-        offsets: int64 `[n, 2]`, first and one-past-last character of each token.
-        spans: int64 `[L, 2]`, the characters of each line (`lamr_postprocess.lines`).
-    """
-    last = np.maximum(offsets[:, 1] - 1, 0)
-    return np.searchsorted(spans[:, 0], last, side="right") - 1
 
 
 def make_examples(  # noqa: PLR0913 - keywords with defaults
