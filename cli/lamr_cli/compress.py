@@ -59,19 +59,21 @@ def compress(
         ),
     ] = 0.5,
     min_lines: Annotated[
-        int, typer.Option(help="Functions with fewer lines or blocks are kept whole.", min=0)
+        int, typer.Option(help="Functions with fewer lines or sections are kept whole.", min=0)
     ] = 5,
     value: Annotated[
         Value,
         typer.Option(
-            help="What a block is worth. conditional: how much it helps to foresee the question; contrastive: how much "
-            "the question helps to foresee it."
+            help="What a section is worth. conditional: how much it helps to foresee the question; contrastive: how "
+            "much the question helps to foresee it."
         ),
     ] = Value.CONDITIONAL,
     knapsack: Annotated[
-        bool, typer.Option("--knapsack/--lines", help="Choose blocks, or lines by their smoothed value.")
+        bool, typer.Option("--knapsack/--lines", help="Choose sections, or lines by their smoothed value.")
     ] = True,
-    spread: Annotated[Spread, typer.Option(help="How large a jump of perplexity ends a block.")] = Spread.STD,
+    spread: Annotated[
+        Spread, typer.Option(help="How large a jump of perplexity ends a section.")
+    ] = Spread.STD,
     spread_weight: Annotated[float, typer.Option(help="What the spread counts in it.")] = 0.2,
     language: Language = None,
     repair: Annotated[
@@ -89,7 +91,7 @@ def compress(
     """Compress one file for a question by LongCodeZip's method, with any causal language model.
 
     Functions are ranked by how much they lower the question's perplexity, and the best are taken; within them, the
-    blocks that tell most. Nothing is trained for it, so it asks the model much more than `lamr prune` does. Rates are
+    sections that tell most. Nothing is trained for it, so it asks the model much more than `lamr prune` does. Rates are
     aims and not limits. The code goes to standard output, a summary to standard error.
 
     lamr compress queue.py -q "How long does a retry wait?" --perplexity models/Qwen2.5-Coder-0.5B-Instruct

@@ -57,7 +57,7 @@ class PruneJob:
             encoder: the model's prompt and tokenizer.
             scorer: the model's way from answers to line scores.
             query, text, options: what the caller gave.
-            deadline: checked between blocks of text and between steps, here and in `finish`; None for no end.
+            deadline: checked between slices of text and between steps, here and in `finish`; None for no end.
 
         Raises:
             InvalidInputError: the query or the code can't be used.

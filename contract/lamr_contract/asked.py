@@ -84,7 +84,7 @@ class AskedDocument:
             tokens: the tokens of the text as it stands, where they are at hand, such as in a cache; or `NO_TOKENS` for
                 whoever reads words alone. The text is then taken for a file's own, never for a listing.
             judge_data: whether encoded data is judged like code, for callers who want the model's own selection.
-            check: called between blocks of text; what it raises ends the work.
+            check: called between slices of text; what it raises ends the work.
 
         Raises:
             InvalidInputError: the query has no word that the tokenizer knows, or leaves no room for code.

@@ -24,7 +24,7 @@ from lamr_contract.layout import LineLayout, line_layout
 from lamr_contract.names import TOKENIZER_FILE
 from lamr_contract.reading import Reading, read
 from lamr_contract.spec import Chunking, ModelSpec, client_files, load_spec
-from lamr_contract.text_blocks import block_bounds, in_groups
+from lamr_contract.text_slices import in_groups, slice_bounds
 
 READ_SHARE = 0.3
 """The share of the window that a query and a task may take; of longer ones the most telling parts are read."""
@@ -125,13 +125,13 @@ class PromptEncoder:
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Tokenize a whole file in bounded memory.
 
-        The text goes through the tokenizer in blocks that begin at a single space between two words (`text_blocks`).
+        The text goes through the tokenizer in slices that begin at a single space between two words (`text_slices`).
         There, byte-level BPE and WordPiece give the tokens of the whole text, whatever tokens they have for line ends
         and indentation.
 
         Args:
             code: the file's text.
-            check: called between blocks; what it raises ends the work.
+            check: called between slices; what it raises ends the work.
 
         Returns:
             ids int64 [n] and offsets int64 [n, 2]: first and one-past-last character in `code` of each token.
@@ -140,10 +140,10 @@ class PromptEncoder:
 
     def count_tokens(self, text: str) -> int:
         """Return how many tokens `encode_document` would give, in less time than it takes."""
-        blocks = (text[a:b] for a, b in itertools.pairwise(block_bounds(text)))
+        slices = (text[a:b] for a, b in itertools.pairwise(slice_bounds(text)))
         return sum(
             len(encoding)
-            for group in in_groups(blocks)
+            for group in in_groups(slices)
             for encoding in self._tokenizer.encode_batch_fast(group, add_special_tokens=False)
         )
 
@@ -229,11 +229,11 @@ class PromptEncoder:
     def _tokenize(
         self, text: str, check: Callable[[], object] = lambda: None
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        bounds = block_bounds(text)
-        blocks = (text[a:b] for a, b in itertools.pairwise(bounds))
+        bounds = slice_bounds(text)
+        slices = (text[a:b] for a, b in itertools.pairwise(bounds))
         encodings = (
             e
-            for group in in_groups(blocks)
+            for group in in_groups(slices)
             for e in self._tokenizer.encode_batch(group, add_special_tokens=False)
         )
         ids, offsets = [np.zeros(0, np.int64)], [np.zeros((2, 0), np.int64)]

@@ -19,7 +19,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from lamr_evaluation.records import bare_lines
-from lamr_evaluation.segments import blocks, functions, windows
+from lamr_evaluation.segments import functions, paragraphs, windows
 
 FloatArray = NDArray[np.float64]
 WINDOW, STRIDE = 20, 5
@@ -82,10 +82,10 @@ def lexical_sum(query: str, code: str) -> FloatArray:
     return sum((_scaled(part(query, code)) for part in (bm25_functions, bm25_windows, grep)), np.zeros(1))
 
 
-def random_blocks(query: str, code: str) -> FloatArray:
+def random_paragraphs(query: str, code: str) -> FloatArray:
     """Random scores for paragraphs, the same every time for the same query and code."""
     lines, _ = _prepared(code)
-    pieces = blocks(lines)
+    pieces = paragraphs(lines)
     seed = int.from_bytes(hashlib.sha256(f"{query}\x00{code}".encode("utf-8", "replace")).digest()[:8], "big")
     return np.asarray(np.random.default_rng(seed).random(len(lines) + 1)[pieces], dtype=np.float64)
 
@@ -95,7 +95,7 @@ BASELINES: dict[str, LineScorer] = {
     "bm25-windows": bm25_windows,
     "grep±5": grep,
     "lexical-sum": lexical_sum,
-    "random-blocks": random_blocks,
+    "random-paragraphs": random_paragraphs,
 }
 
 

@@ -43,8 +43,8 @@ def _pieces(starts: NDArray[np.bool_]) -> Segments:
     return np.maximum(np.cumsum(starts) - 1, 0).astype(np.intp)
 
 
-def blocks(lines: Sequence[str]) -> Segments:
-    """Paragraphs: a piece starts after each blank line."""
+def paragraphs(lines: Sequence[str]) -> Segments:
+    """A piece starts after each blank line."""
     return _pieces(_paragraph_starts(lines))
 
 

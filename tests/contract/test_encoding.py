@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import InvalidInputError, ModelMismatchError
 from lamr_contract.spec import PromptTemplate
-from lamr_contract.text_blocks import block_bounds
+from lamr_contract.text_slices import slice_bounds
 
 from tests.tiny import BERT_PROMPT, QWEN_PROMPT, byte_bpe, indenting, make_spec, program, wordpiece
 
@@ -49,9 +49,9 @@ def reference(encoder: PromptEncoder, text: str):
 
 
 @pytest.mark.parametrize("name", ["typing.py", "argparse.py", "_pydecimal.py"])
-def test_blocks_give_the_tokens_of_the_whole_text(encoder, name):
+def test_slices_give_the_tokens_of_the_whole_text(encoder, name):
     text = (LIBRARY / name).read_text(encoding="utf-8")
-    assert len(block_bounds(text)) > 5
+    assert len(slice_bounds(text)) > 5
     ids, offsets = encoder.encode_document(text)
     whole_ids, whole_offsets = reference(encoder, text)
     np.testing.assert_array_equal(ids, whole_ids)
@@ -59,7 +59,7 @@ def test_blocks_give_the_tokens_of_the_whole_text(encoder, name):
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_blank_lines_and_line_ends_at_block_bounds_change_nothing(encoder, end):
+def test_blank_lines_and_line_ends_at_slice_bounds_change_nothing(encoder, end):
     text = (f"x = 1{end}{end}   {end}\t{end}    y = 2 if x else 3{end}" * 2000) + "z"
     ids, _ = encoder.encode_document(text)
     np.testing.assert_array_equal(ids, reference(encoder, text)[0])
@@ -84,7 +84,7 @@ def test_offsets_are_characters_of_the_text(encoder, text):
 @pytest.mark.parametrize(
     "line", ["    'name'  : 'area',\n", "    'name':   'area',  \n", "area\n", "\n    area()\n#\n"]
 )
-def test_blocks_without_two_words_side_by_side(encoder, line):
+def test_slices_without_two_words_side_by_side(encoder, line):
     text = line * (40_000 // len(line))
     ids, offsets = encoder.encode_document(text)
     whole_ids, whole_offsets = reference(encoder, text)
@@ -92,12 +92,12 @@ def test_blocks_without_two_words_side_by_side(encoder, line):
     np.testing.assert_array_equal(offsets, whole_offsets)
 
 
-def test_blocks_are_short_but_end_between_two_words_where_there_are_any():
+def test_slices_are_short_but_end_between_two_words_where_there_are_any():
     text = ("x = 1\n" * 900 + "two words\n") * 6
-    bounds = block_bounds(text)
+    bounds = slice_bounds(text)
     assert [text[a - 3 : a + 6] for a in bounds[1:-1]] == ["two words"] * (len(bounds) - 2)
     assert max(np.diff(bounds)) <= 8192
-    assert max(np.diff(block_bounds("some words " * 2000))) <= 2048
+    assert max(np.diff(slice_bounds("some words " * 2000))) <= 2048
 
 
 def test_offsets_hold_for_crlf_and_characters_beyond_the_bmp(bert):
@@ -132,10 +132,10 @@ def test_marks_in_the_prompt_stay_marks_in_code():
     assert tokenizer.token_to_id("->") in encoder.encode_document("f()->x")[0]
 
 
-def test_long_lines_are_tokenized_in_blocks(encoder):
+def test_long_lines_are_tokenized_in_slices(encoder):
     for text in ("x" * 100_000, "a, " * 40_000, "[]" * 50_000):
         ids, offsets = encoder.encode_document(text)
-        assert max(np.diff(block_bounds(text))) <= 8192
+        assert max(np.diff(slice_bounds(text))) <= 8192
         assert offsets[-1, 1] == len(text.rstrip()) or encoder.spec.prompt == QWEN_PROMPT
         assert len(ids)
 

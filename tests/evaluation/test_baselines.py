@@ -8,7 +8,7 @@ from lamr_contract.scoring.bm25 import bm25
 from lamr_contract.words import TermIndex, query_terms, split_words, stem, terms
 from lamr_evaluation.baselines import BASELINES, CosineOverFunctions
 from lamr_evaluation.records import bare_lines
-from lamr_evaluation.segments import blocks, functions, windows
+from lamr_evaluation.segments import functions, paragraphs, windows
 
 CODE = '''"""Shop."""
 
@@ -63,8 +63,8 @@ def test_functions_classes_and_module_level_are_pieces():
 )
 def test_files_that_are_not_python_are_cut_into_paragraphs(code):
     lines = bare_lines(code)
-    np.testing.assert_array_equal(functions(code, lines), blocks(lines))
-    assert blocks(lines).max() == 1
+    np.testing.assert_array_equal(functions(code, lines), paragraphs(lines))
+    assert paragraphs(lines).max() == 1
 
 
 def test_windows():
@@ -116,7 +116,7 @@ def test_bm25_is_its_formula():
     np.testing.assert_allclose(bm25(counts, np.arange(3)), expected)
 
 
-@pytest.mark.parametrize("name", [name for name in BASELINES if name != "random-blocks"])
+@pytest.mark.parametrize("name", [name for name in BASELINES if name != "random-paragraphs"])
 @pytest.mark.parametrize(
     ("query", "line"),
     [
@@ -146,8 +146,8 @@ def test_words_of_other_scripts_match():
     assert BASELINES["grep±5"]("ключ?", "x = 1\n" * 9 + "日本 = 'ключ'\n").argmax() == 4
 
 
-def test_random_blocks_are_the_same_every_time_and_differ_by_query():
-    score = BASELINES["random-blocks"]
+def test_random_paragraphs_are_the_same_every_time_and_differ_by_query():
+    score = BASELINES["random-paragraphs"]
     np.testing.assert_array_equal(score("a", CODE), score("a", CODE))
     assert (score("a", CODE) != score("b", CODE)).any()
 

@@ -69,7 +69,7 @@ def test_a_perfect_pruner_has_perfect_figures_and_beats_the_baselines():
     assert pruner.paths == [item.path for item in items()]
     gap = {difference.other: difference for difference in report.differences}
     assert set(gap) == set(BASELINES)
-    assert gap["random-blocks"].overall.low.area > 0
+    assert gap["random-paragraphs"].overall.low.area > 0
 
 
 def test_others_are_measured_at_the_reference_s_kept_fraction():

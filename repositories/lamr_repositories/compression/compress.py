@@ -1,4 +1,4 @@
-"""LongCodeZip's two stages: a file and a question in; the functions, blocks and lines that tell most about it out.
+"""LongCodeZip's two stages: a file and a question in; the functions, sections and lines that tell most about it out.
 
 The module knows the order of the stages, each of which is a module of its own.
 """
@@ -15,12 +15,12 @@ from lamr_contract.errors import InvalidInputError
 from lamr_contract.perplexity.causal_scorer import CausalScorer
 from lamr_postprocess import PrunedCode, detect_language, language_named, prune_lines
 
-from lamr_repositories.compression.blocks import Blocks, cut_blocks
 from lamr_repositories.compression.chunks import function_chunks
 from lamr_repositories.compression.coarse import mutual_information, order_of, take, target
 from lamr_repositories.compression.options import CompressionOptions
 from lamr_repositories.compression.perplexity import Perplexity
 from lamr_repositories.compression.rates import WHOLE, rates
+from lamr_repositories.compression.sections import Sections, cut_sections
 from lamr_repositories.compression.selection import best_lines, knapsack
 from lamr_repositories.compression.values import VALUES, preserved
 
@@ -35,8 +35,8 @@ class ZippedChunk:
         score: how much it lowers the question's perplexity; 0 where nothing was ranked.
         taken: whether the coarse stage took it.
         rate: the share of it that the fine stage aimed at; 1 without a fine stage, 0 for chunks that weren't taken.
-        blocks: its blocks; None where it is kept or left out as a whole.
-        kept_blocks: the blocks that are kept; empty without blocks or where lines were chosen.
+        sections: its sections; None where it is kept or left out as a whole.
+        kept_sections: the sections that are kept; empty without sections or where lines were chosen.
         kept_lines: the kept lines of it, from 0.
         tokens: of the whole chunk.
     """
@@ -44,8 +44,8 @@ class ZippedChunk:
     score: float
     taken: bool
     rate: float
-    blocks: Blocks | None
-    kept_blocks: tuple[int, ...]
+    sections: Sections | None
+    kept_sections: tuple[int, ...]
     kept_lines: tuple[int, ...]
     tokens: int
 
@@ -202,7 +202,7 @@ def _compressed(chunks: Sequence[str], job: _Job) -> Compression:
         score, rate = float(scores[place]), float(shares[place])
         if place in taken:
             found.append(_fine(chunk, score, rate, tokens[place], job))
-            job.on_progress("blocks", taken.index(place) + 1, len(taken))
+            job.on_progress("sections", taken.index(place) + 1, len(taken))
         else:
             found.append(ZippedChunk(score, False, 0.0, None, (), (), tokens[place]))
     return Compression(tuple(found), tuple(order.tolist()))
@@ -218,26 +218,26 @@ def _shares(chunks: Sequence[str], scores: Sequence[float], options: Compression
 
 
 def _whole(
-    chunk: str, tokens: int, score: float = 0.0, rate: float = 1.0, blocks: Blocks | None = None
+    chunk: str, tokens: int, score: float = 0.0, rate: float = 1.0, sections: Sections | None = None
 ) -> ZippedChunk:
-    return ZippedChunk(score, True, rate, blocks, (), tuple(range(chunk.count("\n") + 1)), tokens)
+    return ZippedChunk(score, True, rate, sections, (), tuple(range(chunk.count("\n") + 1)), tokens)
 
 
 def _fine(chunk: str, score: float, rate: float, tokens: int, job: _Job) -> ZippedChunk:
-    """Choose the blocks or lines of one function."""
+    """Choose the sections or lines of one function."""
     options = job.options
     if rate >= WHOLE:
         return _whole(chunk, tokens, score, rate)
-    blocks = cut_blocks(chunk, job.model, options.spread, options.spread_weight)
-    texts = blocks.texts
+    sections = cut_sections(chunk, job.model, options.spread, options.spread_weight)
+    texts = sections.texts
     if sum(bool(text.strip()) for text in texts) < options.min_lines:
-        return _whole(chunk, tokens, score, rate, blocks)
+        return _whole(chunk, tokens, score, rate, sections)
     values = VALUES[options.value](texts, job.question, job.model)
     anyway = preserved(texts, job.comment)
     if not options.knapsack:
-        lines = best_lines(values, blocks.bounds, rate, anyway)
-        return ZippedChunk(score, True, rate, blocks, (), tuple(sorted(lines)), tokens)
+        lines = best_lines(values, sections.bounds, rate, anyway)
+        return ZippedChunk(score, True, rate, sections, (), tuple(sorted(lines)), tokens)
     kept = sorted(knapsack(values, [job.model.count(text) for text in texts], int(tokens * rate), anyway))
-    spans = list(itertools.pairwise(blocks.bounds.tolist()))
+    spans = list(itertools.pairwise(sections.bounds.tolist()))
     rows = tuple(row for place in kept for row in range(*spans[place]))
-    return ZippedChunk(score, True, rate, blocks, tuple(kept), rows, tokens)
+    return ZippedChunk(score, True, rate, sections, tuple(kept), rows, tokens)

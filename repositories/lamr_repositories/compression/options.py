@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from lamr_contract.errors import InvalidInputError
 
-from lamr_repositories.compression.blocks import SPREADS
+from lamr_repositories.compression.sections import SPREADS
 from lamr_repositories.compression.values import VALUES
 
 _BUDGET = re.compile(r"([-+*/])\s*(\d+(?:\.\d+)?)")
@@ -24,10 +24,10 @@ class CompressionOptions:
         rank_only: whether functions are taken whole, without the fine stage.
         fine_ratio: the share of the taken functions' lines that the fine stage aims at; None takes the rate.
         beta: how far a function's share depends on its rank: 0 gives all the same share, 1 the most different ones.
-        min_lines: functions with fewer lines, or fewer blocks, are kept whole.
-        value: how a block is valued, a key of `VALUES`.
-        knapsack: whether blocks are taken by value within a function's tokens, or its lines by their smoothed value.
-        spread: how large a jump of perplexity ends a block, a key of `SPREADS`.
+        min_lines: functions with fewer lines, or fewer sections, are kept whole.
+        value: how a section is valued, a key of `VALUES`.
+        knapsack: whether sections are taken by value within a function's tokens, or its lines by their smoothed value.
+        spread: how large a jump of perplexity ends a section, a key of `SPREADS`.
         spread_weight: what the spread counts in it.
 
     Raises:

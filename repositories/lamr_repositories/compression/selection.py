@@ -1,4 +1,4 @@
-"""Which blocks of a function are kept: the most valuable ones within its tokens (0/1 knapsack), or its best lines.
+"""Which sections of a function are kept: the most valuable ones within its tokens (0/1 knapsack), or its best lines.
 
 The module knows values and tokens; it knows no text and no model.
 """
@@ -12,18 +12,18 @@ from lamr_contract.arrays import Float64Array
 from lamr_postprocess.lines import IntArray
 
 MOST_ITEMS, MOST_CAPACITY = 100, 2000
-"""Beyond so many blocks or tokens blocks are taken in falling order of value a token, as in the published code."""
+"""Beyond so many sections or tokens sections are taken in falling order of value a token, as in the published code."""
 _WINDOW = 5
 
 
 def knapsack(values: Float64Array, weights: Sequence[int], capacity: int, kept: Collection[int]) -> set[int]:
-    """Return the places of the blocks that are kept.
+    """Return the places of the sections that are kept.
 
     Args:
-        values: float64 `[n]`; a block without a finite value is worth 0.
-        weights: the blocks' tokens.
-        capacity: the tokens of all kept blocks; those of `kept` count first and may exceed it.
-        kept: blocks that are kept anyway.
+        values: float64 `[n]`; a section without a finite value is worth 0.
+        weights: the sections' tokens.
+        capacity: the tokens of all kept sections; those of `kept` count first and may exceed it.
+        kept: sections that are kept anyway.
     """
     room = max(0, capacity - sum(weights[place] for place in kept))
     if not room:
@@ -38,7 +38,7 @@ def knapsack(values: Float64Array, weights: Sequence[int], capacity: int, kept: 
 
 
 def _exact(order: IntArray, value: Float64Array, weight: IntArray, room: int) -> list[int]:
-    """Return the most valuable set: the best value within each number of tokens grows by one block a step."""
+    """Return the most valuable set: the best value within each number of tokens grows by one section a step."""
     best = np.zeros(room + 1)
     taken = np.zeros((len(order), room + 1), np.bool_)
     for step, (own, tokens) in enumerate(zip(value.tolist(), weight.tolist(), strict=True)):
@@ -65,13 +65,13 @@ def _greedy(order: IntArray, _value: Float64Array, weight: IntArray, room: int) 
 
 
 def best_lines(values: Float64Array, bounds: IntArray, rate: float, kept: Collection[int]) -> set[int]:
-    """Return the lines that are kept without a knapsack: those of blocks kept anyway, then the best by smoothed value.
+    """Return the lines that are kept without a knapsack: those of sections kept anyway, then those of most value.
 
     Args:
-        values: float64 `[n]`, of the blocks.
-        bounds: int64 `[n + 1]`, the first line of each block, and the number of lines N.
+        values: float64 `[n]`, of the sections.
+        bounds: int64 `[n + 1]`, the first line of each section, and the number of lines N.
         rate: the share of lines that is kept.
-        kept: blocks that are kept anyway.
+        kept: sections that are kept anyway.
     """
     sizes = np.diff(bounds)
     line = np.repeat(values, sizes)

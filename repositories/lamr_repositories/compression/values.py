@@ -1,4 +1,4 @@
-"""What a function's blocks are worth for a question, and which blocks are kept whatever they are worth.
+"""What a function's sections are worth for a question, and which sections are kept whatever they are worth.
 
 The module knows texts and perplexities; it selects nothing.
 """
@@ -18,31 +18,31 @@ _HEADS = ("def ", "class ", "function ", "fn ", "func ")
 _RESULT = "return "
 
 
-def by_question(blocks: Sequence[str], question: str, model: Perplexity) -> Float64Array:
-    """Return how much each block lowers the question's perplexity, float64 `[n]`; 0 for all where it is blank.
+def by_question(sections: Sequence[str], question: str, model: Perplexity) -> Float64Array:
+    """Return how much each section lowers the question's perplexity, float64 `[n]`; 0 for all where it is blank.
 
-    As in the published code, the question's first token counts after a block, though not without one.
+    As in the published code, the question's first token counts after a section, though not without one.
     """
     if not question.strip():
-        return np.zeros(len(blocks))
-    targets = [model.alone(question), *(model.after(block + BETWEEN, question) for block in blocks)]
+        return np.zeros(len(sections))
+    targets = [model.alone(question), *(model.after(section + BETWEEN, question) for section in sections)]
     perplexities = np.nan_to_num(model.of(targets), nan=1.0, posinf=np.inf)
     if np.isinf(perplexities[0]):
-        return np.zeros(len(blocks))
-    return _without_blanks(blocks, perplexities[0] - perplexities[1:])
+        return np.zeros(len(sections))
+    return _without_blanks(sections, perplexities[0] - perplexities[1:])
 
 
-def by_contrast(blocks: Sequence[str], question: str, model: Perplexity) -> Float64Array:
-    """Return how much the question lowers each block's perplexity after the blocks before it, float64 `[n]`."""
+def by_contrast(sections: Sequence[str], question: str, model: Perplexity) -> Float64Array:
+    """Return how much the question lowers each section's perplexity after the sections before it, float64 `[n]`."""
     targets = []
-    for place, block in enumerate(blocks):
-        before = BETWEEN.join(blocks[:place])
+    for place, section in enumerate(sections):
+        before = BETWEEN.join(sections[:place])
         asked = BETWEEN.join(text for text in (question, before) if text)
-        targets.append(model.after(before + BETWEEN, block) if before else model.alone(block))
-        targets.append(model.after(asked + BETWEEN, block))
+        targets.append(model.after(before + BETWEEN, section) if before else model.alone(section))
+        targets.append(model.after(asked + BETWEEN, section))
     without, given = model.of(targets).reshape(-1, 2).T
     return _without_blanks(
-        blocks, np.where(np.isfinite(without) & np.isfinite(given), without - given, -np.inf)
+        sections, np.where(np.isfinite(without) & np.isfinite(given), without - given, -np.inf)
     )
 
 
@@ -50,18 +50,18 @@ VALUES: dict[str, Callable[[Sequence[str], str, Perplexity], Float64Array]] = {
     "conditional": by_question,
     "contrastive": by_contrast,
 }
-"""The published values of blocks by name; the first is the default."""
+"""The published values of sections by name; the first is the default."""
 
 
-def preserved(blocks: Sequence[str], comment: str) -> set[int]:
-    """Return the blocks that are kept anyway: their first line that isn't blank heads a definition, is a comment, or
+def preserved(sections: Sequence[str], comment: str) -> set[int]:
+    """Return the sections that are kept anyway: their first line that isn't blank heads a definition, is a comment, or
     returns something.
 
     Args:
-        blocks: their texts.
+        sections: their texts.
         comment: what a comment begins with.
     """
-    firsts = [next((line for line in block.split("\n") if line.strip()), "") for block in blocks]
+    firsts = [next((line for line in section.split("\n") if line.strip()), "") for section in sections]
     return {
         place
         for place, line in enumerate(firsts)
@@ -69,5 +69,5 @@ def preserved(blocks: Sequence[str], comment: str) -> set[int]:
     }
 
 
-def _without_blanks(blocks: Sequence[str], values: Float64Array) -> Float64Array:
-    return np.where([bool(block.strip()) for block in blocks], values, -np.inf)
+def _without_blanks(sections: Sequence[str], values: Float64Array) -> Float64Array:
+    return np.where([bool(section.strip()) for section in sections], values, -np.inf)

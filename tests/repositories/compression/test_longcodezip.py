@@ -18,7 +18,7 @@ CASES = [(kind, name) for kind in FACTS["models"] for name in FACTS["models"][ki
 
 
 @pytest.mark.parametrize(("kind", "name"), CASES)
-def test_the_same_ranking_blocks_and_selection(causal_scorer, kind: str, name: str) -> None:
+def test_the_same_ranking_sections_and_selection(causal_scorer, kind: str, name: str) -> None:
     theirs = FACTS["models"][kind][name]
     ours = compress_chunks(
         FACTS["chunks"], FACTS["question"], causal_scorer(kind), CompressionOptions(**theirs["options"])
@@ -30,14 +30,14 @@ def test_the_same_ranking_blocks_and_selection(causal_scorer, kind: str, name: s
     for place, chunk in enumerate(ours.chunks):
         if str(place) in theirs["rates"]:
             assert chunk.rate == pytest.approx(theirs["rates"][str(place)], abs=1e-4)
-        if chunk.blocks is not None:
-            assert np.diff(chunk.blocks.bounds).tolist() == theirs["blocks"][str(place)]
+        if chunk.sections is not None:
+            assert np.diff(chunk.sections.bounds).tolist() == theirs["blocks"][str(place)]
             if str(place) in theirs["lines"]:
-                kept = [chunk.blocks.lines[row] for row in chunk.kept_lines]
+                kept = [chunk.sections.lines[row] for row in chunk.kept_lines]
                 assert [line for line in kept if line.strip()] == theirs["lines"][str(place)]
-        assert bool(chunk.kept_blocks) == (str(place) in theirs["kept"])
-        if chunk.kept_blocks:
-            assert list(chunk.kept_blocks) == theirs["kept"][str(place)]
+        assert bool(chunk.kept_sections) == (str(place) in theirs["kept"])
+        if chunk.kept_sections:
+            assert list(chunk.kept_sections) == theirs["kept"][str(place)]
 
 
 def test_the_facts_hold_knapsacks_that_left_something_out() -> None:

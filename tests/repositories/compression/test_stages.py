@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from lamr_contract.errors import InvalidInputError
 from lamr_repositories.compression import CompressionOptions, Perplexity, compress, compress_chunks
-from lamr_repositories.compression.blocks import lines_of
 from lamr_repositories.compression.perplexity import Target
 from lamr_repositories.compression.rates import rates
+from lamr_repositories.compression.sections import lines_of
 from lamr_repositories.compression.selection import knapsack
 
 from .causal_models import SAMPLE
@@ -102,7 +102,7 @@ def test_a_compressed_file_is_marked_and_parses(causal_scorer) -> None:
     assert found.pruned.cuts
     lines = SAMPLE.split("\n")
     assert all(lines[row - 1] in found.text for row in found.pruned.kept_lines)
-    assert {stage for stage, *_ in seen} == {"functions", "blocks"}
+    assert {stage for stage, *_ in seen} == {"functions", "sections"}
 
 
 def test_what_fits_is_kept_whole_and_asks_nothing(causal_scorer) -> None:

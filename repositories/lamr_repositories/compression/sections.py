@@ -1,8 +1,8 @@
-"""Cuts a function into blocks where its lines' perplexity jumps, as the paper's fine stage does.
+"""Cuts a function into sections where its lines' perplexity jumps, as the paper's fine stage does.
 
-A line's perplexity is that of its tokens after all lines before it. A block ends with a line that is harder to foresee
-than both lines around it, and than one of them by more than the usual spread. The module knows lines and perplexities;
-it values no block.
+A line's perplexity is that of its tokens after all lines before it. A section (the paper says *block*) ends with a
+line that is harder to foresee than both lines around it, and than one of them by more than the usual spread. The module
+knows lines and perplexities; it values no section.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ a function's lines, in bits, and the weight of their spread."""
 
 
 @dataclass(frozen=True, eq=False)
-class Blocks:
-    """A function's N lines in n blocks.
+class Sections:
+    """A function's N lines in n sections.
 
     Attributes:
         lines: the N lines as the model reads them, without line ends; some blank ones are a single space.
         bits: float64 `[N]`, the binary logarithm of each line's perplexity; 0 for empty lines, infinite for lines
             without a token of their own.
-        threshold: the jump that ended blocks, in bits.
-        bounds: int64 `[n + 1]`, the first line of each block, and N.
+        threshold: the jump that ended sections, in bits.
+        bounds: int64 `[n + 1]`, the first line of each section, and N.
     """
 
     lines: tuple[str, ...]
@@ -65,7 +65,7 @@ class Blocks:
 
     @property
     def texts(self) -> list[str]:
-        """The blocks' texts."""
+        """The sections' texts."""
         return ["\n".join(self.lines[a:b]) for a, b in itertools.pairwise(self.bounds.tolist())]
 
 
@@ -79,8 +79,8 @@ def lines_of(text: str) -> tuple[str, ...]:
     return tuple(_GAP.sub(spaced, text).split("\n"))
 
 
-def cut_blocks(text: str, model: Perplexity, spread: str, weight: float) -> Blocks:
-    """Cut a function into blocks.
+def cut_sections(text: str, model: Perplexity, spread: str, weight: float) -> Sections:
+    """Cut a function into sections.
 
     Args:
         text: the function.
@@ -97,7 +97,7 @@ def cut_blocks(text: str, model: Perplexity, spread: str, weight: float) -> Bloc
     threshold = SPREADS[spread](known, weight) if len(known) >= _LEAST_LINES else FALLBACK
     ends = _jumps(bits, threshold) + 1
     bounds = np.concatenate([[0], ends, [len(lines)]]).astype(np.int64)
-    return Blocks(lines, bits, threshold, bounds)
+    return Sections(lines, bits, threshold, bounds)
 
 
 def _bits(lines: tuple[str, ...], model: Perplexity) -> Float64Array:

@@ -1,6 +1,6 @@
-"""Cuts a long text into blocks that can be tokenized one by one, with the tokens of the whole text.
+"""Cuts a long text into slices that can be tokenized one by one, with the tokens of the whole text.
 
-A tokenizer's time and memory grow faster than its input, so text goes in by blocks, a few at a time. A block is short
+A tokenizer's time and memory grow faster than its input, so text goes in by slices, a few at a time. A slice is short
 where it can end at a place that is sure to change nothing, and longer where there is no such place. The module knows
 characters; it knows no tokenizer.
 """
@@ -14,28 +14,28 @@ from collections.abc import Iterator
 
 from lamr_contract.layout import single_spaces
 
-BLOCK_CHARS, MOST_BLOCK_CHARS = 2048, 8192
-_BLOCKS_AT_ONCE = 16
+SLICE_CHARS, MOST_SLICE_CHARS = 2048, 8192
+_SLICES_AT_ONCE = 16
 # The next best places for a cut: before spaces inside or at the end of a line, then before a line that isn't indented.
 _SECOND_BEST = (re.compile(r".*(?<=\S)(?= )", re.DOTALL), re.compile(r".*\n(?=\S)", re.DOTALL))
 
 
-def block_bounds(text: str) -> list[int]:
-    """Return where the blocks of a text begin, and where the last one ends.
+def slice_bounds(text: str) -> list[int]:
+    """Return where the slices of a text begin, and where the last one ends.
 
-    A block begins at a single space between two words, about `BLOCK_CHARS` characters after the one before. Where there
-    is no such space for `MOST_BLOCK_CHARS` characters, it begins at the next best place, or anywhere.
+    A slice begins at a single space between two words, about `SLICE_CHARS` characters after the one before. Where there
+    is no such space for `MOST_SLICE_CHARS` characters, it begins at the next best place, or anywhere.
     """
-    if len(text) <= BLOCK_CHARS:
+    if len(text) <= SLICE_CHARS:
         return [0, len(text)] if text else [0]
     safe: list[int] = single_spaces(text).tolist()
     bounds = [0]
-    while bounds[-1] + BLOCK_CHARS < len(text):
-        start, hard = bounds[-1], min(bounds[-1] + MOST_BLOCK_CHARS, len(text))
-        after = bisect_right(safe, start + BLOCK_CHARS)
+    while bounds[-1] + SLICE_CHARS < len(text):
+        start, hard = bounds[-1], min(bounds[-1] + MOST_SLICE_CHARS, len(text))
+        after = bisect_right(safe, start + SLICE_CHARS)
         near = safe[
             max(after - 1, 0) : after + 1
-        ]  # the last place within a short block, and the first one beyond
+        ]  # the last place within a short slice, and the first one beyond
         cut = next((place for place in near if start < place <= hard), None)
         if cut is None:
             cut = hard if hard == len(text) else _second_best(text, start, hard)
@@ -43,13 +43,13 @@ def block_bounds(text: str) -> list[int]:
     return bounds if bounds[-1] == len(text) else [*bounds, len(text)]
 
 
-def in_groups(blocks: Iterator[str]) -> Iterator[list[str]]:
-    """Yield blocks in groups of as many as are tokenized at once."""
-    while group := list(itertools.islice(blocks, _BLOCKS_AT_ONCE)):
+def in_groups(slices: Iterator[str]) -> Iterator[list[str]]:
+    """Yield slices in groups of as many as are tokenized at once."""
+    while group := list(itertools.islice(slices, _SLICES_AT_ONCE)):
         yield group
 
 
 def _second_best(text: str, start: int, hard: int) -> int:
-    """Return the last place for a cut in a block without two words side by side, or else the block's end."""
+    """Return the last place for a cut in a slice without two words side by side, or else the slice's end."""
     matches = (pattern.match(text, start + 1, hard) for pattern in _SECOND_BEST)
     return next((match.end() for match in matches if match), hard)
