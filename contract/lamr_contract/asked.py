@@ -40,7 +40,7 @@ class AskedDocument:
         layout: the text's lines.
         ids, offsets: the n tokens that are judged, see `Tokens`.
         length: how many tokens the text has, those that aren't judged included.
-        named: bool [L], the lines that query or task name by number; None for a listing of several places.
+        words: query and task, read whole or not.
         data: the encoded data that isn't judged and scores 0; None where all is judged.
         listing: what the text was shown as; None if it wasn't a listing.
     """
@@ -53,7 +53,7 @@ class AskedDocument:
     ids: NDArray[np.int64]
     offsets: NDArray[np.int64]
     length: int
-    named: NDArray[np.bool_] | None = None
+    words: str
     data: EncodedData | None = None
     listing: Listing | None = None
 
@@ -102,13 +102,23 @@ class AskedDocument:
         length, layout, data = len(ids), line_layout(code), None
         if not judge_data:
             ids, offsets, data = _without_data(layout, ids, offsets)
-        named = _named(f"{query}\n{task}", path, len(layout.spans), listing)
-        return cls(reading, query_ids, code, path, layout, ids, offsets, length, named, data, listing)
+        words = f"{query}\n{task}"
+        return cls(reading, query_ids, code, path, layout, ids, offsets, length, words, data, listing)
 
     @property
     def query(self) -> str:
         """What is looked for, as the model reads it."""
         return self.reading.text
+
+    @cached_property
+    def named(self) -> NDArray[np.bool_] | None:
+        """The lines that query or task name by number, bool [L]; None for a listing of lines of no one file."""
+        if self.listing is None:
+            return named_lines(self.words, self.path, len(self.layout.spans))
+        if self.listing.first is None:
+            return None
+        path = self.path or self.listing.path or ""
+        return named_lines(self.words, path, len(self.layout.spans), self.listing.first)
 
     @cached_property
     def features(self) -> LineFeatures:
@@ -135,12 +145,3 @@ def _without_data(
     if not len(data.spans) or not outside.any():
         return ids, offsets, None
     return ids[outside], offsets[outside], data
-
-
-def _named(words: str, path: str, lines: int, listing: Listing | None) -> NDArray[np.bool_] | None:
-    """Return the lines that words name, read whole or not; None for lines of no one file."""
-    if listing is None:
-        return named_lines(words, path, lines)
-    if listing.first is None:
-        return None
-    return named_lines(words, path or listing.path or "", lines, listing.first)

@@ -9,18 +9,19 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 from lamr_client import ChunkResult, Pruner
 from lamr_contract.arrays import Float64Array
-from lamr_contract.encoding import Chunk
-from lamr_contract.layout import line_layout
+from lamr_contract.asked import AskedDocument
+from lamr_contract.encoding import Chunk, PromptEncoder
+from lamr_contract.layout import token_lines
 from lamr_contract.names import DECODER, ENCODER, ONNX_FILE, WEIGHTS_FILE, version_folder
 from lamr_contract.scoring.odds import logit
-from lamr_contract.scoring.rules import SEMANTIC
-from lamr_postprocess.lines import BoolArray, split_lines
+from lamr_contract.scoring.rules import SEMANTIC, Usual
+from lamr_postprocess.lines import BoolArray, TokenLines, split_lines
 from numpy.typing import NDArray
 
 from lamr_repositories.cache import Cache
@@ -28,6 +29,7 @@ from lamr_repositories.tokenized import tokenize_all
 
 KIND = "answer"
 _READ_CHARACTERS = 1 << 18  # of the best candidates
+_LEAST_SPREAD = 0.1
 _PUT_SECONDS = 2.0  # between two writes of answers, which is what a kill can lose
 
 
@@ -38,12 +40,14 @@ class Judged:
     Attributes:
         judged: bool [L], lines that an encoded chunk holds.
         relevance: float64 [L], log-odds of the chunk's relevance, the largest where chunks overlap.
-        keep: float64 [L], mean log-odds over the line's tokens that they answer the query.
+        keep: float64 [L], mean log-odds over the line's characters that they answer the query.
+        usual: what the model says of lines usually.
     """
 
     judged: BoolArray
     relevance: Float64Array
     keep: Float64Array
+    usual: Usual = field(default_factory=Usual)
 
 
 @dataclass(eq=False)
@@ -103,10 +107,12 @@ class Judge:
         wanted = list(wanted)
         reading = self._encoder.read_query(self._query, "", _beginning(texts, wanted))
         count.query_read = None if reading.whole else reading.text
-        query_ids = self._encoder.encode_query(reading.text)
         tokens = tokenize_all(self._encoder, texts, self._cache, self._model)
         files = [
-            _FileChunks(text, self._chunks(query_ids, text, *of_text), of_text[1])
+            _FileChunks(
+                AskedDocument.of(self._encoder, self._query, text, reading=reading, tokens=of_text),
+                self._encoder,
+            )
             for text, of_text in zip(texts, tokens, strict=True)
         ]
         chosen = _chosen(files, wanted, most_chunks)
@@ -120,12 +126,9 @@ class Judge:
         by_file: dict[int, list[tuple[Chunk, _Answer]]] = {}
         for (file, place), key in zip(chosen, keys, strict=True):
             by_file.setdefault(file, []).append((files[file].chunks[place], known[key]))
-        return {file: files[file].lines(found) for file, found in by_file.items()}
-
-    def _chunks(
-        self, query_ids: NDArray[np.int64], text: str, ids: NDArray[np.int64], offsets: NDArray[np.int64]
-    ) -> list[Chunk]:
-        return list(self._encoder.iter_chunks(query_ids, ids, offsets, text)) if len(ids) else []
+        judged = {file: files[file].lines(found) for file, found in by_file.items()}
+        usual = self._encoder.spec.scoring.usual or _usual(judged.values())
+        return {file: replace(each, usual=usual) for file, each in judged.items()}
 
     def _key(self, chunk: Chunk) -> str:
         span = np.array(chunk.document_span, np.int64).tobytes()
@@ -188,11 +191,10 @@ def _unpack(data: bytes) -> _Answer | None:
 class _FileChunks:
     """A file's chunks and the rows that each holds."""
 
-    def __init__(self, text: str, chunks: list[Chunk], offsets: NDArray[np.int64]) -> None:
-        self.chunks = chunks
-        spans = line_layout(text).spans
-        self._count = len(spans)
-        self._line = np.searchsorted(spans[:, 1], np.maximum(offsets[:, 1] - 1, 0), side="right")
+    def __init__(self, asked: AskedDocument, encoder: PromptEncoder) -> None:
+        self.chunks = chunks = list(asked.chunks(encoder))
+        self._layout, self._offsets = asked.layout, asked.offsets
+        self._line = token_lines(asked.offsets, asked.layout)
         bounds = np.array([chunk.tokens for chunk in chunks], np.int64).reshape(-1, 2)
         self.first = self._line[bounds[:, 0]] if len(bounds) else bounds[:, 0]
         self.last = self._line[bounds[:, 1] - 1] if len(bounds) else bounds[:, 0]
@@ -204,16 +206,26 @@ class _FileChunks:
 
     def lines(self, found: Sequence[tuple[Chunk, _Answer]]) -> Judged:
         """Return the lines' scores from the answers about some of the chunks."""
-        relevance = np.full(self._count, -np.inf)
-        total, tokens = np.zeros(self._count), np.zeros(self._count)
+        points, spans = self._layout.points, self._layout.spans
+        relevance = np.full(len(spans), -np.inf)
+        total, times = np.zeros(len(self._line)), np.zeros(len(self._line), np.int64)
         for chunk, answer in found:
-            line = self._line[chunk.tokens[0] : chunk.tokens[1]]
-            total += np.bincount(line, logit(answer.marginal.astype(np.float64)), self._count)
-            tokens += np.bincount(line, minlength=self._count)
-            own = np.unique(line)
+            held = slice(*chunk.tokens)
+            total[held] += logit(answer.marginal.astype(np.float64))
+            times[held] += 1
+            own = np.unique(self._line[held])
             relevance[own] = np.maximum(relevance[own], logit(np.array([answer.relevance]))[0])
-        judged = tokens > 0
-        return Judged(judged, np.where(judged, relevance, 0.0), total / np.maximum(tokens, 1))
+        seen = times > 0
+        keep = TokenLines(self._offsets[seen], points, spans).means(total[seen] / times[seen])
+        judged = np.isfinite(relevance)
+        return Judged(judged, np.where(judged, relevance, 0.0), keep.astype(np.float64))
+
+
+def _usual(files: Iterable[Judged]) -> Usual:
+    """Return what the model says of the lines of some files, for a model that says of none what is usual."""
+    pairs = [(each.relevance[each.judged], each.keep[each.judged]) for each in files]
+    relevance, keep = map(np.concatenate, zip(*pairs, strict=True)) if pairs else (np.zeros(1), np.zeros(1))
+    return Usual(*((float(each.mean()), float(each.std()) + _LEAST_SPREAD) for each in (relevance, keep)))
 
 
 def _beginning(texts: Sequence[str], wanted: Sequence[tuple[int, int, int]]) -> str:

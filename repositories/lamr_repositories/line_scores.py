@@ -27,10 +27,7 @@ BEST_WEIGHT, NEAR_WEIGHT = 0.1, 0.2
 """What the best piece of a file counts for all its pieces, and the mean of the two next pieces for the one between."""
 RELEVANCE_WEIGHT, KEEP_WEIGHT = 0.05, 0.05
 """What the model's two opinions count, in units of their spread; the best piece by words has 1."""
-# Means and spreads of the model's log-odds over the judged lines of validation projects; further off counts as so far.
-_RELEVANCE_MEAN, _RELEVANCE_SPREAD = -2.8, 2.0
-_KEEP_MEAN, _KEEP_SPREAD = -10.9, 2.3
-_FURTHEST = 3.0
+_FURTHEST = 3.0  # spreads; what is further off than usual counts as so far
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,8 +109,8 @@ def _by_sum(pieces: PieceScores, judged: Judged | None, lines: int) -> Float64Ar
     words = _spread(pieces, _of_words(pieces), lines)
     if judged is None:
         return words
-    relevance = _standardized(judged.relevance, _RELEVANCE_MEAN, _RELEVANCE_SPREAD)
-    keep = _standardized(smoothed(pieces, judged, lines), _KEEP_MEAN, _KEEP_SPREAD)
+    relevance = _standardized(judged.relevance, *judged.usual.relevance)
+    keep = _standardized(smoothed(pieces, judged, lines), *judged.usual.keep)
     own = _spread(pieces, coarse(pieces), lines) + RELEVANCE_WEIGHT * relevance + KEEP_WEIGHT * keep
     scores: Float64Array = np.where(judged.judged, own, words)
     return scores

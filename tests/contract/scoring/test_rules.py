@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 from lamr_contract.scoring.presence import BEST, TOGETHER, Presence
-from lamr_contract.scoring.rules import LineRule, Scoring
+from lamr_contract.scoring.rules import LineRule, Scoring, Usual
 
 from tests.tiny import BERT_PROMPT, lines_scoring, make_spec, wordpiece
 
@@ -14,7 +14,10 @@ ASKED = LineRule(bias=-1.0, named=4.0, shares=(0.2, 0.5), presence=Presence({TOG
 TOLD = LineRule(presence=Presence({BEST: 1.0}, prior=0.9))
 
 
-@pytest.mark.parametrize("scoring", [Scoring(), Scoring("emission"), Scoring("lines", ASKED, TOLD)])
+@pytest.mark.parametrize(
+    "scoring",
+    [Scoring(), Scoring("emission", usual=Usual((-1.0, 2.0), (-3.0, 0.5))), Scoring("lines", ASKED, TOLD)],
+)
 def test_it_reads_back_equal(scoring: Scoring) -> None:
     assert Scoring.from_dict(scoring.to_dict()) == scoring
 
@@ -47,6 +50,11 @@ def test_a_model_without_a_chain_is_another_model() -> None:
 def test_what_is_no_rule_is_refused(kind: str, rules: tuple[LineRule, ...], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Scoring(kind, *rules)
+
+
+def test_a_spread_of_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="spreads must be above 0"):
+        Usual(relevance=(0.0, 0.0))
 
 
 @pytest.mark.parametrize("shares", [(0.5, 0.2), (-0.1, 0.2), (0.5, 1.1), (0.5, float("nan"))])

@@ -128,7 +128,8 @@ def associate(
     files = [_network_file(file, others, spec) for file in score_files(model.infer_many, encoder, taught)]
     weights = LineWeights(fit_network(files, settings.network), associations)
     checks = score_files(model.infer_many, encoder, read_records(data / "validation.jsonl"))
-    scoring = fit_scoring(checks, weights, spec.rubrics, spec.threshold, before=spec.scoring)
+    fitted = fit_scoring(checks, weights, spec.rubrics, spec.threshold, before=spec.scoring)
+    scoring = replace(fitted, usual=spec.scoring.usual)  # the encoder stays as it is
     told, asked = _reports(checks, Scorer(scoring, spec.rubrics, weights), spec)
     _write(base, out, replace(spec, scoring=scoring), weights)
     return AssociatedReport(len(words), len(examples), told, asked)
