@@ -15,7 +15,6 @@ from typing import Annotated
 import typer
 
 from lamr_cli import (
-    ablate,
     agents,
     associate,
     batch,
@@ -66,7 +65,6 @@ app.command("corpus")(corpus.corpus)
 app.command("label")(label.label)
 app.command("train")(train.train)
 app.command("associate")(associate.associate)
-app.command("ablate")(ablate.ablate)
 
 
 def _print_version(wanted: bool) -> None:

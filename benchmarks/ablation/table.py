@@ -10,8 +10,8 @@ import numpy as np
 from lamr_evaluation.metrics import BOOTSTRAP
 from numpy.typing import NDArray
 
-from lamr_training.ablation.judgement import KEPT, Outcome
-from lamr_training.ablation.variants import VARIANTS, WHOLE
+from benchmarks.ablation.judgement import KEPT, Outcome
+from benchmarks.ablation.variants import VARIANTS, WHOLE
 
 _NOTHING = 1e-9  # what rounding makes of a difference that is 0
 _FIGURES = {"recall": f"R@{KEPT:.0%}", "f1": f"F1@{KEPT:.0%}", "area": "area"}

@@ -11,15 +11,6 @@ import torch
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.spec import bundled_repository
 from lamr_evaluation.records import Record, write_records
-from lamr_training.ablation.judgement import Judged, Outcome, fused_loss, judge_files
-from lamr_training.ablation.settings import AblationSettings
-from lamr_training.ablation.study import BUNDLED, ablate, rubric_columns, training_settings
-from lamr_training.ablation.study import _prepare as prepare
-from lamr_training.ablation.study import variant_examples as examples_of
-from lamr_training.ablation.study import variant_model as model_of
-from lamr_training.ablation.table import ablation_json, ablation_table
-from lamr_training.ablation.textual_labels import textual_dependency
-from lamr_training.ablation.variants import VARIANTS, WHOLE
 from lamr_training.corpus.build import make_records
 from lamr_training.corpus.settings import CorpusSettings
 from lamr_training.errors import RunError
@@ -34,6 +25,15 @@ from lamr_training.model.served import load_served
 from lamr_training.model.vocabulary import Vocabulary
 from lamr_training.recipes.presets import PRESETS
 
+from benchmarks.ablation.judgement import Judged, Outcome, fused_loss, judge_files
+from benchmarks.ablation.settings import AblationSettings
+from benchmarks.ablation.study import BUNDLED, ablate, rubric_columns, training_settings
+from benchmarks.ablation.study import _prepare as prepare
+from benchmarks.ablation.study import variant_examples as examples_of
+from benchmarks.ablation.study import variant_model as model_of
+from benchmarks.ablation.table import ablation_json, ablation_table
+from benchmarks.ablation.textual_labels import textual_dependency
+from benchmarks.ablation.variants import VARIANTS, WHOLE
 from tests.training.samples import CACHE, example_set, files, tiny_model
 
 BY_NAME = {variant.name: variant for variant in VARIANTS}

@@ -21,7 +21,6 @@ from lamr_evaluation.metrics import Confusion, recall_curve
 from lamr_evaluation.records import Record
 from lamr_export.attention import PackedLayout
 from lamr_export.model import LamrModel
-
 from lamr_training.fits.scored_files import score_files
 from lamr_training.loop.batches import batch_plan, make_batch
 from lamr_training.loop.example_set import ExampleSet

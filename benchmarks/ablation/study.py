@@ -20,12 +20,6 @@ from lamr_contract.spec import bundled_repository
 from lamr_evaluation.records import Record, read_records, write_records
 from lamr_export.model import LamrModel
 from lamr_postprocess import split_lines
-from numpy.typing import NDArray
-
-from lamr_training.ablation.judgement import Judged, Outcome, fused_loss, judge_files
-from lamr_training.ablation.settings import AblationSettings
-from lamr_training.ablation.textual_labels import textual_dependency
-from lamr_training.ablation.variants import COLUMNS, VARIANTS, WEIGHTS, Variant
 from lamr_training.errors import RunError
 from lamr_training.labels.rubrics import label_lines
 from lamr_training.labels.settings import LabelSettings
@@ -41,6 +35,12 @@ from lamr_training.model.backbone import load_minilm, start_mini
 from lamr_training.model.served import load_served
 from lamr_training.model.vocabulary import code_vocabulary
 from lamr_training.worker_process import prepare_worker
+from numpy.typing import NDArray
+
+from benchmarks.ablation.judgement import Judged, Outcome, fused_loss, judge_files
+from benchmarks.ablation.settings import AblationSettings
+from benchmarks.ablation.textual_labels import textual_dependency
+from benchmarks.ablation.variants import COLUMNS, VARIANTS, WEIGHTS, Variant
 
 BUNDLED = "bundled"
 """Names the repository that ships, as a start."""

@@ -1,4 +1,7 @@
-"""`lamr ablate`: what each part of the model is worth, as the paper's Table 7 on one's own data."""
+"""What each part of the model is worth, as the paper's Table 7 on one's own data.
+
+python -m benchmarks.ablation --data records --out runs/ablation --start bundled --trained-layers 2 --seeds 3
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,16 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from lamr_training.ablation.settings import AblationSettings
-
-from lamr_cli.extras import needs_extra
 from lamr_cli.progress import bar
+
+from benchmarks.ablation import study
+from benchmarks.ablation.settings import AblationSettings
+from benchmarks.ablation.table import ablation_json, ablation_table
 
 _BUDGET = AblationSettings()
 
 
-def ablate(
+def ablate(  # noqa: PLR0913, PLR0917  # one argument an option
     data: Annotated[
         Path,
         typer.Option("--data", "-d", help="Folder with train.jsonl and validation.jsonl (`lamr corpus`)."),
@@ -48,13 +52,7 @@ def ablate(
 
     Rubrics (semantic, dependency, context), chained decisions or not, labels with or without the syntax tree. The same
     command goes on where an interrupted one stopped, and may ask for more seeds.
-
-    lamr ablate --data records --out runs/ablation --start bundled --trained-layers 2 --seeds 3 --steps 300
     """
-    with needs_extra("train"):
-        from lamr_training.ablation import study
-        from lamr_training.ablation.table import ablation_json, ablation_table
-
     settings = AblationSettings(
         start=start,
         layers=layers,
@@ -69,3 +67,7 @@ def ablate(
     with bar() as progress:
         outcomes = study.ablate(data, out, settings, workers=workers, progress=progress)
     typer.echo(ablation_json(outcomes) if as_json else ablation_table(outcomes))
+
+
+if __name__ == "__main__":
+    typer.run(ablate)
