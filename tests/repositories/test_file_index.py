@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 from lamr_contract.layout import line_layout
-from lamr_contract.scoring.bm25 import idf, saturated
+from lamr_contract.scoring.bm25 import idf, length_norm, saturated
 from lamr_contract.words import TermIndex, query_terms
 from lamr_postprocess import LANGUAGES, language_named, split_lines
 from lamr_postprocess.definition_spans import definition_spans
@@ -114,8 +114,10 @@ def test_the_table_ranks_as_bm25_over_all_pieces_does() -> None:
     frequency, lengths = np.zeros((len(index.spans), counts.lines.shape[1])), np.zeros(len(index.spans))
     np.add.at(frequency, segments, counts.lines)
     np.add.at(lengths, segments, counts.lengths)
-    assert np.allclose(pieces.by_piece, saturated(frequency, lengths) @ idf(frequency) ** RARITY)
-    assert saturated(np.zeros((0, 2)), np.zeros(0)).shape == (0, 2)
+    assert np.allclose(
+        pieces.by_piece, saturated(frequency, length_norm(lengths)[:, None]) @ idf(frequency) ** RARITY
+    )
+    assert saturated(np.zeros((0, 2)), length_norm(np.zeros(0))[:, None]).shape == (0, 2)
 
 
 def test_words_of_a_path_count() -> None:
