@@ -135,13 +135,15 @@ def removed(path: Path) -> Change:
 
 def _read(path: Path) -> tuple[str, dict[str, Any]]:
     try:
-        if not stat.S_ISREG(path.stat().st_mode) or path.stat().st_size > MOST_BYTES:
-            raise SettingsError(f"{path}: no file of at most {MOST_BYTES >> 20} MiB; nothing was changed")
+        status = path.stat()
+    except FileNotFoundError:
+        return "", {}
+    if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_BYTES:
+        raise SettingsError(f"{path}: no file of at most {MOST_BYTES >> 20} MiB; nothing was changed")
+    try:
         text = path.read_text(encoding="utf-8")
         settings = json.loads(text, object_pairs_hook=_distinct) if text.strip() else {}
         _written(settings)
-    except FileNotFoundError:
-        return "", {}
     except (ValueError, RecursionError) as error:
         raise SettingsError(f"{path}: not JSON ({error}); mend it first, nothing was changed") from error
     if not isinstance(settings, dict):

@@ -80,7 +80,9 @@ def _step(stream: BinaryIO, end: int) -> tuple[list[bytes], int]:
         if not cut:
             return [], begin
         begin, block = begin + cut, block[cut:]
-    return block.split(b"\n")[-MOST_LINES:], begin
+    lines = block.split(b"\n")
+    begin += sum(len(line) + 1 for line in lines[:-MOST_LINES])
+    return lines[-MOST_LINES:], begin
 
 
 def _heard_after(earlier: Iterable[bytes], heard: Heard, recent: Sequence[Event], form: Format) -> Heard:
