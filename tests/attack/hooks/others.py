@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import socket
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -61,14 +62,17 @@ def answering(path: Path, begin: Callable[[], Any] = lambda: None) -> None:
         connection.sendall(json.dumps({"hookSpecificOutput": told}).encode())
 
 
-def shared(place: Place) -> Path:
-    """A folder that everybody may write to, as /tmp is, which others can reach."""
-    for folder in (place.folder.parent, place.folder):
-        folder.chmod(0o755)
-    made = place.folder / "shared"
-    made.mkdir()
-    made.chmod(0o1777)
-    return made
+def shared(attempt: Callable[[Place, Path], str]) -> Callable[[Place], str]:
+    """Try something in a folder that everybody may write to and can reach, as /tmp is."""
+
+    def tried(place: Place) -> str:
+        if os.geteuid():
+            return NOT_TRIED
+        with tempfile.TemporaryDirectory(prefix="lamr-attack-", ignore_cleanup_errors=True) as folder:
+            Path(folder).chmod(0o1777)
+            return attempt(place, Path(folder))
+
+    return tried
 
 
 def _appears(path: Path) -> None:
@@ -78,31 +82,25 @@ def _appears(path: Path) -> None:
     time.sleep(0.05)
 
 
-def others_folder(place: Place) -> str:
-    if os.geteuid():
-        return NOT_TRIED
-    path = shared(place) / "lamr" / "agents" / "hook.sock"
+def others_folder(place: Place, folder: Path) -> str:
+    path = folder / "lamr" / "agents" / "hook.sock"
     with as_nobody(lambda: answering(path, lambda: path.parent.mkdir(parents=True))):
         _appears(path)
         return hooked(place, call(), path)
 
 
-def others_socket_in_own_folder(place: Place) -> str:
+def others_socket_in_own_folder(place: Place, folder: Path) -> str:
     """A folder that was open once, in which another user's socket was left; it is closed again."""
-    if os.geteuid():
-        return NOT_TRIED
-    path = shared(place) / "hook.sock"
+    path = folder / "hook.sock"
     with as_nobody(lambda: answering(path)):
         _appears(path)
         path.parent.chmod(0o755)
         return hooked(place, call(), path)
 
 
-def others_process_behind_own_socket(place: Place) -> str:
+def others_process_behind_own_socket(place: Place, folder: Path) -> str:
     """The user's socket, on which another user's process came to listen: what the folder says isn't enough."""
-    if os.geteuid():
-        return NOT_TRIED
-    path = shared(place) / "hook.sock"
+    path = folder / "hook.sock"
     with as_nobody(lambda: answering(path)):
         _appears(path)
         path.parent.chmod(0o700)
@@ -110,12 +108,10 @@ def others_process_behind_own_socket(place: Place) -> str:
         return hooked(place, call(), path)
 
 
-def others_call(place: Place) -> str:
+def others_call(place: Place, folder: Path) -> str:
     """Another user calls the server, whose folder somebody opened by hand."""
-    if os.geteuid():
-        return NOT_TRIED
-    path, heard = shared(place) / "own" / "s", place.folder / "shared" / "heard"
-    server = LocalServer(path, Store(place.folder / "shown.sqlite3"), pruner)
+    path, heard = folder / "own" / "s", folder / "heard"
+    server = LocalServer(path, Store(path.with_name("shown.sqlite3")), pruner)
     ready = threading.Event()
     thread = threading.Thread(target=server.run, kwargs={"ready": ready.set})
     thread.start()
@@ -151,13 +147,21 @@ def _refused(why: str) -> str:
 CASES: tuple[Case, ...] = tuple(
     Case("another user", name, attempt, holds, quick=True)
     for name, attempt, holds in (
-        ("a folder and a socket of another user's", others_folder, _refused("belongs to")),
-        ("a socket of another user's in an own folder", others_socket_in_own_folder, _refused("belongs to")),
+        ("a folder and a socket of another user's", shared(others_folder), _refused("belongs to")),
+        (
+            "a socket of another user's in an own folder",
+            shared(others_socket_in_own_folder),
+            _refused("belongs to"),
+        ),
         (
             "another user's process behind an own socket",
-            others_process_behind_own_socket,
+            shared(others_process_behind_own_socket),
             _refused("the process at the other end belongs to"),
         ),
-        ("another user calls the server", others_call, rf"{NOT_TRIED}|they hear b''; the user: as it came"),
+        (
+            "another user calls the server",
+            shared(others_call),
+            rf"{NOT_TRIED}|they hear b''; the user: as it came",
+        ),
     )
 )
