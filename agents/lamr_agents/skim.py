@@ -18,16 +18,14 @@ from lamr_postprocess import approximate_tokens, detect_language, prune_lines
 from lamr_postprocess.document import analyse
 from lamr_postprocess.listing import read_listing
 from lamr_postprocess.render import NAMED
-from lamr_postprocess.view import visible
 
 from lamr_agents.intent import Intent
 from lamr_agents.policy import NOT_PRUNED, OUTLINED, PRUNED, Asked, Policy
-from lamr_agents.thin import AS_IT_CAME, NOTE
+from lamr_agents.thin import AS_IT_CAME, NOTE, plain
 
 _BY_RANGE = "read a range of lines to see what a marker stands for"
 _WHY_OUTLINED = "an outline, since nothing here seems to answer: "
 _NO_ARCHIVE = "no file to read the rest from"
-_MOST_WORDS = 400
 _log = logging.getLogger("lamr.agents")
 
 
@@ -260,12 +258,7 @@ def _first_line(asked: Asked) -> int:
 
 def because_of(error: Exception) -> str:
     """The reason of a result that passes because of an error."""
-    return _reason(f"{NOT_PRUNED}: {type(error).__name__}: {error}")
-
-
-def _reason(words: str) -> str:
-    """A reason as an agent may read it: others' words, as of a server, may be long and hold control characters."""
-    return visible(words[:_MOST_WORDS])
+    return plain(f"{NOT_PRUNED}: {type(error).__name__}: {error}")
 
 
 def _alike(text: str) -> int:
@@ -280,4 +273,4 @@ def _closed(text: str) -> str:
 def untouched(asked: Asked, reason: str, result: PruneResult | None = None) -> Skim:
     """What is shown of a text that passes."""
     every = tuple(range(1, asked.lines + 1))
-    return Skim(asked.text, _reason(reason), every, asked.lines, asked.tokens, asked.tokens, result)
+    return Skim(asked.text, plain(reason), every, asked.lines, asked.tokens, asked.tokens, result)

@@ -104,8 +104,12 @@ def _with_time(payload: bytes, deadline: float) -> bytes:
 
 def unpruned(why: str) -> bytes:
     """What to print when a result couldn't be pruned: the agent sees the reason beside the result."""
-    shown = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in why[:_MOST_WORDS])
-    return beside(f"{NOTE} not pruned: {shown}]")
+    return beside(f"{NOTE} not pruned: {plain(why)}]")
+
+
+def plain(words: str) -> str:
+    """Others' words, as of a server or a system, in one line of bounded length without control characters."""
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in words[:_MOST_WORDS])
 
 
 def beside(words: str) -> bytes:

@@ -344,6 +344,22 @@ def test_the_hooks_process_asks_the_server_and_a_second_server_gives_way(
     assert not Path(path).exists()
 
 
+def test_a_server_whose_socket_is_removed_ends_and_leaves_anothers(
+    tmp_path: Path, server: LocalServer, store: Store
+) -> None:
+    path, ready = tmp_path / "hook.sock", threading.Event()
+    thread = threading.Thread(target=server.run, kwargs={"ready": ready.set})
+    thread.start()
+    assert ready.wait(10)
+    path.unlink()
+    path.write_text("another's")
+    thread.join(30)
+    assert not thread.is_alive()
+    assert path.read_text() == "another's"
+    path.unlink()
+    assert LocalServer(path, store, pruner).run(idle=0.0)
+
+
 def test_a_small_result_costs_no_server(tmp_path: Path) -> None:
     call = json.dumps(payload("Read", {"file_path": "/w/a.py"}, {"type": "text"})).encode()
     assert hook(call, "--socket", str(tmp_path / "none.sock")).stdout == b""

@@ -86,6 +86,8 @@ class LocalServer:
     def run(self, idle: float = IDLE_SECONDS, ready: Callable[[], None] | None = None) -> bool:
         """Serve until `stop` or `idle` seconds without a call; False where another server listens already.
 
+        A server whose socket somebody removes ends, too, so that the next call gets a new one.
+
         Raises:
             OSError: the socket can't be made, or its folder or what lies there isn't the user's alone.
         """
@@ -101,13 +103,18 @@ class LocalServer:
             self._path.unlink(missing_ok=True)
             with closing(_Listener(str(self._path), self._handle)) as listener:
                 self._path.chmod(0o600)
+                made = self._path.stat()
                 threading.Thread(target=self._warm, daemon=True).start()
                 if ready:
                     ready()
-                while time.monotonic() - self._last_call < idle and not self._stopped.is_set():
+                while self._is_wanted(idle) and _is_still(self._path, made):
                     listener.handle_request()
-            self._path.unlink(missing_ok=True)
+            if _is_still(self._path, made):
+                self._path.unlink(missing_ok=True)
         return True
+
+    def _is_wanted(self, idle: float) -> bool:
+        return time.monotonic() - self._last_call < idle and not self._stopped.is_set()
 
     def answer(self, call: bytes) -> bytes:
         """What a hook prints for a host's call; nothing where the result stays as it is without a word."""
@@ -204,6 +211,15 @@ class _GaveUp:
 def lock_of(path: Path) -> Path:
     """The file beside a socket that its server locks; it holds the server's process id."""
     return path.with_suffix(".lock")
+
+
+def _is_still(path: Path, made: os.stat_result) -> bool:
+    """Whether a path leads to the file that was made there."""
+    try:
+        there = path.lstat()
+    except OSError:
+        return False
+    return (there.st_dev, there.st_ino) == (made.st_dev, made.st_ino)
 
 
 def _sign(lock: BinaryIO) -> None:
