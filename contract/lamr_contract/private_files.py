@@ -78,6 +78,19 @@ def open_private(path: Path, flags: int = os.O_RDWR | os.O_CREAT) -> int:
     return descriptor
 
 
+def set_aside(database: Path) -> Path:
+    """Rename an SQLite file that is broken and return its new name; one that was set aside before is replaced.
+
+    Raises:
+        OSError: it can't be renamed.
+    """
+    aside = database.with_name(f"{database.name}.broken")
+    database.replace(aside)
+    for rest in ("-wal", "-shm", "-journal"):  # they belong to the file that went
+        database.with_name(database.name + rest).unlink(missing_ok=True)
+    return aside
+
+
 def _check(status: os.stat_result, right_kind: bool, path: Path, kind: str) -> None:
     if not right_kind:
         raise _refused(path, f"it is not {kind}")

@@ -5,7 +5,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from lamr_contract.private_files import cache_folder, open_private, private_folder
+from lamr_contract.private_files import cache_folder, open_private, private_folder, set_aside
 
 as_root = pytest.mark.skipif(
     not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give a file away"
@@ -84,3 +84,11 @@ def test_a_relative_cache_folder_is_ignored(tmp_path: Path, monkeypatch: pytest.
         assert cache_folder() == tmp_path / ".cache" / "lamr"
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "c"))
     assert cache_folder() == tmp_path / "c" / "lamr"
+
+
+def test_a_broken_database_is_set_aside_with_what_lies_beside_it(tmp_path: Path) -> None:
+    for name in ("a.sqlite3", "a.sqlite3-wal", "a.sqlite3-journal", "a.sqlite3.broken"):
+        (tmp_path / name).write_text(name)
+    assert set_aside(tmp_path / "a.sqlite3") == tmp_path / "a.sqlite3.broken"
+    assert [each.name for each in tmp_path.iterdir()] == ["a.sqlite3.broken"]
+    assert (tmp_path / "a.sqlite3.broken").read_text() == "a.sqlite3"
