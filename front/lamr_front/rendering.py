@@ -17,7 +17,9 @@ from lamr_contract.admission import (
     KEY_SCHEME,
     TRACE_FORM,
     TRACE_METADATA,
+    TRACE_STATE_METADATA,
 )
+from lamr_contract.names import FINGERPRINT_PARAMETER
 from lamr_errors import how_to_install
 
 from lamr_front import health_check
@@ -26,6 +28,7 @@ from lamr_front.fleet import Fleet, Settings
 from lamr_front.keys import hash_of
 
 CONFIG = "haproxy.cfg"
+GRPC_REQUEST = "grpc_request.lua"
 TEMPLATES = Path(__file__).parent / "templates"
 SERVICE = "/inference.GRPCInferenceService/"
 INFER = f"{SERVICE}ModelInfer"
@@ -34,6 +37,24 @@ ABOUT_MODEL = ("ModelReady", "ModelMetadata", "ModelConfig")
 HEADERS_BYTES = (
     4096  # room that a buffer needs beside the body: the head of the request, and HAProxy's own reserve
 )
+
+# Parameters of an inference that clients may send. Others name shared memory, sequences of other callers, or a place in
+# the queue before them.
+CLIENT_PARAMETERS = (FINGERPRINT_PARAMETER, "timeout")
+
+PASSED_HEADERS = (
+    *("host", "content-type", "content-length", "te", "user-agent"),
+    *(FINGERPRINT_METADATA, TRACE_METADATA, TRACE_STATE_METADATA),
+)
+
+SILENT_SECONDS = 5  # until a client has said all that it has to say, and until it has taken some of an answer
+IDLE_SECONDS = 600  # that a connection of a tenant stays without a call
+INNER = 1000  # connections between the two tiers, beside one for each request that windows let through
+OPERATORS = 100  # connections to the address of operations
+# More connections than `max_connections`, which end with their answer.
+SPARE_SHARE, LEAST_SPARE = 4, 256
+# Of one address, opened within `SILENT_SECONDS` and without a valid key.
+KEYLESS_SHARE, LEAST_KEYLESS = 8, 64
 
 # HTTP's status, gRPC's, and what a client reads. HAProxy makes these answers itself.
 HTTP_ERRORS = (
@@ -132,8 +153,8 @@ def render(fleet: Fleet, places: Places, source: str) -> Rendering:
         autoescape=False,  # not HTML; `tenants_file` lets no character through that HAProxy would read
     )
     environment.filters |= {"quoted": _quoted, "unix": lambda path: f"unix@{_quoted(path)}"}
-    maps = _maps(fleet)
-    settings = fleet.settings
+    files = _maps(fleet) | {GRPC_REQUEST: (TEMPLATES / GRPC_REQUEST).read_text(encoding="utf-8")}
+    settings, windows = fleet.settings, fleet.windows()
     text = environment.get_template(f"{CONFIG}.jinja").render(
         source=re.sub(r"[^\x20-\x7e]", "?", source),
         s=settings,
@@ -142,8 +163,17 @@ def render(fleet: Fleet, places: Places, source: str) -> Rendering:
         versions=fleet.versions,
         fingerprint_header=FINGERPRINT_METADATA,
         no_version=NO_VERSION,
-        windows=fleet.windows(),
-        maps={name: places.folder / f"{name}.map" for name in maps},
+        windows=windows,
+        files={name: places.folder / name for name in files},
+        GRPC_REQUEST=GRPC_REQUEST,
+        passed_headers=PASSED_HEADERS,
+        client_parameters=CLIENT_PARAMETERS,
+        SILENT_SECONDS=SILENT_SECONDS,
+        IDLE_SECONDS=IDLE_SECONDS,
+        OPERATORS=OPERATORS,
+        most_clients=settings.max_connections + max(LEAST_SPARE, settings.max_connections // SPARE_SHARE),
+        most_inner=INNER + sum(windows.values()),
+        most_keyless=max(LEAST_KEYLESS, settings.max_connections // KEYLESS_SHARE),
         admin_socket=places.admin_socket,
         pool_socket=places.pool_socket,
         state_file=places.state_file,
@@ -165,7 +195,7 @@ def render(fleet: Fleet, places: Places, source: str) -> Rendering:
         replica_header=REPLICA_HEADER,
         ready_request=health_check.request(f"{SERVICE}ModelReady"),
     )
-    return Rendering({CONFIG: text, **{f"{name}.map": content for name, content in maps.items()}})
+    return Rendering({CONFIG: text, **files})
 
 
 def _maps(fleet: Fleet) -> dict[str, str]:
@@ -181,14 +211,16 @@ def _maps(fleet: Fleet) -> dict[str, str]:
         "look": [f"{SERVICE}{call}" for call in (*ABOUT_SERVER, *ABOUT_MODEL)],
         "names_model": [f"{SERVICE}{call}" for call in ABOUT_MODEL],
     }
-    return {name: "".join(f"{key} {value}\n" for key, value in rows) for name, rows in tables.items()} | {
+    maps = {name: "".join(f"{key} {value}\n" for key, value in rows) for name, rows in tables.items()} | {
         name: "".join(f"{row}\n" for row in rows) for name, rows in lists.items()
     }
+    return {f"{name}.map": content for name, content in maps.items()}
 
 
-def _refuse(status: int, message: str) -> str:
+def _refuse(status: int, message: str, *headers: str) -> str:
     """The beginning of a rule that answers with a gRPC status. Denials are counted in HAProxy's metrics."""
-    return f'http-request deny status 200 hdr grpc-status {status} hdr grpc-message "{message}"'
+    more = "".join(f" hdr {header}" for header in headers)
+    return f'http-request deny status 200 hdr grpc-status {status} hdr grpc-message "{message}"{more}'
 
 
 def _answers() -> str:
