@@ -51,10 +51,8 @@ SILENT_SECONDS = 5  # until a client has said all that it has to say, and until 
 IDLE_SECONDS = 600  # that a connection of a tenant stays without a call
 INNER = 1000  # connections between the two tiers, beside one for each request that windows let through
 OPERATORS = 100  # connections to the address of operations
-# More connections than `max_connections`, which end with their answer.
-SPARE_SHARE, LEAST_SPARE = 4, 256
-# Of one address, opened within `SILENT_SECONDS` and without a valid key.
-KEYLESS_SHARE, LEAST_KEYLESS = 8, 64
+SPARE_SHARE, LEAST_SPARE = 4, 64  # places beside `max_connections`, for those who come while idle ones give way
+REFUSALS, REFUSALS_SECONDS = 20, 10  # of one address, until it gets no more answers
 
 # HTTP's status, gRPC's, and what a client reads. HAProxy makes these answers itself.
 HTTP_ERRORS = (
@@ -158,6 +156,7 @@ def render(fleet: Fleet, places: Places, source: str) -> Rendering:
     text = environment.get_template(f"{CONFIG}.jinja").render(
         source=re.sub(r"[^\x20-\x7e]", "?", source),
         s=settings,
+        fleet=fleet,
         tenants=fleet.tenants,
         replicas=fleet.replicas,
         versions=fleet.versions,
@@ -173,7 +172,8 @@ def render(fleet: Fleet, places: Places, source: str) -> Rendering:
         OPERATORS=OPERATORS,
         most_clients=settings.max_connections + max(LEAST_SPARE, settings.max_connections // SPARE_SHARE),
         most_inner=INNER + sum(windows.values()),
-        most_keyless=max(LEAST_KEYLESS, settings.max_connections // KEYLESS_SHARE),
+        REFUSALS=REFUSALS,
+        REFUSALS_SECONDS=REFUSALS_SECONDS,
         admin_socket=places.admin_socket,
         pool_socket=places.pool_socket,
         state_file=places.state_file,
