@@ -6,6 +6,7 @@ The module knows HAProxy's words, gRPC's statuses and Triton's paths; the layout
 from __future__ import annotations
 
 import json
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from lamr_contract.admission import (
     TRACE_STATE_METADATA,
 )
 from lamr_contract.names import FINGERPRINT_PARAMETER
+from lamr_contract.private_files import open_private
 from lamr_errors import how_to_install
 
 from lamr_front import health_check
@@ -92,6 +94,19 @@ class Rendering:
     """HAProxy's files, by name. `CONFIG` is the one to start it with; it names the others by their full paths."""
 
     files: dict[str, str]
+
+    def write(self, places: Places) -> list[Path]:
+        """Write the files, for their owner alone, into folders that are made likewise if they aren't there.
+
+        Raises:
+            OSError: it can't be done, or a link or somebody else's file is in a file's place.
+        """
+        for folder in (places.folder, places.sockets):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for name, text in self.files.items():
+            _write(places.folder / name, text)
+        places.state_file.touch(mode=0o600)
+        return [places.folder / name for name in self.files]
 
 
 @dataclass(frozen=True)
@@ -198,6 +213,12 @@ def render(fleet: Fleet, places: Places, source: str) -> Rendering:
     return Rendering({CONFIG: text, **files})
 
 
+def _write(path: Path, text: str) -> None:
+    descriptor = open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+        stream.write(text)
+
+
 def _maps(fleet: Fleet) -> dict[str, str]:
     keys = [(key, tenant.name) for tenant in fleet.tenants for key in tenant.keys]
     tables = {
@@ -217,10 +238,9 @@ def _maps(fleet: Fleet) -> dict[str, str]:
     return {f"{name}.map": content for name, content in maps.items()}
 
 
-def _refuse(status: int, message: str, *headers: str) -> str:
+def _refuse(status: int, message: str) -> str:
     """The beginning of a rule that answers with a gRPC status. Denials are counted in HAProxy's metrics."""
-    more = "".join(f" hdr {header}" for header in headers)
-    return f'http-request deny status 200 hdr grpc-status {status} hdr grpc-message "{message}"{more}'
+    return f'http-request deny status 200 hdr grpc-status {status} hdr grpc-message "{message}"'
 
 
 def _answers() -> str:
