@@ -53,6 +53,6 @@ def read_map(path: Path, file: Path) -> dict[str, str]:
 
 
 def read_statistics(path: Path, which: str = "") -> list[dict[str, str]]:
-    """A row for each frontend, backend and server, or for those that HAProxy's words choose, by its names of columns."""
+    """A row for each frontend, backend and server, or those that HAProxy's words choose, by its columns' names."""
     text = ask(path, f"show stat {which}").removeprefix("# ").strip()
     return list(csv.DictReader(io.StringIO(text)))

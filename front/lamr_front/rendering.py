@@ -53,7 +53,10 @@ SILENT_SECONDS = 5  # until a client has said all that it has to say, and until 
 IDLE_SECONDS = 600  # that a connection of a tenant stays without a call
 INNER = 1000  # connections between the two tiers, beside one for each request that windows let through
 OPERATORS = 100  # connections to the address of operations
-SPARE_SHARE, LEAST_SPARE = 4, 64  # places beside `max_connections`, for those who come while idle ones give way
+SPARE_SHARE, LEAST_SPARE = (
+    4,
+    64,
+)  # places beside `max_connections`, for those who come while idle ones give way
 REFUSALS, REFUSALS_SECONDS = 20, 10  # of one address, until it gets no more answers
 
 # HTTP's status, gRPC's, and what a client reads. HAProxy makes these answers itself.
