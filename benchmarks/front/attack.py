@@ -11,6 +11,8 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from multiprocessing.process import BaseProcess
+from multiprocessing.synchronize import Barrier
 
 from lamr_client import AsyncGrpcTransport, LamrError, parse_connection
 
@@ -22,7 +24,9 @@ PERIOD, CALLS = 10, 100  # the victim's quota: so many calls in so many seconds
 ANEW = 5  # every so many calls, one comes on a connection of its own
 ATTACKERS = 3  # at once, each with one attack after the other
 ADDRESSES = 40  # that they come from
-PAUSE = 10.0  # after the attack, for what is left of it to end
+PARTS = 5  # of the attack, and before each the victim is alone: what else the machine does is in both
+QUIET = 10.0  # seconds alone, at least
+PAUSE = 6.0  # after an attack, for what is left of it to end
 
 
 @dataclass
@@ -39,27 +43,23 @@ class Calls:
 
 
 def attack(site: Site, seconds: float) -> Iterator[Figure | str]:
-    """The victim's calls alone, under attack for so many seconds, and alone again."""
-    quiet = max(20.0, seconds / 5)
+    """The victim's calls alone and under attack, which lasts for so many seconds in all, by turns."""
     site.tenants(
         {
             "victim": f"limits = {{ requests = {2 * CALLS} }}",
-            "attacker": "limits = { concurrent = 16, requests = 50, bytes = 500_000 }",
+            # Its calls that are within its quota are no attack: at most one is in the pool.
+            "attacker": "window = 1\nlimits = { concurrent = 4, requests = 20, bytes = 200_000 }",
         },
         f"quota_seconds = {PERIOD}\nmax_connections = 400",
     )
     site.await_replicas()
     alone, attacked = Calls(), Calls()
-    asyncio.run(_call(site, quiet, alone))
-    process = multiprocessing.get_context("spawn").Process(
-        target=_attack, args=(site.port, site.keys["attacker"], seconds), daemon=True
-    )
-    process.start()
-    time.sleep(2)  # it imports
-    asyncio.run(_call(site, seconds - 2, attacked))
-    process.join(60)
-    time.sleep(PAUSE)
-    asyncio.run(_call(site, quiet, alone))
+    for _ in range(PARTS):
+        asyncio.run(_call(site, max(QUIET, seconds / PARTS / 3), alone))
+        attackers = _attackers(site, seconds / PARTS)
+        asyncio.run(_call(site, seconds / PARTS, attacked))
+        attackers.join(60)
+        time.sleep(PAUSE)
     for name, calls in (("alone", alone), ("under attack", attacked)):
         yield Figure(f"calls {name}", len(calls.seconds) + calls.lost.total())
         for why, count in sorted(calls.lost.items()):
@@ -69,6 +69,17 @@ def attack(site: Site, seconds: float) -> Iterator[Figure | str]:
     yield Figure("calls lost under attack", attacked.lost.total(), target=0)
     ratio = percentile(attacked.seconds, 99) / percentile(alone.seconds, 99)
     yield Figure("p99 under attack / alone", ratio, target=2)
+
+
+def _attackers(site: Site, seconds: float) -> BaseProcess:
+    """A process that attacks from now on: what it imports is there."""
+    context = multiprocessing.get_context("spawn")
+    ready = context.Barrier(2)
+    arguments = (site.port, site.keys["attacker"], seconds, ready)
+    process = context.Process(target=_attack, args=arguments, daemon=True)
+    process.start()
+    ready.wait(60)
+    return process
 
 
 async def _call(site: Site, seconds: float, calls: Calls) -> None:
@@ -99,12 +110,13 @@ def _anew(site: Site) -> AsyncGrpcTransport:
     return AsyncGrpcTransport(parse_connection(site.address, api_key=site.keys["victim"]))
 
 
-def _attack(port: int, key: str, seconds: float) -> None:
+def _attack(port: int, key: str, seconds: float, ready: Barrier) -> None:
     """Attack again and again; a process of its own, which leaves the CPUs to the others, as if it were elsewhere."""
     os.nice(19)
     from tests.attack.front_attacks import ATTACKS
     from tests.attack.front_callers import Caller
 
+    ready.wait(60)
     end = time.monotonic() + seconds
 
     def one(seed: int) -> None:

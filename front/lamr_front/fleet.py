@@ -18,7 +18,7 @@ class Settings:
 
     Attributes:
         listen: `host:port` for clients.
-        operations: `host:port` of `/metrics` and `/ready`, for the people who run it.
+        operations: `host:port` of `/metrics`, `/ready` and `/live`, for the people who run it.
         certificate: a PEM file of the server's certificate chain and private key; None listens without TLS.
         client_ca: a PEM file; a client with a certificate signed by it is the tenant that lists the certificate's name.
         replica_ca: a PEM file; the front speaks TLS to the replicas and wants certificates signed by it.

@@ -24,7 +24,7 @@ STARTER = """\
 [front]
 listen = "127.0.0.1:8443"        # for clients; another address than loopback needs a certificate
 # certificate = "server.pem"     # certificate chain and private key
-operations = "127.0.0.1:8405"    # /metrics and /ready
+operations = "127.0.0.1:8405"    # /metrics, /ready and /live
 
 [replicas.one]                   # lamr serve --port 8001
 grpc = "127.0.0.1:8001"
