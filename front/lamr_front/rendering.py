@@ -45,9 +45,9 @@ HEADERS_BYTES = (
 CLIENT_PARAMETERS = (FINGERPRINT_PARAMETER, "timeout")
 
 PASSED_HEADERS = (
-    *("host", "content-type", "content-length", "te", "user-agent"),
-    *(FINGERPRINT_METADATA, TRACE_METADATA, TRACE_STATE_METADATA),
-)
+    "content-length", "user-agent", FINGERPRINT_METADATA, TRACE_METADATA, TRACE_STATE_METADATA,
+)  # fmt: skip
+MOST_HEADERS = 2048  # bytes of those that pass; a gRPC server breaks a call off that has 8 KiB
 
 SILENT_SECONDS = 5  # until a client has said all that it has to say, and until it has taken some of an answer
 IDLE_SECONDS = 600  # that a connection of a tenant stays without a call
@@ -208,6 +208,8 @@ def render(fleet: Fleet, places: Places, source: str) -> Rendering:
         key_scheme=KEY_SCHEME,
         trace_header=TRACE_METADATA,
         trace_form=TRACE_FORM,
+        trace_state_header=TRACE_STATE_METADATA,
+        MOST_HEADERS=MOST_HEADERS,
         infer_path=INFER,
         health=health_check,
         replica_header=REPLICA_HEADER,

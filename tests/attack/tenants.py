@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import re
 import tempfile
 import threading
 import time
@@ -25,11 +26,13 @@ from lamr_front.rendering import REFUSALS
 from tests.attack.case import Case
 from tests.attack.front_attacks import CALL, CROWDS, FLOODS
 from tests.attack.front_callers import INFER, READY, Caller
+from tests.attack.odd_lines import odd_lines
 from tests.attack.odd_requests import FRAMES, INFERENCES, NAME, OTHERS, TWO_READINGS, frame
 from tests.attack.place import LAMR, Place
 from tests.front.conftest import Replica, Site, inference, stub_of
 
 HERE = "127.0.0.1"
+_STATUS = re.compile(r"(?:(?<=HTTP/1\.[01] )|(?<=grpc-status: ))\d+")
 Head = Callable[[Caller], list[tuple[str, str]]]  # the headers of a call
 SETTINGS = "max_connections = 120\naddress_connections = 80\nquota_seconds = 2"
 _site: list[Site] = []
@@ -104,6 +107,22 @@ def _asked(*heads: Head, body: bytes = CALL) -> Callable[[Place], str]:
 
 def _headers(*more: tuple[str, str], path: str = READY) -> Head:
     return lambda caller: caller.headers(path, *more)
+
+
+def _lines(_: Place) -> str:
+    """Each odd request in HTTP/1.1, on a connection of its own that is left to the front."""
+    wrong = {}
+    for name, (sent, expected) in odd_lines(attacker()).items():
+        with attacker().connect(sent) as connection:
+            connection.settimeout(1.0)
+            answer = b""
+            with contextlib.suppress(OSError):
+                while data := connection.recv(1 << 16):
+                    answer += data
+        found = " ".join(_STATUS.findall(answer.decode("latin-1")))
+        if found != expected:
+            wrong[name] = found
+    return f"{len(wrong)} wrong {wrong or ''}"
 
 
 def _keys(*keys: tuple[str, str]) -> Head:
@@ -352,6 +371,7 @@ CASES: tuple[Case, ...] = (
         _asked(_headers(("content-type", "text/plain")), *(_of_kind(kind) for kind in KINDS)),
         rf"\{{'415': {len(KINDS) + 1}\}}",
     ),
+    _case("headers", "odd requests in HTTP/1.1", _lines, "0 wrong "),
     _case("quota", "calls over the quota", _quota, r"within \['0', '8'\]"),
     *(
         _case("connections", name, _meanwhile(attack), GONE if name.startswith("refused") else LOST_NONE)

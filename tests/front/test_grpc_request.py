@@ -139,6 +139,12 @@ def test_only_some_headers_reach_a_replica(asking) -> None:
     assert replica.wire_deadlines[-1] is None
 
 
+@pytest.mark.parametrize("name", ["user-agent", "tracestate", "host"])
+def test_no_header_makes_a_replica_break_a_call_off(asking, name) -> None:
+    ask, _ = asking
+    assert ask("ModelReady", frame(NAME), (name, "x" * 9_000))[0] == 0
+
+
 def test_the_messages_are_tritons() -> None:
     """The numbers in the program are those of Triton's own definitions."""
     program = (TEMPLATES / GRPC_REQUEST).read_text(encoding="utf-8")
