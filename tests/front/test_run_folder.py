@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,10 +27,17 @@ def test_a_file_in_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         RunFolder(tmp_path / "tenants.toml").make()
 
 
-def test_the_folder_is_the_users_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
-    folder = RunFolder(tmp_path / "tenants.toml")
-    folder.path.symlink_to(tmp_path)
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with a short path, which fronts run in."""
+    with tempfile.TemporaryDirectory(prefix="lamr-") as name:
+        monkeypatch.setenv(FOLDER_VARIABLE, name)
+        yield Path(name)
+
+
+def test_the_folder_is_the_users_own(short: Path) -> None:
+    folder = RunFolder(short / "tenants.toml")
+    folder.path.symlink_to(short)
     with pytest.raises(FrontError, match="folder"):
         folder.make()
     folder.path.unlink()
