@@ -78,9 +78,8 @@ def check(tenants: Tenants = FILE) -> None:
     fleet = read_fleet(tenants)
     with tempfile.TemporaryDirectory(prefix="lamr-front-") as name:
         folder = Path(name)
-        for file, text in render(fleet, Places(folder, folder), str(tenants)).files.items():
-            (folder / file).write_text(text, encoding="utf-8")
-        Places(folder, folder).state_file.touch()
+        places = Places(folder, folder)
+        render(fleet, places, str(tenants)).write(places)
         check_config(find_haproxy(), folder / CONFIG)
     typer.echo(_fleet_text(fleet))
 
@@ -95,19 +94,23 @@ def render_files(
         Path | None, typer.Option(help="The folder where HAProxy makes its sockets; default: the output's.")
     ] = None,
 ) -> None:
-    """Write HAProxy's configuration and maps into a folder, for those who run HAProxy themselves."""
+    """Write HAProxy's configuration and maps into a folder, for those who run HAProxy themselves.
+
+    The files are readable by their owner alone: give them to the user that HAProxy starts as.
+    """
+    from lamr_front.errors import FrontError
     from lamr_front.rendering import Places, render
     from lamr_front.tenants_file import read_fleet
 
     folder = output.absolute()
     places = Places(folder, sockets.absolute() if sockets else folder)
     rendering = render(read_fleet(tenants), places, str(tenants))
-    for each in (places.folder, places.sockets):
-        each.mkdir(parents=True, exist_ok=True)
-    for file, text in rendering.files.items():
-        (folder / file).write_text(text, encoding="utf-8")
-        typer.echo(folder / file)
-    places.state_file.touch()
+    try:
+        written = rendering.write(places)
+    except OSError as error:
+        raise FrontError(f"{error.filename}: {error.strerror}") from error
+    for file in written:
+        typer.echo(file)
 
 
 @app.command("run")
