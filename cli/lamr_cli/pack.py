@@ -84,6 +84,10 @@ def pack(
     everything: Annotated[
         bool, typer.Option("--everything", help="Count vendored, generated and minified files as well.")
     ] = False,
+    include_secrets: Annotated[
+        bool,
+        typer.Option("--include-secrets", help="Count files that hold keys, tokens or passwords as well."),
+    ] = False,
     ranker: Annotated[
         RankerName,
         typer.Option(
@@ -147,7 +151,12 @@ def pack(
     options = PackOptions(
         revision=rev,
         names=names,
-        walk=WalkOptions(tuple(include or ()), tuple(exclude or ()), everything=everything),
+        walk=WalkOptions(
+            tuple(include or ()),
+            tuple(exclude or ()),
+            everything=everything,
+            include_secrets=include_secrets,
+        ),
         ranker=ranker.value,
         form=form.value,
         line_numbers=line_numbers,

@@ -16,7 +16,7 @@ from lamr_repositories.file_index import FORMAT as INDEX_FORMAT
 from lamr_repositories.sources import Listed
 
 KIND = "seen"
-FORMAT = "1"
+FORMAT = "2"
 """Changes whenever a content would be left out for another reason, or would be of another language. The keys of indexes
 that are kept here have the indexes' own format."""
 
