@@ -14,6 +14,7 @@ from dataclasses import astuple, dataclass
 from lamr_repositories.cache import Cache
 from lamr_repositories.file_index import FORMAT as INDEX_FORMAT
 from lamr_repositories.sources import Listed
+from lamr_repositories.walk import REASONS
 
 KIND = "seen"
 FORMAT = "2"
@@ -62,7 +63,7 @@ def _read(data: bytes) -> Seen | None:
     """Return facts as they were kept; None for a damaged entry, whose file is read again."""
     try:
         reason, language, key, tokens = json.loads(data)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         return None
-    known = isinstance(language, str) and isinstance(key, str) and isinstance(tokens, int)
-    return Seen(reason, language, key, tokens) if known and isinstance(reason, str | None) else None
+    known = isinstance(language, str) and isinstance(key, str) and isinstance(tokens, int) and tokens >= 0
+    return Seen(reason, language, key, tokens) if known and (reason is None or reason in REASONS) else None

@@ -23,6 +23,8 @@ MOST_BYTES = 1 << 20
 """A larger file is data, or written by a program."""
 WITH_SECRETS = "with secrets"
 _BY_PROGRAMS = ("generated", "minified")
+REASONS = frozenset([WITH_SECRETS, "unreadable", "binary", "empty", *_BY_PROGRAMS])
+"""What `look_at` may say against a file."""
 
 
 @dataclass(frozen=True)
