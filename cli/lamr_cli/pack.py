@@ -24,6 +24,7 @@ from lamr_cli.arguments import (
     cache_file,
 )
 from lamr_cli.credentials import credentials
+from lamr_cli.pages import write_page
 from lamr_cli.printing import print_exactly
 from lamr_cli.progress import bar
 from lamr_cli.scorers import OfPerplexity, scorer_of
@@ -180,7 +181,7 @@ def pack(
             scorer=scorer,
         )
     if html is not None:
-        html.write_text(render_page(result), encoding="utf-8", errors="replace", newline="")
+        write_page(html, render_page(result))
     print_exactly(result.to_json() + "\n" if as_json else result.text)
     if not quiet:
         typer.echo(result.summary(), err=True)

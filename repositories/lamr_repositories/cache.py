@@ -82,9 +82,7 @@ class Cache:
         waiting = iter(dict.fromkeys(keys))
         while self._connection and (some := list(itertools.islice(waiting, _AT_ONCE))):
             marks = ",".join("?" * len(some))
-            question = (
-                f"SELECT key, value FROM entries WHERE kind = ? AND key IN ({marks}) AND length(value) <= ?"
-            )
+            question = f"SELECT key, CAST(value AS BLOB) FROM entries WHERE kind = ? AND key IN ({marks}) AND length(value) <= ?"
             try:
                 rows = self._connection.execute(question, (kind, *some, MOST_ENTRY_BYTES)).fetchall()
             except sqlite3.Error as error:
@@ -209,11 +207,12 @@ def _own_folder() -> Path | None:
         return None
 
 
-def _digest(kind: str, key: str, value: bytes) -> bytes:
+def _digest(kind: str, key: str, value: bytes | memoryview) -> bytes:
     """Return what stands before a value, by which one that a disk changed, or that was put elsewhere, is told."""
-    name = f"{kind}\0{key}\0".encode()
-    return hashlib.blake2b(name + value, digest_size=_DIGEST).digest()
+    digest = hashlib.blake2b(f"{kind}\0{key}\0".encode(), digest_size=_DIGEST)
+    digest.update(value)
+    return digest.digest()
 
 
 def _is_whole(kind: str, key: str, value: object) -> bool:
-    return isinstance(value, bytes) and value[:_DIGEST] == _digest(kind, key, value[_DIGEST:])
+    return isinstance(value, bytes) and value[:_DIGEST] == _digest(kind, key, memoryview(value)[_DIGEST:])

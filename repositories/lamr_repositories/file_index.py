@@ -146,18 +146,19 @@ class FileIndex:
 
     def fits(self) -> bool:
         """Return whether every number of a part names something in another, so that nothing is looked up in vain."""
-        bounds, spans = self.bounds, self.spans
-        rows = spans.reshape(-1)
+        bounds, rows, pieces = self.bounds, self.spans.reshape(-1), len(self.spans)
         return bool(
-            len(self.lengths) == len(spans)
+            len(self.lengths) == pieces
             and len(bounds) == len(self.hashes) + 1
             and len(self.piece_of) == len(self.times) == bounds[-1]
             and bounds[0] == 0
-            and (bounds[:-1] <= bounds[1:]).all()
-            and (rows[:-1] <= rows[1:]).all()
-            and (not len(rows) or (rows[0] >= 0 and rows[-1] <= self.lines))
-            and (not len(self.piece_of) or (self.piece_of.min() >= 0 and self.piece_of.max() < len(spans)))
-            and np.isfinite(self.lengths).all()
+            and (bounds[1:] >= bounds[:-1]).all()
+            and (rows[1:] >= rows[:-1]).all()
+            and (not pieces or (rows[0] >= 0 and rows[-1] <= self.lines))
+            and (
+                not bounds[-1] or self.piece_of.astype("<u4").max() < pieces
+            )  # a negative one is a large one so
+            and self.lengths.sum() < np.inf  # nor is NaN
         )
 
 

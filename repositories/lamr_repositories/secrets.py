@@ -19,8 +19,9 @@ import re2
 from lamr_repositories.secret_names import Named, named
 
 _WORD, _BASE64 = r"[0-9A-Za-z_-]", r"[0-9A-Za-z+/]"
+_EDGE = r"(?:\b|\\[nrt])"
 _ALONE = r"(?:^|[^0-9A-Za-z_-]|\\[nrt])"
-"""What stands before a short prefix, which would else be the end of a word; escapes are white space."""
+"""What stands before a prefix that would else be the end of a word; escapes are white space."""
 
 _TOKENS = (
     # Clouds
@@ -28,74 +29,74 @@ _TOKENS = (
     r"(?i:aws_?(?:secret_?)?(?:access_?)?key|secret_?access_?key)[\"']?\s{0,3}(?:[:=]|=>)\s{0,3}[\"']?("
     + _BASE64
     + r"{40})(?:[^0-9A-Za-z+/=]|$)",
-    r"\bABSK(" + _BASE64 + r"{109,}={0,2})",
-    r"\bAIza(" + _WORD + r"{35})(?:[^0-9A-Za-z_-]|$)",
-    r"\bGOCSPX-(" + _WORD + r"{28})",
-    r"\bya29\.(" + _WORD + r"{40,})",
+    _EDGE + r"ABSK(" + _BASE64 + r"{109,}={0,2})",
+    _EDGE + r"AIza(" + _WORD + r"{35})(?:[^0-9A-Za-z_-]|$)",
+    _EDGE + r"GOCSPX-(" + _WORD + r"{28})",
+    _EDGE + r"ya29\.(" + _WORD + r"{40,})",
     r"(?i:account|shared ?access)[kK]ey=(" + _BASE64 + r"{43,86}={1,2})",
-    r"(?:^|[^0-9A-Za-z_~.])([0-9A-Za-z_~.]{3}[0-9]Q~[0-9A-Za-z_~.-]{31,34})(?:[^0-9A-Za-z_~.-]|$)",
-    r"\bLTAI([0-9A-Za-z]{20})\b",
-    r"\bdo[opr]_v1_([0-9a-f]{64})",
-    r"\bHRKU-(" + _WORD + r"{36,})",
-    r"\bfm[12][ar]?_(" + _BASE64 + r"{100,})",
-    r"\bnfp_([0-9A-Za-z]{36,40})",
-    r"\bsbp_([0-9a-f]{40})",
-    r"\bsb_secret_(" + _WORD + r"{22,})",
-    r"\btskey-[a-z]{3,12}-(" + _WORD + r"{20,})",
+    r"(?:^|[^0-9A-Za-z_~.]|\\[nrt])([0-9A-Za-z_~.]{3}[0-9]Q~[0-9A-Za-z_~.-]{31,34})(?:[^0-9A-Za-z_~.-]|$)",
+    _EDGE + r"LTAI([0-9A-Za-z]{20})\b",
+    _EDGE + r"do[opr]_v1_([0-9a-f]{64})",
+    _EDGE + r"HRKU-(" + _WORD + r"{36,})",
+    _EDGE + r"fm[12][ar]?_(" + _BASE64 + r"{100,})",
+    _EDGE + r"nfp_([0-9A-Za-z]{36,40})",
+    _EDGE + r"sbp_([0-9a-f]{40})",
+    _EDGE + r"sb_secret_(" + _WORD + r"{22,})",
+    _EDGE + r"tskey-[a-z]{3,12}-(" + _WORD + r"{20,})",
     # Forges and registries
     r"gh[pousr]_([0-9A-Za-z]{36})",
     r"github_pat_([0-9A-Za-z_]{60,})",
     r"gl(?:pat|ptt|rt|dt|cbt|ft|oas|soat|imt|agent|ffct)-(" + _WORD + r"{20,})",
-    r"\bGR1348941(" + _WORD + r"{20})",
-    r"\bATATT3(" + _WORD + r"{150,})",
-    r"\bnpm_([0-9A-Za-z]{36})\b",
-    r"\bpypi-AgE(" + _WORD + r"{50,})",
-    r"\brubygems_([0-9a-f]{48})",
-    r"\bCLOJARS_([0-9a-f]{60})",
-    r"\bdckr_[po]at_(" + _WORD + r"{27,})",
-    r"\bcio([0-9A-Za-z]{32})\b",
-    r"\boy2([0-9a-z]{43})\b",
-    r"\bAKCp([0-9A-Za-z]{69})\b",
+    _EDGE + r"GR1348941(" + _WORD + r"{20})",
+    _EDGE + r"ATATT3(" + _WORD + r"{150,})",
+    _EDGE + r"npm_([0-9A-Za-z]{36})\b",
+    _EDGE + r"pypi-AgE(" + _WORD + r"{50,})",
+    _EDGE + r"rubygems_([0-9a-f]{48})",
+    _EDGE + r"CLOJARS_([0-9a-f]{60})",
+    _EDGE + r"dckr_[po]at_(" + _WORD + r"{27,})",
+    _EDGE + r"cio([0-9A-Za-z]{32})\b",
+    _EDGE + r"oy2([0-9a-z]{43})\b",
+    _EDGE + r"AKCp([0-9A-Za-z]{69})\b",
     # Models
-    r"\bsk-ant-[a-z0-9]{3,10}-(" + _WORD + r"{40,})",
+    _EDGE + r"sk-ant-[a-z0-9]{3,10}-(" + _WORD + r"{40,})",
     _ALONE + r"sk-(?:proj|svcacct|admin|or-v1|None)-(" + _WORD + r"{40,})",
     _ALONE + r"sk-([0-9A-Za-z]{32,64})(?:[^0-9A-Za-z_-]|$)",
-    r"\bgsk_([0-9A-Za-z]{52})\b",
-    r"\bxai-([0-9A-Za-z]{80})\b",
-    r"\bpplx-([0-9A-Za-z]{48})\b",
+    _EDGE + r"gsk_([0-9A-Za-z]{52})\b",
+    _EDGE + r"xai-([0-9A-Za-z]{80})\b",
+    _EDGE + r"pplx-([0-9A-Za-z]{48})\b",
     _ALONE + r"(?:hf|api_org)_([0-9A-Za-z]{34,40})\b",
-    r"\br8_([0-9A-Za-z]{37})\b",
+    _EDGE + r"r8_([0-9A-Za-z]{37})\b",
     # Messages and mail
-    r"\bxox[abeoprs](?:\.xox[bp])?-([0-9][0-9A-Za-z-]{20,})",
-    r"\bxapp-[0-9]-([0-9A-Z]{8,}-[0-9]+-[0-9a-f]{32,})",
+    _EDGE + r"xox[abeoprs](?:\.xox[bp])?-([0-9][0-9A-Za-z-]{20,})",
+    _EDGE + r"xapp-[0-9]-([0-9A-Z]{8,}-[0-9]+-[0-9a-f]{32,})",
     r"hooks\.slack\.com/(?:services|workflows|triggers)/(T[0-9A-Z]{8,}/[0-9A-Z]{8,}/[0-9A-Za-z]{20,})",
     r"discord(?:app)?\.com/api/webhooks/[0-9]{17,20}/(" + _WORD + r"{60,})",
-    r"\b[0-9]{8,10}:AA(" + _WORD + r"{33})(?:[^0-9A-Za-z_-]|$)",
-    r"\bSG\.(" + _WORD + r"{20,24}\." + _WORD + r"{39,50})",
+    _EDGE + r"[0-9]{8,10}:AA(" + _WORD + r"{33})(?:[^0-9A-Za-z_-]|$)",
+    _EDGE + r"SG\.(" + _WORD + r"{20,24}\." + _WORD + r"{39,50})",
     _ALONE + r"SK([0-9a-f]{32})\b",
     # Money and shops
     r"[sr]k_live_([0-9A-Za-z]{16,})",
-    r"\bwhsec_([0-9A-Za-z+/=]{32,})",
-    r"\bshp(?:at|ca|pa|ss)_([0-9a-fA-F]{32})",
-    r"\bsq0(?:atp|csp)-(" + _WORD + r"{22,})",
+    _EDGE + r"whsec_([0-9A-Za-z+/=]{32,})",
+    _EDGE + r"shp(?:at|ca|pa|ss)_([0-9a-fA-F]{32})",
+    _EDGE + r"sq0(?:atp|csp)-(" + _WORD + r"{22,})",
     # Operations
-    r"\bdapi([0-9a-f]{32})\b",
-    r"\bglsa_([0-9A-Za-z]{32}_[0-9a-f]{8})",
-    r"\bglc_(eyJ" + _BASE64 + r"{40,})",
-    r"\bhv[sb]\.(" + _WORD + r"{90,})",
-    r"\b([0-9A-Za-z]{14}\.atlasv1\." + _WORD + r"{60,})",
-    r"\bpul-([0-9a-f]{40})\b",
-    r"\bdp\.(?:pt|st|ct|sa|scim|audit)\.(?:[a-z0-9_-]{2,35}\.)?([0-9A-Za-z]{40,44})",
-    r"\bdt0c01\.([0-9A-Z]{24}\.[0-9A-Z]{64})",
-    r"\bNRAK-([0-9A-Z]{27})",
-    r"\bsntrys_(eyJ" + _BASE64 + r"{60,})",
-    r"\bsntryu_([0-9a-f]{64})",
-    r"\blin_api_([0-9A-Za-z]{40})",
-    r"\bntn_([0-9]{11}[0-9A-Za-z]{35})",
-    r"\bpscale_(?:tkn|oauth|pw)_([0-9A-Za-z_.=-]{32,})",
-    r"\bPMAK-([0-9a-f]{24}-[0-9a-f]{34})",
-    r"\bfigd_(" + _WORD + r"{40,})",
-    r"\bops_(eyJ" + _BASE64 + r"{200,})",
+    _EDGE + r"dapi([0-9a-f]{32})\b",
+    _EDGE + r"glsa_([0-9A-Za-z]{32}_[0-9a-f]{8})",
+    _EDGE + r"glc_(eyJ" + _BASE64 + r"{40,})",
+    _EDGE + r"hv[sb]\.(" + _WORD + r"{90,})",
+    _EDGE + r"([0-9A-Za-z]{14}\.atlasv1\." + _WORD + r"{60,})",
+    _EDGE + r"pul-([0-9a-f]{40})\b",
+    _EDGE + r"dp\.(?:pt|st|ct|sa|scim|audit)\.(?:[a-z0-9_-]{2,35}\.)?([0-9A-Za-z]{40,44})",
+    _EDGE + r"dt0c01\.([0-9A-Z]{24}\.[0-9A-Z]{64})",
+    _EDGE + r"NRAK-([0-9A-Z]{27})",
+    _EDGE + r"sntrys_(eyJ" + _BASE64 + r"{60,})",
+    _EDGE + r"sntryu_([0-9a-f]{64})",
+    _EDGE + r"lin_api_([0-9A-Za-z]{40})",
+    _EDGE + r"ntn_([0-9]{11}[0-9A-Za-z]{35})",
+    _EDGE + r"pscale_(?:tkn|oauth|pw)_([0-9A-Za-z_.=-]{32,})",
+    _EDGE + r"PMAK-([0-9a-f]{24}-[0-9a-f]{34})",
+    _EDGE + r"figd_(" + _WORD + r"{40,})",
+    _EDGE + r"ops_(eyJ" + _BASE64 + r"{200,})",
 )
 """Forms of tokens; a group of each is what its vendor draws by lot."""
 
@@ -119,7 +120,7 @@ _KEYS = (
 _PASSWORD = (
     r"(?i:pass(?:word|wd|phrase)?|pwd|secret|token|credential|_auth|api_?key|access_?key|private_?key|client-key-data|"
     r"_key|secret_key_base)[0-9A-Za-z_.-]*[\"']?(?: value)?[ \t]*(?:[:=,]|=>)[ \t]*[\"']?"
-    r"([^\s\"'`#<>{}$%(),;\\]{6,512})|"
+    r"([^\s\"'`#<>{}$%(),;\\]{6,512})(?:[\s\"'`,;<&]|$)|"
     r"://[^\s/:@\"']{0,64}:([^\s/@\"'${}<>%]{6,128})@"
 )
 """A value by its name, or in an address: in files for such values."""
