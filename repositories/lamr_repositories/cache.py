@@ -82,7 +82,10 @@ class Cache:
         waiting = iter(dict.fromkeys(keys))
         while self._connection and (some := list(itertools.islice(waiting, _AT_ONCE))):
             marks = ",".join("?" * len(some))
-            question = f"SELECT key, CAST(value AS BLOB) FROM entries WHERE kind = ? AND key IN ({marks}) AND length(value) <= ?"
+            question = (
+                "SELECT key, CAST(value AS BLOB) FROM entries "
+                f"WHERE kind = ? AND key IN ({marks}) AND length(value) <= ?"
+            )
             try:
                 rows = self._connection.execute(question, (kind, *some, MOST_ENTRY_BYTES)).fetchall()
             except sqlite3.Error as error:

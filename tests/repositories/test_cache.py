@@ -200,7 +200,7 @@ def test_what_an_earlier_format_kept_is_made_again_without_a_word(tmp_path: Path
         "value = NULL",
         "value = 7",
         "value = 1.5",
-        "value = substr(value, 1, 20)",
+        "value = substr(value, 1, 18)",
         "value = value || x'00'",
         "value = x'00' || value",
         "value = randomblob(200)",
