@@ -101,7 +101,7 @@ _TOKENS = (
 """Forms of tokens; a group of each is what its vendor draws by lot."""
 
 _WRITTEN = r"[A-Za-z_][0-9A-Za-z_.$]{0,30} ?(?:[+.]?=|\(|<<)? ?[bru]{0,2}[\"']|>>? ?[^\s\"']{1,60}"
-_GAP = rf"(?:\\[nrt\\]|{_WRITTEN}|[\s\"'`,;.+\\#*|>()&$-]|//|%0[AD]|&#1[03];)*"
+_GAP = rf"(?:\\[nrt\\]|{_WRITTEN}|[\s\"'`,;.+\\#*|>()&$-]|//|%0[AD]|&#1[03];|<br ?/?>)*"
 """What stands between the lines of a key that is written into code, a script, a notebook or a URL."""
 _FIELD = r"[A-Z][0-9A-Za-z-]{1,30}: [^\n\"\\]*"
 _BLOCK = r"-{4,5} ?BEGIN (?:[0-9A-Z]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}"

@@ -46,6 +46,7 @@ WRITTEN: dict[str, str] = {
     ),
     "with a version": LOT.key("PGP ", block=" BLOCK").replace("\n", "\nVersion: GnuPG v2\n\n", 1),
     "in base64": f"  tls.key: {LOT.in_base64()}\n",
+    "in HTML": KEY.replace("\n", "<br/>\n"),
     "in an address": "".join(f"{line}%0A" for line in _LINES),
     "after much else": "x = 1\n" * 50_000 + KEY,
     "in a long line": "x" * 300_000 + KEY.replace("\n", "\\n"),
