@@ -93,7 +93,8 @@ class Workspace:
     def search(self, pattern: str, path: str = ".") -> tuple[list[Match], bool]:
         """The lines that match, in the order of their paths, and whether there are more than `MOST_MATCHES`.
 
-        Files that git ignores or that programs wrote are passed over, as `lamr_repositories.walk` does.
+        Files that git ignores, that programs wrote or that hold secrets are passed over, as `lamr_repositories.walk`
+        does; a file that the path names is searched, whatever it holds.
 
         Raises:
             OutsideRootsError: the path lies outside the roots.

@@ -93,9 +93,9 @@ def corpus(
 
     lamr corpus --out records --packages aiohttp,attrs --validation loguru
     """
+    from lamr_contract.private_files import cache_folder
     from lamr_evaluation.mirrors import clone, locate
     from lamr_evaluation.wheels import WHEELS
-    from lamr_repositories.cache import default_cache
     from lamr_training.corpus.build import build_corpus
     from lamr_training.corpus.fetch import choose_splits, fetch, read_manifest
 
@@ -107,7 +107,7 @@ def corpus(
         raise typer.BadParameter("--mirror and --apart go with --histories or --sessions")
     if sum(map(bool, (histories, sessions, packages or manifest))) > 1:
         raise typer.BadParameter("give one of --histories, --sessions, and --packages or --manifest")
-    clones = cache or default_cache() / "repositories"
+    clones = cache or cache_folder() / "repositories"
     place = functools.partial(locate, folder=mirror) if mirror else functools.partial(clone, folder=clones)
     if histories is not None:
         counts = _from_histories(histories, out, place, (edits, made), apart, seed)
@@ -126,7 +126,7 @@ def corpus(
         windows=windows,
         seed=seed,
     )
-    store = cache or default_cache() / WHEELS
+    store = cache or cache_folder() / WHEELS
     with bar() as progress:
         chosen = read_manifest(manifest) if manifest else None
         if packages:

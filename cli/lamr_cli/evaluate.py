@@ -177,11 +177,12 @@ class Items:
 
     def read(self, on_problem: Callable[[Problem], None] | None) -> list[Record]:
         """Read or build them; `on_problem` takes the rows that are none."""
-        from lamr_evaluation import build_suite, default_cache, read_records
+        from lamr_contract.private_files import cache_folder
+        from lamr_evaluation import build_suite, read_records
 
         if self.data is not None:
             return list(read_records(self.data, on_problem))
-        return build_suite(str(self.suite), default_cache(), self.mirror)
+        return build_suite(str(self.suite), cache_folder(), self.mirror)
 
 
 def _of_files(items: Items, asked: Asked, strict: bool) -> EvalReport:
@@ -205,11 +206,11 @@ def _of_files(items: Items, asked: Asked, strict: bool) -> EvalReport:
 
 def _of_packs(file: Path, mirror: Path | None, asked: Asked, strict: bool) -> RepositoryReport:
     """Measure packs, and what they are compared with, on items about whole repositories."""
+    from lamr_contract.private_files import cache_folder
     from lamr_evaluation import RecordError
     from lamr_evaluation.mirrors import clone, locate
     from lamr_evaluation.repositories import METHODS, cosine_methods, evaluate_repositories, read_items
     from lamr_repositories import default_cache_file
-    from lamr_repositories.cache import default_cache
 
     problems: list[Problem] = []
     on_problem = None if strict else problems.append
@@ -218,7 +219,7 @@ def _of_packs(file: Path, mirror: Path | None, asked: Asked, strict: bool) -> Re
         raise RecordError(f"{file}: {_nothing(problems)}", path=file)
 
     def place(repository: str) -> Path:
-        return locate(repository, mirror) if mirror else clone(repository, default_cache() / "repositories")
+        return locate(repository, mirror) if mirror else clone(repository, cache_folder() / "repositories")
 
     with contextlib.ExitStack() as stack, _named(str(file), file):
         report = evaluate_repositories(

@@ -9,6 +9,7 @@ import typer
 
 from lamr_cli.arguments import TIMEOUT, Model, Server, Timeout
 from lamr_cli.credentials import credentials
+from lamr_cli.pages import write_page
 from lamr_cli.progress import bar
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def replay(
     if html:
         from lamr_agents.replay.page import render_page
 
-        html.write_text(render_page(report), encoding="utf-8")
+        write_page(html, render_page(report))
         typer.echo(f"{html}: {sum(len(session.reads) for session in replayed)} reads", err=True)
 
 

@@ -86,3 +86,10 @@ def test_a_root_must_be_a_folder(root: Path) -> None:
         Workspace([root / "a.py"])
     with pytest.raises(InvalidInputError, match="no root"):
         Workspace([])
+
+
+def test_a_search_passes_over_files_that_hold_secrets_and_a_named_file_is_searched(root: Path) -> None:
+    (root / ".env").write_text("LAUNCH=zebra7391\n")
+    workspace = Workspace([root])
+    assert workspace.search("zebra") == ([], False)
+    assert workspace.search("zebra", ".env")[0] == [Match(".env", 1, "LAUNCH=zebra7391")]

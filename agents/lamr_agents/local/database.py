@@ -7,7 +7,6 @@ error it is opened anew, since somebody may have removed or mended it meanwhile.
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import sqlite3
 import threading
@@ -15,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from lamr_contract.private_files import open_private, private_folder, set_aside
+from lamr_contract.private_files import private_file, private_folder, set_aside
 
 from lamr_agents.thin import check_folder
 
@@ -86,9 +85,8 @@ class Database:
         if not folder.exists():
             private_folder(folder)
         check_folder(str(folder))
-        descriptor = open_private(self._path)
-        status = os.fstat(descriptor)
-        os.close(descriptor)
+        private_file(self._path)
+        status = self._path.lstat()
         self._file = status.st_dev, status.st_ino
         rows = sqlite3.connect(self._path, check_same_thread=False, timeout=_BUSY_SECONDS)
         try:

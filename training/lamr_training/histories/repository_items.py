@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
+from lamr_contract.private_files import cache_folder
 from lamr_evaluation.mirrors import clone, locate, run_git
 from lamr_evaluation.repositories import RepositoryItem, write_items
-from lamr_repositories.cache import default_cache
 
 from lamr_training.histories import git
 from lamr_training.histories.edits import Candidate, EditSettings, candidates
@@ -119,7 +119,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--mirror", type=Path, help="folder of bare repositories named owner+name; default: clones"
     )
     given = parser.parse_args(arguments)
-    clones = default_cache() / "repositories"
+    clones = cache_folder() / "repositories"
     items: list[RepositoryItem] = []
     for row in bundled_histories():
         if row.split == given.split:
