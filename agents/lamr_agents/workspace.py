@@ -13,7 +13,7 @@ from pathlib import Path
 from lamr_client import InvalidInputError
 from lamr_postprocess import split_lines
 from lamr_postprocess.patterns import LineSearch
-from lamr_repositories.sources import Folder
+from lamr_repositories.folders import Folder
 from lamr_repositories.walk import WalkCount, WalkOptions, walk
 
 MOST_BYTES = 4 << 20
