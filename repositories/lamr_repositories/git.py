@@ -1,4 +1,4 @@
-"""Starts git, for the whole project: on other people's repositories, of which nothing may run and nothing may be fetched.
+"""Starts git, for the whole project, on other people's repositories, of which nothing may run.
 
 A repository's configuration, hooks, attributes and objects are its author's. So git gets an environment from scratch,
 settings that take the place of the repository's, no transport unless the user named a URL, and bounds on what it takes:
@@ -12,12 +12,11 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from lamr_repositories.errors import GitError, RepositoryError, SlowGitError
+from lamr_repositories.watch import Watch
 
 try:
     import resource
@@ -31,7 +30,6 @@ FETCH_SECONDS = 300.0
 MOST_NAMES = 1_000_000
 MOST_LIST_BYTES = 256 << 20
 """Of a list of files: a tree of some kB can name 10^9."""
-_SAID = 1 << 16  # bytes that are kept of what git writes to standard error
 _MOST_MEMORY = 4 << 30  # bytes of git's heap; indexes of a million files take less than one
 
 _PASSED = (
@@ -188,7 +186,7 @@ def too_many(where: Path | None) -> RepositoryError:
 
 
 @contextlib.contextmanager
-def git_process(
+def git_process(  # noqa: PLR0913  # as `run_git`
     *arguments: str,
     place: Path | None = None,
     folder: Path | None = None,
@@ -227,66 +225,6 @@ def git_process(
                     stream.close()
 
 
-class Watch:
-    """Ends a git that says nothing for too long, while the block that it is around reads what git prints.
-
-    Attributes:
-        late: whether git was ended for that.
-        said: the end of what git wrote to standard error, where that is heard here.
-    """
-
-    def __init__(self, git: subprocess.Popen[bytes], seconds: float, *, hear: bool = True) -> None:
-        """Take the git that `git_process` started.
-
-        Args:
-            git: is watched.
-            seconds: of silence after which it is ended.
-            hear: whether standard error is read here.
-        """
-        self.late, self.said = False, b""
-        self._git, self._seconds = git, seconds
-        self._heard: float | None = time.monotonic()
-        self._done = threading.Event()
-        heard = [self._hear] if hear and git.stderr is not None else []
-        self._threads = [threading.Thread(target=each, daemon=True) for each in [self._wait, *heard]]
-
-    def beat(self) -> None:
-        """Note that git has said something, or is waited for from now on."""
-        self._heard = time.monotonic()
-
-    def rest(self) -> None:
-        """Note that git isn't waited for until the next beat."""
-        self._heard = None
-
-    def __enter__(self) -> Watch:
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is not None:
-            self._git.kill()
-        self._done.set()
-        for thread in self._threads:
-            thread.join()
-
-    def _wait(self) -> None:
-        while (left := self._left()) > 0:
-            if self._done.wait(left):
-                return
-        self.late = True
-        self._git.kill()
-
-    def _left(self) -> float:
-        heard = self._heard
-        return self._seconds if heard is None else heard + self._seconds - time.monotonic()
-
-    def _hear(self) -> None:
-        assert self._git.stderr is not None
-        while part := self._git.stderr.read1():  # type: ignore[attr-defined]  # a BufferedReader
-            self.said = (self.said + part)[-_SAID:]
-
-
 def failure(where: Path | None, subcommand: str, said: bytes) -> GitError:
     """Return the error for a command that failed, with what git said and what to do about it."""
     words = first_trouble(said)
@@ -316,7 +254,7 @@ def transport_of(url: str) -> str:
 
 
 def served_with(url: str) -> list[str]:
-    """Return the options of `fetch` and `clone` by which a repository on this machine serves without what is its own."""
+    """Return the options of `fetch` and `clone` by which nothing of a repository on this machine runs as it serves."""
     return [f"--upload-pack={_SERVED}"] if transport_of(url) == "file" else []
 
 

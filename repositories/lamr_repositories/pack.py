@@ -24,8 +24,8 @@ from lamr_contract.errors import InvalidInputError
 from lamr_contract.spec import bundled_repository
 
 from lamr_repositories.cache import Cache
-from lamr_repositories.foreseeing import Foreseer
 from lamr_repositories.folders import Folder, NamedFiles
+from lamr_repositories.foreseeing import Foreseer
 from lamr_repositories.formats import About
 from lamr_repositories.indexing import OnProgress
 from lamr_repositories.judging import Judge, model_key

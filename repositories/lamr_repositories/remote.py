@@ -18,7 +18,6 @@ from pathlib import Path
 from lamr_repositories.errors import RepositoryError
 from lamr_repositories.git import (
     FETCH_SECONDS,
-    Watch,
     first_trouble,
     git_process,
     run_git,
@@ -26,6 +25,7 @@ from lamr_repositories.git import (
     transport_of,
 )
 from lamr_repositories.indexing import OnProgress
+from lamr_repositories.watch import Watch
 
 _SCHEMES = ("https", "http", "ssh", "git", "file")
 _URL = re.compile(rf"(?:{'|'.join(_SCHEMES)})://.|[\w.-]+@[\w.-]+:(?!//|:).", re.IGNORECASE)

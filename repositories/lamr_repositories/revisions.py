@@ -9,9 +9,10 @@ from pathlib import Path
 
 from lamr_repositories.below import LINK, problem_of
 from lamr_repositories.errors import GitError, RepositoryError
-from lamr_repositories.git import SECONDS, Watch, git_process, list_rows, run_git, slow
+from lamr_repositories.git import SECONDS, git_process, list_rows, run_git, slow
 from lamr_repositories.git_objects import LIST_TREE, read_object, read_tree
 from lamr_repositories.sources import MOST_BYTES, Listed, Source, larger
+from lamr_repositories.watch import Watch
 
 MISSING = "missing from git's objects"
 _LINK, _FILE = "120000", "100"
@@ -36,10 +37,12 @@ class Revision(Source):
         if not root.is_dir():
             raise RepositoryError(f"{root} isn't a folder; name a repository", path=root)
         self._root = root
-        self._where: dict[str, Path] = {"place" if is_bare(root) else "folder": root}
+        self._place = root if is_bare(root) else None
+        self._folder = root if self._place is None else None
         prefix = os.fsdecode(self._asked("rev-parse", "--show-prefix")).removesuffix("\n")
         name = f"{revision}^{{commit}}"
-        done = run_git("rev-parse", "--verify", "-q", "--end-of-options", name, check=False, **self._where)
+        found = ("rev-parse", "--verify", "-q", "--end-of-options", name)
+        done = run_git(*found, place=self._place, folder=self._folder, check=False)
         if done.returncode:
             raise RepositoryError(
                 f"{root} has no revision {revision!r}; fetch it, or name another", path=root
@@ -48,7 +51,7 @@ class Revision(Source):
         self._tree = f"{self.commit}:{prefix}"
 
     def files(self) -> Iterator[Listed]:
-        for entry in read_tree(list_rows(*LIST_TREE, self._tree, **self._where)):
+        for entry in read_tree(list_rows(*LIST_TREE, self._tree, place=self._place, folder=self._folder)):
             path = os.fsdecode(entry.path)
             if not entry.mode.startswith(_FILE):
                 yield Listed(path, 0, LINK if entry.mode == _LINK else "submodule")
@@ -59,7 +62,7 @@ class Revision(Source):
 
     def read(self, path: str, most: int = MOST_BYTES) -> bytes | None:
         name = f"{self._tree}{path}"
-        size = run_git("cat-file", "-s", name, check=False, **self._where).stdout
+        size = run_git("cat-file", "-s", name, check=False, place=self._place, folder=self._folder).stdout
         if size.strip().isdigit() and int(size) > most:
             raise larger(path, most)
         # A line end would be the end of the question.
@@ -71,7 +74,7 @@ class Revision(Source):
 
     def _asked(self, *arguments: str) -> bytes:
         try:
-            return run_git(*arguments, **self._where).stdout
+            return run_git(*arguments, place=self._place, folder=self._folder).stdout
         except GitError as error:
             if "not a git repository" not in error.said:
                 raise
@@ -95,7 +98,9 @@ class Revision(Source):
     def _run(self, questions: Sequence[tuple[str, int]]) -> Iterator[bytes | None]:
         """Yield what one git answers, until it ends."""
         pipe = subprocess.PIPE
-        with git_process("cat-file", "--batch", stdin=pipe, stdout=pipe, **self._where) as git:
+        with git_process(
+            "cat-file", "--batch", stdin=pipe, stdout=pipe, place=self._place, folder=self._folder
+        ) as git:
             assert git.stdin is not None
             assert git.stdout is not None
             with Watch(git, SECONDS) as watch:

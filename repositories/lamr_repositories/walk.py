@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from lamr_repositories.kinds import left_out_by_path, left_out_by_text
 from lamr_repositories.ignoring import MOST_IGNORE_BYTES, Budget, Patterns, lines_of, refuse_broken
+from lamr_repositories.kinds import left_out_by_path, left_out_by_text
 from lamr_repositories.sources import MOST_BYTES, Listed, Source
 
 IGNORE_FILE = ".lamrignore"

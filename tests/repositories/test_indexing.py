@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 from lamr_repositories.cache import Cache
-from lamr_repositories.indexing import RepositoryIndex, index_repository
 from lamr_repositories.folders import Folder
+from lamr_repositories.indexing import RepositoryIndex, index_repository
 from lamr_repositories.revisions import Revision
 from lamr_repositories.sources import MOST_BYTES, Listed, Source
 from lamr_repositories.walk import WalkCount, WalkOptions
