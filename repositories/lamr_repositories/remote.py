@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.request import url2pathname
 
 from lamr_repositories.errors import RepositoryError
 from lamr_repositories.git import (
@@ -25,6 +26,7 @@ from lamr_repositories.git import (
     transport_of,
 )
 from lamr_repositories.indexing import OnProgress
+from lamr_repositories.own_objects import refuse_foreign_objects
 from lamr_repositories.watch import Watch
 
 _SCHEMES = ("https", "http", "ssh", "git", "file")
@@ -89,6 +91,8 @@ def _fetch(place: Path, url: str, revision: str, on_progress: OnProgress) -> Non
             f"{', '.join(_SCHEMES)} are used",
             path=shown(url),
         )
+    if transport_of(meant) == "file":
+        refuse_foreign_objects(Path(url2pathname(meant.partition("://")[2] or meant)))
     settings = (part for each in _SETTINGS for part in ("-c", each))
     options = ("--depth=1", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance", "--progress")
     arguments = (

@@ -11,6 +11,7 @@ from lamr_repositories.below import LINK, problem_of
 from lamr_repositories.errors import GitError, RepositoryError
 from lamr_repositories.git import SECONDS, git_process, list_rows, run_git, slow
 from lamr_repositories.git_objects import LIST_TREE, read_object, read_tree
+from lamr_repositories.own_objects import refuse_foreign_objects
 from lamr_repositories.sources import MOST_BYTES, Listed, Source, larger
 from lamr_repositories.watch import Watch
 
@@ -37,6 +38,7 @@ class Revision(Source):
         if not root.is_dir():
             raise RepositoryError(f"{root} isn't a folder; name a repository", path=root)
         self._root = root
+        refuse_foreign_objects(root)
         self._place = root if is_bare(root) else None
         self._folder = root if self._place is None else None
         prefix = os.fsdecode(self._asked("rev-parse", "--show-prefix")).removesuffix("\n")
