@@ -106,7 +106,9 @@ class Below:
             OSError: it can't be listed.
         """
         if not _BY_DESCRIPTOR:
-            with os.scandir(self._root / folder if not folder else self._at(folder)[0]) as found:
+            if folder and (problem := problem_of(folder)):
+                raise NotBelowError(problem, folder)
+            with os.scandir(self._checked(folder.split("/") if folder else [])) as found:
                 return [(each.name, each.is_dir(follow_symlinks=False)) for each in found]
         place, parent = self._at(folder) if folder else (".", self._opened[0])
         descriptor = os.open(place, _FOLDER, dir_fd=parent)

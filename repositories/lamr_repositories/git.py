@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lamr_repositories.errors import GitError, RepositoryError, SlowGitError
-from lamr_repositories.watch import Watch
+from lamr_repositories.watch import Watch, end_all
 
 try:
     import resource
@@ -211,6 +211,8 @@ def git_process(  # noqa: PLR0913  # as `run_git`
             stdout=stdout,
             stderr=stderr,
             env=_environment(place, url),
+            # Without a terminal nothing that git starts can ask there, and all of it can be ended together.
+            start_new_session=True,
         )
     except FileNotFoundError as error:
         raise RepositoryError("git isn't installed; repositories are read with it") from error
@@ -281,12 +283,12 @@ def _environment(place: Path | None, url: str | None) -> dict[str, str]:
 def _end(git: subprocess.Popen[bytes]) -> None:
     """End git, which ends what it has started itself if it is asked to."""
     if git.poll() is None:
-        git.terminate()
-        try:
+        end_all(git, gently=True)
+        with contextlib.suppress(subprocess.TimeoutExpired):
             git.wait(timeout=2)
-        except subprocess.TimeoutExpired:
-            git.kill()
-            git.wait()
+    if git.returncode is None:
+        end_all(git)
+        git.wait()
 
 
 def _bound(pid: int) -> None:

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO
 
+COUNT_TREE = ("ls-tree", "-r", "-z", "--full-tree", "--name-only")
 LIST_TREE = ("ls-tree", "-r", "-z", "-l", "--full-tree")
-"""The command whose rows `read_tree` reads; the tree follows."""
+"""The command whose rows `read_tree` reads; the tree follows. `COUNT_TREE` gives a row for each of its rows."""
 
 
 @dataclass(frozen=True)

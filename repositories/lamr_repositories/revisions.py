@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
 from collections.abc import Generator, Iterator, Sequence
@@ -10,7 +11,7 @@ from pathlib import Path
 from lamr_repositories.below import LINK, problem_of
 from lamr_repositories.errors import GitError, RepositoryError
 from lamr_repositories.git import SECONDS, git_process, list_rows, run_git, slow
-from lamr_repositories.git_objects import LIST_TREE, read_object, read_tree
+from lamr_repositories.git_objects import COUNT_TREE, LIST_TREE, read_object, read_tree
 from lamr_repositories.own_objects import refuse_foreign_objects
 from lamr_repositories.sources import MOST_BYTES, Listed, Source, larger
 from lamr_repositories.watch import Watch
@@ -53,7 +54,11 @@ class Revision(Source):
         self._tree = f"{self.commit}:{prefix}"
 
     def files(self) -> Iterator[Listed]:
-        for entry in read_tree(list_rows(*LIST_TREE, self._tree, place=self._place, folder=self._folder)):
+        rows = functools.partial(list_rows, place=self._place, folder=self._folder)
+        rows(
+            *COUNT_TREE, self._tree
+        )  # a list without end is known by its names, long before git has asked for all sizes
+        for entry in read_tree(rows(*LIST_TREE, self._tree)):
             path = os.fsdecode(entry.path)
             if not entry.mode.startswith(_FILE):
                 yield Listed(path, 0, LINK if entry.mode == _LINK else "submodule")

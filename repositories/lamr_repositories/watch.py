@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import subprocess
 import threading
 import time
 
 _SAID = 1 << 16  # bytes that are kept of what a program writes to standard error
+
+
+def end_all(process: subprocess.Popen[bytes], *, gently: bool = False) -> None:
+    """Ask a process, or force it, to end, and with it all that it has started, which may hold its pipes open.
+
+    Args:
+        process: which leads a session of its own.
+        gently: whether it may clean up.
+    """
+    if os.name == "nt":
+        process.kill()
+        return
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGTERM if gently else signal.SIGKILL)
 
 
 class Watch:
@@ -47,7 +64,7 @@ class Watch:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None:
-            self._process.kill()
+            end_all(self._process)
         self._done.set()
         for thread in self._threads:
             thread.join()
@@ -57,7 +74,7 @@ class Watch:
             if self._done.wait(left):
                 return
         self.late = True
-        self._process.kill()
+        end_all(self._process)
 
     def _left(self) -> float:
         heard = self._heard
