@@ -23,7 +23,7 @@ try:
 except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
-SECONDS = 60.0
+SECONDS = 30.0
 """How long git may be silent before it is ended: a FIFO in a file's place would hold it for ever."""
 FETCH_SECONDS = 300.0
 """The same for a server's answer."""
@@ -139,7 +139,7 @@ def run_git(  # noqa: PLR0913  # what, where, with what, and what of it is an er
             raise slow(place or folder, arguments[0], seconds or 0) from late
     done = subprocess.CompletedProcess(arguments, git.returncode, out, err)
     if check and done.returncode:
-        raise failure(place or folder, arguments[0], done.stderr)
+        raise failure(place or folder, arguments[0], done.returncode, done.stderr)
     return done
 
 
@@ -172,7 +172,7 @@ def list_rows(
     if watch.late:
         raise slow(where, arguments[0], seconds)
     if git.returncode:
-        raise failure(where, arguments[0], watch.said)
+        raise failure(where, arguments[0], git.returncode, watch.said)
     return b"".join(parts).split(b"\0")[:-1]
 
 
@@ -227,9 +227,9 @@ def git_process(  # noqa: PLR0913  # as `run_git`
                     stream.close()
 
 
-def failure(where: Path | None, subcommand: str, said: bytes) -> GitError:
+def failure(where: Path | None, subcommand: str, code: int, said: bytes) -> GitError:
     """Return the error for a command that failed, with what git said and what to do about it."""
-    words = first_trouble(said)
+    words = first_trouble(said) if said.strip() or code >= 0 else f"it was ended by signal {-code}"
     remedy = next(
         (remedy for mark, remedy in _REMEDIES.items() if mark in words), "see that the repository is whole"
     )
