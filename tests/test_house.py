@@ -80,6 +80,34 @@ def test_every_python_folder_is_packaged() -> None:
     assert listed == set(tool["package-dir"]) | {name for name in listed if "." in name}
 
 
+def test_git_is_started_in_one_place() -> None:
+    for folder in FOLDERS.values():
+        for path in folder.rglob("*.py"):
+            if path == FOLDERS["lamr_repositories"] / "git.py":
+                continue
+            found = [word for word in _commands(path) if Path(word.split(" ")[0]).name in ("git", "git.exe")]
+            assert not found, f"{path.relative_to(ROOT)} starts {found}: call lamr_repositories.git"
+
+
+def _commands(path: Path) -> set[str]:
+    """Texts of a file that could begin a command line: first in a list or tuple, or among a call's first arguments."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        lists = isinstance(node, ast.List | ast.Tuple)
+        starts = isinstance(node, ast.Call) and ast.unparse(node.func).rsplit(".", 1)[-1] in _STARTERS
+        words = node.elts[:1] if lists else node.args[:2] if starts else []  # type: ignore[attr-defined]
+        found |= {
+            word.value for word in words if isinstance(word, ast.Constant) and isinstance(word.value, str)
+        }
+    return found
+
+
+_STARTERS = (
+    *("run", "Popen", "call", "check_call", "check_output", "getoutput", "system", "popen", "which"),
+    *("create_subprocess_exec", "create_subprocess_shell", "execv", "execvp", "spawnv", "posix_spawn"),
+)
+
+
 def test_first_lines_say_what_a_module_is() -> None:
     for folder in FOLDERS.values():
         for path in folder.rglob("*.py"):

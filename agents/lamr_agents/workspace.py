@@ -6,6 +6,7 @@ knows no pruner and no protocol.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,8 @@ from pathlib import Path
 from lamr_client import InvalidInputError
 from lamr_postprocess import split_lines
 from lamr_postprocess.patterns import LineSearch
-from lamr_repositories.sources import Folder
+from lamr_repositories.below import Below
+from lamr_repositories.folders import Folder
 from lamr_repositories.walk import WalkCount, WalkOptions, walk
 
 MOST_BYTES = 4 << 20
@@ -79,13 +81,16 @@ class Workspace:
         meant = self.resolve(path)
         if not meant.is_file():
             raise InvalidInputError(f"{path}: no such file", argument="path")
-        size = meant.stat().st_size
-        if size > MOST_BYTES:
-            raise InvalidInputError(f"{path}: {size:,} bytes, more than {MOST_BYTES:,}", argument="path")
+        root = next(root for root in self.roots if root in meant.parents)
         try:
-            data = meant.read_bytes()
+            with Below(root) as below:  # a folder can become a link after it was resolved
+                data = below.read(meant.relative_to(root).as_posix(), MOST_BYTES)
         except OSError as error:
-            raise InvalidInputError(f"{path}: {error.strerror}", argument="path") from error
+            too_large = error.errno == errno.EFBIG
+            why = f"more than {MOST_BYTES:,} bytes" if too_large else error.strerror
+            raise InvalidInputError(f"{path}: {why}", argument="path") from error
+        if data is None:
+            raise InvalidInputError(f"{path}: no regular file", argument="path")
         if b"\0" in data:
             raise InvalidInputError(f"{path}: a binary file", argument="path")
         return data.decode("utf-8", "replace")

@@ -8,19 +8,15 @@ is `sources`' matter; this module knows names, sizes and text.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-import pathspec
-
-from lamr_repositories.errors import RepositoryError
+from lamr_repositories.ignoring import MOST_IGNORE_BYTES, Budget, Patterns, lines_of, refuse_broken
 from lamr_repositories.kinds import left_out_by_path, left_out_by_text
 from lamr_repositories.secrets import holds_secret
-from lamr_repositories.sources import Listed, Source
+from lamr_repositories.sources import MOST_BYTES, Listed, Source
 
 IGNORE_FILE = ".lamrignore"
-MOST_BYTES = 1 << 20
-"""A larger file is data, or written by a program."""
 WITH_SECRETS = "with secrets"
 _BY_PROGRAMS = ("generated", "minified")
 REASONS = frozenset([WITH_SECRETS, "unreadable", "binary", "empty", *_BY_PROGRAMS])
@@ -141,28 +137,17 @@ def look_at(path: str, data: bytes | None) -> tuple[str | None, str | None]:
 
 @dataclass(frozen=True, eq=False)
 class _Rules:
-    include: pathspec.GitIgnoreSpec | None
-    exclude: pathspec.GitIgnoreSpec
+    include: Patterns | None
+    exclude: Patterns
 
 
 def _rules(source: Source, options: WalkOptions) -> _Rules:
-    own = decode(source.read(IGNORE_FILE)) or ""
-    return _Rules(
-        patterns(options.include) if options.include else None,
-        patterns([*own.splitlines(), *options.exclude]),
-    )
-
-
-def patterns(lines: Iterable[str]) -> pathspec.GitIgnoreSpec:
-    """Return patterns as `.gitignore` has them, ready for matching.
-
-    Raises:
-        RepositoryError: a pattern can't be used.
-    """
-    try:
-        return pathspec.GitIgnoreSpec.from_lines(lines)
-    except ValueError as error:
-        raise RepositoryError(f"not a pattern as .gitignore has them: {error}") from error
+    include, exclude = ([each.encode() for each in given] for given in (options.include, options.exclude))
+    budget = Budget()
+    for given in (include, exclude):
+        refuse_broken(given)
+    own = lines_of(source.read(IGNORE_FILE, MOST_IGNORE_BYTES) or b"")
+    return _Rules(Patterns(include, budget) if include else None, Patterns([*own, *exclude], budget))
 
 
 def _wanted(
@@ -180,9 +165,9 @@ def _wanted(
 def _ruled_out(each: Listed, rules: _Rules, options: WalkOptions) -> str | None:
     if not each.path.isprintable():
         return "name that can't be written"  # line ends, or bytes that aren't UTF-8
-    if rules.include is not None and not rules.include.match_file(each.path):
+    if rules.include is not None and not rules.include.covers(each.path):
         return "not included"
-    if rules.exclude.match_file(each.path):
+    if rules.exclude.covers(each.path):
         return "excluded"
     if not options.everything and (reason := left_out_by_path(each.path)):
         return reason

@@ -20,7 +20,8 @@ from lamr_contract.spec import bundled_repository
 from lamr_repositories.batch.storage import local_path, open_place
 from lamr_repositories.options import PackOptions
 from lamr_repositories.pack import pack
-from lamr_repositories.walk import MOST_BYTES, decode
+from lamr_repositories.sources import MOST_BYTES
+from lamr_repositories.walk import decode
 
 MOST_DEATHS = 2
 """A job that so many workers died of is answered with an error."""

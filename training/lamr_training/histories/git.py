@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lamr_evaluation.mirrors import run_git
-from lamr_repositories.git import LIST_TREE, read_object, read_tree
+from lamr_repositories.git_objects import LIST_TREE, read_object, read_tree
 
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _SHA = re.compile(rb"[0-9a-f]{40}")
@@ -56,7 +56,16 @@ def has_commit(place: Path, commit: str) -> bool:
 def commits(place: Path, commit: str) -> Iterator[Commit]:
     """Every ancestor that isn't a merge, newest first, with its changed files; renames show as `D` and `A`."""
     form = "--format=%x01%H%x00%ae%x00%B%x02"
-    options = ("--no-merges", "--raw", "--no-renames", "--no-abbrev", "-z", "--encoding=UTF-8", form)
+    options = (
+        "--no-merges",
+        "--raw",
+        "--no-renames",
+        "--no-abbrev",
+        "--no-ext-diff",
+        "-z",
+        "--encoding=UTF-8",
+        form,
+    )
     for part in (
         run_git("log", *options, commit, place=place).stdout.decode("utf-8", "replace").split("\x01")[1:]
     ):
@@ -118,7 +127,7 @@ def _take(lines: Iterator[bytes], count: int) -> tuple[str, ...]:
 
 def files(place: Path, commit: str) -> list[tuple[str, str, int]]:
     """Path, blob and bytes of every file of a commit, by path."""
-    entries = read_tree(run_git(*LIST_TREE, commit, place=place).stdout)
+    entries = read_tree(run_git(*LIST_TREE, commit, place=place).stdout.split(b"\0")[:-1])
     return [
         (each.path.decode("utf-8", "replace"), each.name, each.size)
         for each in entries
