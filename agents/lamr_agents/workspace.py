@@ -102,11 +102,11 @@ class Workspace:
         wanted = LineSearch(pattern, argument="pattern")
         found: list[Match] = []
         for file, text in self._texts(self.resolve(path)):
-            for number, line in enumerate(split_lines(text), 1):
-                if wanted.found_in(line):
-                    if len(found) == MOST_MATCHES:
-                        return found, True
-                    found.append(Match(self._shown(file), number, line.strip()[:_LONGEST_MATCH]))
+            lines = split_lines(text)
+            for place in wanted.found(lines):
+                if len(found) == MOST_MATCHES:
+                    return found, True
+                found.append(Match(self._shown(file), place + 1, lines[place].strip()[:_LONGEST_MATCH]))
         return found, False
 
     def _texts(self, start: Path) -> Iterator[tuple[Path, str]]:

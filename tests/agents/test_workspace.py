@@ -75,10 +75,14 @@ def test_a_search_that_cant_be_made_says_why(root: Path) -> None:
 
 
 def test_a_search_that_doesnt_end_is_given_up(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patterns, "MOST_SECONDS", 0.1)
-    (root / "long.py").write_text("a" * 80 + "!\n")
+    monkeypatch.setattr(patterns, "MOST_SECONDS", 0.0)
     with pytest.raises(InvalidInputError, match="searches for more than"):
-        Workspace([root]).search("^(a|aa)+$")
+        Workspace([root]).search("value")
+
+
+def test_a_search_that_would_backtrack_ends(root: Path) -> None:
+    (root / "long.py").write_text("a" * 80 + "!\n")
+    assert Workspace([root]).search("^(a|aa)+$") == ([], False)
 
 
 def test_a_root_must_be_a_folder(root: Path) -> None:
