@@ -101,7 +101,7 @@ def cache_file(cache: Path | None, no_cache: bool, default: Path | None) -> Path
 
 
 def parse_keep(texts: list[str]) -> tuple[LineRange | str, ...]:
-    """Return what `--keep` names: 1-based line ranges for `10-20` and `7`, the expression for `/regex/`, which isn't read here.
+    """Return what `--keep` names: 1-based line ranges for `10-20` and `7`, the expression for `/regex/`, unread.
 
     Raises:
         typer.BadParameter: a text is neither, or a range is empty.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lamr_cli.exits import SERVER_TROUBLE
+from lamr_cli.printing import say, say_meanwhile
 
 if TYPE_CHECKING:
     from lamr_front.control import FrontStatus
@@ -55,11 +56,11 @@ def key(
     made = {name: make_key(expires) for name in names}
     add_keys(tenants, {name: stored for name, (_, stored) in made.items()})
     if as_json:
-        typer.echo(json.dumps({name: shown for name, (shown, _) in made.items()}))
+        say(json.dumps({name: shown for name, (shown, _) in made.items()}))
     else:
         for name, (shown, _) in made.items():
-            typer.echo(f"{name}  {shown}")
-    typer.echo(
+            say(f"{name}  {shown}")
+    say(
         f"lamr: {'wrote' if fresh else 'added to'} {tenants}; the keys are shown this once. "
         + ("" if fresh else "`lamr front reload` puts them into force."),
         err=True,
@@ -82,7 +83,7 @@ def check(tenants: Tenants = FILE) -> None:
             (folder / file).write_text(text, encoding="utf-8")
         Places(folder, folder).state_file.touch()
         check_config(find_haproxy(), folder / CONFIG)
-    typer.echo(_fleet_text(fleet))
+    say(_fleet_text(fleet))
 
 
 @app.command("render")
@@ -106,7 +107,7 @@ def render_files(
         each.mkdir(parents=True, exist_ok=True)
     for file, text in rendering.files.items():
         (folder / file).write_text(text, encoding="utf-8")
-        typer.echo(folder / file)
+        say(folder / file)
     places.state_file.touch()
 
 
@@ -127,7 +128,7 @@ def reload(tenants: Tenants = FILE) -> None:
     """Put a changed file of tenants into force. No request is lost; keys that were deleted stop working at once."""
     from lamr_front import control
 
-    typer.echo(_fleet_text(control.reload(tenants)))
+    say(_fleet_text(control.reload(tenants)))
 
 
 @app.command("drain")
@@ -142,19 +143,18 @@ def drain(
 
     if undo:
         control.undrain(tenants, replica)
-        typer.echo(f"{replica} gets requests again as soon as it is ready")
+        say(f"{replica} gets requests again as soon as it is ready")
         return
     shown = sys.stderr.isatty()
 
     def on_wait(left: int) -> None:
         if shown:
-            sys.stderr.write(f"\r\x1b[Klamr: {replica} has {left} requests under way")
-            sys.stderr.flush()
+            say_meanwhile(f"lamr: {replica} has {left} requests under way")
 
     control.drain(tenants, replica, timeout, on_wait)
     if shown:
-        sys.stderr.write("\r\x1b[K")
-    typer.echo(f"{replica} is drained: stop it, start it again, then `lamr front drain {replica} --undo`")
+        say_meanwhile("")
+    say(f"{replica} is drained: stop it, start it again, then `lamr front drain {replica} --undo`")
 
 
 @app.command("status")
@@ -169,7 +169,7 @@ def status(
     from lamr_front.control import read_status
 
     front = read_status(tenants)
-    typer.echo(json.dumps(dataclasses.asdict(front)) if as_json else _status_text(front))
+    say(json.dumps(dataclasses.asdict(front)) if as_json else _status_text(front))
     if not any(replica.state == "up" for replica in front.replicas):
         raise typer.Exit(SERVER_TROUBLE)
 

@@ -24,7 +24,7 @@ from lamr_cli.arguments import (
     cache_file,
 )
 from lamr_cli.credentials import credentials
-from lamr_cli.printing import print_exactly
+from lamr_cli.printing import print_exactly, say
 from lamr_cli.progress import bar
 from lamr_cli.scorers import OfPerplexity, scorer_of
 
@@ -174,7 +174,7 @@ def pack(
         html.write_text(render_page(result), encoding="utf-8", errors="replace", newline="")
     print_exactly(result.to_json() + "\n" if as_json else result.text)
     if not quiet:
-        typer.echo(result.summary(), err=True)
+        say(result.summary(), err=True)
 
 
 def _pruner(

@@ -11,6 +11,7 @@ from lamr_errors import how_to_install
 
 from lamr_cli.credentials import credentials
 from lamr_cli.exits import SERVER_TROUBLE
+from lamr_cli.printing import say
 
 if TYPE_CHECKING:
     from lamr_serving import LocalStatus, ServerStatus
@@ -35,10 +36,10 @@ def status(
 
     if server is None:
         installation = local_status()
-        typer.echo(json.dumps(dataclasses.asdict(installation)) if as_json else _local_text(installation))
+        say(json.dumps(dataclasses.asdict(installation)) if as_json else _local_text(installation))
         return
     answer = server_status(server, timeout, **credentials(server))
-    typer.echo(json.dumps(dataclasses.asdict(answer)) if as_json else _server_text(answer))
+    say(json.dumps(dataclasses.asdict(answer)) if as_json else _server_text(answer))
     if not answer.ready:
         raise typer.Exit(SERVER_TROUBLE)
 

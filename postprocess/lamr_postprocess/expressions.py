@@ -1,7 +1,7 @@
 """Regular expressions of Python's syntax, as RE2 writes them: linear time and bounded memory, whatever the expression.
 
-RE2's own classes (`\\d`, `\\w`, `\\s`) hold ASCII alone, Python's don't; some of Python's signs have other names there. This
-module knows how expressions are written; it searches nothing.
+RE2's own classes (`\\d`, `\\w`, `\\s`) hold ASCII alone, Python's don't; some of Python's signs have other names there.
+This module knows how expressions are written; it searches nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ _NO_SPACE = (
     r"\x{00}-\x{08}\x{0e}-\x{1b}\x{21}-\x{84}\x{86}-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}"
     r"\x{202a}-\x{202e}\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{10ffff}"
 )
-# What stands in a class for each of Python's, in texts of ASCII and in others: a letter's are a hundred times as many there.
+# What stands in a class for each of Python's, in texts of ASCII and in others, where letters take a program a hundred
+# times as large.
 _ASCII = {
     "d": "0-9",
     "D": r"\x{00}-/:-\x{10ffff}",

@@ -1,7 +1,7 @@
 """Searches lines for regular expressions of strangers, in time and memory that no expression can blow up.
 
-The engine is RE2, whose time is linear in the text; what it can't do so, it refuses. This module knows lines and limits;
-it knows neither who asks nor what for.
+The engine is RE2, whose time is linear in the text; what it can't do so, it refuses. This module knows lines and
+limits; it knows neither who asks nor what for.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ MOST_EXPRESSIONS = 100
 MOST_BYTES = 8 << 20
 """That one compiled expression may take, with what RE2 keeps while it searches."""
 
-# RE2's slowest way takes some ns for each byte of text and instruction of the program. It can't be interrupted, so that a
-# single search gets no more of both than it does in a tenth of the time, or for a single line, in twice the time.
+# RE2's slowest way takes up to 8 ns for each byte of text and instruction of the program, and it can't be interrupted.
+# So a single search gets no more of both than takes it a second; one of a single line, ten seconds.
 _STEPS_AT_ONCE = 100_000_000
 _STEPS_OF_A_LINE = 1_000_000_000
 _REMEDIES = tuple(
