@@ -11,6 +11,8 @@ import unicodedata
 from functools import lru_cache
 from itertools import groupby
 
+from lamr_errors import InvalidInputError
+
 _TOKEN = re.compile(
     r"""(?P<escape>\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.))
       | (?P<open>\[\^?\]?)
@@ -44,7 +46,7 @@ _ANCHORS = {"A": "^", "Z": "$", "z": "$"}
 _RE2_ONLY = ("C", "Q", "E")
 
 
-class ExpressionError(ValueError):
+class ExpressionError(InvalidInputError):
     """An expression isn't one of Python's."""
 
 
