@@ -62,6 +62,15 @@ class AsyncGrpcTransport(AsyncTransport):
         async with self._errors():
             return wire.result_of(call.result(), request, endpoint)
 
+    async def check(self, timeout: float) -> None:
+        """See `AsyncTransport.check`: the model's configuration is asked for anew."""
+        deadline = Deadline(timeout)
+        async with self._lock:
+            if self._closed:
+                raise wire.closed(self.address)
+            await self._open()
+        await self._ask_config(deadline)
+
     async def close(self) -> None:
         """See `AsyncTransport.close`. Calls under way get `wire.LINGER_SECONDS` to be answered."""
         self._closed = True
@@ -81,12 +90,7 @@ class AsyncGrpcTransport(AsyncTransport):
         if self._endpoint is not None:
             return self._endpoint
         async with self._lock:
-            if self._client is None:  # a channel belongs to the loop that is running when it is made
-                make_client = await asyncio.to_thread(_import_client)
-                self._client = make_client(
-                    **self._connection.client_arguments(),
-                    channel_args=wire.channel_options(wire.most_answer_bytes(self._spec)),
-                )
+            await self._open()
             while self._endpoint is None:
                 if self._closed:
                     raise wire.closed(self.address)
@@ -97,6 +101,15 @@ class AsyncGrpcTransport(AsyncTransport):
                         raise
                     await asyncio.sleep(pause)
             return self._endpoint
+
+    async def _open(self) -> None:
+        """Make the client; a channel belongs to the loop that is running when it is made."""
+        if self._client is None:
+            make_client = await asyncio.to_thread(_import_client)
+            self._client = make_client(
+                **self._connection.client_arguments(),
+                channel_args=wire.channel_options(wire.most_answer_bytes(self._spec)),
+            )
 
     async def _ask_config(self, deadline: Deadline) -> wire.Endpoint:
         async with self._errors():
