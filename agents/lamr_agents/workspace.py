@@ -58,10 +58,14 @@ class Workspace:
 
         Raises:
             OutsideRootsError: it lies outside the roots.
+            InvalidInputError: there can be no such path.
         """
         if "\0" in path:
             raise OutsideRootsError("a path can't hold NUL", argument="path")
-        meant = (self.roots[0] / path).resolve()
+        try:
+            meant = (self.roots[0] / path).resolve()
+        except (OSError, RuntimeError) as error:  # links in a circle, a name that is too long
+            raise InvalidInputError(f"{path:.200}: no such file", argument="path") from error
         if not any(meant == root or root in meant.parents for root in self.roots):
             known = ", ".join(map(str, self.roots))
             raise OutsideRootsError(
@@ -77,15 +81,15 @@ class Workspace:
             InvalidInputError: it doesn't exist, isn't a file, is too large, or is binary.
         """
         meant = self.resolve(path)
-        if not meant.is_file():
-            raise InvalidInputError(f"{path}: no such file", argument="path")
-        size = meant.stat().st_size
-        if size > MOST_BYTES:
-            raise InvalidInputError(f"{path}: {size:,} bytes, more than {MOST_BYTES:,}", argument="path")
         try:
+            if not meant.is_file():
+                raise InvalidInputError(f"{path:.200}: no such file", argument="path")
+            size = meant.stat().st_size
+            if size > MOST_BYTES:
+                raise InvalidInputError(f"{path}: {size:,} bytes, more than {MOST_BYTES:,}", argument="path")
             data = meant.read_bytes()
         except OSError as error:
-            raise InvalidInputError(f"{path}: {error.strerror}", argument="path") from error
+            raise InvalidInputError(f"{path:.200}: {error.strerror}", argument="path") from error
         if b"\0" in data:
             raise InvalidInputError(f"{path}: a binary file", argument="path")
         return data.decode("utf-8", "replace")

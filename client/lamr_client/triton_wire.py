@@ -53,7 +53,9 @@ _NO_VERSIONS, _UNLOADED = "no available versions", "UNLOADED"  # Triton's words,
 
 _UNTRUSTED = re.compile(r"CERTIFICATE_VERIFY_FAILED|Hostname Verification|handshake failed", re.IGNORECASE)
 _TOO_LARGE = re.compile(r"bytes .*too large|larger than max", re.IGNORECASE)
-_TOO_LARGE_ANSWER = re.compile(r"(received|decompressed) message\b.*larger than max", re.IGNORECASE)
+_TOO_LARGE_ANSWER = re.compile(
+    r"(received|decompressed) message\b.*larger than max|metadata size exceeds", re.IGNORECASE
+)
 _MOST_SAID_CHARS = 500
 """Of a server's message that an error repeats: gRPC takes some kB."""
 _ROUNDING = 1e-3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,16 @@ def root(tmp_path: Path) -> Path:
 def test_paths_that_lead_out_are_refused(root: Path, path: str) -> None:
     with pytest.raises(OutsideRootsError):
         Workspace([root]).read(path)
+
+
+@pytest.mark.parametrize("path", ["loop", "x" * 5000, "x/" * 3000, "fifo", "zero/1"])
+def test_paths_that_cant_be_are_said_to_be_none(root: Path, path: str) -> None:
+    (root / "loop").symlink_to("loop")
+    os.mkfifo(root / "fifo")
+    (root / "zero").write_text("")
+    with pytest.raises(InvalidInputError) as caught:
+        Workspace([root]).read(path)
+    assert len(str(caught.value)) < 300
 
 
 def test_files_under_any_root_are_read(root: Path, tmp_path: Path) -> None:
