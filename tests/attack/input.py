@@ -202,6 +202,8 @@ def _dead_server(_place: Place) -> str:
         return str(statuses)
 
 
+GZIP = {"Content-Encoding": "gzip"}
+PAGE = {"Origin": "http://evil.example"}
 SLOW = (
     b"POST /v1/prune HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n\r\n{"
 )
