@@ -106,7 +106,8 @@ def prune(
 ) -> None:
     """Prune one file for a question.
 
-    The pruned code goes to standard output, a summary to standard error.
+    The pruned code goes to standard output, a summary to standard error. On a terminal, control characters in the code
+    are shown and not sent; elsewhere every kept line is as it was.
 
     lamr prune src/server.py -q "How are timeouts handled when the pool is full?"
 
