@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from lamr_errors import visible
 
 from lamr_cli.exits import SERVER_TROUBLE
 from lamr_cli.printing import say, say_meanwhile
@@ -217,6 +218,7 @@ def _status_text(front: FrontStatus) -> str:
 
 
 def _columns(rows: Sequence[tuple[str, ...]]) -> str:
+    rows = [tuple(visible(cell) for cell in row) for row in rows]
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
