@@ -22,6 +22,8 @@ SEND_SECONDS = 30.0
 MOST_HEADER_BYTES = 16 << 10
 SPARE_CONNECTIONS = 64
 """Beside those whose requests are answered."""
+BACKLOG = 128
+"""Connections that are accepted in one go, before there is time to end any: a process may have 1,024 in all."""
 _FEW_PIECES, _LEAST_PIECE = 10_000, 256
 """Pieces of a body that may be as small as they like, and the bytes that each of more has in the mean."""
 
@@ -31,6 +33,7 @@ def server_options(limits: Limits) -> dict[str, Any]:
     return {
         "http": partial(BoundedProtocol, most=limits.requests + SPARE_CONNECTIONS),
         "ws": "none",
+        "backlog": BACKLOG,
         "timeout_graceful_shutdown": max(1, round(limits.stop_seconds)),
         "access_log": False,
     }
