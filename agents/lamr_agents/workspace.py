@@ -60,10 +60,14 @@ class Workspace:
 
         Raises:
             OutsideRootsError: it lies outside the roots.
+            InvalidInputError: there can be no such path.
         """
         if "\0" in path:
             raise OutsideRootsError("a path can't hold NUL", argument="path")
-        meant = (self.roots[0] / path).resolve()
+        try:
+            meant = (self.roots[0] / path).resolve()
+        except (OSError, RuntimeError) as error:  # links in a circle, a name that is too long
+            raise InvalidInputError(f"{path:.200}: no such file", argument="path") from error
         if not any(meant == root or root in meant.parents for root in self.roots):
             known = ", ".join(map(str, self.roots))
             raise OutsideRootsError(
@@ -80,7 +84,7 @@ class Workspace:
         """
         meant = self.resolve(path)
         if not meant.is_file():
-            raise InvalidInputError(f"{path}: no such file", argument="path")
+            raise InvalidInputError(f"{path:.200}: no such file", argument="path")
         root = next(root for root in self.roots if root in meant.parents)
         try:
             with Below(root) as below:  # a folder can become a link after it was resolved
@@ -88,9 +92,9 @@ class Workspace:
         except OSError as error:
             too_large = error.errno == errno.EFBIG
             why = f"more than {MOST_BYTES:,} bytes" if too_large else error.strerror
-            raise InvalidInputError(f"{path}: {why}", argument="path") from error
+            raise InvalidInputError(f"{path:.200}: {why}", argument="path") from error
         if data is None:
-            raise InvalidInputError(f"{path}: no regular file", argument="path")
+            raise InvalidInputError(f"{path:.200}: no regular file", argument="path")
         if b"\0" in data:
             raise InvalidInputError(f"{path}: a binary file", argument="path")
         return data.decode("utf-8", "replace")
@@ -108,11 +112,11 @@ class Workspace:
         wanted = LineSearch(pattern, argument="pattern")
         found: list[Match] = []
         for file, text in self._texts(self.resolve(path)):
-            for number, line in enumerate(split_lines(text), 1):
-                if wanted.found_in(line):
-                    if len(found) == MOST_MATCHES:
-                        return found, True
-                    found.append(Match(self._shown(file), number, line.strip()[:_LONGEST_MATCH]))
+            lines = split_lines(text)
+            for place in wanted.found(lines):
+                if len(found) == MOST_MATCHES:
+                    return found, True
+                found.append(Match(self._shown(file), place + 1, lines[place].strip()[:_LONGEST_MATCH]))
         return found, False
 
     def _texts(self, start: Path) -> Iterator[tuple[Path, str]]:

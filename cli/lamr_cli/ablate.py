@@ -9,6 +9,7 @@ import typer
 from lamr_training.ablation.settings import AblationSettings
 
 from lamr_cli.extras import needs_extra
+from lamr_cli.printing import say
 from lamr_cli.progress import bar
 
 _BUDGET = AblationSettings()
@@ -68,4 +69,4 @@ def ablate(
     )
     with bar() as progress:
         outcomes = study.ablate(data, out, settings, workers=workers, progress=progress)
-    typer.echo(ablation_json(outcomes) if as_json else ablation_table(outcomes))
+    say(ablation_json(outcomes) if as_json else ablation_table(outcomes))

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 from lamr_training.corpus.settings import CorpusSettings
 
+from lamr_cli.printing import say
 from lamr_cli.progress import bar
 
 DEFAULTS = CorpusSettings()
@@ -165,10 +166,10 @@ def _from_sessions(manifest: str, out: Path, place: Place, apart: Path | None, s
 
 def _report(counts: dict[str, int], out: Path, where: str, file: str, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(counts))
+        say(json.dumps(counts))
     else:
         parts = [f"{count:,} {name}" for name, count in counts.items()]
-        typer.echo(f"{' · '.join(parts)} records in {out}; {where} {out / file}")
+        say(f"{' · '.join(parts)} records in {out}; {where} {out / file}")
 
 
 def _names(texts: list[str]) -> list[str]:

@@ -13,6 +13,7 @@ from lamr_cli.arguments import Model, Server
 from lamr_cli.credentials import credentials
 from lamr_cli.exits import INCOMPLETE
 from lamr_cli.extras import needs_extra
+from lamr_cli.printing import say
 from lamr_cli.progress import bar
 from lamr_cli.scorers import scorer_of
 
@@ -109,7 +110,7 @@ def evaluate(
     asked = Asked(server, model, timeout, _embedder(encoder) if cosine else None, perplexity)
     if repositories is not None:
         packs = _of_packs(repositories, mirror, asked, strict)
-        typer.echo(packs.to_json() if as_json else packs.table())
+        say(packs.to_json() if as_json else packs.table())
         _tell(str(repositories), packs.left_out)
         return
     if plot is not None:
@@ -121,14 +122,14 @@ def evaluate(
         from lamr_evaluation import plot_recall
 
         plot_recall(report, plot)
-    typer.echo(report.to_json() if as_json else report.table())
+    say(report.to_json() if as_json else report.table())
     _tell(items.name, report.left_out)
 
 
 def _tell(name: str, left_out: Sequence[Problem]) -> None:
     """Name the items that were left out, and end with the exit code for that if there are any."""
     for problem in left_out:
-        typer.echo(f"{name}:{problem.line}: {problem.reason}", err=True)
+        say(f"{name}:{problem.line}: {problem.reason}", err=True)
     if left_out:
         raise typer.Exit(INCOMPLETE)
 

@@ -36,6 +36,7 @@ from lamr_cli import (
     view,
 )
 from lamr_cli.exits import exit_code, explain
+from lamr_cli.printing import say
 
 app = typer.Typer(
     name="lamr",
@@ -71,7 +72,7 @@ app.command("ablate")(ablate.ablate)
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"lamr {version('lamr-server')}")
+        say(f"lamr {version('lamr-server')}")
         raise typer.Exit
 
 

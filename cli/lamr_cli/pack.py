@@ -25,7 +25,7 @@ from lamr_cli.arguments import (
 )
 from lamr_cli.credentials import credentials
 from lamr_cli.pages import write_page
-from lamr_cli.printing import print_exactly
+from lamr_cli.printing import print_exactly, say
 from lamr_cli.progress import bar
 from lamr_cli.scorers import OfPerplexity, scorer_of
 
@@ -184,7 +184,7 @@ def pack(
         write_page(html, render_page(result))
     print_exactly(result.to_json() + "\n" if as_json else result.text)
     if not quiet:
-        typer.echo(result.summary(), err=True)
+        say(result.summary(), err=True)
 
 
 def _pruner(

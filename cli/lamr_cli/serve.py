@@ -10,6 +10,7 @@ import typer
 from lamr_serving.launcher.server_options import ServerOptions
 
 from lamr_cli.exits import SERVER_TROUBLE
+from lamr_cli.printing import say
 
 if TYPE_CHECKING:
     from lamr_serving.launcher.server import ServerInfo
@@ -107,4 +108,4 @@ def _print_ready(info: ServerInfo) -> None:
         "http": addresses.http,
         "metrics": addresses.metrics,
     }
-    typer.echo(json.dumps(ready))
+    say(json.dumps(ready))

@@ -11,6 +11,7 @@ import typer
 from lamr_cli.arguments import TIMEOUT, Language, Model, Query, Server, Timeout, read_code
 from lamr_cli.credentials import credentials
 from lamr_cli.pages import write_page
+from lamr_cli.printing import say
 
 if TYPE_CHECKING:
     from lamr_client import PruneResult
@@ -69,9 +70,9 @@ def view(
     )
     write_page(target, page)
     if as_json:
-        typer.echo(json.dumps({"page": str(target), "lines": len(result.line_scores), "threshold": start}))
+        say(json.dumps({"page": str(target), "lines": len(result.line_scores), "threshold": start}))
     else:
-        typer.echo(f"{target}: {len(result.line_scores):,} lines, the slider at {start:g}", err=True)
+        say(f"{target}: {len(result.line_scores):,} lines, the slider at {start:g}", err=True)
     if show:
         typer.launch(str(target.resolve()))
 

@@ -39,7 +39,7 @@ LEAST_UNDERSTOOD = 0.05
 VIEWS = ("own", "near", "block")
 """A line's own words, those of the lines near it, and those of its block."""
 _LEVELS = 127
-_MOST_BYTES = 64 * MIB
+_MOST_BYTES, _MOST_UNPACKED_BYTES = 64 * MIB, 256 * MIB
 _MATRICES = ("query", "line", "importance", "prior", "views", "key", "block_prior")
 # What numpy, json and zipfile raise for files that are truncated, damaged, of another format, or pickled. The decoder
 # has nearly the same list, but a client without a model in its process doesn't load it.
@@ -211,6 +211,8 @@ def load_associations(path: Path) -> Associations:
     """
     try:
         with np.load(io.BytesIO(read_regular(path, _MOST_BYTES)), allow_pickle=False) as data:
+            if sum(each.file_size for each in data.zip.infolist()) > _MOST_UNPACKED_BYTES:
+                raise ValueError(f"it unpacks to more than {_MOST_UNPACKED_BYTES:,} bytes")
             vectors = {
                 name: data[name].astype(np.float32) * data[f"{name}_scale"] for name in ("query", "line")
             }

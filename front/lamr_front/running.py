@@ -18,6 +18,8 @@ from collections.abc import Callable, Sized
 from pathlib import Path
 from typing import IO, TextIO
 
+from lamr_errors import visible
+
 from lamr_front import admin, leash
 from lamr_front.control import make_room, prepare
 from lamr_front.errors import FrontError, FrontNotRunningError, FrontStartError
@@ -255,5 +257,5 @@ def _count(things: Sized, name: str) -> str:
 
 def _say(out: TextIO, text: str) -> None:
     with contextlib.suppress(OSError, ValueError):  # a closed terminal must not keep the front from stopping
-        out.write("".join(f"lamr: {line}\n" for line in text.splitlines()))
+        out.write("".join(f"lamr: {line}\n" for line in visible(text, lines=True).splitlines()))
         out.flush()
