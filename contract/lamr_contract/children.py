@@ -21,7 +21,7 @@ from lamr_contract.silence import missing
 SAFE_PATH = "PYTHONSAFEPATH"
 """From Python 3.11 on this keeps the current folder from a child's `sys.path`."""
 _PYTHON_PATH = "PYTHONPATH"
-_HOME_OF_LAMR = str(Path(__file__).parents[1])
+_HOME_OF_LAMR = Path(__file__).parents[1]
 
 
 def standing_place() -> str:
@@ -86,17 +86,20 @@ def _inherited() -> dict[str, str]:
     return {SAFE_PATH: "1", **({_PYTHON_PATH: os.pathsep.join(named)} if _PYTHON_PATH in os.environ else {})}
 
 
-def _is_named(folder: str) -> bool:
+def _is_named(entry: str) -> bool:
     """Whether an entry of a path names one folder wherever one stands, and isn't the current one by accident."""
-    if not os.path.isabs(folder):  # an editable install has an entry that names no file, for a finder of its own
-        return folder != "" and not os.path.exists(folder)
+    folder = Path(entry)
+    if (
+        not folder.is_absolute()
+    ):  # an editable install has an entry that names no file, for a finder of its own
+        return entry != "" and not folder.exists()
     try:
-        if not os.path.samefile(folder, os.curdir):
+        if not folder.samefile(Path()):
             return True
     except OSError:  # one of the two isn't there
         return True
-    installed = [_HOME_OF_LAMR, *sysconfig.get_paths().values(), site.getusersitepackages()]
-    return os.path.realpath(folder) in map(os.path.realpath, installed)
+    installed = (_HOME_OF_LAMR, *map(Path, sysconfig.get_paths().values()), Path(site.getusersitepackages()))
+    return folder.resolve() in {each.resolve() for each in installed}
 
 
 def _restore(name: str, value: str | None) -> None:
@@ -104,4 +107,3 @@ def _restore(name: str, value: str | None) -> None:
         os.environ.pop(name, None)
     else:
         os.environ[name] = value
-

@@ -96,7 +96,9 @@ class _Run:
 def _worker_options(own: BatchOptions, workers: int) -> list[WorkerOptions]:
     threads = max(1, usable_cpus() // max(workers, 1))
     return [
-        WorkerOptions(server, own.model, threads, own.cache, own.max_tokens, own.timeout, credentials, own.folder)
+        WorkerOptions(
+            server, own.model, threads, own.cache, own.max_tokens, own.timeout, credentials, own.folder
+        )
         for server, credentials in map(own.access, range(workers))
     ]
 
