@@ -62,8 +62,8 @@ def command(
         # A socket in a folder of the user's own: Triton's HTTP server isn't one for strangers (see `http_gate`).
         f"--http-address=unix:{LISTENING}",
         f"--http-port={unused_port(addresses)}",
-        "--allow-sagemaker=false",
-        "--allow-vertex-ai=false",  # which a variable of the environment would switch on, with a port of its own
+        # A variable of the environment would switch Vertex AI on, with a port of its own and no restrictions.
+        *("--allow-http=true", "--allow-grpc=true", "--allow-sagemaker=false", "--allow-vertex-ai=false"),
         f"--metrics-address={addresses.metrics_host}",
         f"--metrics-port={addresses.metrics_port}",
         # So many finished requests are kept for the next ones, each with the memory of its largest tensors.
