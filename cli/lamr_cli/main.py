@@ -13,6 +13,8 @@ from importlib.metadata import version
 from typing import Annotated
 
 import typer
+from lamr_contract.children import forget_current_folder
+from lamr_contract.silence import keep_silent
 
 from lamr_cli import (
     ablate,
@@ -87,6 +89,8 @@ def options(
 
 def main() -> None:
     """Run the command line; an expected error is one message on stderr and an exit code, never a traceback."""
+    forget_current_folder()
+    keep_silent()
     try:
         app()
     except BrokenPipeError:

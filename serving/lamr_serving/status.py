@@ -32,6 +32,7 @@ from lamr_contract.names import (
     PRECISION_PARAMETER,
     VERSION_PARAMETER,
 )
+from lamr_contract.silence import import_onnxruntime
 from lamr_contract.spec import bundled_repository, load_spec
 
 from lamr_serving.engines import WIDE, choose
@@ -172,9 +173,7 @@ def local_status() -> LocalStatus:
     providers: tuple[str, ...] = ()
     engine, wide = choose(), choose(width=WIDE)
     if importlib.util.find_spec("onnxruntime"):
-        import onnxruntime  # noqa: PLC0415
-
-        providers = tuple(onnxruntime.get_available_providers())
+        providers = tuple(import_onnxruntime().get_available_providers())
     return LocalStatus(
         lamr=_installed("lamr-server"),
         python=platform.python_version(),

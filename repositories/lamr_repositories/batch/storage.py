@@ -38,6 +38,12 @@ def local_path(place: str | os.PathLike[str]) -> Path | None:
     return None if _URL.match(text) else Path(text)
 
 
+def place_in(folder: Path, place: str) -> str:
+    """Return a place that names the same wherever one stands; relative paths start from the folder."""
+    path = local_path(place)
+    return place if path is None else str(folder / path)
+
+
 def open_place(place: str | os.PathLike[str]) -> BinaryIO:
     """Open a path or URL for reading.
 
