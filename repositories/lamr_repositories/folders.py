@@ -69,6 +69,9 @@ class Folder(Source):
     def _paths(self) -> Iterable[str]:
         listing = ("ls-files", "-z", "--cached")
         try:
+            # A repository's configuration can say that its work tree is elsewhere, which git then lists.
+            if run_git("rev-parse", "--is-inside-work-tree", folder=self._root).stdout.strip() != b"true":
+                return self._walked()
             found = list_rows(
                 *listing, "--others", "--exclude-standard", folder=self._root, seconds=_MATCHING_SECONDS
             )

@@ -144,13 +144,18 @@ def run_git(  # noqa: PLR0913  # what, where, with what, and what of it is an er
 
 
 def list_rows(
-    *arguments: str, place: Path | None = None, folder: Path | None = None, seconds: float = SECONDS
+    *arguments: str,
+    place: Path | None = None,
+    folder: Path | None = None,
+    seconds: float = SECONDS,
+    in_all: bool = False,
 ) -> list[bytes]:
     """Run a command that prints rows with NUL at their ends, such as `ls-files -z`, and return the rows.
 
     Args:
         arguments, place, folder: see `run_git`.
         seconds: of silence after which git is ended.
+        in_all: whether they are the seconds of all of it instead.
 
     Raises:
         GitError: the command failed.
@@ -163,7 +168,8 @@ def list_rows(
         assert git.stdout is not None
         with Watch(git, seconds) as watch:
             while part := git.stdout.read1():  # type: ignore[attr-defined]  # a BufferedReader
-                watch.beat()
+                if not in_all:
+                    watch.beat()
                 parts.append(part)
                 rows, size = rows + part.count(b"\0"), size + len(part)
                 if rows > MOST_NAMES or size > MOST_LIST_BYTES:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import IO
+from typing import IO, NamedTuple
 
 COUNT_TREE = ("ls-tree", "-r", "-z", "--full-tree", "--name-only")
 LIST_TREE = ("ls-tree", "-r", "-z", "-l", "--full-tree")
 """The command whose rows `read_tree` reads; the tree follows. `COUNT_TREE` gives a row for each of its rows."""
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """What a tree holds at a path.
 
     Attributes:

@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 
 from lamr_repositories.below import LINK, problem_of
-from lamr_repositories.errors import GitError, RepositoryError
+from lamr_repositories.errors import GitError, RepositoryError, SlowGitError
 from lamr_repositories.git import SECONDS, git_process, list_rows, run_git, slow
 from lamr_repositories.git_objects import COUNT_TREE, LIST_TREE, read_object, read_tree
 from lamr_repositories.own_objects import refuse_foreign_objects
@@ -19,6 +19,7 @@ from lamr_repositories.watch import Watch
 MISSING = "missing from git's objects"
 _LINK, _FILE = "120000", "100"
 _ASKED_AT_ONCE = 64  # names of blobs, which a pipe holds while git answers
+_FEW_SECONDS = 2.0
 _MOST_STARTS = 100
 """git ends at an object that is damaged, and is started again behind it so often."""
 
@@ -54,11 +55,7 @@ class Revision(Source):
         self._tree = f"{self.commit}:{prefix}"
 
     def files(self) -> Iterator[Listed]:
-        rows = functools.partial(list_rows, place=self._place, folder=self._folder)
-        rows(
-            *COUNT_TREE, self._tree
-        )  # a list without end is known by its names, long before git has asked for all sizes
-        for entry in read_tree(rows(*LIST_TREE, self._tree)):
+        for entry in read_tree(self._rows()):
             path = os.fsdecode(entry.path)
             if not entry.mode.startswith(_FILE):
                 yield Listed(path, 0, LINK if entry.mode == _LINK else "submodule")
@@ -78,6 +75,15 @@ class Revision(Source):
     def read_all(self, listed: Sequence[Listed]) -> Generator[tuple[Listed, bytes | None]]:
         """See `Source.read_all`; one git process answers for all files."""
         yield from zip(listed, self._answers([(each.stamp, each.most) for each in listed]), strict=True)
+
+    def _rows(self) -> list[bytes]:
+        rows = functools.partial(list_rows, place=self._place, folder=self._folder)
+        try:
+            return rows(*LIST_TREE, self._tree, seconds=_FEW_SECONDS, in_all=True)
+        except SlowGitError:
+            # A list without end is known by its names, long before git has asked for all sizes.
+            rows(*COUNT_TREE, self._tree)
+            return rows(*LIST_TREE, self._tree)
 
     def _asked(self, *arguments: str) -> bytes:
         try:
