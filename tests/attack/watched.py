@@ -5,6 +5,7 @@ The watch is a small library that is preloaded, built by the C compiler that eve
 
 from __future__ import annotations
 
+import atexit
 import functools
 import os
 import shutil
@@ -84,6 +85,7 @@ def library() -> Path:
     if compiler is None:
         raise RuntimeError("no C compiler")
     folder = Path(tempfile.mkdtemp(prefix="lamr-watch-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     (folder / "watch.c").write_text(_SOURCE, encoding="utf-8")
     built = folder / "watch.so"
     subprocess.run([compiler, "-shared", "-fPIC", "-o", built, folder / "watch.c", "-ldl"], check=True)

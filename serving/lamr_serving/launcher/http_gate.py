@@ -28,6 +28,8 @@ MOST_CONNECTIONS = 64
 RECEIVE_SECONDS = 30.0
 """Until the whole request must be there."""
 ANSWER_SECONDS = 120.0
+CLOSE_SECONDS = 0.1
+"""At most, until it listens no longer."""
 _MODEL = r"/v2/models/[\w.-]{1,100}(?:/versions/\d{1,9})?"
 _PATHS = {
     "GET": re.compile(rf"/v2|/v2/health/(?:live|ready)|/v2/models/stats|{_MODEL}(?:/ready|/config|/stats)?"),
@@ -54,7 +56,10 @@ class HttpGate:
             self._server = _Server(family, address, api)
         except OSError as error:
             raise ServerStartError(f"HTTP port {port} on {host} can't be used ({error.strerror})") from error
-        threading.Thread(target=self._server.serve_forever, name="lamr-http-gate", daemon=True).start()
+        listening = threading.Thread(
+            target=self._server.serve_forever, args=(CLOSE_SECONDS,), name="lamr-http-gate", daemon=True
+        )
+        listening.start()
 
     def close(self) -> None:
         """Listen no longer. May be called again."""

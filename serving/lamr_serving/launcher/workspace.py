@@ -177,7 +177,9 @@ def _lock(root: Path) -> int:
 
 def _parents() -> list[Path]:
     """Folders that can hold a server's folder, best first."""
-    usual = [Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp"), Path.home() / ".cache"]
+    usual = [Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp")]
+    with contextlib.suppress(RuntimeError):  # a user without a name and a home
+        usual.append(Path.home() / ".cache")
     return [
         folder
         for folder in dict.fromkeys(usual)

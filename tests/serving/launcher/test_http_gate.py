@@ -62,7 +62,7 @@ class Gate:
         handler = type("Handler", (Triton,), {"seen": self.seen})
         self.inner = socketserver.ThreadingUnixStreamServer(str(folder / "s"), handler)
         self.inner.daemon_threads = True
-        threading.Thread(target=self.inner.serve_forever, daemon=True).start()
+        threading.Thread(target=self.inner.serve_forever, args=(0.01,), daemon=True).start()
         (self.port,) = free_ports("127.0.0.1", 1)
         self.gate = HttpGate("127.0.0.1", self.port, HttpApi(folder / "s"))
 

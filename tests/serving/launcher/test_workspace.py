@@ -173,6 +173,14 @@ def test_a_temporary_folder_that_bash_would_trip_over_is_not_used(tmp_path, monk
     assert odd not in workspace._parents()
 
 
+def test_a_user_without_a_home_has_places_too(monkeypatch):
+    def no_home():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(workspace.Path, "home", no_home)
+    assert workspace._parents()
+
+
 def test_importing_the_package_loads_no_torch_and_no_server():
     code = (
         "import sys, lamr_serving; lamr_serving.TritonServer, lamr_serving.server_status;"
