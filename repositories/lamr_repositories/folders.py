@@ -72,16 +72,17 @@ class Folder(Source):
             # A repository's configuration can say that its work tree is elsewhere, which git then lists.
             if run_git("rev-parse", "--is-inside-work-tree", folder=self._root).stdout.strip() != b"true":
                 return self._walked()
+        except GitError as error:
+            if self._is_repository(error):
+                raise
+            return self._walked()
+        try:
             found = list_rows(
                 *listing, "--others", "--exclude-standard", folder=self._root, seconds=_MATCHING_SECONDS
             )
         except SlowGitError:
             tracked = list_rows(*listing, folder=self._root)
             return [*map(os.fsdecode, tracked), *self._walked()]
-        except GitError as error:
-            if self._is_repository(error):
-                raise
-            return self._walked()
         # A folder that a repository around it ignores, such as an installed package, has files of its own.
         return map(os.fsdecode, found) if found or not self._is_ignored() else self._walked()
 

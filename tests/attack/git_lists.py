@@ -84,8 +84,6 @@ def _many_rules(place: Place) -> str:
 
 
 GITS_FILES: dict[str, Callable[[Path], object]] = {
-    "a FIFO as configuration": lambda git: ((git / "config").unlink(), os.mkfifo(git / "config")),
-    "a FIFO as HEAD": lambda git: ((git / "HEAD").unlink(), os.mkfifo(git / "HEAD")),
     "a FIFO that is included": lambda git: (
         os.mkfifo(git / "p"),
         (git / "config").open("a").write("[include]\n\tpath = p\n"),
