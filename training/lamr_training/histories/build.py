@@ -1,12 +1,13 @@
 """Makes records out of a manifest of repositories; the same manifest and settings give the same files.
 
-They are of histories, of what files say of themselves (`made`), and of questions that come with the package.
+They are of histories, of what files say of themselves (`made`), and of questions that come with lamr (`written`).
 This module knows settings; files and counts are `parts`' matter, commits and questions the others'.
 """
 
 from __future__ import annotations
 
 import hashlib
+import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -16,16 +17,29 @@ from typing import Any
 
 from lamr_evaluation.records import Record
 
-from lamr_training.corpus.fetch import Progress
-from lamr_training.corpus.written import ABOUT_HISTORIES, WRITTEN, bundled_questions
-from lamr_training.histories import git
 from lamr_training.histories.asked import SHARES, records
 from lamr_training.histories.edits import EditSettings, candidates, edits
-from lamr_training.histories.manifest import Repository, bundled_histories
-from lamr_training.histories.parts import Foreign, Source, build_parts, digest_of, evaluations, file_digest
-from lamr_training.made.asked_files import written_about
-from lamr_training.made.build import MADE, MadeSettings, made_records
+from lamr_training.made.build import made_records
 from lamr_training.made.kinds import KINDS
+from lamr_training.made.settings import MadeSettings
+from lamr_training.records import git
+from lamr_training.records.manifest import Repository, bundled_histories
+from lamr_training.records.parts import (
+    Foreign,
+    Progress,
+    Source,
+    build_parts,
+    digest_of,
+    evaluations,
+    file_digest,
+)
+from lamr_training.records.repository_files import files_at, own_files
+from lamr_training.records.written import ABOUT_HISTORIES, WRITTEN, bundled_questions, written_records
+
+MADE = {"train": "made.jsonl", "validation": "made-validation.jsonl"}
+"""The file of made questions about each split's repositories."""
+_READ = 3
+"""Files read for each made question that is wanted: some give none."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +128,11 @@ def _histories(settings: HistorySettings, foreign: Foreign) -> Source:
 
 def _made(settings: HistorySettings, foreign: Foreign) -> Source:
     def make(row: Repository, where: Path) -> Iterable[Record]:
-        return made_records(row, where, settings.made, foreign)
+        made = settings.made
+        rng = random.Random(f"{made.seed}:{row.repository}:files")
+        files = own_files(row, where, _READ * made.per_project, made, rng)
+        own = (file for file in files if not foreign(file.path, file.text))
+        return made_records(row.repository, own, made)
 
     return Source(make, settings.digest_made, settings.seed, MADE, "made")
 
@@ -125,6 +143,7 @@ def _written(seed: int) -> Source:
     pinned = set(bundled_histories())  # the questions are about these commits
 
     def make(row: Repository, where: Path) -> Iterable[Record]:
-        return written_about(row, where, questions) if row in pinned else []
+        asked = [each for each in questions if each.project == row.repository] if row in pinned else []
+        return written_records(files_at(row, where, {each.path for each in asked}), asked) if asked else []
 
     return Source(make, lambda row: f"{digest}-{row.commit[:8]}", seed, WRITTEN, "written")

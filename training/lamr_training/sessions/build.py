@@ -14,9 +14,16 @@ from pathlib import Path
 
 from lamr_evaluation.records import Record
 
-from lamr_training.corpus.fetch import Progress
-from lamr_training.histories.manifest import Repository
-from lamr_training.histories.parts import Foreign, Source, build_parts, digest_of, evaluations, file_digest
+from lamr_training.records.manifest import Repository
+from lamr_training.records.parts import (
+    Foreign,
+    Progress,
+    Source,
+    build_parts,
+    digest_of,
+    evaluations,
+    file_digest,
+)
 from lamr_training.sessions.logs import session_logs
 from lamr_training.sessions.reads import ReadSettings, candidates, record_of
 

@@ -18,15 +18,16 @@ from lamr_evaluation.mirrors import folder_name
 from lamr_evaluation.records import Record, read_records, write_records
 from lamr_evaluation.reserved import reserved_path
 
-from lamr_training.corpus.fetch import Progress
 from lamr_training.errors import CorpusError
-from lamr_training.histories import git
-from lamr_training.histories.likeness import Likeness
-from lamr_training.histories.manifest import SPLITS, Repository, check_histories, write_histories
+from lamr_training.records import git
+from lamr_training.records.likeness import Likeness
+from lamr_training.records.manifest import SPLITS, Repository, check_histories, write_histories
 
 MOST_LIKE = 0.5
 """Share of a file's runs of eight tokens that evaluation files may have too."""
 
+Progress = Callable[[str, int, int], None]
+"""Called with what is counted, how many are done, and how many there are in all."""
 Foreign = Callable[[str, str], bool]
 """Whether the file at a path, with this code, is an evaluation's."""
 
