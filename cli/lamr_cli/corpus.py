@@ -127,12 +127,14 @@ def histories(
     """
     from lamr_training.histories.build import HistorySettings, build_histories
     from lamr_training.records.manifest import bundled_histories, read_histories
+    from lamr_training.records.parts import Repositories
 
     rows = read_histories(manifest) if manifest else bundled_histories()
     questions = MadeSettings(per_project=made, seed=seed)
-    settings = HistorySettings(per_repository=edits, made=questions, apart=apart, seed=seed)
+    settings = HistorySettings(per_repository=edits, made=questions, seed=seed)
+    repositories = Repositories(rows, _place(mirror, cache), apart)
     with bar() as progress:
-        counts = build_histories(rows, output, _place(mirror, cache), settings=settings, progress=progress)
+        counts = build_histories(repositories, output, settings=settings, progress=progress)
     _report(counts, output, "histories.json", as_json)
 
 
@@ -154,12 +156,13 @@ def sessions(
     lamr corpus sessions -o records
     """
     from lamr_training.records.manifest import bundled_sessions, read_histories
+    from lamr_training.records.parts import Repositories
     from lamr_training.sessions.build import SessionSettings, build_sessions
 
     rows = read_histories(manifest) if manifest else bundled_sessions()
-    settings = SessionSettings(apart=apart, seed=seed)
+    repositories = Repositories(rows, _place(mirror, cache), apart)
     with bar() as progress:
-        counts = build_sessions(rows, output, _place(mirror, cache), settings=settings, progress=progress)
+        counts = build_sessions(repositories, output, settings=SessionSettings(seed=seed), progress=progress)
     _report(counts, output, "sessions.json", as_json)
 
 

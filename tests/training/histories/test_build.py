@@ -16,6 +16,7 @@ from lamr_training.errors import CorpusError
 from lamr_training.histories.build import HistorySettings, build_histories
 from lamr_training.records import git
 from lamr_training.records.manifest import Repository, write_histories
+from lamr_training.records.parts import Repositories
 
 from tests.training.records.repository import FILLER, FIXED, PARSER, TESTS
 from tests.training.records.repository import Repository as Made
@@ -58,10 +59,12 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Repository]
     return folder, Repository("someone/headers", made.git("rev-parse", "HEAD"), "MIT", "python", "train")
 
 
-def built(history: tuple[Path, Repository], output: Path, **changes: object) -> list[Record]:
+def built(
+    history: tuple[Path, Repository], output: Path, apart: Path | None = None, **changes: object
+) -> list[Record]:
     folder, row = history
     place = functools.partial(locate, folder=folder)
-    build_histories([row], output, place, settings=HistorySettings(**changes))
+    build_histories(Repositories([row], place, apart), output, settings=HistorySettings(**changes))
     return list(read_records(output / "train.jsonl"))
 
 

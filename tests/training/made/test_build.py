@@ -16,6 +16,7 @@ from lamr_training.histories.build import HistorySettings, build_histories
 from lamr_training.made.build import made_records
 from lamr_training.made.settings import MadeSettings
 from lamr_training.records.manifest import Repository
+from lamr_training.records.parts import Repositories
 from lamr_training.records.repository_files import files_at, own_files
 from lamr_training.records.written import WrittenQuestion, written_records
 
@@ -93,10 +94,8 @@ def test_files_like_those_of_evaluations_ask_nothing(mirror: tuple[Path, Reposit
     items.write_text(
         "".join(Record("q", FILES[f"retry/delay.{end}"], (1,)).to_json() + "\n" for end in ("go", "py"))
     )
-    settings = HistorySettings(apart=items)
-    counts = build_histories(
-        [row], tmp_path / "out", functools.partial(locate, folder=folder), settings=settings
-    )
+    repositories = Repositories([row], functools.partial(locate, folder=folder), items)
+    counts = build_histories(repositories, tmp_path / "out")
     assert counts["made"] == 0
 
 
@@ -104,14 +103,14 @@ def test_a_manifest_gives_its_made_questions_in_a_file_of_their_own(
     mirror: tuple[Path, Repository], tmp_path: Path
 ) -> None:
     folder, row = mirror
-    place = functools.partial(locate, folder=folder)
+    repositories = Repositories([row], functools.partial(locate, folder=folder))
     settings = HistorySettings(made=MadeSettings(per_project=5))
-    counts = build_histories([row], tmp_path, place, settings=settings)
+    counts = build_histories(repositories, tmp_path, settings=settings)
     found = list(read_records(tmp_path / "made.jsonl"))
     assert 2 <= counts["made"] == len(found) <= 5
     assert (counts["made-validation"], counts["written"]) == (0, 0)
     assert json.loads((tmp_path / "counts.json").read_text())["made"]["languages"].keys() <= {"go", "python"}
-    assert build_histories([row], tmp_path, place, settings=HistorySettings(made=MadeSettings(per_project=0)))
+    assert build_histories(repositories, tmp_path, settings=HistorySettings(made=MadeSettings(per_project=0)))
     assert not list(read_records(tmp_path / "made.jsonl"))
 
 

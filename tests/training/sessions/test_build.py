@@ -12,6 +12,7 @@ import pytest
 from lamr_evaluation.mirrors import locate
 from lamr_evaluation.records import Record, read_records
 from lamr_training.records.manifest import Repository, write_histories
+from lamr_training.records.parts import Repositories
 from lamr_training.sessions.build import SessionSettings, build_sessions
 from lamr_training.sessions.reads import ReadSettings
 
@@ -60,12 +61,12 @@ PADDING = line("user", {"type": "tool_result", "tool_use_id": "p", "content": "o
 PARSER = f"{CWD}/src/parser.py"
 
 
-def built(folder: Path, files: dict[str, str], **changes: object) -> list[Record]:
+def built(folder: Path, files: dict[str, str], apart: Path | None = None, **changes: object) -> list[Record]:
     made = Made(folder / "mirror" / "someone+headers")
     commit = made.commit("Checkpoint", {name: text + PADDING for name, text in files.items()})
     row = Repository("someone/headers", commit, "MIT", "python", "train")
     place = functools.partial(locate, folder=folder / "mirror")
-    build_sessions([row], folder / "out", place, settings=SessionSettings(**changes))
+    build_sessions(Repositories([row], place, apart), folder / "out", settings=SessionSettings(**changes))
     return list(read_records(folder / "out" / "train.jsonl"))
 
 
