@@ -42,7 +42,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the numbers of recor
 @app.command("packages")
 def packages(
     names: Annotated[
-        list[str] | None, typer.Argument(help="Projects on PyPI to train on.", metavar="[NAME]...")
+        list[str] | None, typer.Argument(help="Projects on PyPI to train on.", metavar="NAME")
     ] = None,
     *,
     output: Output,
@@ -67,8 +67,9 @@ def packages(
 ) -> None:
     """Ask about the files of Python packages, which pip downloads.
 
-    Queries are made of docstrings, names, comments, error messages, calls and templates; the lines that answer follow
-    from the syntax tree. Records are split by project.
+    Queries are made of docstrings, names, comments, error messages and calls.
+    The lines that answer follow from the syntax tree. Records are split by
+    project.
 
     lamr corpus packages aiohttp attrs --validation loguru -o records
     """
@@ -119,9 +120,10 @@ def histories(
 ) -> None:
     """Ask what commits say; the lines that answer are those that the commit changed.
 
-    Files are shown as they were before. Questions about the files of the manifest's commits go to files of their own:
-    those made of comments, names and messages to made.jsonl, written ones to written.jsonl. What an earlier run
-    finished is not made again.
+    Files are shown as they were before. Questions about the files of the
+    manifest's commits go to files of their own: those made of comments, names
+    and messages to made.jsonl, written ones to written.jsonl. What an earlier
+    run finished is not made again.
 
     lamr corpus histories --made 10 -o records
     """
@@ -150,8 +152,8 @@ def sessions(
 ) -> None:
     """Ask what agents said before they read a file, from their recorded sessions.
 
-    The lines that answer are those that the agent edited, quoted or read again later. What an earlier run finished is
-    not made again.
+    The lines that answer are those that the agent edited, quoted or read again
+    later. What an earlier run finished is not made again.
 
     lamr corpus sessions -o records
     """
