@@ -8,6 +8,7 @@ import pytest
 from lamr_postprocess.languages import language_named
 from lamr_training.made.facts import facts_of
 from lamr_training.made.kinds import KINDS, Draft, MadeFile
+from lamr_training.made.templates import tail
 
 from tests.training.made.samples import COMMENT, DOC, MESSAGE, SOURCES
 
@@ -191,6 +192,22 @@ def test_a_comment_that_is_no_prose_asks_nothing(comment: str) -> None:
 def test_a_comment_outside_functions_asks_nothing() -> None:
     text = f"package retry\n\n// {COMMENT}\nvar delay = 1\nvar other = 2\n"
     assert not drafts("comment", made_file("go", text))
+
+
+@pytest.mark.parametrize(
+    ("header", "missing"),
+    [
+        ("if quux is None:", True),
+        ("if (!quux) {", True),
+        ("if quux is not None:", False),
+        ("if quux != nil {", False),
+        ("for quux in self:", False),
+    ],
+)
+def test_a_condition_says_whether_something_is_missing(header: str, missing: bool) -> None:
+    said = [tail([], [header], random.Random(seed)) for seed in range(100)]
+    assert any("quux" in text for text in said)
+    assert any(text.endswith("false") for text in said) == missing
 
 
 def test_a_comment_on_the_only_statement_of_a_block_is_answered_with_the_blocks_header() -> None:

@@ -124,7 +124,9 @@ _BLOCKS = (
 
 _NAME = re.compile(r"[A-Za-z_]\w{2,}")
 _IF = re.compile(r"\W*(?:if|unless|elif)\b")
-_NEGATIVE = re.compile(r"!(?!=)|\bnot\b|(?:==|\bis)\s*(?:None|null|nil|NULL|nullptr|undefined)\b|\bunless\b")
+_NEGATIVE = re.compile(
+    r"!(?!=)|(?<!\bis )\bnot\b|(?:==|\bis)\s*(?:None|null|nil|NULL|nullptr|undefined)\b|\bunless\b"
+)
 _NO_NAME_WORDS = """
     if elif unless for foreach each while until with try catch except switch match case when do else using lock
     synchronized let var const auto final self cls this isinstance len not and or in is of as None null nil NULL nullptr
