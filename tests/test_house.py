@@ -62,6 +62,26 @@ def test_imports_go_down_only(package: str) -> None:
         assert not siblings, f"{path.relative_to(ROOT)} imports its neighbour {siblings}"
 
 
+@pytest.mark.parametrize("package", FLOORS)
+def test_folders_of_a_package_import_each_other_in_no_circle(package: str) -> None:
+    below: dict[str, set[str]] = {}
+    folder = FOLDERS[package]
+    for path in folder.glob("*/**/*.py"):
+        name = path.relative_to(folder).parts[0]
+        nodes = [
+            n for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.ImportFrom)
+        ]
+        wholes = [f"{n.module}.{alias.name}" for n in nodes for alias in n.names if n.module]
+        parts = [whole.split(".")[1] for whole in wholes if whole.startswith(f"{package}.")]
+        below.setdefault(name, set()).update(
+            part for part in parts if part != name and (folder / part).is_dir()
+        )
+    while free := [name for name, used in below.items() if not used & below.keys()]:
+        for name in free:
+            del below[name]
+    assert not below, f"{package}: these folders import each other: {below}"
+
+
 @pytest.mark.parametrize("package", LIGHT)
 def test_light_packages_import_without_the_heavy_ones(package: str) -> None:
     code = f"import sys, {package}; print([m for m in {HEAVY} if m in sys.modules])"

@@ -20,8 +20,6 @@ from lamr_training.ablation.study import variant_model as model_of
 from lamr_training.ablation.table import ablation_json, ablation_table
 from lamr_training.ablation.textual_labels import textual_dependency
 from lamr_training.ablation.variants import VARIANTS, WHOLE
-from lamr_training.corpus.build import make_records
-from lamr_training.corpus.settings import CorpusSettings
 from lamr_training.errors import RunError
 from lamr_training.labels.rubrics import label_lines
 from lamr_training.labels.settings import LabelSettings
@@ -34,7 +32,7 @@ from lamr_training.model.served import load_served
 from lamr_training.model.vocabulary import Vocabulary
 from lamr_training.recipes.presets import PRESETS
 
-from tests.training.samples import CACHE, example_set, files, tiny_model
+from tests.training.samples import CACHE, example_set, tiny_model
 
 BY_NAME = {variant.name: variant for variant in VARIANTS}
 FFN = next(variant for variant in VARIANTS if not variant.chains)
@@ -74,8 +72,8 @@ def test_variants_learn_their_columns_and_are_judged_alike(data: ExampleSet) -> 
     assert (both.rubrics == data.rubrics[:, 1:3]).all()
 
 
-def test_columns_are_the_labels_of_lines() -> None:
-    record = make_records(files(1), CorpusSettings(min_lines=10, queries_per_file=4))["train"][0]
+def test_columns_are_the_labels_of_lines(records: list[Record]) -> None:
+    record = records[0]
     columns = rubric_columns(record, LabelSettings())
     labels = label_lines(record.code, record.kept_frags, record.score)
     for number, name in enumerate(("semantic", "dependency", "context")):

@@ -17,8 +17,6 @@ from lamr_contract.names import ASSOCIATIONS_FILE, TOKENIZER_FILE
 from lamr_contract.scoring import Scoring
 from lamr_evaluation.records import write_records
 from lamr_export.checkpoint import load_checkpoint, save_checkpoint
-from lamr_training.corpus.build import make_records
-from lamr_training.corpus.settings import CorpusSettings
 from lamr_training.errors import RunError
 from lamr_training.loop.run_folder import BOARD, STATE
 from lamr_training.loop.settings import TrainingSettings
@@ -28,7 +26,7 @@ from lamr_training.recipes.mini import MiniRecipe, MiniSizes, Round
 from lamr_training.recipes.scoring_fit import ScoringReport
 
 from tests.contract.test_associations import made as associations
-from tests.training.samples import files
+from tests.training.samples import made_questions
 
 RECIPE = MiniRecipe(
     settings=TrainingSettings(steps=2, tokens=512, checkpoint_every=1, average=0.5),
@@ -64,7 +62,7 @@ class Made:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     folder = tmp_path_factory.mktemp("mini")
-    records = make_records(files(), CorpusSettings(min_lines=10, queries_per_file=8))["train"]
+    records = made_questions()
     data, work = folder / "data", WorkFolder(folder / "work")
     data.mkdir()
     for name, rows in {

@@ -17,11 +17,12 @@ from lamr_contract.private_files import cache_folder
 from lamr_evaluation.mirrors import clone, locate, run_git
 from lamr_evaluation.repositories import RepositoryItem, write_items
 
-from lamr_training.histories import git
 from lamr_training.histories.edits import Candidate, EditSettings, candidates
-from lamr_training.histories.gold import gold_of, headers_of
-from lamr_training.histories.manifest import SPLITS, Repository, bundled_histories
-from lamr_training.histories.paths import holds_tests, shown_language, source_language
+from lamr_training.histories.gold import gold_of
+from lamr_training.records import git
+from lamr_training.records.headers import headers_of
+from lamr_training.records.manifest import SPLITS, Repository, bundled_histories
+from lamr_training.records.paths import holds_tests, shown_language, source_language
 
 MOST_SOURCES = 3
 MOST_GOLD = 60

@@ -23,7 +23,6 @@ from lamr_evaluation.records import Record, read_records
 from lamr_postprocess import split_lines
 from tokenizers import Tokenizer
 
-from lamr_training.corpus.written import WRITTEN
 from lamr_training.errors import RunError
 from lamr_training.loop.devices import find_place
 from lamr_training.loop.example_set import ExampleSet
@@ -42,6 +41,7 @@ from lamr_training.model.vocabulary import code_vocabulary
 from lamr_training.recipes.recipe import Recipe
 from lamr_training.recipes.scored_checkpoint import mean_weights, write_scored
 from lamr_training.recipes.scoring_fit import ScoringReport
+from lamr_training.records.written import WRITTEN
 
 
 @dataclass(frozen=True)

@@ -13,24 +13,16 @@ from pathlib import Path
 import pytest
 from lamr_evaluation.errors import ReservedError
 from lamr_evaluation.records import Record, read_records, write_records
-from lamr_training.corpus.build import build_corpus, make_records
-from lamr_training.corpus.fetch import (
-    SourceFile,
-    describe,
-    fetch,
-    fetch_pinned,
-    source_files,
-)
-from lamr_training.corpus.kinds import KINDS
-from lamr_training.corpus.settings import CorpusSettings
-from lamr_training.corpus.sources import TRAINING, VALIDATION
-from lamr_training.corpus.windows import cut_window
 from lamr_training.errors import CorpusError, RecordError
-from lamr_training.syntax import parse_file
+from lamr_training.made.settings import OF_PACKAGES
+from lamr_training.made.windows import cut_window
+from lamr_training.packages.build import build_packages, package_records
+from lamr_training.packages.fetch import describe, fetch, fetch_pinned, source_files
+from lamr_training.records.source_files import SourceFile
 
 from tests.training.samples import CACHE, files
 
-SMALL = CorpusSettings(min_lines=10, queries_per_file=8, absent=0.2)
+SMALL = replace(OF_PACKAGES, min_lines=10, per_file=8, absent=0.2)
 
 
 def wheel(folder: Path, name: str, licence: str = "MIT", extra: dict[str, str] | None = None) -> Path:
@@ -46,25 +38,8 @@ def wheel(folder: Path, name: str, licence: str = "MIT", extra: dict[str, str] |
     return path
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS))
-def test_every_kind_gives_drafts_whose_lines_exist(kind: str) -> None:
-    parsed = parse_file(
-        CACHE + "\n\n" + CACHE.replace("FileCache", "Other").replace("clear_old_entries", "sweep")
-    )
-    assert parsed is not None
-    make, share = KINDS[kind]
-    drafts = list(make(parsed, "cache", random.Random(3)))
-    assert share > 0
-    assert drafts or kind == "block"  # no function of the sample is long enough to ask about a part of it
-    for draft in drafts:
-        assert draft.query.strip()
-        assert draft.gold
-        assert not draft.gold & draft.cut
-        assert all(1 <= n <= len(parsed.lines) for n in draft.gold | draft.cut)
-
-
 def test_docstring_queries_take_the_docstring_out_of_the_code() -> None:
-    records = make_records(files(), SMALL)["train"]
+    records = package_records(files(), SMALL)["train"]
     from_docstrings = [r for r in records if r.kind == "docstring"]
     assert from_docstrings
     gone = [r for r in from_docstrings if r.code.count('"""') < CACHE.count('"""')]
@@ -77,7 +52,7 @@ def test_docstring_queries_take_the_docstring_out_of_the_code() -> None:
 
 def test_records_are_repeatable_distinct_and_split_by_project() -> None:
     sources = [*files(), *files(split="validation", project="other"), *files()]
-    one, two = make_records(sources, SMALL), make_records(sources, SMALL)
+    one, two = package_records(sources, SMALL), package_records(sources, SMALL)
     assert one == two
     assert {r.project for r in one["train"]} == {"demo"}
     # the other project's files are the same texts: nothing of them may be in two splits
@@ -88,7 +63,7 @@ def test_records_are_repeatable_distinct_and_split_by_project() -> None:
 
 
 def test_some_files_hold_no_answer() -> None:
-    records = make_records(files(), SMALL)["train"]
+    records = package_records(files(), SMALL)["train"]
     absent = [r for r in records if r.kind == "absent"]
     assert absent
     assert all(r.score == 0 and not r.kept_frags for r in absent)
@@ -103,7 +78,7 @@ def test_build_from_wheels(tmp_path: Path) -> None:
         archive.writestr("checks/one.py", other)
     packages = [*fetch(["demo"], tmp_path, "train"), *fetch(["checks"], tmp_path, "validation")]
     assert not any("_vendor" in file.path for file in source_files(packages, tmp_path))
-    counts = build_corpus(tmp_path, tmp_path / "out", packages=packages, settings=SMALL)
+    counts = build_packages(tmp_path, tmp_path / "out", packages=packages, settings=SMALL)
     assert counts["train"] > 10
     assert counts["validation"] > 0
     assert counts["written"] == counts["written-validation"] == 0
@@ -111,7 +86,7 @@ def test_build_from_wheels(tmp_path: Path) -> None:
 
 
 def lamr_corpus(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "lamr_cli.main", "corpus", *map(str, arguments)]
+    command = [sys.executable, "-m", "lamr_cli.main", "corpus", "packages", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
@@ -123,8 +98,8 @@ def test_the_command_writes_records_and_a_manifest_that_repeats_them(tmp_path: P
     with zipfile.ZipFile(wheel(cache, "checks"), "w") as archive:
         archive.writestr("checks-1.0.dist-info/METADATA", "Name: checks\nVersion: 1.0\nLicense: BSD\n")
         archive.writestr("checks/one.py", other)
-    common = ("--cache", cache, "--min-lines", 10, "--queries", 8, "--json")
-    done = lamr_corpus("--out", tmp_path / "a", "--packages", "demo", "--validation", "checks", *common)
+    common = ("--cache", cache, "--min-lines", 10, "--per-file", 8, "--json")
+    done = lamr_corpus("-o", tmp_path / "a", "demo", "--validation", "checks", *common)
     assert done.returncode == 0, done.stderr
     counts = json.loads(done.stdout)
     assert counts["train"] == len(list(read_records(tmp_path / "a" / "train.jsonl"))) > 10
@@ -133,7 +108,7 @@ def test_the_command_writes_records_and_a_manifest_that_repeats_them(tmp_path: P
         ("demo", "train", "MIT"),
         ("checks", "validation", "BSD"),
     ]
-    done = lamr_corpus("--out", tmp_path / "b", "--manifest", tmp_path / "a" / "manifest.json", *common)
+    done = lamr_corpus("--output", tmp_path / "b", "--manifest", tmp_path / "a" / "manifest.json", *common)
     assert done.returncode == 0, done.stderr
     for name in ("train.jsonl", "validation.jsonl", "manifest.json"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
@@ -142,15 +117,16 @@ def test_the_command_writes_records_and_a_manifest_that_repeats_them(tmp_path: P
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (("--packages", "demo"), "name two or more"),
-        (("--packages", "demo,conan"), "conan: kept for evaluation"),
-        (("--packages", "demo", "--validation", "Demo"), "can't train and validate"),
-        (("--packages", "demo,bad"), "licence 'GPL-3.0-only'"),
+        (("demo",), "name two or more"),
+        (("demo", "conan"), "conan: kept for evaluation"),
+        (("demo", "--validation", "Demo"), "can't train and validate"),
+        (("demo", "bad"), "licence 'GPL-3.0-only'"),
+        (("--validation", "demo"), "goes with names to train on"),
         (("--manifest", "none.json"), "none.json: can't be read"),
         (("--manifest", "odd.json"), "odd.json: not a manifest"),
         (("--manifest", "held.json"), "flask: kept for evaluation"),
         (("--manifest", "gone.json"), "can't download demo==9 with pip"),
-        (("--manifest", "odd.json", "--packages", "demo"), "not both"),
+        (("--manifest", "odd.json", "demo"), "not both"),
     ],
 )
 def test_the_command_names_what_it_cannot_do(
@@ -165,7 +141,7 @@ def test_the_command_names_what_it_cannot_do(
     (tmp_path / "odd.json").write_text('[{"name": "demo"}]')
     (tmp_path / "held.json").write_text(json.dumps([{"name": "Flask", **row}]).replace("Flask", "flask"))
     (tmp_path / "gone.json").write_text(json.dumps([{"name": "demo", **row}]))
-    done = lamr_corpus("--out", tmp_path / "out", "--cache", tmp_path, *arguments)
+    done = lamr_corpus("-o", tmp_path / "out", "--cache", tmp_path, *arguments)
     assert done.returncode == 2
     assert reason in " ".join(done.stderr.replace("│", " ").split())
     assert "Traceback" not in done.stderr
@@ -186,7 +162,7 @@ def test_windows_show_part_of_a_file_with_part_of_the_answer() -> None:
     short = Record("where?", "a = 1\nb = 2\n", (2,))
     assert cut_window(short, rng) == short
     long = [replace(file, text=2 * file.text) for file in files()]
-    counts = [r.code.count("\n") for r in make_records(long, replace(SMALL, windows=1.0))["train"]]
+    counts = [r.code.count("\n") for r in package_records(long, replace(SMALL, windows=1.0))["train"]]
     assert min(counts) < 60 < max(counts)
 
 
@@ -204,7 +180,6 @@ def test_licences_and_reserved_projects_are_refused(tmp_path: Path) -> None:
         describe(wheel(tmp_path, "copyleft", "GPL-3.0-only"), "train")
     with pytest.raises(ReservedError, match="evaluation"):
         fetch(["streamlink"], tmp_path, "train")
-    assert not set(TRAINING) & set(VALIDATION)
 
 
 def test_records_round_trip_and_errors_name_the_line(tmp_path: Path) -> None:
@@ -220,9 +195,11 @@ def test_records_round_trip_and_errors_name_the_line(tmp_path: Path) -> None:
         list(read_records(path))
 
 
-def test_files_numbered_otherwise_are_left_out() -> None:
-    assert parse_file("x = 1\r\ny = 2\r\n") is None
-    assert parse_file("x = 1\n\fy = 2\n") is None
-    assert parse_file("def (:") is None
-    odd = [SourceFile("p", "p/a.py", "x = 1\r\n" * 50, "train")]
-    assert not make_records(odd, SMALL)["train"]
+def test_what_is_no_text_python_takes_asks_nothing() -> None:
+    for text in (
+        CACHE.replace("\n", "\r"),
+        CACHE.replace("\n\n\n", "\n\f\n"),
+        CACHE + "def (:\n",
+        "print 1\n" + CACHE,
+    ):
+        assert not package_records([SourceFile("p", "p/a.py", text, "train")], SMALL)["train"]

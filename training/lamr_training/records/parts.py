@@ -12,43 +12,53 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from lamr_evaluation.mirrors import folder_name
 from lamr_evaluation.records import Record, read_records, write_records
 from lamr_evaluation.reserved import reserved_path
 
-from lamr_training.corpus.fetch import Progress
 from lamr_training.errors import CorpusError
-from lamr_training.histories import git
-from lamr_training.histories.likeness import Likeness
-from lamr_training.histories.manifest import SPLITS, Repository, check_histories, write_histories
+from lamr_training.records import git
+from lamr_training.records.likeness import Likeness
+from lamr_training.records.manifest import SPLITS, Repository, check_histories, write_histories
 
 MOST_LIKE = 0.5
 """Share of a file's runs of eight tokens that evaluation files may have too."""
 
+Progress = Callable[[str, int, int], None]
+"""Called with what is counted, how many are done, and how many there are in all."""
 Foreign = Callable[[str, str], bool]
 """Whether the file at a path, with this code, is an evaluation's."""
 
 
-def evaluations(apart: Path | None) -> Foreign:
-    """Tell the files of evaluations from others: by their paths, or because much of them stands in items of `apart`.
+@dataclass(frozen=True, eq=False)
+class Repositories:
+    """What records are made of.
 
-    Raises:
-        DataError: `apart` isn't a file of records.
+    Attributes:
+        rows: the manifest's.
+        place: gives the git directory of `owner/name`, as `mirrors.locate` and `mirrors.clone` do.
+        apart: a file of evaluation items; files much like one of theirs are left out.
     """
-    likeness = Likeness(item.code for item in (read_records(apart) if apart else ()))
-    return lambda path, code: bool(reserved_path(path)) or likeness.share(code) > MOST_LIKE
 
+    rows: Sequence[Repository]
+    place: Callable[[str], Path]
+    apart: Path | None = None
 
-def digest_of(*facts: object) -> str:
-    """Eight hexadecimal digits that differ where facts do; facts are what JSON can say."""
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:8]
+    @cached_property
+    def likeness(self) -> Likeness:
+        """What tells near-copies of the items in `apart`.
 
+        Raises:
+            DataError: `apart` isn't a file of records.
+        """
+        return Likeness(item.code for item in (read_records(self.apart) if self.apart else ()))
 
-def file_digest(path: Path | None) -> str:
-    """The SHA-256 of a file, in hexadecimal digits; empty for no file."""
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path else ""
+    def foreign(self, path: str, code: str) -> bool:
+        """Whether a file is an evaluation's: by its path, or because much of it stands in items of `apart`."""
+        return bool(reserved_path(path)) or self.likeness.share(code) > MOST_LIKE
 
 
 @dataclass(frozen=True)
@@ -56,33 +66,28 @@ class Source:
     """What a kind of corpus makes of repositories.
 
     Attributes:
-        make: gives a repository's records, from its git directory.
-        digest: names a repository's part: another commit or other settings make another one.
+        make: gives a repository's records, from its git directory and without files of evaluations.
+        facts: what JSON can say of how they are made: other facts or another commit make another part.
         seed: of the records' order.
         files: the file of each split; nothing is made of other splits.
         folder: of its parts, below the others'.
     """
 
-    make: Callable[[Repository, Path], Iterable[Record]]
-    digest: Callable[[Repository], str]
+    make: Callable[[Repository, Path, Foreign], Iterable[Record]]
+    facts: object
     seed: int
     files: Mapping[str, str] = field(default_factory=lambda: {split: f"{split}.jsonl" for split in SPLITS})
     folder: str = ""
 
 
 def build_parts(
-    rows: Sequence[Repository],
-    manifest: Path,
-    place: Callable[[str], Path],
-    sources: Sequence[Source],
-    progress: Progress | None = None,
+    repositories: Repositories, manifest: Path, sources: Sequence[Source], progress: Progress | None = None
 ) -> dict[str, int]:
     """Write the records of each source, the manifest, and `counts.json`.
 
     Args:
-        rows: the manifest's.
+        repositories: what is read.
         manifest: the file that the rows are written to; the others go beside it.
-        place: gives the git directory of `owner/name`, as `mirrors.locate` and `mirrors.clone` do.
         sources: what is made of them.
         progress: called with repositories done.
 
@@ -91,19 +96,19 @@ def build_parts(
 
     Raises:
         CorpusError: a repository may not be used, or lacks its commit.
-        DataError: git can't have or read a repository.
+        DataError: git can't have or read a repository, or `repositories.apart` isn't a file of records.
     """
-    check_histories(rows)
+    check_histories(repositories.rows)
     output = manifest.parent
     parts: dict[str, list[Path]] = {name: [] for source in sources for name in source.files.values()}
-    ordered = sorted(rows, key=lambda row: row.repository.lower())
+    ordered = sorted(repositories.rows, key=lambda row: row.repository.lower())
     for number, row in enumerate(ordered, 1):
         for source in sources:
             if row.split in source.files:
-                parts[source.files[row.split]].append(_part(row, output / "parts", place, source))
+                parts[source.files[row.split]].append(_part(row, output / "parts", repositories, source))
         if progress:
             progress("repositories", number, len(ordered))
-    write_histories(rows, manifest)
+    write_histories(ordered, manifest)
     tables = {
         name.removesuffix(".jsonl"): _join(parts[name], output / name, source.seed)
         for source in sources
@@ -113,16 +118,18 @@ def build_parts(
     return {name: sum(table["kinds"].values()) for name, table in tables.items()}
 
 
-def _part(row: Repository, parts: Path, place: Callable[[str], Path], source: Source) -> Path:
+def _part(row: Repository, parts: Path, repositories: Repositories, source: Source) -> Path:
     """The file of a repository's records, made if it isn't there."""
-    part = parts / source.folder / f"{folder_name(row.repository)}.{source.digest(row)}.jsonl"
+    facts = json.dumps([source.facts, repositories.likeness.digest, row.commit], sort_keys=True)
+    digest = hashlib.sha256(facts.encode()).hexdigest()[:8]
+    part = parts / source.folder / f"{folder_name(row.repository)}.{digest}.jsonl"
     if not part.exists():
-        where = place(row.repository)
+        where = repositories.place(row.repository)
         if not git.has_commit(where, row.commit):
             raise CorpusError(f"{where}: lacks commit {row.commit} of {row.repository}; fetch it there")
         part.parent.mkdir(parents=True, exist_ok=True)
         unfinished = part.with_suffix(".partial")
-        write_records(source.make(row, where), unfinished)
+        write_records(source.make(row, where, repositories.foreign), unfinished)
         unfinished.rename(part)
     return part
 

@@ -1,4 +1,4 @@
-"""Gets the corpus's packages from PyPI through pip, and describes them in a manifest.
+"""Gets packages from PyPI through pip, and describes them in a manifest.
 
 Only wheels are taken, so that no package's set-up code runs, and they are read in place. A manifest pins name, version,
 licence and SHA-256; with one, the very same files are fetched again. This module knows archives, not the code inside.
@@ -10,16 +10,18 @@ import email
 import hashlib
 import re
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from lamr_evaluation.reserved import normalized, refuse_reserved, reserved_path
 from lamr_evaluation.wheels import cached_wheel, download_wheel
 
-from lamr_training.corpus.sources import FOREIGN_FOLDERS
 from lamr_training.errors import CorpusError
-from lamr_training.manifest_rows import bundled_rows, read_rows, write_rows
+from lamr_training.records.manifest_rows import bundled_rows, read_rows, write_rows
+from lamr_training.records.parts import Progress
+from lamr_training.records.paths import FOREIGN_FOLDERS
+from lamr_training.records.source_files import SourceFile, decoded
 
 _PERMISSIVE = re.compile(
     r"\b(MIT|BSD|Apache|ISC|ISCL|PSF|Python Software Foundation|Unlicense|public domain|Repoze)\b", re.I
@@ -28,9 +30,6 @@ _COPYLEFT = re.compile(r"\b(A?L?GPL|MPL|EPL|GNU|Mozilla)\w*", re.I)
 _CHOICE = re.compile(r"\bOR\b")
 # Licences as the projects' own repositories have them; the packages don't declare one.
 _FROM_REPOSITORY = {"cookiecutter": "BSD-3-Clause", "huey": "MIT", "peewee": "MIT"}
-
-Progress = Callable[[str, int, int], None]
-"""Called with what is counted, how many are done, and how many there are in all."""
 
 
 @dataclass(frozen=True)
@@ -52,25 +51,6 @@ class Package:
     sha256: str
     file: str
     split: str
-
-
-@dataclass(frozen=True)
-class SourceFile:
-    """One source file of a package or repository.
-
-    Attributes:
-        project: name of the package or repository, as the manifest has it.
-        path: the file's path in the wheel or repository.
-        text: its text, with its own line ends.
-        split: `train` or `validation`.
-        language: what it is written in, as records show it; empty for a package's Python.
-    """
-
-    project: str
-    path: str
-    text: str
-    split: str
-    language: str = ""
 
 
 def bundled_manifest() -> list[Package]:
@@ -183,9 +163,6 @@ def source_files(packages: Iterable[Package], cache: Path) -> Iterator[SourceFil
                 folders = name.lower().split("/")[:-1]
                 if not name.endswith(".py") or FOREIGN_FOLDERS.intersection(folders) or reserved_path(name):
                     continue
-                data = archive.read(name)
-                try:
-                    text = data.decode("utf-8")
-                except UnicodeDecodeError:
-                    continue  # a test's deliberately odd file; nothing to learn from
-                yield SourceFile(package.name, name, text, package.split)
+                text = decoded(archive.read(name))
+                if text is not None:  # otherwise a test's deliberately odd file; nothing to learn from
+                    yield SourceFile(package.name, name, text, package.split, revision=package.version)

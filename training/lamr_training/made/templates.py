@@ -7,12 +7,14 @@ knows wording and entities; it knows no gold lines.
 
 from __future__ import annotations
 
-import ast
 import random
+import re
+from collections.abc import Sequence
 
-from lamr_training.corpus.phrases import Named, Phrase, doc_phrase, name_phrase, parameters, subject
-from lamr_training.corpus.wording import reworded, shown, synonym
-from lamr_training.syntax import Entity, called_names, words
+from lamr_contract.words import split_words
+
+from lamr_training.made.phrases import Named, Phrase, subject
+from lamr_training.made.wording import reworded, shown
 
 _HOW = (
     "How does {subject} {base}?",
@@ -95,17 +97,6 @@ _CALLS = (
     "How does {a} depend on {b}?",
     "{a} and {b}",
 )
-_ERRORS = (
-    "{raised}: {message}",
-    'Why do I get "{message}"?',
-    "What makes the code fail with {message}",
-    "When is {raised} raised with '{message}'?",
-    "I'm seeing {raised}: {message}. Where does it come from?",
-    'Issue: calling {name} fails with "{message}", but I expected it to work',
-    "Under what circumstances does {name} raise {raised}?",
-    "{message}",
-    "Which check leads to the {raised} that says {message}?",
-)
 _COMMENTS = (
     "{text}",
     "Where do we handle this: {text}",
@@ -131,9 +122,22 @@ _BLOCKS = (
     "Why does {name} care about {condition}?",
 )  # fmt: skip
 
+_NAME = re.compile(r"[A-Za-z_]\w{2,}")
+_IF = re.compile(r"\W*(?:if|unless|elif)\b")
+_NEGATIVE = re.compile(
+    r"!(?!=)|(?<!\bis )\bnot\b|(?:==|\bis)\s*(?:None|null|nil|NULL|nullptr|undefined)\b|\bunless\b"
+)
+_NO_NAME_WORDS = """
+    if elif unless for foreach each while until with try catch except switch match case when do else using lock
+    synchronized let var const auto final self cls this isinstance len not and or in is of as None null nil NULL nullptr
+    undefined true false True False size_t int long unsigned string String bool boolean range enumerate items async
+    await return unsafe loop Some None Ok Err ref mut defer select default static instanceof typeof
+    """
+_NO_NAMES = frozenset(_NO_NAME_WORDS.split())
 
-def about_one(entity: Named, phrase: Phrase, module: str, rng: random.Random) -> str:
-    """A question on one entity."""
+
+def about_one(entity: Named, phrase: Phrase, module: str, tail: str, rng: random.Random) -> str:
+    """A question on one entity; `tail` is what `tail` gives."""
     family = rng.choices((_HOW, _WHERE, _WHY, _ROLE), (0.4, 0.25, 0.15, 0.2))[0]
     templates = _NOUN if phrase.verb is None else family
     return rng.choice(templates).format(
@@ -145,14 +149,16 @@ def about_one(entity: Named, phrase: Phrase, module: str, rng: random.Random) ->
         passive=phrase.passive(rng),
         rest=phrase.rest,
         name=_named(entity, rng),
-        tail=_tail(entity, rng),
+        tail=tail,
     )
 
 
-def about_several(entities: list[Entity], module: str, rng: random.Random) -> str:
-    """A question on two or three entities that belong together."""
+def about_several(
+    entities: Sequence[Named], phrases: Sequence[Phrase], module: str, rng: random.Random
+) -> str:
+    """A question on two or three entities that belong together, each with a phrase that has a verb."""
     first, second = entities[0], entities[1]
-    one, two = (_any_phrase(e, rng) for e in (first, second))
+    one, two = phrases[0], phrases[1]
     text = rng.choice(_PAIRS).format(
         a=_named(first, rng),
         b=_named(second, rng),
@@ -165,8 +171,7 @@ def about_several(entities: list[Entity], module: str, rng: random.Random) -> st
         noun2=two.noun,
     )
     if len(entities) > 2:
-        third = entities[2]
-        mention = _named(third, rng) if rng.random() < 0.6 else _any_phrase(third, rng).gerund
+        mention = _named(entities[2], rng) if rng.random() < 0.6 else phrases[2].gerund
         text = text.rstrip("?.") + rng.choice(
             [f", and how is {mention} involved?", f", including {mention}?", f" (see also {mention})"]
         )
@@ -178,35 +183,41 @@ def about_call(caller: Named, callee: Named, rng: random.Random) -> str:
     return rng.choice(_CALLS).format(a=_named(caller, rng), b=_named(callee, rng))
 
 
-def about_error(raised: str, message: str, entity: Entity, rng: random.Random) -> str:
-    """A question with an error message, as in an issue."""
-    return rng.choice(_ERRORS).format(
-        raised=raised or "an error", message=message.rstrip("."), name=_named(entity, rng)
-    )
-
-
 def about_comment(text: str, rng: random.Random) -> str:
     """A comment's text, bare or in a question."""
     return text if rng.random() < 0.5 else rng.choice(_COMMENTS).format(text=text)
 
 
 def about_setting(name: str, owner: str, rng: random.Random) -> str:
-    """A question on what a constant or class attribute is for."""
+    """A question on what a constant is for."""
     where = f" in {shown(owner, rng)}" if owner else ""
-    return rng.choice(_SETTINGS).format(name=shown(name, rng), owner=where, plain=" ".join(words(name)))
+    plain = " ".join(split_words(name))
+    return rng.choice(_SETTINGS).format(name=shown(name, rng), owner=where, plain=plain)
 
 
-def about_block(entity: Entity, node: ast.AST, rng: random.Random) -> str:
-    """A question on what a function does in one branch; "" if the branch's condition has no words."""
-    condition = _condition(node, rng)
-    if not condition:
-        return ""
-    return rng.choice(_BLOCKS).format(
-        name=_named(entity, rng),
-        subject=subject(entity, rng, ""),
-        condition=condition,
-        gerund=_any_phrase(entity, rng).gerund,
+def about_block(entity: Named, phrase: Phrase, header: str, rng: random.Random) -> str:
+    """A question on what a function does in one branch; empty if the branch's header has no words."""
+    said = _condition(header, rng)
+    return said and rng.choice(_BLOCKS).format(
+        name=_named(entity, rng), subject=subject(entity, rng, ""), condition=said, gerund=phrase.gerund
     )
+
+
+def tail(called: Sequence[str], headers: Sequence[str], rng: random.Random) -> str:
+    """A second part of a question on a function that the same lines answer, or nothing.
+
+    Args:
+        called: names of functions that it calls.
+        headers: what its compound statements begin with.
+        rng: of the choice.
+    """
+    if rng.random() < 0.55:
+        return ""
+    conditions = [said for header in headers[:3] if (said := _condition(header, rng))]
+    options = [f" with the help of {shown(name, rng)}" for name in called[:4]]
+    options += [f" when {said}" for said in conditions]
+    options += [f", and how does it treat {said}" for said in conditions[:2]]
+    return rng.choice(options) if options else ""
 
 
 def _named(entity: Named, rng: random.Random) -> str:
@@ -224,65 +235,13 @@ def _named(entity: Named, rng: random.Random) -> str:
     return text
 
 
-def _any_phrase(entity: Entity, rng: random.Random) -> Phrase:
-    choices = (doc_phrase, name_phrase) if rng.random() < 0.6 else (name_phrase, doc_phrase)
-    for make in choices:
-        phrase = make(entity, rng, 0.8)
-        if phrase and phrase.verb and len(phrase.rest.split()) <= 14:
-            return phrase
-    return Phrase("use", shown(entity.name, rng))
-
-
-def _tail(entity: Named, rng: random.Random) -> str:
-    """A second part of the question that the same lines answer, or nothing."""
-    if rng.random() < 0.55:
-        return ""
-    if not isinstance(entity, Entity):  # its tree has other nodes than Python's
-        return ""
-    node = entity.node
-    options = [f" based on the `{p}` {synonym('parameter', rng)}" for p in parameters(entity)[:3]]
-    options += [f" given {' '.join(words(p))}" for p in parameters(entity)[:2]]
-    options += [f" with the help of {shown(n, rng)}" for n in list(called_names(node))[:4] if len(n) > 4]
-    raised = [c.exc for c in ast.walk(node) if isinstance(c, ast.Raise) and isinstance(c.exc, ast.Call)]
-    options += [f", and when does it raise {ast.unparse(c.func)}" for c in raised[:2]]
-    conditions = [_condition(c, rng) for c in ast.walk(node) if isinstance(c, ast.If)]
-    options += [f" when {c}" for c in conditions[:3] if c]
-    options += [f", and how does it treat {c}" for c in conditions[:2] if c]
-    return rng.choice(options) if options else ""
-
-
-def _condition(node: ast.AST, rng: random.Random) -> str:
+def _condition(header: str, rng: random.Random) -> str:
     """Words for what a compound statement tests, loops over or opens."""
-    if isinstance(node, ast.Try):
-        kinds = [ast.unparse(h.type) for h in node.handlers if h.type]
-        return f"a {kinds[0].rsplit('.', 1)[-1]}" if kinds else ""
-    if isinstance(node, (ast.For, ast.While, ast.If)):
-        source: ast.AST = node.iter if isinstance(node, ast.For) else node.test
-    elif isinstance(node, ast.With):
-        source = node.items[0].context_expr
-    else:
-        return ""
-    names = [
-        n.attr if isinstance(n, ast.Attribute) else n.id
-        for n in ast.walk(source)
-        if isinstance(n, (ast.Attribute, ast.Name))
-    ]
-    names += [
-        n.value
-        for n in ast.walk(source)
-        if isinstance(n, ast.Constant) and isinstance(n.value, str) and n.value.isidentifier()
-    ]
-    names = [
-        n
-        for n in dict.fromkeys(names)
-        if n not in ("self", "cls", "isinstance", "len", "None") and len(n) > 2
-    ][:3]
+    names = [n for n in dict.fromkeys(_NAME.findall(header)) if n not in _NO_NAMES][:3]
     if not names:
         return ""
-    text = " and ".join(" ".join(words(n)) if rng.random() < 0.6 else f"`{n}`" for n in names[::-1][:2])
-    if isinstance(node, ast.If):
-        negative = any(isinstance(n, ast.Not) for n in ast.walk(source)) or " is None" in ast.unparse(source)
-        text += (
-            rng.choice([" missing", " not set", " false"]) if negative else rng.choice(["", " set", " given"])
-        )
+    text = " and ".join(" ".join(split_words(n)) if rng.random() < 0.6 else f"`{n}`" for n in names[::-1][:2])
+    if _IF.match(header):
+        ends = (" missing", " not set", " false") if _NEGATIVE.search(header) else ("", " set", " given")
+        text += rng.choice(ends)
     return reworded(text, rng, 0.3)

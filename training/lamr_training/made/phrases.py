@@ -1,6 +1,6 @@
 """Says how a person would speak of a function or class: in a verb phrase or a noun phrase, and with which subject.
 
-Phrases come from the first sentence of the docstring or from the words of the name. This module knows entities and
+Phrases come from the first sentence of the documentation or from the words of the name. This module knows names and
 wording; it makes no queries.
 """
 
@@ -11,10 +11,9 @@ import re
 from dataclasses import dataclass
 from typing import Protocol
 
-from lamr_training.corpus.wording import base_verb, gerund, participle, reworded, shown, third
-from lamr_training.syntax import Entity, words
+from lamr_contract.words import split_words
 
-_SKIPPED_NAMES = frozenset({"self", "cls", "args", "kwargs", "_"})
+from lamr_training.made.wording import base_verb, gerund, participle, reworded, shown, third
 
 
 class Named(Protocol):
@@ -77,11 +76,6 @@ class Phrase:
         return " ".join([head, participle(self.verb), *(tail if rng.random() < 0.8 else [])])
 
 
-def doc_phrase(entity: Entity, rng: random.Random, strength: float) -> Phrase | None:
-    """The phrase of a docstring's first sentence; None if the sentence is too short or too long, or has no words."""
-    return sentence_phrase(entity.doc, rng, strength)
-
-
 def sentence_phrase(text: str, rng: random.Random, strength: float) -> Phrase | None:
     """The phrase of a sentence that says what something does or is."""
     count = len(text.split())
@@ -97,7 +91,7 @@ def sentence_phrase(text: str, rng: random.Random, strength: float) -> Phrase | 
 
 def name_phrase(entity: Named, rng: random.Random, strength: float) -> Phrase | None:
     """The phrase of a name's words; None for names of one word and names of Python's own protocols."""
-    parts = words(entity.name)
+    parts = split_words(entity.name)
     if len(parts) < 2 or entity.name.startswith("__"):
         return None
     if parts[0] in ("is", "has", "can", "should"):
@@ -120,14 +114,5 @@ def subject(entity: Named, rng: random.Random, module: str) -> str:
         name = shown(entity.owner, rng)
         return f"the {name} class" if roll < 0.2 else name
     if roll < 0.75:
-        return f"the {' '.join(words(module))} module" if words(module) else "the code"
+        return f"the {' '.join(split_words(module))} module" if split_words(module) else "the code"
     return rng.choice(["it", "the code", "this module", "the library", "the implementation"])
-
-
-def parameters(entity: Entity) -> list[str]:
-    """Parameter names worth asking about."""
-    arguments = getattr(entity.node, "args", None)
-    if arguments is None:
-        return []
-    names = [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
-    return [name for name in names if name not in _SKIPPED_NAMES and len(name) > 2]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from lamr_training.histories.likeness import Likeness, shingles
+from lamr_training.records.likeness import Likeness, shingles
 
-from tests.training.histories.repository import FIXED, PARSER
+from tests.training.records.repository import FIXED, PARSER
 from tests.training.samples import CACHE
 
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from lamr_evaluation.reserved import VENDOR_FOLDERS
 from lamr_postprocess.languages import LANGUAGES, Language, detect_language
 
-from lamr_training.corpus.sources import FOREIGN_FOLDERS
-
 _GRAMMARS = frozenset(language.name for language in LANGUAGES if language.grammar)
+FOREIGN_FOLDERS = VENDOR_FOLDERS | {"packages", "typeshed", "locale", "locales", "_generated", "_gencode"}
+"""Folders of a package that hold other projects' code, generated code or no code at all."""
 # Folders of other people's code, of what tools write, and of samples; a workspace keeps its own code in `packages`.
 _FOREIGN = (FOREIGN_FOLDERS - {"packages"}) | frozenset(
     {

@@ -5,6 +5,7 @@ It knows texts; where the evaluation's come from is the caller's matter.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import zlib
 from collections.abc import Iterable
@@ -34,6 +35,11 @@ class Likeness:
     def __init__(self, texts: Iterable[str]) -> None:
         parts = [shingles(text) for text in texts]
         self._known = np.unique(np.concatenate(parts)) if parts else np.zeros(0, np.uint64)
+
+    @property
+    def digest(self) -> str:
+        """Hexadecimal digits that differ where sets do."""
+        return hashlib.sha256(self._known.tobytes()).hexdigest()
 
     def share(self, text: str) -> float:
         """Share of the text's shingles that the set has too, in [0, 1]."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import re
 
-from lamr_training.syntax import words
+from lamr_contract.words import split_words
 
 _VERBS = """
     accept acquire activate add adjust allocate allow append apply assert assign attach authenticate bind block build
@@ -171,7 +171,7 @@ def reworded(text: str, rng: random.Random, strength: float) -> str:
     for token in _TOKEN.findall(text):
         chance = rng.random()
         if token.startswith("`"):
-            out.append(token if chance > 0.3 * strength else " ".join(words(token)))
+            out.append(token if chance > 0.3 * strength else " ".join(split_words(token)))
         elif token.lower() in _FILLERS:
             if chance > 0.3 * strength:
                 out.append(token)
@@ -201,4 +201,4 @@ def shown(name: str, rng: random.Random, code_chance: float = 0.6) -> str:
         return name
     if roll < code_chance:
         return f"`{name}()`" if name[:1].islower() else name
-    return " ".join(words(name)) or name
+    return " ".join(split_words(name)) or name

@@ -10,7 +10,7 @@ import pytest
 from lamr_evaluation.reserved import RESERVED, reserved_repository
 from lamr_evaluation.suites import manifest, read_manifest
 from lamr_training.errors import CorpusError
-from lamr_training.histories.manifest import (
+from lamr_training.records.manifest import (
     Repository,
     bundled_histories,
     bundled_sessions,

@@ -13,7 +13,7 @@ from pathlib import Path
 from lamr_evaluation.reserved import reserved_repository
 
 from lamr_training.errors import CorpusError
-from lamr_training.manifest_rows import bundled_rows, read_rows, write_rows
+from lamr_training.records.manifest_rows import bundled_rows, read_rows, write_rows
 
 SPLITS = ("train", "validation", "suite")
 PERMISSIVE = frozenset(

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from lamr_training.corpus.fetch import SourceFile, bundled_manifest
-from lamr_training.corpus.written import (
+from lamr_training.errors import CorpusError
+from lamr_training.packages.fetch import bundled_manifest
+from lamr_training.records.manifest import bundled_histories
+from lamr_training.records.paths import shown_language, source_language
+from lamr_training.records.source_files import SourceFile
+from lamr_training.records.written import (
     ABOUT_HISTORIES,
     ABOUT_PACKAGES,
     WrittenQuestion,
     bundled_questions,
     written_records,
 )
-from lamr_training.errors import CorpusError
-from lamr_training.histories.manifest import bundled_histories
-from lamr_training.histories.paths import shown_language, source_language
 
 FILE = SourceFile("demo", "demo/one.py", "class A:\n    def b(self):\n        return 1\n\n\nx = 2\n", "train")
 

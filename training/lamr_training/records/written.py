@@ -17,11 +17,11 @@ from typing import Any
 from lamr_evaluation.records import Record
 from lamr_postprocess.lines import line_spans
 
-from lamr_training.corpus.fetch import SourceFile
 from lamr_training.errors import CorpusError
+from lamr_training.records.source_files import SourceFile
 
 WRITTEN = {"train": "written.jsonl", "validation": "written-validation.jsonl"}
-"""The file of a corpus that holds the written questions about each split."""
+"""The file of written questions about each split."""
 ABOUT_PACKAGES, ABOUT_HISTORIES = "written.jsonl", "written-histories.jsonl"
 """The package's questions about files of packages and of repositories."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lamr_training.histories.paths import holds_tests, shown_language, source_language
+from lamr_training.records.paths import holds_tests, shown_language, source_language
 
 
 @pytest.mark.parametrize(
