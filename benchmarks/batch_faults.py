@@ -125,7 +125,7 @@ def killed_workers(options: argparse.Namespace) -> Iterator[Figure]:
                 workers = [
                     each
                     for each in psutil.Process(process.pid).children()
-                    if "spawn_main" in " ".join(each.cmdline())
+                    if "work_in_a_process" in " ".join(each.cmdline())
                 ]
                 rng.choice(workers).kill()
                 met += 1

@@ -1,6 +1,6 @@
 """Many tenants before two real servers: whether shares are fair, what the front costs, and what is lost under faults.
 
-    python -m benchmarks.fleet [--seconds 15] [--only flood shares cost throughput faults] [--json]
+    python -m benchmarks.fleet [--seconds 15] [--only flood shares cost …] [--json]
 
 - `flood`: tenant A has 64 requests under way and B one at a time. B's latency beside what it is alone, and beside what
   it is when both share one queue.
@@ -10,6 +10,8 @@
 - `faults`: 50 tenants with bursts, long files and given-up calls through our own client and its retries, while the
   front is reloaded ten times, a key is revoked, a server is drained and put back, another is killed, and then the front
   itself.
+- `attack`: a tenant at its quota while another one, and strangers, do all that the campaign (`make attack`)
+  knows against the front; `--seconds 300` for five minutes of it.
 
 Everything is on loopback, in this machine's own processes, and ends by itself: in about five minutes on two idle cores.
 """
@@ -31,6 +33,7 @@ from lamr_contract.spec import load_spec
 from lamr_front.running import Front
 from lamr_serving import ServerOptions
 
+from benchmarks.front.attack import attack
 from benchmarks.front.cost import cost
 from benchmarks.front.faults import faults
 from benchmarks.front.flood import flood
@@ -39,7 +42,14 @@ from benchmarks.front.site import Site, start_server
 from benchmarks.front.throughput import throughput
 from benchmarks.report import Figure, model_options, run
 
-PARTS = {"flood": flood, "shares": shares, "cost": cost, "throughput": throughput, "faults": faults}
+PARTS = {
+    "flood": flood,
+    "shares": shares,
+    "cost": cost,
+    "throughput": throughput,
+    "faults": faults,
+    "attack": attack,
+}
 
 
 def measure(options: argparse.Namespace) -> Iterator[Figure | str]:

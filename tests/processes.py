@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import psutil
-from lamr_serving.launcher.workspace import SHARED_MEMORY
+from lamr_serving.launcher.supervisor import SHARED_MEMORY
 
 
 def runs(pid: int) -> bool:

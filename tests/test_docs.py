@@ -161,3 +161,11 @@ def test_paths_that_code_names_exist() -> None:
         if path.suffix in (".py", ".pbtxt"):
             for name in named.findall(path.read_text(encoding="utf-8")):
                 assert (ROOT / name).is_file(), f"{path.relative_to(ROOT)} names {name}"
+
+
+def test_the_release_of_the_image_stands_in_one_place() -> None:
+    release = re.search(r"^ARG TRITON=(\d\d\.\d\d)$", (ROOT / "docker/Dockerfile").read_text(), re.MULTILINE)
+    assert release is not None
+    places = [*GUIDE, ROOT / "README.md", *(path for path in (ROOT / "docker").rglob("*") if path.is_file())]
+    again = re.compile(rf"tritonserver:\d|\b{re.escape(release[1])}-py3")
+    assert [str(path) for path in places if again.search(path.read_text(encoding="utf-8"))] == []

@@ -62,6 +62,26 @@ def test_imports_go_down_only(package: str) -> None:
         assert not siblings, f"{path.relative_to(ROOT)} imports its neighbour {siblings}"
 
 
+@pytest.mark.parametrize("package", FLOORS)
+def test_folders_of_a_package_import_each_other_in_no_circle(package: str) -> None:
+    below: dict[str, set[str]] = {}
+    folder = FOLDERS[package]
+    for path in folder.glob("*/**/*.py"):
+        name = path.relative_to(folder).parts[0]
+        nodes = [
+            n for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.ImportFrom)
+        ]
+        wholes = [f"{n.module}.{alias.name}" for n in nodes for alias in n.names if n.module]
+        parts = [whole.split(".")[1] for whole in wholes if whole.startswith(f"{package}.")]
+        below.setdefault(name, set()).update(
+            part for part in parts if part != name and (folder / part).is_dir()
+        )
+    while free := [name for name, used in below.items() if not used & below.keys()]:
+        for name in free:
+            del below[name]
+    assert not below, f"{package}: these folders import each other: {below}"
+
+
 @pytest.mark.parametrize("package", LIGHT)
 def test_light_packages_import_without_the_heavy_ones(package: str) -> None:
     code = f"import sys, {package}; print([m for m in {HEAVY} if m in sys.modules])"
@@ -78,6 +98,34 @@ def test_every_python_folder_is_packaged() -> None:
     listed = set(tool["packages"])
     assert wanted <= listed, f"pyproject.toml does not package {wanted - listed}"
     assert listed == set(tool["package-dir"]) | {name for name in listed if "." in name}
+
+
+def test_git_is_started_in_one_place() -> None:
+    for folder in FOLDERS.values():
+        for path in folder.rglob("*.py"):
+            if path == FOLDERS["lamr_repositories"] / "git.py":
+                continue
+            found = [word for word in _commands(path) if Path(word.split(" ")[0]).name in ("git", "git.exe")]
+            assert not found, f"{path.relative_to(ROOT)} starts {found}: call lamr_repositories.git"
+
+
+def _commands(path: Path) -> set[str]:
+    """Texts of a file that could begin a command line: first in a list or tuple, or among a call's first arguments."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        lists = isinstance(node, ast.List | ast.Tuple)
+        starts = isinstance(node, ast.Call) and ast.unparse(node.func).rsplit(".", 1)[-1] in _STARTERS
+        words = node.elts[:1] if lists else node.args[:2] if starts else []  # type: ignore[attr-defined]
+        found |= {
+            word.value for word in words if isinstance(word, ast.Constant) and isinstance(word.value, str)
+        }
+    return found
+
+
+_STARTERS = (
+    *("run", "Popen", "call", "check_call", "check_output", "getoutput", "system", "popen", "which"),
+    *("create_subprocess_exec", "create_subprocess_shell", "execv", "execvp", "spawnv", "posix_spawn"),
+)
 
 
 def test_first_lines_say_what_a_module_is() -> None:

@@ -7,23 +7,26 @@ markers carry. This module knows that host's shapes; it knows no socket and no s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from lamr_evaluation.sessions import Event, Heard, read_events
+from lamr_evaluation.sessions import Heard
 from lamr_evaluation.sessions.formats import CLAUDE_CODE
 from lamr_evaluation.sessions.tools import shown_by
 
 from lamr_agents.intent import Intent, intent_of, known_of
 from lamr_agents.policy import Asked
 from lamr_agents.skim import Skim, asked_for
+from lamr_agents.thin import EVENT
+from lamr_agents.transcript import last_heard
 
 HOST = CLAUDE_CODE.name
 TOOLS = ("Read", "Bash")
 """The tools whose results are code: Bash where it prints files (`cat`, `sed -n`, `head`, `git show REVISION:PATH`)."""
-_TAIL_BYTES = 1 << 20
+MOST_PATH = 4096
+"""Characters of a path, and of the names of several files; what is longer names none."""
 _NUMBERS = "[lamr: the host numbers the lines that are left; the markers carry the file's own numbers]\n"
 
 
@@ -56,6 +59,8 @@ def read_call(payload: Mapping[str, Any]) -> Call | None:
     if tool not in TOOLS or seen is None or text is None:
         return None
     read, name = seen
+    if len(read.path) > MOST_PATH or len(name) > MOST_PATH:
+        return None
     heard = hear(Path(str(payload.get("transcript_path") or "")))
     intent = intent_of(known_of(heard, given, read.path))
     asked = asked_for(
@@ -73,11 +78,11 @@ def answer(call: Call, shown: Skim) -> Mapping[str, Any] | None:
 
     A result that the pruner failed on stays as it is, and the agent is told.
     """
-    said: dict[str, Any] = {"hookEventName": "PostToolUse"}
+    said: dict[str, Any] = {"hookEventName": EVENT}
     if shown.cut:
         said["updatedToolOutput"] = _with_text(call.tool, call.response, shown.text)
-    elif shown.failure:
-        said["additionalContext"] = shown.failure
+    elif shown.aside:
+        said["additionalContext"] = shown.aside
     else:
         return None
     return {"hookSpecificOutput": said}
@@ -85,25 +90,12 @@ def answer(call: Call, shown: Skim) -> Mapping[str, Any] | None:
 
 def hear(transcript: Path) -> Heard:
     """What was said last in a transcript; nothing where it can't be read."""
-    try:
-        size = transcript.stat().st_size
-        with transcript.open("rb") as stream:
-            stream.seek(max(0, size - _TAIL_BYTES))
-            heard = _heard(stream.read())
-            if not heard.task and size > _TAIL_BYTES:  # the user spoke long ago
-                stream.seek(0)
-                heard = _heard(stream.read())
-    except (OSError, ValueError):  # there is none, or no file can have such a name
-        return Heard()
-    return heard
+    return last_heard(transcript, CLAUDE_CODE, _may_be_users)
 
 
-def _heard(log: bytes) -> Heard:
-    events: Sequence[Event] = read_events(log.decode("utf-8", "replace"), CLAUDE_CODE)
-    heard = Heard()
-    for event in events:
-        heard.hear(event)
-    return heard
+def _may_be_users(line: bytes) -> bool:
+    """Whether a line can hold words of the user; results of tools, which are the user's by their role, can't."""
+    return b'"user"' in line and b'"tool_result"' not in line
 
 
 def _text(tool: str, response: Mapping[str, Any]) -> str | None:

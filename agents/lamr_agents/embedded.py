@@ -5,6 +5,7 @@ This module knows texts of files and why they were read; what a host calls its t
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import threading
@@ -21,6 +22,7 @@ from lamr_agents.policy import Policy
 from lamr_agents.skim import Prunes, Skim, asked_for, skim_anyway
 
 TIMEOUT_SECONDS = 30.0
+_log = logging.getLogger("lamr.agents")
 _SHOW = re.compile(rf"\s*(?:cd\s+\S+\s*&&\s*)?{SHOW}\s+([\"']?)(\S+?)\1\s*")
 """Agents in containers put a change of the folder before any command."""
 
@@ -39,7 +41,7 @@ class Reads:
     ) -> None:
         self._pruner = Lazily(make_pruner)
         self._policy = policy or Policy()
-        self._archive = Archive(Texts(texts or default_texts()))
+        self._archive = _archive(texts)
 
     def skimmed(  # noqa: PLR0913  # what is known of one result, keyword-only but for the parts
         self,
@@ -71,12 +73,21 @@ class Reads:
         It is answered here, since commands may run in a container without lamr.
         """
         place = _SHOW.fullmatch(command)
-        if place is None:
+        if place is None or self._archive is None:
             return None
         try:
             return self._archive.texts.lines(Place.parse(place[2])), 0
         except LamrError as error:
             return f"lamr: {error}\n", error.exit_code
+
+
+def _archive(texts: Path | None) -> Archive | None:
+    """What keeps originals; None for a user without a home, where nothing can be kept."""
+    try:
+        return Archive(Texts(texts or default_texts()))
+    except LamrError as error:
+        _log.warning("what lies in no file isn't pruned: %s", error)
+        return None
 
 
 def make_pruner() -> Pruner:

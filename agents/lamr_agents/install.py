@@ -9,6 +9,7 @@ import difflib
 import json
 import os
 import shlex
+import stat
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -20,10 +21,12 @@ from lamr_agents import thin
 from lamr_agents.claude_code import TOOLS
 from lamr_agents.errors import SettingsError
 from lamr_agents.local.store import check_socket, default_socket
+from lamr_agents.thin import EVENT
 
-EVENT = "PostToolUse"
 LIMIT_SECONDS = 8
 """How long the hook may hold the agent up; the host ends it two seconds later."""
+MOST_BYTES = 4 << 20
+"""Of settings that are read."""
 
 
 @dataclass(frozen=True)
@@ -57,15 +60,30 @@ class Change:
         target.parent.mkdir(parents=True, exist_ok=True)
         mode = target.stat().st_mode & 0o777 if target.exists() else 0o600
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=target.name)
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(self.after)
-        Path(name).chmod(mode)
-        Path(name).replace(target)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as stream:
+                stream.write(self.after)
+            Path(name).chmod(mode)
+            Path(name).replace(target)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
 
 
 def settings_path(project: bool) -> Path:
-    """The settings of the user, or of the project in the current folder."""
-    return (Path.cwd() if project else Path.home()) / ".claude" / "settings.json"
+    """The settings of the user, or of the project in the current folder.
+
+    Raises:
+        SettingsError: the project's are a link that leads out of it, or the user has no home.
+    """
+    try:
+        folder = Path.cwd() if project else Path.home()
+    except RuntimeError as error:
+        raise SettingsError(f"{error}; set HOME to your own folder") from error
+    path = folder / ".claude" / "settings.json"
+    if project and folder.resolve() not in path.resolve().parents:
+        raise SettingsError(f"{path} leads out of the project, to {path.resolve()}; nothing was changed")
+    return path
 
 
 def hook_command(serve: Sequence[str] = (), socket: Path | None = None) -> str:
@@ -117,23 +135,35 @@ def removed(path: Path) -> Change:
 
 def _read(path: Path) -> tuple[str, dict[str, Any]]:
     try:
-        text = path.read_text(encoding="utf-8")
+        status = path.stat()
     except FileNotFoundError:
         return "", {}
+    if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_BYTES:
+        raise SettingsError(f"{path}: no file of at most {MOST_BYTES >> 20} MiB; nothing was changed")
     try:
-        settings = json.loads(text) if text.strip() else {}
-    except ValueError as error:
+        text = path.read_text(encoding="utf-8")
+        settings = json.loads(text, object_pairs_hook=_distinct) if text.strip() else {}
+        _written(settings)
+    except (ValueError, RecursionError) as error:
         raise SettingsError(f"{path}: not JSON ({error}); mend it first, nothing was changed") from error
     if not isinstance(settings, dict):
         raise SettingsError(f"{path}: expected a JSON object; nothing was changed")
     return text, settings
 
 
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object, each of whose keys stands there once: what is read must be what will be written."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise ValueError("a key stands there twice")
+    return made
+
+
 def _without_ours(settings: dict[str, Any], path: Path) -> list[Any]:
     """The entries of the event, without lamr's hook."""
     hooks = settings.get("hooks", {})
     entries = hooks.get(EVENT, []) if isinstance(hooks, dict) else None
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+    if not isinstance(entries, list) or not all(map(_is_entry, entries)):
         raise SettingsError(f"{path}: hooks aren't of Claude Code's form; nothing was changed")
     kept = []
     for entry in entries:
@@ -143,6 +173,10 @@ def _without_ours(settings: dict[str, Any], path: Path) -> list[Any]:
     return kept
 
 
+def _is_entry(entry: Any) -> bool:
+    return isinstance(entry, dict) and isinstance(entry.get("hooks", []), list)
+
+
 def _is_ours(hook: Any) -> bool:
     command = hook.get("command") if isinstance(hook, dict) else None
     mark = str(Path("lamr_agents") / "thin.py")
@@ -150,4 +184,12 @@ def _is_ours(hook: Any) -> bool:
 
 
 def _written(settings: dict[str, Any]) -> str:
-    return json.dumps(settings, indent=2, ensure_ascii=False) + "\n"
+    """Settings as a file's text.
+
+    Raises:
+        ValueError: there is a number in them that JSON hasn't.
+    """
+    text = json.dumps(settings, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    if text.isascii() or text == text.encode("utf-8", "replace").decode():
+        return text
+    return json.dumps(settings, indent=2) + "\n"  # half a character, which only an escape can write

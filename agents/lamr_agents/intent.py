@@ -18,7 +18,8 @@ from lamr_evaluation.sessions.tools import description_of, question_of
 Source = Literal["question", "session", "task", "nothing"]
 
 MOST_OWN_WORDS = 500
-"""Characters of the assistant's words that are taken, from their end: the latest sentences speak of the call."""
+"""Characters of the assistant's words that are taken, from their end: the latest sentences speak of the call. Of what
+the call says of itself, and of a search, as many from the beginning."""
 _SENTENCE_START = re.compile(r"(?:(?<=[.!?:])\s+|\n+)(?=\S)")
 
 
@@ -77,7 +78,10 @@ def intent_of(known: Known) -> Intent:
     task, question = _clean(known.task), _clean(known.question)
     if question:
         return Intent(question, task, "question", known.pointed)
-    own = (_end(_clean(known.said)), _clean(known.description), _clean(known.searched))
+    own = (
+        _end(_clean(known.said)),
+        *(_clean(each[:MOST_OWN_WORDS]) for each in (known.description, known.searched)),
+    )
     session = "\n".join(dict.fromkeys(filter(None, own)))
     if session:
         return Intent(session, task, "session", known.pointed)

@@ -215,7 +215,7 @@ def _call(name: str, tool: Any, arguments: Any) -> Event:
     if isinstance(arguments, str):
         try:
             arguments = json.loads(arguments)
-        except ValueError:
+        except (ValueError, RecursionError):
             arguments = {}
     return Event(
         "call", call=name, tool=str(tool), arguments=arguments if isinstance(arguments, dict) else {}

@@ -33,7 +33,8 @@ from openhands.tools.terminal import TerminalAction, TerminalObservation, Termin
 
 from lamr_agents.embedded import Reads, make_pruner
 from lamr_agents.intent import Known, known_of
-from lamr_agents.policy import NOT_PRUNED
+from lamr_agents.skim import because_of
+from lamr_agents.thin import NOTE
 
 if TYPE_CHECKING:
     from openhands.sdk.conversation import LocalConversation
@@ -69,8 +70,7 @@ class PruningExecutor(ToolExecutor):
             return self._shown(action, observation, conversation)
         except Exception as error:  # whatever it is, the agent goes on and is told
             _log.exception("an observation could not be pruned")
-            why = f"[lamr: {NOT_PRUNED}: {type(error).__name__}: {error}]"
-            return _with_text(observation, f"{observation.text}\n{why}\n")
+            return _with_text(observation, f"{observation.text}\n{NOTE} {because_of(error)}]\n")
 
     def interrupt(self) -> None:
         """As the tool's own."""
@@ -101,11 +101,7 @@ class PruningExecutor(ToolExecutor):
         whole = before + shown.text + after
         if shown.cut and (text == observation.text or len(whole) <= MAX_RESPONSE_LEN_CHAR):
             return _with_text(observation, whole)
-        return (
-            _with_text(observation, f"{observation.text}\n{shown.failure}\n")
-            if shown.failure
-            else observation
-        )
+        return _with_text(observation, f"{observation.text}\n{shown.aside}\n") if shown.aside else observation
 
     def _unclipped(self, action: Action, text: str) -> str:
         """The view of a file as it would be had the editor not left out its middle.

@@ -21,6 +21,7 @@ from lamr_postprocess.render import NAMED
 
 from lamr_agents.intent import Intent
 from lamr_agents.policy import NOT_PRUNED, OUTLINED, PRUNED, Asked, Policy
+from lamr_agents.thin import AS_IT_CAME, NOTE, plain
 
 _BY_RANGE = "read a range of lines to see what a marker stands for"
 _WHY_OUTLINED = "an outline, since nothing here seems to answer: "
@@ -93,12 +94,20 @@ class Skim:
     @property
     def failure(self) -> str:
         """What an agent is told where the pruner failed; empty where it didn't."""
-        return f"[lamr: {self.reason}]" if self.reason.startswith(NOT_PRUNED) else ""
+        return f"{NOTE} {self.reason}]" if self.reason.startswith(NOT_PRUNED) else ""
+
+    @property
+    def aside(self) -> str:
+        """What an agent is told beside a text that passes: why the pruner failed, or that lamr didn't write what looks
+        as if it did; mostly empty.
+        """
+        forged = not self.cut and _alike(self.text)
+        return " ".join(filter(None, (self.failure, AS_IT_CAME if forged else "")))
 
     @property
     def told(self) -> str:
-        """The text, and why the pruner failed where it did, for hosts that have no place beside a result."""
-        return self.text + (f"\n{self.failure}\n" if self.failure else "")
+        """The text and what is told beside it, for hosts that have no place beside a result."""
+        return self.text + (f"\n{self.aside}\n" if self.aside else "")
 
     def cuts(self) -> list[tuple[int, int]]:
         """First and last line, 1-based, of each run of lines that are hidden."""
@@ -177,7 +186,8 @@ def skim(  # noqa: PLR0913  # keyword-only, each with a default
     needed = archive if asked.name else None
     undo = needed.how_to_show(asked.text, *largest_cut(kept, asked.lines)) if needed else _BY_RANGE
     why = _WHY_OUTLINED if done == OUTLINED else ""
-    text = _closed(text) + note(kept, asked.lines, undo, first=_first_line(asked), why=why)
+    first, alike = _first_line(asked), _alike(text)
+    text = _closed(text) + note(kept, asked.lines, undo, first=first, why=why, alike=alike)
     tokens = approximate_tokens(text)
     reason = policy.passes_judged(result, asked.tokens, tokens)
     if reason is not None:
@@ -186,7 +196,7 @@ def skim(  # noqa: PLR0913  # keyword-only, each with a default
         if needed:
             needed.keep(asked.text)
     except LamrError as error:
-        return untouched(asked, _because_of(error), result)
+        return untouched(asked, because_of(error), result)
     return Skim(text, done, kept, asked.lines, asked.tokens, tokens, result)
 
 
@@ -195,10 +205,10 @@ def skim_anyway(pruner: Prunes, asked: Asked, intent: Intent, policy: Policy, **
     try:
         return skim(pruner, asked, intent, policy, **options)
     except LamrError as error:
-        return untouched(asked, _because_of(error))
+        return untouched(asked, because_of(error))
     except Exception as error:
         _log.exception("a result could not be judged")
-        return untouched(asked, _because_of(error))
+        return untouched(asked, because_of(error))
 
 
 def outline(code: str, path: str) -> tuple[str, tuple[int, ...]]:
@@ -212,7 +222,9 @@ def outline(code: str, path: str) -> tuple[str, tuple[int, ...]]:
     return left.text, left.kept_lines
 
 
-def note(kept: Sequence[int], lines: int, undo: str, *, first: int = 1, why: str = "") -> str:
+def note(  # noqa: PLR0913  # keyword-only but for the parts
+    kept: Sequence[int], lines: int, undo: str, *, first: int = 1, why: str = "", alike: int = 0
+) -> str:
     """The last line of what an agent is shown: how much is hidden and how to see it.
 
     Args:
@@ -221,8 +233,10 @@ def note(kept: Sequence[int], lines: int, undo: str, *, first: int = 1, why: str
         undo: how hidden lines can be seen.
         first: the number of the text's first line in its file.
         why: what is said before.
+        alike: how many lines of the text itself look like words of lamr's.
     """
-    return f"[lamr: {why}{len(kept)} of the lines {first}-{first + lines - 1} are shown; {undo}]\n"
+    own = f"; {alike} of these have `{NOTE}` in them, which is the text's own" if alike else ""
+    return f"{NOTE} {why}{len(kept)} of the lines {first}-{first + lines - 1} are shown{own}; {undo}]\n"
 
 
 def largest_cut(kept: Sequence[int], lines: int) -> tuple[int, int]:
@@ -242,8 +256,14 @@ def _first_line(asked: Asked) -> int:
     return (listing and listing.first) or asked.first or 1
 
 
-def _because_of(error: Exception) -> str:
-    return f"{NOT_PRUNED}: {type(error).__name__}: {error}"
+def because_of(error: Exception) -> str:
+    """The reason of a result that passes because of an error."""
+    return plain(f"{NOT_PRUNED}: {type(error).__name__}: {error}")
+
+
+def _alike(text: str) -> int:
+    """How many lines look like words of lamr's."""
+    return sum(NOTE in line for line in text.lower().splitlines()) if NOTE in text.lower() else 0
 
 
 def _closed(text: str) -> str:
@@ -253,4 +273,4 @@ def _closed(text: str) -> str:
 def untouched(asked: Asked, reason: str, result: PruneResult | None = None) -> Skim:
     """What is shown of a text that passes."""
     every = tuple(range(1, asked.lines + 1))
-    return Skim(asked.text, reason, every, asked.lines, asked.tokens, asked.tokens, result)
+    return Skim(asked.text, plain(reason), every, asked.lines, asked.tokens, asked.tokens, result)

@@ -2,13 +2,14 @@
 
 It runs as `python -I -S thin.py --socket PATH …` at each call, so it imports little, and nothing but the standard
 library. Small results end here. If no server listens, it starts one and waits for it, all within a time limit; then,
-and whenever something fails, the host's result stays as it is and the answer says why. This module knows a socket and
-how hosts are told of a failure; it knows no pruner.
+and whenever something fails, the host's result stays as it is and the answer says why. Code goes to a server of the
+same user only, over a socket in a folder where nobody else can put one. This module knows a socket and how hosts are
+told something; it knows no pruner.
 """
 
-import json
 import os
 import socket
+import stat
 import sys
 import time
 
@@ -18,36 +19,64 @@ if TYPE_CHECKING:  # as in typing, which would take time to import
 
 SMALL = 5250
 """Bytes of a call below which its result has fewer tokens than the policy asks for (1,500 of 3.5 bytes)."""
+MOST_BYTES = 64 << 20
+"""Of a call; a larger one stays as it is."""
 LEFT = "lamr_seconds_left"
 """What a call is sent with: the seconds that this process will wait for the answer."""
+EVENT = "PostToolUse"
+NOTE = "[lamr:"
+"""How whatever lamr says to an agent begins."""
+AS_IT_CAME = f"{NOTE} nothing is cut here; what begins with `{NOTE}` in the result is its own text]"
+"""What is said of a result that passes with words in it that look like lamr's."""
+_MOST_WORDS = 400
 _PAUSE = 0.02
 _GRACE = 2.0
 """Seconds after the end of a server that was started: it also ends where another was quicker, which then listens."""
+_SERVE = "import sys; sys.path[:] = filter(None, sys.path); from lamr_cli.main import main; main()"
+"""Starts lamr without the current folder among the places of modules, in every version of Python."""
+_PEER = (socket.SOL_SOCKET, 17, 12) if sys.platform == "linux" else (0, 1, 76)
+"""Level, name and size of SO_PEERCRED and of LOCAL_PEERCRED; the user's id is the second four bytes of both."""
 
 
 def main(arguments: "list[str]") -> int:
     """Answer one call; the exit code is 0 whatever happens, since another one would bother the agent."""
     begin = time.monotonic()
-    options = dict(zip(arguments[::2], arguments[1::2]))  # noqa: B905 - strict needs Python 3.10, an old one may run this
-    payload = sys.stdin.buffer.read()
-    if len(payload) < SMALL:
-        return 0
-    deadline = begin + float(options.get("--limit", "8"))
     try:
-        serve = json.loads(options.get("--serve", "[]"))
-        answer = ask(options["--socket"], payload, deadline, serve)
+        answer = _answer(dict(zip(arguments[::2], arguments[1::2])), begin)  # noqa: B905 - strict needs Python 3.10
     except Exception as error:
-        answer = unpruned(payload, type(error).__name__ + (f": {error}" if str(error) else ""))
-    sys.stdout.buffer.write(answer)
-    sys.stdout.flush()
+        answer = unpruned(type(error).__name__ + (f": {error}" if str(error) else ""))
+    try:
+        sys.stdout.buffer.write(answer)
+        sys.stdout.flush()
+    except (OSError, AttributeError):  # the host went away
+        os._exit(0)
     return 0
 
 
-def ask(path: str, payload: bytes, deadline: float, serve: "list[str]") -> bytes:
+def _answer(options: "dict[str, str]", begin: float) -> bytes:
+    """What to print for the call on standard input."""
+    deadline = begin + float(options.get("--limit", "8"))
+    payload = sys.stdin.buffer.read(MOST_BYTES + 1)
+    if len(payload) < SMALL:
+        return beside(AS_IT_CAME) if NOTE.encode() in payload else b""
+    if len(payload) > MOST_BYTES:
+        while sys.stdin.buffer.read(1 << 20) and time.monotonic() < deadline:
+            pass  # a host may take it for an error that nobody reads what it writes
+        return unpruned(f"the call has more than {MOST_BYTES >> 20} MiB")
+    return ask(options["--socket"], payload, deadline, options.get("--serve", "[]"))
+
+
+def ask(path: str, payload: bytes, deadline: float, serve: str) -> bytes:
     """Send a call to the server and return what to print; starts the server with the options `serve` if none listens.
 
+    Args:
+        path: of the socket.
+        payload: the host's call, a JSON object.
+        deadline: by `time.monotonic`.
+        serve: a JSON list.
+
     Raises:
-        OSError: the server can't be reached or doesn't answer within the deadline.
+        OSError: the server can't be reached, doesn't answer within the deadline, or isn't the user's.
     """
     with _connect(path, deadline, serve) as connection:
         connection.settimeout(_left(deadline))
@@ -66,32 +95,97 @@ def ask(path: str, payload: bytes, deadline: float, serve: "list[str]") -> bytes
 
 
 def _with_time(payload: bytes, deadline: float) -> bytes:
-    call = json.loads(payload)
-    return json.dumps({**call, LEFT: _left(deadline)}).encode() if isinstance(call, dict) else payload
+    """The call with `LEFT` as its last key, which counts whatever another of that name says; nothing is parsed."""
+    whole = payload.rstrip()
+    if not whole.endswith(b"}"):
+        return payload
+    return b'%s, "%s": %.3f}' % (whole[:-1], LEFT.encode(), _left(deadline))
 
 
-def unpruned(payload: bytes, why: str) -> bytes:
+def unpruned(why: str) -> bytes:
     """What to print when a result couldn't be pruned: the agent sees the reason beside the result."""
+    return beside(f"{NOTE} not pruned: {plain(why)}]")
+
+
+def plain(words: str) -> str:
+    """Others' words, as of a server or a system, in one line of bounded length without control characters."""
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in words[:_MOST_WORDS])
+
+
+def beside(words: str) -> bytes:
+    """What to print for an agent to see beside a result that stays as it is."""
+    import json  # noqa: PLC0415 - a warm call doesn't need it, and it takes longer than all else here
+
+    return json.dumps({"hookSpecificOutput": {"hookEventName": EVENT, "additionalContext": words}}).encode()
+
+
+def check_folder(folder: str) -> None:
+    """See that a folder is the user's, and that nobody else can put something into it.
+
+    Raises:
+        FileNotFoundError: it isn't there.
+        PermissionError: it is a link or no folder, or belongs to somebody else, or others may write in it.
+    """
+    status = os.lstat(folder or os.curdir)
+    if not stat.S_ISDIR(status.st_mode):
+        raise _refused(folder, "is a link or no folder")
+    _check_owner(folder, status)
+    if status.st_mode & 0o022:
+        raise _refused(folder, "can be written by others")
+
+
+def check_place(path: str) -> None:
+    """See that a socket's folder passes `check_folder`, and that a socket of the user's has the name, if anything does.
+
+    Raises:
+        FileNotFoundError: the folder isn't there.
+        PermissionError: it isn't so.
+    """
+    check_folder(os.path.dirname(path))  # noqa: PTH120 - pathlib takes time to import
     try:
-        event = json.loads(payload).get("hook_event_name", "PostToolUse")
-    except (ValueError, AttributeError):
-        return b""
-    said = {"hookEventName": event, "additionalContext": f"[lamr: not pruned: {why}]"}
-    return json.dumps({"hookSpecificOutput": said}).encode()
+        status = os.lstat(path)
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(status.st_mode):
+        raise _refused(path, "is no socket")
+    _check_owner(path, status)
 
 
-def _connect(path: str, deadline: float, serve: "list[str]") -> socket.socket:
+def check_peer(connection: socket.socket) -> None:
+    """See that the process at the other end is the user's.
+
+    Raises:
+        PermissionError: it is somebody else's.
+        OSError: the system doesn't say.
+    """
+    user = int.from_bytes(connection.getsockopt(*_PEER)[4:8], sys.byteorder)
+    if user != os.geteuid():
+        raise PermissionError(f"the process at the other end belongs to user {user}")
+
+
+def _check_owner(path: str, status: os.stat_result) -> None:
+    if status.st_uid != os.geteuid():
+        raise _refused(path, f"belongs to user {status.st_uid}")
+
+
+def _refused(path: str, why: str) -> PermissionError:
+    return PermissionError(f"{path} {why}, so that it isn't used; mend or remove it, or name another place")
+
+
+def _connect(path: str, deadline: float, serve: str) -> socket.socket:
     server, ended = None, None
     while True:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
+            check_place(path)
             connection.settimeout(_left(deadline))
             connection.connect(path)
+            check_peer(connection)
             return connection
         except (FileNotFoundError, ConnectionRefusedError):
             connection.close()
             server = server or _start(path, serve)
-            if server.poll() is not None:
+            if server is not None and server.poll() is not None:
                 ended = ended or time.monotonic()
                 if time.monotonic() - ended > _GRACE:
                     why = (
@@ -108,15 +202,39 @@ def _left(deadline: float) -> float:
     return left
 
 
-def _start(path: str, serve: "list[str]") -> "subprocess.Popen[bytes]":
-    """Start a server that outlives this process; two that start at once settle it by the socket's lock."""
-    import subprocess  # noqa: PLC0415 - a warm call doesn't need it
+def _start(path: str, serve: str) -> "subprocess.Popen[bytes] | None":
+    """Start a server that outlives this process; None where one that another process started lives.
 
-    command = [sys.executable, "-m", "lamr_cli.main", "agents", "serve", "--socket", path, *serve]
-    nothing = subprocess.DEVNULL
-    return subprocess.Popen(
-        command, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True, cwd=os.sep
-    )
+    A server keeps a lock from before its start to its end, so that of many first calls one starts it.
+    """
+    import fcntl  # noqa: PLC0415 - a warm call needs none of these
+    import json  # noqa: PLC0415
+    import subprocess  # noqa: PLC0415
+
+    os.umask(0o077)
+    path = os.path.abspath(path)  # noqa: PTH100 - as above
+    folder = os.path.dirname(path)  # noqa: PTH120
+    os.makedirs(folder, exist_ok=True)  # noqa: PTH103
+    check_folder(folder)
+    lock = os.open(f"{path}.start", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return None
+        command = [sys.executable, "-c", _SERVE, "agents", "serve", "--socket", path, *json.loads(serve)]
+        nothing = subprocess.DEVNULL
+        return subprocess.Popen(
+            command,
+            stdin=nothing,
+            stdout=nothing,
+            stderr=nothing,
+            start_new_session=True,
+            cwd=folder,
+            pass_fds=[lock],
+        )
+    finally:
+        os.close(lock)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ knows no pruner and no protocol.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,8 @@ from pathlib import Path
 from lamr_client import InvalidInputError
 from lamr_postprocess import split_lines
 from lamr_postprocess.patterns import LineSearch
-from lamr_repositories.sources import Folder
+from lamr_repositories.below import Below
+from lamr_repositories.folders import Folder
 from lamr_repositories.walk import WalkCount, WalkOptions, walk
 
 MOST_BYTES = 4 << 20
@@ -58,10 +60,14 @@ class Workspace:
 
         Raises:
             OutsideRootsError: it lies outside the roots.
+            InvalidInputError: there can be no such path.
         """
         if "\0" in path:
             raise OutsideRootsError("a path can't hold NUL", argument="path")
-        meant = (self.roots[0] / path).resolve()
+        try:
+            meant = (self.roots[0] / path).resolve()
+        except (OSError, RuntimeError) as error:  # links in a circle, a name that is too long
+            raise InvalidInputError(f"{path:.200}: no such file", argument="path") from error
         if not any(meant == root or root in meant.parents for root in self.roots):
             known = ", ".join(map(str, self.roots))
             raise OutsideRootsError(
@@ -78,14 +84,17 @@ class Workspace:
         """
         meant = self.resolve(path)
         if not meant.is_file():
-            raise InvalidInputError(f"{path}: no such file", argument="path")
-        size = meant.stat().st_size
-        if size > MOST_BYTES:
-            raise InvalidInputError(f"{path}: {size:,} bytes, more than {MOST_BYTES:,}", argument="path")
+            raise InvalidInputError(f"{path:.200}: no such file", argument="path")
+        root = next(root for root in self.roots if root in meant.parents)
         try:
-            data = meant.read_bytes()
+            with Below(root) as below:  # a folder can become a link after it was resolved
+                data = below.read(meant.relative_to(root).as_posix(), MOST_BYTES)
         except OSError as error:
-            raise InvalidInputError(f"{path}: {error.strerror}", argument="path") from error
+            too_large = error.errno == errno.EFBIG
+            why = f"more than {MOST_BYTES:,} bytes" if too_large else error.strerror
+            raise InvalidInputError(f"{path:.200}: {why}", argument="path") from error
+        if data is None:
+            raise InvalidInputError(f"{path:.200}: no regular file", argument="path")
         if b"\0" in data:
             raise InvalidInputError(f"{path}: a binary file", argument="path")
         return data.decode("utf-8", "replace")
@@ -93,7 +102,8 @@ class Workspace:
     def search(self, pattern: str, path: str = ".") -> tuple[list[Match], bool]:
         """The lines that match, in the order of their paths, and whether there are more than `MOST_MATCHES`.
 
-        Files that git ignores or that programs wrote are passed over, as `lamr_repositories.walk` does.
+        Files that git ignores, that programs wrote or that hold secrets are passed over, as `lamr_repositories.walk`
+        does; a file that the path names is searched, whatever it holds.
 
         Raises:
             OutsideRootsError: the path lies outside the roots.
@@ -102,11 +112,11 @@ class Workspace:
         wanted = LineSearch(pattern, argument="pattern")
         found: list[Match] = []
         for file, text in self._texts(self.resolve(path)):
-            for number, line in enumerate(split_lines(text), 1):
-                if wanted.found_in(line):
-                    if len(found) == MOST_MATCHES:
-                        return found, True
-                    found.append(Match(self._shown(file), number, line.strip()[:_LONGEST_MATCH]))
+            lines = split_lines(text)
+            for place in wanted.found(lines):
+                if len(found) == MOST_MATCHES:
+                    return found, True
+                found.append(Match(self._shown(file), place + 1, lines[place].strip()[:_LONGEST_MATCH]))
         return found, False
 
     def _texts(self, start: Path) -> Iterator[tuple[Path, str]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from lamr_cli.printing import say
 from lamr_cli.progress import bar
 
 from benchmarks.ablation import study
@@ -66,7 +67,7 @@ def ablate(  # noqa: PLR0913, PLR0917  # one argument an option
     )
     with bar() as progress:
         outcomes = study.ablate(data, out, settings, workers=workers, progress=progress)
-    typer.echo(ablation_json(outcomes) if as_json else ablation_table(outcomes))
+    say(ablation_json(outcomes) if as_json else ablation_table(outcomes))
 
 
 if __name__ == "__main__":

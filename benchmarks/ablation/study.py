@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from lamr_contract.children import standing_elsewhere
 from lamr_contract.spec import bundled_repository
 from lamr_evaluation.records import Record, read_records, write_records
 from lamr_export.model import LamrModel
@@ -99,8 +100,10 @@ def _run_all(work: WorkFolder, settings: AblationSettings, jobs: list[Job], work
         for job in jobs:
             yield run_variant(work, settings, *job)
         return
-    with ProcessPoolExecutor(workers, get_context("spawn"), prepare_worker, (os.getpid(),)) as pool:
-        running = [pool.submit(run_variant, work, settings, *job) for job in jobs]
+    here = (os.getpid(), Path.cwd())
+    with ProcessPoolExecutor(workers, get_context("spawn"), prepare_worker, here) as pool:
+        with standing_elsewhere():  # this starts the processes
+            running = [pool.submit(run_variant, work, settings, *job) for job in jobs]
         try:
             for future in as_completed(running):
                 yield future.result()

@@ -11,6 +11,7 @@ import typer
 
 from lamr_cli.arguments import Model, Server
 from lamr_cli.credentials import credentials
+from lamr_cli.printing import print_exactly, say
 
 if TYPE_CHECKING:
     from lamr_agents.install import Change
@@ -85,9 +86,9 @@ def show(
     wanted = Place.parse(place)
     path = texts or default_texts()
     if not path.exists():
-        typer.echo(f"{path}: no texts are kept here", err=True)
+        say(f"{path}: no texts are kept here", err=True)
         raise typer.Exit(2)
-    typer.echo(Texts(path).lines(wanted), nl=False)
+    print_exactly(Texts(path).lines(wanted))
 
 
 def uninstall(host: HostName, project: Project = False, dry_run: DryRun = False) -> None:
@@ -103,13 +104,13 @@ def uninstall(host: HostName, project: Project = False, dry_run: DryRun = False)
 
 def _make(change: Change, dry_run: bool, nothing: str) -> None:
     if not change.diff:
-        typer.echo(f"{change.path}: {nothing}", err=True)
+        say(f"{change.path}: {nothing}", err=True)
         return
     if dry_run:
-        typer.echo(change.diff, nl=False)
+        say(change.diff, end="")
         return
     change.write()
-    typer.echo(f"{change.path}: written; restart the agent", err=True)
+    say(f"{change.path}: written; restart the agent", err=True)
 
 
 @app.command("serve")
@@ -143,7 +144,7 @@ def serve(
     archive = Archive(Texts(texts or default_texts()), show_command(texts)) if keep_texts else None
     record = Store(store or default_store())
     if not LocalServer(path, record, make_pruner, archive=archive, seconds=timeout).run(idle):
-        typer.echo(f"{path}: another server listens there already", err=True)
+        say(f"{path}: another server listens there already", err=True)
         raise typer.Exit(2)
 
 
@@ -163,13 +164,13 @@ def stats(
 
     path = store or default_store()
     if not path.exists():
-        typer.echo(f"{path}: no results yet; see `lamr install claude-code`", err=True)
+        say(f"{path}: no results yet; see `lamr install claude-code`", err=True)
         raise typer.Exit(2)
     opened = Store(path)
     tallies = opened.tallies()
     opened.close()
     if as_json:
-        typer.echo(json.dumps([asdict(tally) for tally in tallies]))
+        say(json.dumps([asdict(tally) for tally in tallies]))
         return
     rows = [("results of tools", "number", "tokens", "cut", "seconds each")]
     rows += [
@@ -182,4 +183,4 @@ def stats(
         )
         for tally in tallies
     ]
-    typer.echo(align(rows))
+    say(align(rows))

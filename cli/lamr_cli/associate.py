@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from lamr_cli.extras import needs_extra
+from lamr_cli.printing import say
 
 
 def associate(
@@ -42,12 +43,12 @@ def associate(
         from lamr_training.recipes.associate import associate as build
 
     settings = BuildSettings() if networked is None else BuildSettings(networked=networked)
-    report = build(base or bundled_repository(), data, out, settings, lambda line: typer.echo(line, err=True))
+    report = build(base or bundled_repository(), data, out, settings, lambda line: say(line, err=True))
     if as_json:
-        typer.echo(json.dumps(asdict(report)))
+        say(json.dumps(asdict(report)))
         return
-    typer.echo(f"{out}: {report.words:,} words, learned from {report.files:,} files")
+    say(f"{out}: {report.words:,} words, learned from {report.files:,} files")
     for name, figures in (("what isn't a question", report.told), ("questions", report.asked)):
         if figures is not None:
             parts = ", ".join(f"{key} {value}" for key, value in asdict(figures).items())
-            typer.echo(f"validation files, {name}: {parts}")
+            say(f"validation files, {name}: {parts}")

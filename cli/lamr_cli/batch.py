@@ -13,6 +13,7 @@ import typer
 from lamr_cli.arguments import CacheFile, Model, NoCache, cache_file
 from lamr_cli.credentials import credentials
 from lamr_cli.exits import INCOMPLETE
+from lamr_cli.printing import say
 from lamr_cli.progress import bar
 
 
@@ -105,9 +106,9 @@ def batch(
     with quiet, bar() as progress:
         count = run_batch(jobs, output, options, progress)
     if as_json:
-        typer.echo(json.dumps(dataclasses.asdict(count)))
+        say(json.dumps(dataclasses.asdict(count)))
     else:
-        typer.echo(
+        say(
             f"{count.rows:,} rows: {count.answered:,} answered, {count.failed:,} with errors, {count.before:,} done "
             f"before · {count.seconds:.1f} s · {count.deaths:,} workers replaced",
             err=True,

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from lamr_cli.arguments import Language, Query, Quiet, read_code
-from lamr_cli.printing import print_exactly
+from lamr_cli.printing import print_exactly, say
 from lamr_cli.progress import bar
 from lamr_cli.scorers import Perplexity, scorer_of
 
@@ -132,4 +132,4 @@ def compress(
         )
     print_exactly(json.dumps(found.to_dict(), ensure_ascii=False) + "\n" if as_json else found.text)
     if not quiet:
-        typer.echo(found.summary(), err=True)
+        say(found.summary(), err=True)

@@ -1,4 +1,4 @@
-"""`lamr corpus`: training records out of permissively licensed packages, git histories or sessions of agents."""
+"""`lamr corpus`: training records out of packages, git histories or sessions of agents; one command for each source."""
 
 from __future__ import annotations
 
@@ -9,167 +9,179 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from lamr_training.corpus.settings import CorpusSettings
+from lamr_training.made.settings import OF_PACKAGES, MadeSettings
 
+from lamr_cli.printing import say
 from lamr_cli.progress import bar
 
-DEFAULTS = CorpusSettings()
-Place = Callable[[str], Path]
-"""Gives the git directory of `owner/name`."""
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Make training records, without a model: from packages, git histories or agents' sessions.\n\n"
+    "Projects that evaluations use and licences that aren't permissive are refused. The same manifest and seed give "
+    "the same records.",
+)
+Output = Annotated[
+    Path, typer.Option("--output", "-o", help="Folder to write the records and their manifest into.")
+]
+Manifest = Annotated[
+    Path | None,
+    typer.Option(help="JSON file of what is read, as an earlier run wrote it; default: that of lamr-mini."),
+]
+Cache = Annotated[
+    Path | None, typer.Option(help="Folder for what is downloaded; default: the user's cache folder.")
+]
+Mirror = Annotated[
+    Path | None, typer.Option(help="Folder of bare repositories named owner+name; default: clones them.")
+]
+Apart = Annotated[
+    Path | None, typer.Option(help="Evaluation items: files much like one of theirs are left out.")
+]
+Seed = Annotated[int, typer.Option(help="Seed of every random choice.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the numbers of records as JSON.")]
 
 
-def corpus(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write records and manifest into.")],
-    packages: Annotated[
-        list[str] | None,
-        typer.Option("--packages", "-p", help="Projects on PyPI to train on, comma-separated. Repeatable."),
+@app.command("packages")
+def packages(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Projects on PyPI to train on.", metavar="NAME")
     ] = None,
+    *,
+    output: Output,
     validation: Annotated[
         list[str] | None,
-        typer.Option(help="Projects to validate on; default with --packages: one in ten of them."),
+        typer.Option(help="A project to validate on, repeatable; default: one in ten of the names."),
     ] = None,
-    manifest: Annotated[
-        Path | None,
-        typer.Option(help="A manifest.json of an earlier run: fetches the very same files."),
-    ] = None,
-    cache: Annotated[
-        Path | None,
-        typer.Option(help="Folder for downloaded packages and clones; default: the user's cache folder."),
-    ] = None,
-    histories: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MANIFEST",
-            help="Make records from git histories: a manifest of repositories, or `bundled` for those of lamr-mini.",
-        ),
-    ] = None,
-    sessions: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MANIFEST",
-            help="Make records from agents' recorded sessions: a manifest of repositories with logs, or `bundled`.",
-        ),
-    ] = None,
-    mirror: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder of bare repositories named owner+name, with --histories or --sessions; default: clones them."
-        ),
-    ] = None,
-    edits: Annotated[int, typer.Option(help="Most edits of one repository's history.", min=1)] = 400,
-    made: Annotated[
-        int, typer.Option(help="Most made questions about one repository's files, with --histories.", min=0)
-    ] = 30,
-    apart: Annotated[
-        Path | None,
-        typer.Option(
-            help="Evaluation items, with --histories or --sessions: files much like one of theirs are left out."
-        ),
-    ] = None,
-    files: Annotated[int, typer.Option(help="Most files of a project.", min=1)] = DEFAULTS.files_per_project,
-    queries: Annotated[int, typer.Option(help="Most records of a file.", min=1)] = DEFAULTS.queries_per_file,
-    min_lines: Annotated[int, typer.Option(help="Shortest file.", min=1)] = DEFAULTS.min_lines,
-    max_lines: Annotated[int, typer.Option(help="Longest file.", min=1)] = DEFAULTS.max_lines,
+    manifest: Manifest = None,
+    made: Annotated[int, typer.Option(help="Most records of a project.", min=1)] = OF_PACKAGES.per_project,
+    per_file: Annotated[int, typer.Option(help="Most records of a file.", min=1)] = OF_PACKAGES.per_file,
+    min_lines: Annotated[int, typer.Option(help="Shortest file.", min=1)] = OF_PACKAGES.min_lines,
+    max_lines: Annotated[int, typer.Option(help="Longest file.", min=1)] = OF_PACKAGES.max_lines,
     absent: Annotated[
         float, typer.Option(help="Share of records without an answer.", min=0, max=1)
-    ] = DEFAULTS.absent,
+    ] = OF_PACKAGES.absent,
     windows: Annotated[
         float, typer.Option(help="Share of records that show part of their file only.", min=0, max=1)
-    ] = DEFAULTS.windows,
-    seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = DEFAULTS.seed,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the numbers of records as JSON.")] = False,
+    ] = OF_PACKAGES.windows,
+    cache: Cache = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
 ) -> None:
-    """Make training records from packages, without a model.
+    """Ask about the files of Python packages, which pip downloads.
 
-    Queries come from docstrings, names, comments, error messages, calls and templates; the lines that answer follow
-    from the syntax tree. Records are split by project, and projects that evaluations use are refused. Without
-    --packages or --manifest: the packages that lamr-mini was trained on.
+    Queries are made of docstrings, names, comments, error messages and calls.
+    The lines that answer follow from the syntax tree. Records are split by
+    project.
 
-    With --histories queries come from commits' messages, and the lines that answer are those that the commit changed
-    in its parent's file. Questions about the files of the manifest's commits go to files of their own: those made of
-    comments, names and messages to made.jsonl, written ones to written.jsonl. With --sessions queries are what an
-    agent said before it read a file, and the lines are those that it edited, quoted or read again later. What an
-    earlier run finished is not made again.
-
-    lamr corpus --out records --packages aiohttp,attrs --validation loguru
+    lamr corpus packages aiohttp attrs --validation loguru -o records
     """
-    from lamr_evaluation.mirrors import clone, locate
-    from lamr_evaluation.wheels import WHEELS
-    from lamr_repositories.cache import default_cache
-    from lamr_training.corpus.build import build_corpus
-    from lamr_training.corpus.fetch import choose_splits, fetch, read_manifest
+    from dataclasses import replace
 
-    if manifest is not None and packages:
-        raise typer.BadParameter("give --packages or --manifest, not both")
-    if validation and not packages:
-        raise typer.BadParameter("--validation goes with --packages")
-    if histories is None and sessions is None and (mirror or apart):
-        raise typer.BadParameter("--mirror and --apart go with --histories or --sessions")
-    if sum(map(bool, (histories, sessions, packages or manifest))) > 1:
-        raise typer.BadParameter("give one of --histories, --sessions, and --packages or --manifest")
-    clones = cache or default_cache() / "repositories"
-    place = functools.partial(locate, folder=mirror) if mirror else functools.partial(clone, folder=clones)
-    if histories is not None:
-        counts = _from_histories(histories, out, place, (edits, made), apart, seed)
-        _report(counts, out, "the repositories are in", "histories.json", as_json)
-        return
-    if sessions is not None:
-        counts = _from_sessions(sessions, out, place, apart, seed)
-        _report(counts, out, "the repositories are in", "sessions.json", as_json)
-        return
-    settings = CorpusSettings(
-        files_per_project=files,
-        queries_per_file=queries,
+    from lamr_contract.private_files import cache_folder
+    from lamr_evaluation.wheels import WHEELS
+    from lamr_training.packages.build import build_packages
+    from lamr_training.packages.fetch import choose_splits, fetch, read_manifest
+
+    if manifest is not None and names:
+        raise typer.BadParameter("give names or --manifest, not both")
+    if validation and not names:
+        raise typer.BadParameter("--validation goes with names to train on")
+    settings = replace(
+        OF_PACKAGES,
+        per_project=made,
+        per_file=per_file,
         min_lines=min_lines,
         max_lines=max_lines,
         absent=absent,
         windows=windows,
         seed=seed,
     )
-    store = cache or default_cache() / WHEELS
+    store = cache or cache_folder() / WHEELS
     with bar() as progress:
         chosen = read_manifest(manifest) if manifest else None
-        if packages:
-            splits = choose_splits(_names(packages), _names(validation or []))
-            chosen = [p for split, names in splits.items() for p in fetch(names, store, split, progress)]
-        counts = build_corpus(store, out, packages=chosen, settings=settings, progress=progress)
-    _report(counts, out, "the packages are in", "manifest.json", as_json)
+        if names:
+            splits = choose_splits(names, validation or [])
+            chosen = [p for split, named in splits.items() for p in fetch(named, store, split, progress)]
+        counts = build_packages(store, output, packages=chosen, settings=settings, progress=progress)
+    _report(counts, output, "manifest.json", as_json)
 
 
-def _from_histories(
-    manifest: str, out: Path, place: Place, most: tuple[int, int], apart: Path | None, seed: int
-) -> dict[str, int]:
+@app.command("histories")
+def histories(
+    output: Output,
+    manifest: Manifest = None,
+    mirror: Mirror = None,
+    edits: Annotated[int, typer.Option(help="Most edits of one repository's history.", min=1)] = 400,
+    made: Annotated[
+        int, typer.Option(help="Most made questions about one repository's files.", min=0)
+    ] = MadeSettings.per_project,
+    apart: Apart = None,
+    cache: Cache = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Ask what commits say; the lines that answer are those that the commit changed.
+
+    Files are shown as they were before. Questions about the files of the
+    manifest's commits go to files of their own: those made of comments, names
+    and messages to made.jsonl, written ones to written.jsonl. What an earlier
+    run finished is not made again.
+
+    lamr corpus histories --made 10 -o records
+    """
     from lamr_training.histories.build import HistorySettings, build_histories
-    from lamr_training.histories.manifest import bundled_histories, read_histories
-    from lamr_training.made.build import MadeSettings
+    from lamr_training.records.manifest import bundled_histories, read_histories
+    from lamr_training.records.parts import Repositories
 
-    edits, made = most
-    rows = bundled_histories() if manifest == "bundled" else read_histories(Path(manifest))
-    settings = HistorySettings(
-        per_repository=edits, made=MadeSettings(per_repository=made, seed=seed), apart=apart, seed=seed
-    )
+    rows = read_histories(manifest) if manifest else bundled_histories()
+    questions = MadeSettings(per_project=made, seed=seed)
+    settings = HistorySettings(per_repository=edits, made=questions, seed=seed)
+    repositories = Repositories(rows, _place(mirror, cache), apart)
     with bar() as progress:
-        return build_histories(rows, out, place, settings=settings, progress=progress)
+        counts = build_histories(repositories, output, settings=settings, progress=progress)
+    _report(counts, output, "histories.json", as_json)
 
 
-def _from_sessions(manifest: str, out: Path, place: Place, apart: Path | None, seed: int) -> dict[str, int]:
-    from lamr_training.histories.manifest import bundled_sessions, read_histories
+@app.command("sessions")
+def sessions(
+    output: Output,
+    manifest: Manifest = None,
+    mirror: Mirror = None,
+    apart: Apart = None,
+    cache: Cache = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Ask what agents said before they read a file, from their recorded sessions.
+
+    The lines that answer are those that the agent edited, quoted or read again
+    later. What an earlier run finished is not made again.
+
+    lamr corpus sessions -o records
+    """
+    from lamr_training.records.manifest import bundled_sessions, read_histories
+    from lamr_training.records.parts import Repositories
     from lamr_training.sessions.build import SessionSettings, build_sessions
 
-    rows = bundled_sessions() if manifest == "bundled" else read_histories(Path(manifest))
+    rows = read_histories(manifest) if manifest else bundled_sessions()
+    repositories = Repositories(rows, _place(mirror, cache), apart)
     with bar() as progress:
-        return build_sessions(
-            rows, out, place, settings=SessionSettings(apart=apart, seed=seed), progress=progress
-        )
+        counts = build_sessions(repositories, output, settings=SessionSettings(seed=seed), progress=progress)
+    _report(counts, output, "sessions.json", as_json)
 
 
-def _report(counts: dict[str, int], out: Path, where: str, file: str, as_json: bool) -> None:
+def _place(mirror: Path | None, cache: Path | None) -> Callable[[str], Path]:
+    """What gives the git directory of `owner/name`: a mirror, or a clone in the cache."""
+    from lamr_contract.private_files import cache_folder
+    from lamr_evaluation.mirrors import clone, locate
+
+    if mirror:
+        return functools.partial(locate, folder=mirror)
+    return functools.partial(clone, folder=cache or cache_folder() / "repositories")
+
+
+def _report(counts: dict[str, int], output: Path, manifest: str, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(counts))
+        say(json.dumps(counts))
     else:
         parts = [f"{count:,} {name}" for name, count in counts.items()]
-        typer.echo(f"{' · '.join(parts)} records in {out}; {where} {out / file}")
-
-
-def _names(texts: list[str]) -> list[str]:
-    return [name.strip() for text in texts for name in text.split(",") if name.strip()]
+        say(f"{' · '.join(parts)} records in {output}; what was read is in {output / manifest}")

@@ -13,6 +13,7 @@ from lamr_cli.arguments import Model, Server
 from lamr_cli.credentials import credentials
 from lamr_cli.exits import INCOMPLETE
 from lamr_cli.extras import needs_extra
+from lamr_cli.printing import say
 from lamr_cli.progress import bar
 from lamr_cli.scorers import scorer_of
 
@@ -109,7 +110,7 @@ def evaluate(
     asked = Asked(server, model, timeout, _embedder(encoder) if cosine else None, perplexity)
     if repositories is not None:
         packs = _of_packs(repositories, mirror, asked, strict)
-        typer.echo(packs.to_json() if as_json else packs.table())
+        say(packs.to_json() if as_json else packs.table())
         _tell(str(repositories), packs.left_out)
         return
     if plot is not None:
@@ -121,14 +122,14 @@ def evaluate(
         from lamr_evaluation import plot_recall
 
         plot_recall(report, plot)
-    typer.echo(report.to_json() if as_json else report.table())
+    say(report.to_json() if as_json else report.table())
     _tell(items.name, report.left_out)
 
 
 def _tell(name: str, left_out: Sequence[Problem]) -> None:
     """Name the items that were left out, and end with the exit code for that if there are any."""
     for problem in left_out:
-        typer.echo(f"{name}:{problem.line}: {problem.reason}", err=True)
+        say(f"{name}:{problem.line}: {problem.reason}", err=True)
     if left_out:
         raise typer.Exit(INCOMPLETE)
 
@@ -177,11 +178,12 @@ class Items:
 
     def read(self, on_problem: Callable[[Problem], None] | None) -> list[Record]:
         """Read or build them; `on_problem` takes the rows that are none."""
-        from lamr_evaluation import build_suite, default_cache, read_records
+        from lamr_contract.private_files import cache_folder
+        from lamr_evaluation import build_suite, read_records
 
         if self.data is not None:
             return list(read_records(self.data, on_problem))
-        return build_suite(str(self.suite), default_cache(), self.mirror)
+        return build_suite(str(self.suite), cache_folder(), self.mirror)
 
 
 def _of_files(items: Items, asked: Asked, strict: bool) -> EvalReport:
@@ -205,11 +207,11 @@ def _of_files(items: Items, asked: Asked, strict: bool) -> EvalReport:
 
 def _of_packs(file: Path, mirror: Path | None, asked: Asked, strict: bool) -> RepositoryReport:
     """Measure packs, and what they are compared with, on items about whole repositories."""
+    from lamr_contract.private_files import cache_folder
     from lamr_evaluation import RecordError
     from lamr_evaluation.mirrors import clone, locate
     from lamr_evaluation.repositories import METHODS, cosine_methods, evaluate_repositories, read_items
     from lamr_repositories import default_cache_file
-    from lamr_repositories.cache import default_cache
 
     problems: list[Problem] = []
     on_problem = None if strict else problems.append
@@ -218,7 +220,7 @@ def _of_packs(file: Path, mirror: Path | None, asked: Asked, strict: bool) -> Re
         raise RecordError(f"{file}: {_nothing(problems)}", path=file)
 
     def place(repository: str) -> Path:
-        return locate(repository, mirror) if mirror else clone(repository, default_cache() / "repositories")
+        return locate(repository, mirror) if mirror else clone(repository, cache_folder() / "repositories")
 
     with contextlib.ExitStack() as stack, _named(str(file), file):
         report = evaluate_repositories(

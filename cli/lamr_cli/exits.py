@@ -5,9 +5,10 @@ lamr's own errors carry their exit code (`lamr_errors`), so this module knows no
 
 from __future__ import annotations
 
+import os
 import sys
 
-from lamr_errors import BAD_INPUT, SERVER_TROUBLE, LamrError
+from lamr_errors import BAD_INPUT, SERVER_TROUBLE, LamrError, visible
 
 __all__ = ["BAD_INPUT", "INCOMPLETE", "SERVER_TROUBLE", "exit_code", "explain"]
 
@@ -23,9 +24,10 @@ def exit_code(error: BaseException) -> int | None:
 
 
 def explain(error: BaseException) -> None:
-    """Print one message on stderr, red only on a terminal."""
+    """Print one message on stderr, red only on a terminal; what others wrote in it can do nothing to a terminal."""
     red, reset = ("\x1b[31m", "\x1b[0m") if sys.stderr.isatty() else ("", "")
-    text = (
-        f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
-    )
-    print(f"{red}lamr: {text}{reset}", file=sys.stderr)  # noqa: T201
+    text = str(error)
+    if isinstance(error, OSError) and error.filename:
+        text = f"{visible(os.fsdecode(error.filename))}: {error.strerror}"
+    words = f"lamr: {visible(text, lines=True)}"
+    print(f"{red}{words}{reset}", file=sys.stderr)  # noqa: T201

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from lamr_cli.extras import needs_extra
+from lamr_cli.printing import say
 
 
 class Precision(str, enum.Enum):
@@ -127,8 +128,8 @@ def export(
                 max_batch_size=max_batch_size,
                 progress=_say,
             )
-    typer.echo(report.to_json() if as_json else report.summary())
+    say(report.to_json() if as_json else report.summary())
 
 
 def _say(line: str) -> None:
-    typer.echo(line, err=True)
+    say(line, err=True)

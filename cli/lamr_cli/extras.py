@@ -9,6 +9,7 @@ import typer
 from lamr_errors import how_to_install
 
 from lamr_cli.exits import BAD_INPUT
+from lamr_cli.printing import say
 
 _MODULES = {
     "export": (
@@ -34,5 +35,5 @@ def needs_extra(extra: str) -> Iterator[None]:
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] not in _MODULES[extra]:
             raise
-        typer.echo(f"lamr: {error.name} isn't installed: {how_to_install(extra)}", err=True)
+        say(f"lamr: {error.name} isn't installed: {how_to_install(extra)}", err=True)
         raise typer.Exit(BAD_INPUT) from error

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from lamr_errors import visible
 
 from lamr_cli.exits import SERVER_TROUBLE
+from lamr_cli.printing import say, say_meanwhile
 
 if TYPE_CHECKING:
     from lamr_front.control import FrontStatus
@@ -55,11 +57,11 @@ def key(
     made = {name: make_key(expires) for name in names}
     add_keys(tenants, {name: stored for name, (_, stored) in made.items()})
     if as_json:
-        typer.echo(json.dumps({name: shown for name, (shown, _) in made.items()}))
+        say(json.dumps({name: shown for name, (shown, _) in made.items()}))
     else:
         for name, (shown, _) in made.items():
-            typer.echo(f"{name}  {shown}")
-    typer.echo(
+            say(f"{name}  {shown}")
+    say(
         f"lamr: {'wrote' if fresh else 'added to'} {tenants}; the keys are shown this once. "
         + ("" if fresh else "`lamr front reload` puts them into force."),
         err=True,
@@ -78,11 +80,10 @@ def check(tenants: Tenants = FILE) -> None:
     fleet = read_fleet(tenants)
     with tempfile.TemporaryDirectory(prefix="lamr-front-") as name:
         folder = Path(name)
-        for file, text in render(fleet, Places(folder, folder), str(tenants)).files.items():
-            (folder / file).write_text(text, encoding="utf-8")
-        Places(folder, folder).state_file.touch()
+        places = Places(folder, folder)
+        render(fleet, places, str(tenants)).write(places)
         check_config(find_haproxy(), folder / CONFIG)
-    typer.echo(_fleet_text(fleet))
+    say(_fleet_text(fleet))
 
 
 @app.command("render")
@@ -95,19 +96,23 @@ def render_files(
         Path | None, typer.Option(help="The folder where HAProxy makes its sockets; default: the output's.")
     ] = None,
 ) -> None:
-    """Write HAProxy's configuration and maps into a folder, for those who run HAProxy themselves."""
+    """Write HAProxy's configuration and maps into a folder, for those who run HAProxy themselves.
+
+    The files are readable by their owner alone: give them to the user that HAProxy starts as.
+    """
+    from lamr_front.errors import FrontError
     from lamr_front.rendering import Places, render
     from lamr_front.tenants_file import read_fleet
 
     folder = output.absolute()
     places = Places(folder, sockets.absolute() if sockets else folder)
     rendering = render(read_fleet(tenants), places, str(tenants))
-    for each in (places.folder, places.sockets):
-        each.mkdir(parents=True, exist_ok=True)
-    for file, text in rendering.files.items():
-        (folder / file).write_text(text, encoding="utf-8")
-        typer.echo(folder / file)
-    places.state_file.touch()
+    try:
+        written = rendering.write(places)
+    except OSError as error:
+        raise FrontError(f"{error.filename}: {error.strerror}") from error
+    for file in written:
+        say(file)
 
 
 @app.command("run")
@@ -127,7 +132,7 @@ def reload(tenants: Tenants = FILE) -> None:
     """Put a changed file of tenants into force. No request is lost; keys that were deleted stop working at once."""
     from lamr_front import control
 
-    typer.echo(_fleet_text(control.reload(tenants)))
+    say(_fleet_text(control.reload(tenants)))
 
 
 @app.command("drain")
@@ -142,19 +147,18 @@ def drain(
 
     if undo:
         control.undrain(tenants, replica)
-        typer.echo(f"{replica} gets requests again as soon as it is ready")
+        say(f"{replica} gets requests again as soon as it is ready")
         return
     shown = sys.stderr.isatty()
 
     def on_wait(left: int) -> None:
         if shown:
-            sys.stderr.write(f"\r\x1b[Klamr: {replica} has {left} requests under way")
-            sys.stderr.flush()
+            say_meanwhile(f"lamr: {replica} has {left} requests under way")
 
     control.drain(tenants, replica, timeout, on_wait)
     if shown:
-        sys.stderr.write("\r\x1b[K")
-    typer.echo(f"{replica} is drained: stop it, start it again, then `lamr front drain {replica} --undo`")
+        say_meanwhile("")
+    say(f"{replica} is drained: stop it, start it again, then `lamr front drain {replica} --undo`")
 
 
 @app.command("status")
@@ -169,7 +173,7 @@ def status(
     from lamr_front.control import read_status
 
     front = read_status(tenants)
-    typer.echo(json.dumps(dataclasses.asdict(front)) if as_json else _status_text(front))
+    say(json.dumps(dataclasses.asdict(front)) if as_json else _status_text(front))
     if not any(replica.state == "up" for replica in front.replicas):
         raise typer.Exit(SERVER_TROUBLE)
 
@@ -217,6 +221,7 @@ def _status_text(front: FrontStatus) -> str:
 
 
 def _columns(rows: Sequence[tuple[str, ...]]) -> str:
+    rows = [tuple(visible(cell) for cell in row) for row in rows]
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows

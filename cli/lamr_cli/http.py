@@ -36,14 +36,15 @@ def http(  # one flag an argument
 
     POST /prune is what SWE-Pruner's service has, so its clients need another address only. POST /v1/prune has all
     options and fields, POST /v1/rerank and POST /rerank rank documents as Cohere and TEI do; /docs shows all of them,
-    /health and /metrics are for who watches over it. Nothing is authenticated: listen on loopback, or behind something
-    that does it.
+    /livez, /readyz and /metrics are for who watches over it. Nothing is authenticated: listen on loopback, or behind
+    something that does it.
 
     lamr http --port 8080
     """
     with needs_extra("http"):
         import uvicorn
         from lamr_agents.http.app import create_app
+        from lamr_agents.http.connections import server_options
         from lamr_agents.http.limits import Limits
         from lamr_agents.local.texts import Texts
     from lamr_client import AsyncPruner
@@ -53,11 +54,5 @@ def http(  # one flag an argument
     def make_pruner() -> AsyncPruner:
         return AsyncPruner(server, model=model, timeout=limits.seconds, **credentials(server))
 
-    uvicorn.run(
-        create_app(make_pruner, limits, Texts(texts) if texts else None),
-        host=host,
-        port=port,
-        log_level="info",
-        access_log=False,
-        timeout_graceful_shutdown=max(1, round(limits.stop_seconds)),
-    )
+    app = create_app(make_pruner, limits, Texts(texts) if texts else None)
+    uvicorn.run(app, host=host, port=port, log_level="info", **server_options(limits))

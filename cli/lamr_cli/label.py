@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from lamr_training.labels.settings import EdgeWeights, LabelSettings
 
+from lamr_cli.printing import say
 from lamr_cli.progress import bar
 
 if TYPE_CHECKING:
@@ -96,12 +97,12 @@ def label(
                 workers=workers or usable_cpus(),
                 weights=weights,
                 progress=progress,
-                report=lambda problem: typer.echo(f"{source}:{problem.line}: {problem.reason}", err=True),
+                report=lambda problem: say(f"{source}:{problem.line}: {problem.reason}", err=True),
             )
         except KeyboardInterrupt:
-            typer.echo("stopped; the same command goes on from here", err=True)
+            say("stopped; the same command goes on from here", err=True)
             raise
-    typer.echo(summary.to_json() if as_json else _summary_text(summary, target))
+    say(summary.to_json() if as_json else _summary_text(summary, target))
 
 
 def _summary_text(summary: LabelSummary, target: Path) -> str:

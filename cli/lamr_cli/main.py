@@ -13,6 +13,8 @@ from importlib.metadata import version
 from typing import Annotated
 
 import typer
+from lamr_contract.children import forget_current_folder
+from lamr_contract.silence import keep_silent
 
 from lamr_cli import (
     agents,
@@ -35,6 +37,7 @@ from lamr_cli import (
     view,
 )
 from lamr_cli.exits import exit_code, explain
+from lamr_cli.printing import say
 
 app = typer.Typer(
     name="lamr",
@@ -61,7 +64,7 @@ app.command("status")(status.status)
 app.add_typer(front.app, name="front")
 app.command("export")(export.export)
 app.command("eval")(evaluate.evaluate)
-app.command("corpus")(corpus.corpus)
+app.add_typer(corpus.app, name="corpus")
 app.command("label")(label.label)
 app.command("train")(train.train)
 app.command("associate")(associate.associate)
@@ -69,7 +72,7 @@ app.command("associate")(associate.associate)
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"lamr {version('lamr-server')}")
+        say(f"lamr {version('lamr-server')}")
         raise typer.Exit
 
 
@@ -84,6 +87,8 @@ def options(
 
 def main() -> None:
     """Run the command line; an expected error is one message on stderr and an exit code, never a traceback."""
+    forget_current_folder()
+    keep_silent()
     try:
         app()
     except BrokenPipeError:

@@ -12,6 +12,9 @@ from lamr_cli.arguments import Model, Server
 from lamr_cli.credentials import credentials
 from lamr_cli.extras import needs_extra
 
+MOST_SESSIONS = 256
+"""Over HTTP; one that asks nothing for half an hour ends."""
+
 
 class Way(str, enum.Enum):
     """How the server is reached."""
@@ -40,11 +43,15 @@ def mcp(
 ) -> None:
     """Give agents tools that read files for a question: read_file, expand, outline, search, prune_text.
 
-    Nothing outside the roots is read, wherever links lead. A client's own roots narrow those that are named here.
+    Nothing outside the roots is read, wherever links lead. A client's own roots narrow those that are named here. Over
+    HTTP nobody is asked who he is: listen on loopback, where web pages of other places get no answer.
 
     lamr mcp --root .
     """
     with needs_extra("mcp"):
+        import uvicorn
+        from lamr_agents.http.connections import server_options
+        from lamr_agents.http.limits import Limits
         from lamr_agents.mcp.roots import Reach
         from lamr_agents.mcp.server import create_server
     from lamr_agents.workspace import Workspace
@@ -58,4 +65,5 @@ def mcp(
     if transport is Way.STDIO:
         made.run("stdio")
     else:
-        made.run("streamable-http", host=host, port=port)
+        app = made.streamable_http_app(host=host, max_sessions=MOST_SESSIONS)
+        uvicorn.run(app, host=host, port=port, log_level="warning", **server_options(Limits()))

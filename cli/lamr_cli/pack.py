@@ -24,7 +24,8 @@ from lamr_cli.arguments import (
     cache_file,
 )
 from lamr_cli.credentials import credentials
-from lamr_cli.printing import print_exactly
+from lamr_cli.pages import write_page
+from lamr_cli.printing import print_exactly, say
 from lamr_cli.progress import bar
 from lamr_cli.scorers import OfPerplexity, scorer_of
 
@@ -83,6 +84,10 @@ def pack(
     ] = None,
     everything: Annotated[
         bool, typer.Option("--everything", help="Count vendored, generated and minified files as well.")
+    ] = False,
+    include_secrets: Annotated[
+        bool,
+        typer.Option("--include-secrets", help="Count files that hold keys, tokens or passwords as well."),
     ] = False,
     ranker: Annotated[
         RankerName,
@@ -147,7 +152,12 @@ def pack(
     options = PackOptions(
         revision=rev,
         names=names,
-        walk=WalkOptions(tuple(include or ()), tuple(exclude or ()), everything=everything),
+        walk=WalkOptions(
+            tuple(include or ()),
+            tuple(exclude or ()),
+            everything=everything,
+            include_secrets=include_secrets,
+        ),
         ranker=ranker.value,
         form=form.value,
         line_numbers=line_numbers,
@@ -171,10 +181,10 @@ def pack(
             scorer=scorer,
         )
     if html is not None:
-        html.write_text(render_page(result), encoding="utf-8", errors="replace", newline="")
+        write_page(html, render_page(result))
     print_exactly(result.to_json() + "\n" if as_json else result.text)
     if not quiet:
-        typer.echo(result.summary(), err=True)
+        say(result.summary(), err=True)
 
 
 def _pruner(

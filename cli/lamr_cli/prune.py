@@ -26,7 +26,7 @@ from lamr_cli.arguments import (
     read_task,
 )
 from lamr_cli.credentials import credentials
-from lamr_cli.printing import print_exactly
+from lamr_cli.printing import print_exactly, say, say_meanwhile
 from lamr_cli.rendering import Render, rendered
 
 PATIENCE_SECONDS = 2.0  # before the progress of a pruning is shown
@@ -106,7 +106,8 @@ def prune(
 ) -> None:
     """Prune one file for a question.
 
-    The pruned code goes to standard output, a summary to standard error.
+    The pruned code goes to standard output, a summary to standard error. On a terminal, control characters in the code
+    are shown and not sent; elsewhere every kept line is as it was.
 
     lamr prune src/server.py -q "How are timeouts handled when the pool is full?"
 
@@ -144,9 +145,11 @@ def prune(
     if as_json:
         print_exactly(json.dumps(result.to_dict(), ensure_ascii=False) + "\n")
     else:
-        print_exactly(rendered(render, code, result, line_numbers=line_numbers, color=_colored()))
+        color = _colored()
+        text = rendered(render, code, result, line_numbers=line_numbers, color=color)
+        print_exactly(text, colored=color and render is Render.HEAT)
     if not quiet:
-        typer.echo(_summary(result), err=True)
+        say(_summary(result), err=True)
 
 
 class _Progress:
@@ -158,8 +161,7 @@ class _Progress:
     def __call__(self, judged: int, tokens: int) -> None:
         if time.monotonic() - self._begin > PATIENCE_SECONDS:
             done = judged >= tokens
-            sys.stderr.write("\r\x1b[K" if done else f"\rlamr: {judged:,} of {tokens:,} tokens judged")
-            sys.stderr.flush()
+            say_meanwhile("" if done else f"lamr: {judged:,} of {tokens:,} tokens judged")
 
 
 def _colored() -> bool:

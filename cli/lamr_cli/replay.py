@@ -9,6 +9,8 @@ import typer
 
 from lamr_cli.arguments import TIMEOUT, Model, Server, Timeout
 from lamr_cli.credentials import credentials
+from lamr_cli.pages import write_page
+from lamr_cli.printing import say
 from lamr_cli.progress import bar
 
 if TYPE_CHECKING:
@@ -66,16 +68,16 @@ def replay(
         replayed, passed_over = _replayed(logs, limit, replay_one, progress)
     report = Report(tuple(replayed), tuple(passed_over))
     if not replayed:
-        typer.echo(f"none of {len(logs)} files is a session of a known host that holds a request", err=True)
+        say(f"none of {len(logs)} files is a session of a known host that holds a request", err=True)
         raise typer.Exit(2)
-    typer.echo(report.to_json() if as_json else report.table())
+    say(report.to_json() if as_json else report.table())
     if len(logs) > len(replayed) + len(passed_over):
-        typer.echo(f"the latest {len(replayed)} sessions; --limit takes more", err=True)
+        say(f"the latest {len(replayed)} sessions; --limit takes more", err=True)
     if html:
         from lamr_agents.replay.page import render_page
 
-        html.write_text(render_page(report), encoding="utf-8")
-        typer.echo(f"{html}: {sum(len(session.reads) for session in replayed)} reads", err=True)
+        write_page(html, render_page(report))
+        say(f"{html}: {sum(len(session.reads) for session in replayed)} reads", err=True)
 
 
 def _replayed(

@@ -10,6 +10,7 @@ import typer
 from lamr_serving.launcher.server_options import ServerOptions
 
 from lamr_cli.exits import SERVER_TROUBLE
+from lamr_cli.printing import say
 
 if TYPE_CHECKING:
     from lamr_serving.launcher.server import ServerInfo
@@ -30,7 +31,12 @@ def serve(
         typer.Option("--port", "--grpc-port", help="gRPC port; default: a free one.", min=1, max=65535),
     ] = None,
     http_port: Annotated[
-        int | None, typer.Option(help="HTTP port; default: a free one.", min=1, max=65535)
+        int | None,
+        typer.Option(
+            help="Answer health, metadata and inference over HTTP at this port; default: no HTTP.",
+            min=1,
+            max=65535,
+        ),
     ] = None,
     metrics_port: Annotated[
         int | None, typer.Option(help="Prometheus port; default: a free one.", min=1, max=65535)
@@ -43,6 +49,10 @@ def serve(
     ] = DEFAULTS.startup_timeout,
     http_host: Annotated[
         str | None, typer.Option(help="Address of the HTTP port; default: loopback, whatever --host is.")
+    ] = None,
+    metrics_host: Annotated[
+        str | None,
+        typer.Option(help="Address of the Prometheus port; default: loopback, whatever --host is."),
     ] = None,
     restart: Annotated[
         bool, typer.Option(help="Start the server again, at the same ports, when it dies.")
@@ -77,6 +87,7 @@ def serve(
     options = ServerOptions(
         host=host,
         http_host=http_host,
+        metrics_host=metrics_host,
         restart=restart,
         grpc_port=grpc_port,
         http_port=http_port,
@@ -107,4 +118,4 @@ def _print_ready(info: ServerInfo) -> None:
         "http": addresses.http,
         "metrics": addresses.metrics,
     }
-    typer.echo(json.dumps(ready))
+    say(json.dumps(ready))

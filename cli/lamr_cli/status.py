@@ -7,13 +7,18 @@ import json
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from lamr_errors import how_to_install
+from lamr_errors import how_to_install, visible
 
 from lamr_cli.credentials import credentials
 from lamr_cli.exits import SERVER_TROUBLE
+from lamr_cli.printing import say
 
 if TYPE_CHECKING:
     from lamr_serving import LocalStatus, ServerStatus
+
+
+MOST_CHARS = 200
+"""Of what a server says of itself in one row."""
 
 
 def status(
@@ -35,16 +40,19 @@ def status(
 
     if server is None:
         installation = local_status()
-        typer.echo(json.dumps(dataclasses.asdict(installation)) if as_json else _local_text(installation))
+        say(json.dumps(dataclasses.asdict(installation)) if as_json else _local_text(installation))
         return
     answer = server_status(server, timeout, **credentials(server))
-    typer.echo(json.dumps(dataclasses.asdict(answer)) if as_json else _server_text(answer))
+    say(json.dumps(dataclasses.asdict(answer)) if as_json else _server_text(answer))
     if not answer.ready:
         raise typer.Exit(SERVER_TROUBLE)
 
 
 def _rows(rows: dict[str, object]) -> list[str]:
-    return [f"{name:<13}{'-' if value is None else value}" for name, value in rows.items()]
+    return [
+        f"{name:<13}{'-' if value is None else visible(str(value))[:MOST_CHARS]}"
+        for name, value in rows.items()
+    ]
 
 
 def _server_text(server: ServerStatus) -> str:
@@ -61,8 +69,9 @@ def _server_text(server: ServerStatus) -> str:
     for model in server.models:
         batch = f", mean batch {model.mean_batch:.2f}" if model.mean_batch is not None else ""
         compute = f", {model.compute_ms:.1f} ms" if model.compute_ms is not None else ""
+        name = visible(model.name)[:MOST_CHARS]
         rows.append(
-            f"  {model.name:<14} {model.state.lower()}, {model.requests:,} requests, {model.failures:,} failed"
+            f"  {name:<14} {model.state.lower()}, {model.requests:,} requests, {model.failures:,} failed"
             f"{batch}{compute}"
         )
     return "\n".join(rows)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lamr_cli.extras import needs_extra
+from lamr_cli.printing import say
 
 if TYPE_CHECKING:
     from lamr_evaluation.problems import Problem
@@ -72,7 +73,7 @@ def train(
         nonlocal problems
         problems += 1
         if problems <= _NAMED:
-            typer.echo(f"{path}:{problem.line}: {problem.reason}", err=True)
+            say(f"{path}:{problem.line}: {problem.reason}", err=True)
 
     options = RunOptions(
         steps=steps,
@@ -85,12 +86,12 @@ def train(
     try:
         report = run_preset(preset, data, out, options, work=work, report=show)
     except KeyboardInterrupt:
-        typer.echo("stopped after a checkpoint; the same command goes on from it", err=True)
+        say("stopped after a checkpoint; the same command goes on from it", err=True)
         raise
     if problems > _NAMED:
-        typer.echo(f"{problems - _NAMED:,} more records don't parse", err=True)
+        say(f"{problems - _NAMED:,} more records don't parse", err=True)
     if report is not None:
-        typer.echo(report.to_json() if as_json else _report_text(report))
+        say(report.to_json() if as_json else _report_text(report))
 
 
 def _report_text(report: RunReport) -> str:

@@ -10,6 +10,8 @@ import typer
 
 from lamr_cli.arguments import TIMEOUT, Language, Model, Query, Server, Timeout, read_code
 from lamr_cli.credentials import credentials
+from lamr_cli.pages import write_page
+from lamr_cli.printing import say
 
 if TYPE_CHECKING:
     from lamr_client import PruneResult
@@ -66,11 +68,11 @@ def view(
             result.reasons.get(line) == "dependency" for line in range(1, len(result.line_scores) + 1)
         ],
     )
-    target.write_text(page, encoding="utf-8", newline="")
+    write_page(target, page)
     if as_json:
-        typer.echo(json.dumps({"page": str(target), "lines": len(result.line_scores), "threshold": start}))
+        say(json.dumps({"page": str(target), "lines": len(result.line_scores), "threshold": start}))
     else:
-        typer.echo(f"{target}: {len(result.line_scores):,} lines, the slider at {start:g}", err=True)
+        say(f"{target}: {len(result.line_scores):,} lines, the slider at {start:g}", err=True)
     if show:
         typer.launch(str(target.resolve()))
 

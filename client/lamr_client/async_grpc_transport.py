@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from lamr_contract.admission import fingerprint_metadata
-from lamr_contract.errors import ModelMismatchError, ServerUnavailableError
+from lamr_contract.errors import LamrError, ModelMismatchError, ServerUnavailableError
 from lamr_contract.model_io import ChunkRequest, ChunkResult
 from lamr_contract.names import ENSEMBLE
 from lamr_contract.spec import ModelSpec
@@ -60,8 +60,16 @@ class AsyncGrpcTransport(AsyncTransport):
         if not call.done():
             raise deadline.exceeded()
         async with self._errors():
-            answer = call.result()
-        return wire.result_of(answer, request, endpoint)
+            return wire.result_of(call.result(), request, endpoint)
+
+    async def check(self, timeout: float) -> None:
+        """See `AsyncTransport.check`: the model's configuration is asked for anew."""
+        deadline = Deadline(timeout)
+        async with self._lock:
+            if self._closed:
+                raise wire.closed(self.address)
+            await self._open()
+        await self._ask_config(deadline)
 
     async def close(self) -> None:
         """See `AsyncTransport.close`. Calls under way get `wire.LINGER_SECONDS` to be answered."""
@@ -82,11 +90,7 @@ class AsyncGrpcTransport(AsyncTransport):
         if self._endpoint is not None:
             return self._endpoint
         async with self._lock:
-            if self._client is None:  # a channel belongs to the loop that is running when it is made
-                make_client = await asyncio.to_thread(_import_client)
-                self._client = make_client(
-                    **self._connection.client_arguments(), channel_args=list(wire.CHANNEL_OPTIONS)
-                )
+            await self._open()
             while self._endpoint is None:
                 if self._closed:
                     raise wire.closed(self.address)
@@ -98,6 +102,15 @@ class AsyncGrpcTransport(AsyncTransport):
                     await asyncio.sleep(pause)
             return self._endpoint
 
+    async def _open(self) -> None:
+        """Make the client; a channel belongs to the loop that is running when it is made."""
+        if self._client is None:
+            make_client = await asyncio.to_thread(_import_client)
+            self._client = make_client(
+                **self._connection.client_arguments(),
+                channel_args=wire.channel_options(wire.most_answer_bytes(self._spec)),
+            )
+
     async def _ask_config(self, deadline: Deadline) -> wire.Endpoint:
         async with self._errors():
             answer = await self._client.get_model_config(
@@ -105,18 +118,17 @@ class AsyncGrpcTransport(AsyncTransport):
                 headers=self._metadata | trace_metadata(),
                 client_timeout=deadline.remaining(),
             )
-        self._patience.reached()
-        return wire.check_config(answer.config, self.address, self._model, self._spec)
+            self._patience.reached()
+            return wire.check_config(answer.config, self.address, self._model, self._spec)
 
     @asynccontextmanager
     async def _errors(self) -> AsyncIterator[None]:
-        """Turn tritonclient's errors, and grpc's for a closed channel, into the client's."""
-        from grpc.aio import UsageError  # noqa: PLC0415
-        from tritonclient.utils import InferenceServerException  # noqa: PLC0415
-
+        """Turn tritonclient's errors, and whatever grpc raises on a channel that is being closed, into the client's."""
         try:
             yield
-        except (InferenceServerException, UsageError, asyncio.CancelledError) as error:
+        except LamrError:
+            raise
+        except (Exception, asyncio.CancelledError) as error:  # grpc's share no base
             if self._closed:
                 raise wire.closed(self.address) from error
             if isinstance(error, asyncio.CancelledError):
@@ -131,13 +143,11 @@ class AsyncGrpcTransport(AsyncTransport):
 
     async def _is_unready(self) -> bool:
         """Whether the server itself says that it isn't ready."""
-        from tritonclient.utils import InferenceServerException  # noqa: PLC0415
-
         try:
             return not await self._client.is_server_ready(
                 headers=self._metadata, client_timeout=wire.READINESS_SECONDS
             )
-        except InferenceServerException as error:
+        except Exception as error:
             return wire.is_unavailable(error)
 
 

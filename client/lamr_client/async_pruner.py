@@ -70,6 +70,7 @@ class AsyncPruner(AsyncClosing):
         self._scorer = Scorer.from_repository(repository, self.spec)
         transport = transport or _open_transport(connection, repository, self.spec)
         transport = ThreadedTransport(transport) if isinstance(transport, Transport) else transport
+        self._transport: AsyncTransport = transport
         self._dispatcher = AsyncDispatcher(transport, max_concurrency, Retry(retries))
 
     async def prune(  # noqa: PLR0913  # keyword-only, each with a default
@@ -125,6 +126,17 @@ class AsyncPruner(AsyncClosing):
             if call.on_error == "raise":
                 raise
             return await asyncio.to_thread(passthrough, self._encoder, text, options, error, call.begin)
+
+    async def check(self, timeout: float = 2.0) -> None:
+        """Ask the server, if there is one, whether it would answer; no code is sent.
+
+        Args:
+            timeout: seconds.
+
+        Raises:
+            ServerError, ModelMismatchError, ClosedError: what calls would raise now.
+        """
+        await self._transport.check(timeout)
 
     async def close(self) -> None:
         """Close the transport; calls under way fail. Closing twice is harmless."""

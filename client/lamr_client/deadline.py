@@ -21,6 +21,8 @@ from lamr_contract.errors import (
 # Inference changes nothing on the server, so asking again is safe even if the first request was under way. After a
 # deadline there is no time left, and every other error would come again.
 RETRYABLE = (ServerUnavailableError, OverloadedError)
+MOST_QUOTA_SECONDS = 3600.0
+"""That a call waits until a front lets it ask again, even one without an end."""
 
 
 class Deadline:
@@ -90,5 +92,7 @@ class Retry:
         bound = min(self.most, self.first * 2 ** (failures - 1))
         seconds = random.uniform(bound / 2, bound)
         if isinstance(error, QuotaExceededError):
+            if error.retry_after > MOST_QUOTA_SECONDS:
+                return None
             seconds += error.retry_after  # and not all callers at the same moment
         return seconds if deadline.allows(seconds) else None

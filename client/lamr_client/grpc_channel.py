@@ -35,7 +35,9 @@ class GrpcChannel(abc.ABC, Generic[Request, Result, Endpoint]):
     The model's configuration is checked before anything is sent, and again after a failure.
     """
 
-    def __init__(self, address: str | Connection, model: str, fingerprint: str | None) -> None:
+    def __init__(
+        self, address: str | Connection, model: str, fingerprint: str | None, most_bytes: int
+    ) -> None:
         """Open a channel; nothing is sent yet.
 
         Args:
@@ -43,6 +45,7 @@ class GrpcChannel(abc.ABC, Generic[Request, Result, Endpoint]):
                 for one that has a key or certificates.
             model: the model's name.
             fingerprint: of the model that requests are for; it travels with each call. None takes any.
+            most_bytes: of an answer; a larger one is refused before it is read.
         """
         from tritonclient.grpc import InferenceServerClient  # noqa: PLC0415
 
@@ -51,7 +54,7 @@ class GrpcChannel(abc.ABC, Generic[Request, Result, Endpoint]):
         self._metadata = connection.metadata | fingerprint_metadata(fingerprint)
         self._model = model
         self._client = InferenceServerClient(
-            **connection.client_arguments(), channel_args=list(wire.CHANNEL_OPTIONS)
+            **connection.client_arguments(), channel_args=wire.channel_options(most_bytes)
         )
         self._endpoint: Endpoint | None = None
         self._lock = threading.Lock()
@@ -174,21 +177,17 @@ class GrpcChannel(abc.ABC, Generic[Request, Result, Endpoint]):
                 headers=self._metadata | trace_metadata(),
                 client_timeout=deadline.remaining(),
             )
-        self._patience.reached()
-        return self._read_config(answer.config)
+            self._patience.reached()
+            return self._read_config(answer.config)
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        """Turn tritonclient's errors, and grpc's for a closed channel, into the client's."""
-        from tritonclient.utils import InferenceServerException  # noqa: PLC0415
-
+        """Turn tritonclient's errors, and whatever grpc raises on a channel that is being closed, into the client's."""
         try:
             yield
-        except ValueError as error:  # what grpc raises on a closed channel, among others
-            if self._closed and not isinstance(error, LamrError):
-                raise wire.closed(self.address) from error
+        except LamrError:
             raise
-        except InferenceServerException as error:
+        except Exception as error:  # ValueError, SystemError: grpc's share no base
             if self._closed:
                 raise wire.closed(self.address) from error
             stopping = wire.is_unknown_model(error) and (self._patience.was_reached or self._is_unready())
@@ -199,11 +198,9 @@ class GrpcChannel(abc.ABC, Generic[Request, Result, Endpoint]):
 
     def _is_unready(self) -> bool:
         """Whether the server itself says that it isn't ready."""
-        from tritonclient.utils import InferenceServerException  # noqa: PLC0415
-
         try:
             return not self._client.is_server_ready(
                 headers=self._metadata, client_timeout=wire.READINESS_SECONDS
             )
-        except InferenceServerException as error:
+        except Exception as error:
             return wire.is_unavailable(error)

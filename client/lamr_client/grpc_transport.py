@@ -36,7 +36,7 @@ class GrpcTransport(GrpcChannel[ChunkRequest, ChunkResult, wire.Endpoint], Trans
             spec: what the client's files say of their model, to compare with the served one; None compares nothing.
             model: the ensemble's name.
         """
-        super().__init__(address, model, spec.fingerprint if spec else None)
+        super().__init__(address, model, spec.fingerprint if spec else None, wire.most_answer_bytes(spec))
         self._spec = spec
 
     def infer(self, request: ChunkRequest, timeout: float | None = None) -> ChunkResult:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from lamr_contract.errors import InvalidInputError
 from lamr_postprocess import LEAST_CUT, language_named
-from lamr_postprocess.patterns import LineSearch
+from lamr_postprocess.patterns import check_expressions
 from lamr_postprocess.render import STYLES
 from lamr_postprocess.selection import Keep
 
@@ -46,8 +46,10 @@ class PruneOptions:
         _check_range("min_cut", self.min_cut, 0, math.inf)
         if self.markers not in STYLES:
             raise InvalidInputError(f"markers must be one of {', '.join(STYLES)}, not {self.markers!r}")
+        check_expressions((each for each in self.keep if isinstance(each, str)), "keep")
         for each in self.keep:
-            _check_keep(each)
+            if not isinstance(each, (str, re.Pattern)):
+                _check_lines(each)
         if self.traceparent is not None and not is_traceparent(self.traceparent):
             raise InvalidInputError(
                 f"traceparent must be 00-<32>-<16>-<2> hexadecimal digits in lower case, neither trace nor span all "
@@ -67,13 +69,8 @@ def _check_range(name: str, value: float | None, lowest: float, highest: float) 
         raise InvalidInputError(f"{name} must be {bounds}, not {value!r}", argument=name)
 
 
-def _check_keep(each: Keep) -> None:
-    if isinstance(each, re.Pattern):
-        return
-    if isinstance(each, str):
-        LineSearch(each, argument="keep")
-        return
-    first, last = (each, each) if isinstance(each, int) else each
+def _check_lines(lines: int | tuple[int, int]) -> None:
+    first, last = (lines, lines) if isinstance(lines, int) else lines
     if not 1 <= first <= last:
         raise InvalidInputError(
             f"keep: lines {first}-{last}; lines count from 1 and a range goes upwards", argument="keep"

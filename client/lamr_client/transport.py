@@ -70,6 +70,16 @@ class AsyncTransport(AsyncClosing, abc.ABC):
             for task in tasks:
                 task.cancel()
 
+    async def check(self, timeout: float) -> None:  # not every transport has a server behind it
+        """Ask the server, if there is one, whether it has the model that requests are for.
+
+        Args:
+            timeout: seconds.
+
+        Raises:
+            ServerError, ModelMismatchError: it hasn't, or nothing answers.
+        """
+
     async def close(self) -> None:  # not every transport holds something
         """See `Transport.close`."""
 

@@ -28,6 +28,9 @@ from lamr_client.grpc_channel import GrpcChannel
 IN_FLIGHT_TOKENS = 16_384
 """Tokens that are under way at once: enough to fill a server's batches, and few enough to be answered in time."""
 
+MOST_CONFIG_BYTES = 64 << 20
+"""Of a server's configuration, which holds the model's tokenizer, and of any other answer."""
+
 Log = NDArray[np.float32]
 
 
@@ -117,7 +120,7 @@ class _Channel(GrpcChannel[IntArray, Log, _Endpoint]):
     """A channel that takes token ids, int64 `[t]`, and gives their log-probabilities, float32 `[t]`."""
 
     def __init__(self, address: str | Connection) -> None:
-        super().__init__(address, PERPLEXITY, None)
+        super().__init__(address, PERPLEXITY, None, MOST_CONFIG_BYTES)
         self._first: CausalSpec | None = None
 
     def _read_config(self, config: Any) -> _Endpoint:
@@ -150,11 +153,11 @@ class _Channel(GrpcChannel[IntArray, Log, _Endpoint]):
         ]
 
     def _result(self, answer: Any, request: IntArray, endpoint: _Endpoint) -> Log:
-        values: Log | None = answer.as_numpy(LOG_PROB)
-        if values is None or values.size != len(request) or not np.isfinite(values).all():
+        values: Log = wire.read_output(answer, LOG_PROB, np.dtype(np.float32), (len(request),), endpoint)
+        if not np.isfinite(values).all():
             raise ModelMismatchError(
                 f"{endpoint.model} at {endpoint.address} gives no log-probability for each of {len(request)} tokens; "
                 "export and serve the model again",
                 server=endpoint.address,
             )
-        return values.reshape(-1)
+        return values

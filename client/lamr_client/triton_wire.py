@@ -10,6 +10,7 @@ that meets its answer (server issue 7368). The client waits for as long as it ma
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -40,6 +41,7 @@ from lamr_contract.names import (
     RUBRIC_PROB,
 )
 from lamr_contract.spec import ModelSpec
+from lamr_errors import visible
 from numpy.typing import NDArray
 
 # A full queue and a wait that was too long have the status of a dead server; only Triton's wording tells them apart.
@@ -51,13 +53,19 @@ _NO_VERSIONS, _UNLOADED = "no available versions", "UNLOADED"  # Triton's words,
 
 _UNTRUSTED = re.compile(r"CERTIFICATE_VERIFY_FAILED|Hostname Verification|handshake failed", re.IGNORECASE)
 _TOO_LARGE = re.compile(r"bytes .*too large|larger than max", re.IGNORECASE)
+_TOO_LARGE_ANSWER = re.compile(
+    r"(received|decompressed) message\b.*larger than max|metadata size exceeds", re.IGNORECASE
+)
+_MOST_SAID_CHARS = 500
+"""Of a server's message that an error repeats: gRPC takes some kB."""
+_ROUNDING = 1e-3
+"""How far beyond 0 and 1 a probability may lie that was computed in few bits."""
 
 # Pings find a server that vanished without closing its connection. They are sent only while calls are under way, and no
 # more often than Triton's default policy forgives. Retries meet a restarted server because the backoff is short, where
 # gRPC's own starts at 1 s.
-CHANNEL_OPTIONS = (
+_CHANNEL_OPTIONS = (
     ("grpc.max_send_message_length", -1),
-    ("grpc.max_receive_message_length", -1),
     ("grpc.keepalive_time_ms", 20_000),
     ("grpc.keepalive_timeout_ms", 10_000),
     ("grpc.keepalive_permit_without_calls", 0),
@@ -68,6 +76,42 @@ CHANNEL_OPTIONS = (
 
 READINESS_SECONDS = 1.0  # for a server without the model to say whether it is ready
 LINGER_SECONDS = 2.0  # how long a channel that is to be closed waits for the answers to its calls
+
+_ASIDE_BYTES = 1 << 20
+"""What an answer may have beside its tensors, and a configuration in all: theirs have some kB."""
+_MOST_TOKENS, _MOST_RUBRICS = 1 << 17, 16
+"""Of an answer where no specification says how many there are."""
+
+
+def channel_options(most_bytes: int) -> list[tuple[str, int]]:
+    """Return gRPC's options for a channel; nothing larger is read from it, compressed or not.
+
+    Args:
+        most_bytes: of an answer, as `most_answer_bytes` gives it.
+    """
+    return [*_CHANNEL_OPTIONS, ("grpc.max_receive_message_length", most_bytes)]
+
+
+def most_answer_bytes(spec: ModelSpec | None) -> int:
+    """Return the bytes that an answer about a chunk has at the most.
+
+    Args:
+        spec: of the model that is asked; None where it isn't known.
+    """
+    tokens = spec.chunking.window if spec else _MOST_TOKENS
+    rubrics = len(spec.rubrics) if spec else _MOST_RUBRICS
+    widths = {name: rubrics if name in RUBRIC_OUTPUTS else 1 for name in _DTYPES}
+    return tokens * sum(_DTYPES[name].itemsize * width for name, width in widths.items()) + _ASIDE_BYTES
+
+
+_DTYPES: dict[str, np.dtype[Any]] = {
+    KEEP: np.dtype(np.uint8),
+    KEEP_PROB: np.dtype(np.float32),
+    RUBRIC_PROB: np.dtype(np.float32),
+    GATE: np.dtype(np.float32),
+    RELEVANCE: np.dtype(np.float32),
+}
+_NAMES_OF_TYPES: dict[np.dtype[Any], str] = {np.dtype(np.uint8): "UINT8", np.dtype(np.float32): "FP32"}
 
 
 @dataclass(frozen=True)
@@ -109,7 +153,7 @@ def check_config(config: Any, address: str, model: str, spec: ModelSpec | None) 
     served = parameters[FINGERPRINT_PARAMETER].string_value if FINGERPRINT_PARAMETER in parameters else None
     if spec is not None and served != spec.fingerprint:
         raise ModelMismatchError(
-            f"{address} serves a model with fingerprint {served or 'none'}, but the client files are those "
+            f"{address} serves a model with fingerprint {said(served or 'none')}, but the client files are those "
             f"of {spec.name} {spec.version}, fingerprint {spec.fingerprint}; give the client the served "
             "repository (`model`)",
             server=address,
@@ -151,46 +195,87 @@ def result_of(answer: Any, request: ChunkRequest, endpoint: Endpoint) -> ChunkRe
         endpoint: the model that gave it.
 
     Raises:
-        ModelMismatchError: an output is missing, or there is more than one relevance.
+        ModelMismatchError: an output is missing, of another type or shape, or no probability.
     """
     m = request.document_span[1] - request.document_span[0]
 
-    def read(name: str) -> NDArray[Any]:
-        array: NDArray[Any] | None = answer.as_numpy(name)
-        if array is None:
-            raise ModelMismatchError(
-                f"{endpoint.model} at {endpoint.address} gives no {name}; serve a model of this lamr",
-                server=endpoint.address,
-            )
-        return array
+    def read(name: str, *shape: int) -> NDArray[Any]:
+        values = read_output(answer, name, _DTYPES[name], shape, endpoint)
+        # NaN is neither.
+        if values.size and not (values.min() >= -_ROUNDING and values.max() <= 1 + _ROUNDING):
+            raise _mismatch(endpoint, f"a {name} that is no probability; its weights may be broken")
+        return values
 
-    relevance = read(RELEVANCE)
-    if relevance.size != 1:
-        raise ModelMismatchError(
-            f"{endpoint.model} at {endpoint.address} gives {relevance.size} relevances for one chunk",
-            server=endpoint.address,
-        )
+    rubrics = (read(RUBRIC_PROB, m, -1), read(GATE, m, -1)) if request.want_rubrics else (None, None)
     return ChunkResult(
-        keep=read(KEEP).reshape(-1),
-        keep_prob=read(KEEP_PROB).reshape(-1),
-        rubric_prob=_rows(read(RUBRIC_PROB), m) if request.want_rubrics else None,
-        gate=_rows(read(GATE), m) if request.want_rubrics else None,
-        relevance=float(relevance.reshape(-1)[0]),
+        keep=read(KEEP, m),
+        keep_prob=read(KEEP_PROB, m),
+        rubric_prob=rubrics[0],
+        gate=rubrics[1],
+        relevance=float(read(RELEVANCE, 1)[0]),
+    )
+
+
+def read_output(
+    answer: Any, name: str, dtype: np.dtype[Any], shape: tuple[int, ...], endpoint: Endpoint
+) -> NDArray[Any]:
+    """Read one tensor of an `InferResult`, which is checked before numpy sees a byte of it.
+
+    Args:
+        answer: the `InferResult`.
+        name: the tensor's.
+        dtype: what it must be of.
+        shape: what it must have, without the batch; -1 is any length that its bytes have.
+        endpoint: the model that gave it.
+
+    Raises:
+        ModelMismatchError: it is missing, or of another type, shape or size.
+    """
+    response = answer.get_response()
+    places = [place for place, output in enumerate(response.outputs) if output.name == name]
+    if len(places) != 1 or len(response.raw_output_contents) != len(response.outputs):
+        raise _mismatch(
+            endpoint, f"no {name}" if not places else f"{name} more than once, or without content"
+        )
+    output, content = response.outputs[places[0]], response.raw_output_contents[places[0]]
+    given = tuple(output.shape)[1:] if endpoint.batched and output.shape[:1] == [1] else tuple(output.shape)
+    fits = len(given) == len(shape) and all(
+        b in (-1, a) and a >= 0 for a, b in zip(given, shape, strict=True)
+    )
+    if output.datatype != _NAMES_OF_TYPES[dtype] or not fits:
+        raise _mismatch(
+            endpoint,
+            f"{name} as {said(output.datatype)} {list(given)[:4]} instead of {_NAMES_OF_TYPES[dtype]} {list(shape)}",
+        )
+    if len(content) != math.prod(given) * dtype.itemsize:
+        raise _mismatch(endpoint, f"{name} of shape {list(given)} in {len(content)} bytes")
+    return np.frombuffer(content, dtype).reshape(given)
+
+
+def said(text: str) -> str:
+    """Return words of a server as an error repeats them: not too many, and nothing in them that can't be seen."""
+    return visible(text if len(text) <= _MOST_SAID_CHARS else f"{text[:_MOST_SAID_CHARS]}…")
+
+
+def _mismatch(endpoint: Endpoint, what: str) -> ModelMismatchError:
+    return ModelMismatchError(
+        f"{endpoint.model} at {endpoint.address} gives {what}; serve a model of this lamr",
+        server=endpoint.address,
     )
 
 
 def is_unknown_model(error: Exception) -> bool:
     """Whether Triton says that it doesn't have the model: it never had, or it has begun to stop."""
-    return "unknown model" in _message(error).lower() and _status(error) != _UNLOADED
+    return "unknown model" in message_of(error).lower() and status_of(error) != _UNLOADED
 
 
 def is_unavailable(error: Exception) -> bool:
     """Whether nothing answered, or something that is about to stop."""
-    return _status(error) in ("UNAVAILABLE", _UNLOADED)
+    return status_of(error) in ("UNAVAILABLE", _UNLOADED)
 
 
 def error_of(error: Exception, address: str, model: str, *, stopping: bool = False) -> LamrError:
-    """Return the client's error for an `InferenceServerException`, or for a call on a closed channel.
+    """Return the client's error for an `InferenceServerException`, or for whatever else gRPC raises in trouble.
 
     Args:
         error: what tritonclient raised.
@@ -199,8 +284,8 @@ def error_of(error: Exception, address: str, model: str, *, stopping: bool = Fal
         stopping: whether a server without the model is one that has had it before, or that says that it isn't ready:
             then it is being stopped or replaced, and there is one to wait for.
     """
-    status = _status(error)
-    message = _message(error)
+    status = status_of(error)
+    message = message_of(error)
     if status == "DEADLINE_EXCEEDED" or message == "Deadline Exceeded":
         return DeadlineExceededError(f"{address} gave no answer in time", server=address)
     if (refusal := _refusal(status, message, address)) is not None:
@@ -221,7 +306,9 @@ def error_of(error: Exception, address: str, model: str, *, stopping: bool = Fal
 
 
 def _refusal(status: str, message: str, address: str) -> ServerError | None:
-    """The error for what a front says to a client that may not ask, or not so much."""
+    """The error for what a front says to a client that may not ask, or not so much, and gRPC to a server likewise."""
+    if _TOO_LARGE_ANSWER.search(message):
+        return ServerError(f"{address} answers with more than was asked for ({message})", server=address)
     if status in ("UNAUTHENTICATED", "PERMISSION_DENIED"):
         return AccessDeniedError(f"{address} refuses: {message}", server=address)
     if status == "RESOURCE_EXHAUSTED" and (wait := seconds_to_wait(message)) is not None:
@@ -265,16 +352,13 @@ def input_tensor(name: str, values: NDArray[Any], dtype: str, batched: bool) -> 
     return tensor
 
 
-def _status(error: Exception) -> str:
+def status_of(error: Exception) -> str:
     """A status code's name; `_UNLOADED` for whatever status a model has that is unloaded, because its server stops."""
-    if _NO_VERSIONS in _message(error):
+    if _NO_VERSIONS in message_of(error):
         return _UNLOADED
     return str(getattr(error, "status", lambda: "")() or "").removeprefix("StatusCode.")
 
 
-def _message(error: Exception) -> str:
-    return str(getattr(error, "message", lambda: error)())
-
-
-def _rows(values: NDArray[Any], m: int) -> NDArray[Any]:
-    return values.reshape(m, -1) if m and values.size % m == 0 else values
+def message_of(error: Exception) -> str:
+    """What an error of tritonclient's or gRPC's says, fit to be repeated."""
+    return said(str(getattr(error, "message", lambda: error)()))

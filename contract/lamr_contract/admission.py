@@ -21,6 +21,7 @@ TRACE_STATE_METADATA = "tracestate"
 TRACE_FORM = "[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}"
 
 COME_BACK = "come back in {seconds} s"
+MOST_WAIT_SECONDS = 86_400.0
 _COME_BACK = re.compile(re.escape(COME_BACK).replace(r"\{seconds\}", r"(\d+(?:\.\d+)?)"))
 
 
@@ -35,6 +36,6 @@ def fingerprint_metadata(fingerprint: str | None) -> dict[str, str]:
 
 
 def seconds_to_wait(message: str) -> float | None:
-    """The seconds after which a refusal's message says to come back; None if it doesn't say."""
+    """The seconds after which a refusal's message says to come back, a day at the most; None if it doesn't say."""
     found = _COME_BACK.search(message)
-    return float(found[1]) if found else None
+    return min(float(found[1]), MOST_WAIT_SECONDS) if found else None

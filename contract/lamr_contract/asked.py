@@ -15,11 +15,11 @@ import numpy as np
 from lamr_postprocess.listing import Listing, read_listing
 from numpy.typing import NDArray
 
-from lamr_contract.encoded_data import EncodedData
 from lamr_contract.encoding import Chunk, PromptEncoder
 from lamr_contract.errors import InvalidInputError
 from lamr_contract.layout import LineLayout, line_layout
 from lamr_contract.reading import Reading
+from lamr_contract.scoring.encoded_data import EncodedData
 from lamr_contract.scoring.features import LineFeatures
 from lamr_contract.scoring.named_lines import named_lines
 

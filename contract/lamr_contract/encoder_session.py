@@ -1,6 +1,6 @@
 """Opens the ONNX file of an encoder or of a causal model for use in this process.
 
-Below the serving packages, only this module knows onnxruntime, which it imports when a file is opened.
+Below the serving packages, only this module uses onnxruntime, which it imports when a file is opened.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from lamr_errors import how_to_install
 from lamr_contract.cpus import usable_cpus
 from lamr_contract.errors import MissingPackageError, ModelMismatchError
 from lamr_contract.names import ENCODER_INPUTS, ENCODER_OUTPUTS
+from lamr_contract.silence import import_onnxruntime
 
 # Threads that wait for their part of a run spin for 20 µs at most, and not beyond the run. With onnxruntime's own
 # milliseconds they keep CPUs busy that other processes need, and a run whose threads wait for a CPU burns the rest.
@@ -40,7 +41,7 @@ def open_encoder(
         MissingPackageError: onnxruntime isn't installed, or lacks a provider.
     """
     try:
-        import onnxruntime  # noqa: PLC0415
+        onnxruntime = import_onnxruntime()
     except ImportError as error:
         raise MissingPackageError(
             f"pruning in process needs onnxruntime: {how_to_install('serve')}; or name a server",

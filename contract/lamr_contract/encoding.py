@@ -25,6 +25,7 @@ from lamr_contract.names import TOKENIZER_FILE
 from lamr_contract.reading import Reading, read
 from lamr_contract.spec import Chunking, ModelSpec, client_files, load_spec
 from lamr_contract.text_slices import in_groups, slice_bounds
+from lamr_contract.tokenizer_files import parse_tokenizer
 
 READ_SHARE = 0.3
 """The share of the window that a query and a task may take; of longer ones the most telling parts are read."""
@@ -76,14 +77,12 @@ class PromptEncoder:
             tokenizer.to_str() if isinstance(tokenizer, Tokenizer) else _read_checked(Path(tokenizer), spec)
         )
         try:
-            self._tokenizer = Tokenizer.from_str(text)
-        except Exception as error:  # the library raises bare Exception
+            self._tokenizer = parse_tokenizer(text)
+        except ValueError as error:
             raise ModelMismatchError(
                 f"{tokenizer}: not a tokenizer ({error}); export the model again",
                 path=None if isinstance(tokenizer, Tokenizer) else tokenizer,
             ) from error
-        self._tokenizer.no_truncation()
-        self._tokenizer.no_padding()
         template = spec.prompt
         pieces = [self._tokenize(piece)[0] for piece in (template.before, template.between, template.after)]
         self._before, self._between, self._after = pieces

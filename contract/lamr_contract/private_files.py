@@ -7,11 +7,14 @@ a user's own folders are private by their place.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
 from pathlib import Path
 
+BESIDE = ("-wal", "-shm", "-journal")
+"""The ends of the names of files that SQLite keeps beside a database and that belong to it."""
 _OWNED = hasattr(os, "getuid")
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 # A FIFO in the file's place would hold the opening until somebody writes.
@@ -49,6 +52,35 @@ def private_folder(path: Path) -> Path:
     return path
 
 
+def private_file(path: Path, *, make: bool = True) -> bool:
+    """Make a file for the user alone, or see that the one there is; for files that a library opens by their names.
+
+    No descriptor of a file that is there is opened: closing it would release the locks that SQLite has on it elsewhere
+    in this process.
+
+    Args:
+        path: the file.
+        make: whether a missing one is made.
+
+    Returns:
+        whether it is there now.
+
+    Raises:
+        OSError: it can't be made, is a link or no regular file, or belongs to somebody else.
+    """
+    if make:
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _NO_LINK, 0o600))
+    try:
+        status = path.lstat()
+    except FileNotFoundError:
+        return False
+    _check_file(status, path)
+    if _OWNED and status.st_mode & 0o077:
+        path.chmod(0o600)
+    return True
+
+
 def open_private(path: Path, flags: int = os.O_RDWR | os.O_CREAT) -> int:
     """Open a regular file of the user's and return its descriptor; one that is made is readable by the user alone.
 
@@ -67,15 +99,34 @@ def open_private(path: Path, flags: int = os.O_RDWR | os.O_CREAT) -> int:
         raise
     try:
         status = os.fstat(descriptor)
-        _check(status, stat.S_ISREG(status.st_mode), path, "a regular file")
-        if status.st_nlink > 1:
-            raise _refused(path, "it has a second name elsewhere")
+        _check_file(status, path)
         if _OWNED and status.st_mode & 0o077:
             os.fchmod(descriptor, 0o600)
     except BaseException:
         os.close(descriptor)
         raise
     return descriptor
+
+
+def set_aside(database: Path) -> Path:
+    """Rename an SQLite file that is broken and return its new name; one that was set aside before is replaced.
+
+    Raises:
+        OSError: it can't be renamed.
+    """
+    aside = database.with_name(f"{database.name}.broken")
+    database.replace(aside)
+    for rest in BESIDE:
+        database.with_name(database.name + rest).unlink(missing_ok=True)
+    return aside
+
+
+def _check_file(status: os.stat_result, path: Path) -> None:
+    if stat.S_ISLNK(status.st_mode):
+        raise _refused(path, "it is a link")
+    _check(status, stat.S_ISREG(status.st_mode), path, "a regular file")
+    if status.st_nlink > 1:
+        raise _refused(path, "it has a second name elsewhere")
 
 
 def _check(status: os.stat_result, right_kind: bool, path: Path, kind: str) -> None:

@@ -25,6 +25,8 @@ from lamr_decoding.packing import Array
 _REMEDY = "write it again with `lamr export`"
 
 # What numpy and zipfile raise for files that are truncated, damaged, of another format, or pickled.
+MOST_BYTES = 1 << 30
+"""Of all arrays together, unpacked; those of the widest encoders have a tenth of that."""
 _UNREADABLE = (
     OSError,
     ValueError,
@@ -214,6 +216,8 @@ def _read(path: Path) -> dict[str, npt.NDArray[np.float32]]:
             file = np.load(opened, allow_pickle=False)
             if not isinstance(file, np.lib.npyio.NpzFile):
                 raise ValueError("it holds one bare array")
+            if (size := sum(each.file_size for each in file.zip.infolist())) > MOST_BYTES:
+                raise ValueError(f"it unpacks to {size:,} bytes, more than the {MOST_BYTES:,} that are read")
             return {name: file[name] for name in file.files}
     except FileNotFoundError as error:
         raise DecoderWeightsError(f"{path} is missing; {_REMEDY}", path=path) from error

@@ -1,5 +1,7 @@
 """The root of lamr's errors: the base of everything that is raised on purpose, and two kinds that every floor knows.
 
+The words of strangers are made fit to be shown here as well, since most of them are in errors.
+
 Each package adds the errors of its own work. This one imports nothing, so that it costs no process anything, and every
 other package can build on it.
 
@@ -9,6 +11,7 @@ the error reaches it.
 
 from __future__ import annotations
 
+import re
 from os import PathLike
 from typing import ClassVar
 
@@ -19,6 +22,7 @@ __all__ = [
     "LamrError",
     "ModelMismatchError",
     "how_to_install",
+    "visible",
 ]
 
 BAD_INPUT, SERVER_TROUBLE = 2, 3
@@ -68,3 +72,30 @@ class ModelMismatchError(LamrError):
 def how_to_install(extra: str) -> str:
     """The command that installs one of the distribution's extras, for whoever installed it and whoever cloned it."""
     return f"pip install 'lamr-server[{extra}]', or in a clone pip install -e '.[{extra}]'"
+
+
+# What moves a terminal's cursor, reorders or hides text, or ends a line of a log: control characters, Unicode's marks
+# of direction and of lines, those without width and for tags, and half characters.
+_UNSEEN = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    r"\U000e0000-\U000e007f\ud800-\udfff]"
+)
+_UNSEEN_IN_LINES = re.compile(rf"(?!\t|\r?\n){_UNSEEN.pattern}")
+_DELETE, _PICTURES = 0x7F, 0x2400
+
+
+def visible(text: str, *, lines: bool = False) -> str:
+    """Return a text of somebody else's so that it can be shown: what can't be seen is replaced by pictures or numbers.
+
+    Args:
+        text: names, messages or code, of a repository, a server or whomever.
+        lines: whether tabs and the ends of lines stay as they are.
+    """
+    return (_UNSEEN_IN_LINES if lines else _UNSEEN).sub(_picture, text)
+
+
+def _picture(found: re.Match[str]) -> str:
+    point = ord(found[0])
+    if point == _DELETE:
+        return "\u2421"
+    return chr(_PICTURES + point) if point < 32 else f"<{point:04x}>"

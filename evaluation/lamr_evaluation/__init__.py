@@ -3,8 +3,6 @@
 Needs numpy (matplotlib for plots only); never torch.
 """
 
-from lamr_repositories.cache import default_cache
-
 from lamr_evaluation.baselines import BASELINES, CosineOverFunctions, LineScorer
 from lamr_evaluation.benchmark import QUESTION_KINDS, build_items
 from lamr_evaluation.errors import DataError, RecordError, ReservedError
@@ -39,7 +37,6 @@ __all__ = [
     "Summary",
     "build_items",
     "build_suite",
-    "default_cache",
     "evaluate",
     "evaluate_pruner",
     "plot_recall",

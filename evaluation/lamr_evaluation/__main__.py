@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from lamr_repositories.cache import default_cache
+from lamr_contract.private_files import cache_folder
 
 from lamr_evaluation.baselines import BASELINES
 from lamr_evaluation.benchmark import QUESTION_KINDS, summary
@@ -27,7 +27,7 @@ def _parser() -> argparse.ArgumentParser:
     build.add_argument("output", type=Path, help="JSONL file to write")
     build.add_argument("--suite", choices=tuple(SUITES), default="questions", help="which (%(default)s)")
     build.add_argument("--mirror", type=Path, help="folder of bare repositories named owner+name")
-    build.add_argument("--cache", type=Path, default=default_cache(), help="for downloads (%(default)s)")
+    build.add_argument("--cache", type=Path, default=cache_folder(), help="for downloads (%(default)s)")
     measure = commands.add_parser("baselines", help="measure the lexical baselines on items")
     measure.add_argument("items", type=Path, help="JSONL file to read")
     measure.add_argument("--questions", action="store_true", help="written questions only")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from lamr_repositories import git
 from lamr_repositories.errors import RepositoryError
-from lamr_repositories.sources import is_bare
+from lamr_repositories.revisions import is_bare
 
 from lamr_evaluation.errors import DataError
 
@@ -50,28 +50,33 @@ def clone(repository: str, folder: Path) -> Path:
     if not place.exists():
         folder.mkdir(parents=True, exist_ok=True)
         part = folder / f"{folder_name(repository)}.part"
-        done = run_git("clone", "--quiet", "--bare", _CLONE_FROM.format(repository), str(part), check=False)
+        url = _CLONE_FROM.format(repository)
+        options = ("--quiet", "--bare", "--template=", *git.served_with(url))
+        done = run_git("clone", *options, "--", url, str(part), url=url, check=False)
         if done.returncode:
-            raise DataError(
-                f"{repository}: git couldn't clone it ({git.last_line(done)}); remove {part} and try again"
-            )
+            said = git.first_trouble(done.stderr)
+            raise DataError(f"{repository}: git couldn't clone it ({said}); remove {part} and try again")
         part.rename(place)
     return locate(repository, folder)
 
 
 def run_git(
-    *arguments: str, place: Path | None = None, send: bytes = b"", check: bool = True
+    *arguments: str,
+    place: Path | None = None,
+    url: str | None = None,
+    send: bytes = b"",
+    check: bool = True,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run git with nothing of the repository's configuration that could run programs.
+    """Run git with nothing of the repository's configuration that could run programs, however long it takes.
 
     Args:
-        arguments, place, send, check: see `lamr_repositories.git.run_git`.
+        arguments, place, url, send, check: see `lamr_repositories.git.run_git`.
 
     Raises:
         DataError: git isn't installed, or the command failed and `check` is set.
     """
     try:
-        return git.run_git(*arguments, place=place, send=send, check=check)
+        return git.run_git(*arguments, place=place, url=url, send=send, check=check, seconds=None)
     except RepositoryError as error:
         raise DataError(f"{error}; fetch the repository again" if place else str(error)) from error
 

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple
 
+from lamr_errors import visible
+
 from lamr_evaluation.metrics import METRICS, Summary
 
 HEADINGS = ("prec", "recall", "F1", "acc", "kept", "R@10", "R@25", "R@50", "area", "parses", "tokens")
@@ -19,7 +21,8 @@ def _figure(value: float, sign: bool = False) -> str:
 
 
 def align(rows: Sequence[Sequence[str]]) -> str:
-    """The rows as columns: the first to the left, the others to the right."""
+    """The rows as columns: the first to the left, the others to the right. A cell of a stranger's forges no row."""
+    rows = [[visible(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:

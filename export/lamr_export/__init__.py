@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from lamr_contract.silence import keep_silent
+
 from lamr_export.config import LamrConfig, Lexical, paper_fusion_layers
 from lamr_export.errors import CheckpointError, ExportError
 
@@ -34,6 +36,8 @@ __all__ = [
     "paper_fusion_layers",
     "save_checkpoint",
 ]
+
+keep_silent()  # before any module here imports transformers, huggingface_hub or onnxruntime
 
 _HEAVY = {  # these import torch, so they are imported when they are used
     "CausalReport": "lamr_export.causal_repository",

@@ -52,7 +52,7 @@ def read_map(path: Path, file: Path) -> dict[str, str]:
     return {row[1]: row[2] for row in rows if len(row) == 3}
 
 
-def read_statistics(path: Path) -> list[dict[str, str]]:
-    """A row for each frontend, backend and server, by the names of HAProxy's columns."""
-    text = ask(path, "show stat").removeprefix("# ").strip()
+def read_statistics(path: Path, which: str = "") -> list[dict[str, str]]:
+    """A row for each frontend, backend and server, or those that HAProxy's words choose, by its columns' names."""
+    text = ask(path, f"show stat {which}").removeprefix("# ").strip()
     return list(csv.DictReader(io.StringIO(text)))

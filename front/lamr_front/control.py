@@ -19,10 +19,12 @@ from lamr_front.rendering import Places, render
 from lamr_front.run_folder import RunFolder
 from lamr_front.tenants_file import read_fleet
 
+API = "api"  # where clients come in
 POOL = "replicas"
 VERSION_PREFIX = f"{POOL}-"  # of the pools of one version of the model
 TENANT_PREFIX = "tenant-"
 POLL_SECONDS = 0.1
+CROWDED = 0.8  # of the connections that clients may have: `max_connections` and the spare ones
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,31 @@ def reload(tenants: Path) -> Fleet:
     return fleet
 
 
+def make_room(tenants: Path) -> bool:
+    """Close the connections of idle clients, if clients have nearly all that there are.
+
+    HAProxy closes none for another's sake. But a new worker begins with none, and the old one, which answers what it
+    has, closes those on which nothing is asked.
+
+    Returns:
+        whether there was need.
+
+    Raises:
+        FrontError: it can't be done now, for instance since the front is being reloaded.
+    """
+    folder = RunFolder(tenants)
+    places = folder.current
+    api = admin.read_statistics(places.admin_socket, f"{API} 1 -1")[0]
+    if _number(api["scur"]) < CROWDED * _number(api["slim"]):
+        return False
+    with folder.held("reload"):
+        save_state(places)
+        answer = admin.ask(places.master_socket, "reload")
+    if "Success=1" not in answer:
+        raise FrontStartError(f"HAProxy can't start again to close idle connections:\n{complaints(answer)}")
+    return True
+
+
 def drain(
     tenants: Path, replica: str, seconds: float, on_wait: Callable[[int], None] = lambda _: None
 ) -> None:
@@ -170,7 +197,7 @@ def read_status(tenants: Path) -> FrontStatus:
         FrontNotRunningError: no front of this file runs.
     """
     rows = admin.read_statistics(RunFolder(tenants).current.admin_socket)
-    api = next(row for row in rows if (row["pxname"], row["svname"]) == ("api", "FRONTEND"))
+    api = next(row for row in rows if (row["pxname"], row["svname"]) == (API, "FRONTEND"))
     tenant_rows: dict[str, dict[str, dict[str, str]]] = {}
     for row in rows:
         if row["pxname"].startswith(TENANT_PREFIX):

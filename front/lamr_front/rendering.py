@@ -6,6 +6,7 @@ The module knows HAProxy's words, gRPC's statuses and Triton's paths; the layout
 from __future__ import annotations
 
 import json
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,10 @@ from lamr_contract.admission import (
     KEY_SCHEME,
     TRACE_FORM,
     TRACE_METADATA,
+    TRACE_STATE_METADATA,
 )
+from lamr_contract.names import FINGERPRINT_PARAMETER
+from lamr_contract.private_files import open_private
 from lamr_errors import how_to_install
 
 from lamr_front import health_check
@@ -26,6 +30,7 @@ from lamr_front.fleet import Fleet, Settings
 from lamr_front.keys import hash_of
 
 CONFIG = "haproxy.cfg"
+GRPC_REQUEST = "grpc_request.lua"
 TEMPLATES = Path(__file__).parent / "templates"
 SERVICE = "/inference.GRPCInferenceService/"
 INFER = f"{SERVICE}ModelInfer"
@@ -34,6 +39,25 @@ ABOUT_MODEL = ("ModelReady", "ModelMetadata", "ModelConfig")
 HEADERS_BYTES = (
     4096  # room that a buffer needs beside the body: the head of the request, and HAProxy's own reserve
 )
+
+# Parameters of an inference that clients may send. Others name shared memory, sequences of other callers, or a place in
+# the queue before them.
+CLIENT_PARAMETERS = (FINGERPRINT_PARAMETER, "timeout")
+
+PASSED_HEADERS = (
+    "content-length", "user-agent", FINGERPRINT_METADATA, TRACE_METADATA, TRACE_STATE_METADATA,
+)  # fmt: skip
+MOST_HEADERS = 2048  # bytes of those that pass; a gRPC server breaks a call off that has 8 KiB
+
+SILENT_SECONDS = 5  # until a client has said all that it has to say, and until it has taken some of an answer
+IDLE_SECONDS = 600  # that a connection of a tenant stays without a call
+INNER = 1000  # connections between the two tiers, beside one for each request that windows let through
+OPERATORS = 100  # connections to the address of operations
+SPARE_SHARE, LEAST_SPARE = (
+    4,
+    64,
+)  # places beside `max_connections`, for those who come while idle ones give way
+REFUSALS, REFUSALS_SECONDS = 20, 10  # of one address, until it gets no more answers
 
 # HTTP's status, gRPC's, and what a client reads. HAProxy makes these answers itself.
 HTTP_ERRORS = (
@@ -73,6 +97,19 @@ class Rendering:
     """HAProxy's files, by name. `CONFIG` is the one to start it with; it names the others by their full paths."""
 
     files: dict[str, str]
+
+    def write(self, places: Places) -> list[Path]:
+        """Write the files, for their owner alone, into folders that are made likewise if they aren't there.
+
+        Raises:
+            OSError: it can't be done, or a link or somebody else's file is in a file's place.
+        """
+        for folder in (places.folder, places.sockets):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for name, text in self.files.items():
+            _write(places.folder / name, text)
+        places.state_file.touch(mode=0o600)
+        return [places.folder / name for name in self.files]
 
 
 @dataclass(frozen=True)
@@ -132,18 +169,29 @@ def render(fleet: Fleet, places: Places, source: str) -> Rendering:
         autoescape=False,  # not HTML; `tenants_file` lets no character through that HAProxy would read
     )
     environment.filters |= {"quoted": _quoted, "unix": lambda path: f"unix@{_quoted(path)}"}
-    maps = _maps(fleet)
-    settings = fleet.settings
+    files = _maps(fleet) | {GRPC_REQUEST: (TEMPLATES / GRPC_REQUEST).read_text(encoding="utf-8")}
+    settings, windows = fleet.settings, fleet.windows()
     text = environment.get_template(f"{CONFIG}.jinja").render(
         source=re.sub(r"[^\x20-\x7e]", "?", source),
         s=settings,
+        fleet=fleet,
         tenants=fleet.tenants,
         replicas=fleet.replicas,
         versions=fleet.versions,
         fingerprint_header=FINGERPRINT_METADATA,
         no_version=NO_VERSION,
-        windows=fleet.windows(),
-        maps={name: places.folder / f"{name}.map" for name in maps},
+        windows=windows,
+        files={name: places.folder / name for name in files},
+        GRPC_REQUEST=GRPC_REQUEST,
+        passed_headers=PASSED_HEADERS,
+        client_parameters=CLIENT_PARAMETERS,
+        SILENT_SECONDS=SILENT_SECONDS,
+        IDLE_SECONDS=IDLE_SECONDS,
+        OPERATORS=OPERATORS,
+        most_clients=settings.max_connections + max(LEAST_SPARE, settings.max_connections // SPARE_SHARE),
+        most_inner=INNER + sum(windows.values()),
+        REFUSALS=REFUSALS,
+        REFUSALS_SECONDS=REFUSALS_SECONDS,
         admin_socket=places.admin_socket,
         pool_socket=places.pool_socket,
         state_file=places.state_file,
@@ -160,12 +208,20 @@ def render(fleet: Fleet, places: Places, source: str) -> Rendering:
         key_scheme=KEY_SCHEME,
         trace_header=TRACE_METADATA,
         trace_form=TRACE_FORM,
+        trace_state_header=TRACE_STATE_METADATA,
+        MOST_HEADERS=MOST_HEADERS,
         infer_path=INFER,
         health=health_check,
         replica_header=REPLICA_HEADER,
         ready_request=health_check.request(f"{SERVICE}ModelReady"),
     )
-    return Rendering({CONFIG: text, **{f"{name}.map": content for name, content in maps.items()}})
+    return Rendering({CONFIG: text, **files})
+
+
+def _write(path: Path, text: str) -> None:
+    descriptor = open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+        stream.write(text)
 
 
 def _maps(fleet: Fleet) -> dict[str, str]:
@@ -181,9 +237,10 @@ def _maps(fleet: Fleet) -> dict[str, str]:
         "look": [f"{SERVICE}{call}" for call in (*ABOUT_SERVER, *ABOUT_MODEL)],
         "names_model": [f"{SERVICE}{call}" for call in ABOUT_MODEL],
     }
-    return {name: "".join(f"{key} {value}\n" for key, value in rows) for name, rows in tables.items()} | {
+    maps = {name: "".join(f"{key} {value}\n" for key, value in rows) for name, rows in tables.items()} | {
         name: "".join(f"{row}\n" for row in rows) for name, rows in lists.items()
     }
+    return {f"{name}.map": content for name, content in maps.items()}
 
 
 def _refuse(status: int, message: str) -> str:

@@ -17,10 +17,11 @@ import fcntl
 import hashlib
 import os
 import shutil
-import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+
+from lamr_contract.private_files import open_private, private_folder
 
 from lamr_front.errors import FrontError, FrontStartError
 from lamr_front.rendering import CONFIG, Places, Rendering
@@ -61,14 +62,14 @@ class RunFolder:
                 f"{FOLDER_VARIABLE} to a folder with a shorter path"
             )
         try:
-            for folder in (self.path.parent, self.path):
-                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-                found = folder.lstat()
-                if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
-                    raise FrontError(f"{folder} isn't this user's own folder; set {FOLDER_VARIABLE} to one")
+            if os.environ.get(FOLDER_VARIABLE):  # whoever named it says who may enter it
+                self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            else:
+                private_folder(self.path.parent)
+            private_folder(self.path)
         except OSError as error:
             raise FrontError(
-                f"{error.filename}: {error.strerror}; set {FOLDER_VARIABLE} to a folder"
+                f"{error.filename}: {error.strerror}; set {FOLDER_VARIABLE} to a folder of this user"
             ) from error
 
     def places(self, generation: int) -> Places:
@@ -94,12 +95,9 @@ class RunFolder:
 
     def write(self, generation: int, rendering: Rendering) -> Path:
         """Write the files of a generation, which isn't in force yet. Returns the configuration's path."""
-        folder = self.path / str(generation)
-        folder.mkdir(mode=0o700)
-        for name, text in rendering.files.items():
-            (folder / name).write_text(text, encoding="utf-8")
-        self.places(generation).state_file.touch()
-        return folder / CONFIG
+        places = self.places(generation)
+        rendering.write(places)
+        return places.folder / CONFIG
 
     def put_in_force(self, folder: Path) -> None:
         """Point `current` at a generation's folder, at once."""
@@ -127,7 +125,7 @@ class RunFolder:
         Raises:
             FrontStartError: another process holds it.
         """
-        descriptor = os.open(self.path / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = open_private(self.path / name)
         try:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -18,9 +18,11 @@ from collections.abc import Callable, Sized
 from pathlib import Path
 from typing import IO, TextIO
 
+from lamr_errors import visible
+
 from lamr_front import admin, leash
-from lamr_front.control import prepare
-from lamr_front.errors import FrontNotRunningError, FrontStartError
+from lamr_front.control import make_room, prepare
+from lamr_front.errors import FrontError, FrontNotRunningError, FrontStartError
 from lamr_front.fleet import Fleet
 from lamr_front.haproxy import complaints, find_haproxy
 from lamr_front.haproxy_words import in_plain_words
@@ -31,6 +33,8 @@ STEADY_SECONDS = 10.0  # a HAProxy that ran so long had started well
 MOST_FAILURES = 5
 FAILURE_PAUSE = 0.5
 POLL_SECONDS = 0.05
+CROWD_SECONDS = 0.5  # between two looks whether idle clients are in the way of others
+ROOM_SECONDS = 10.0  # between two times that they are closed, which takes a new worker
 
 
 class Front:
@@ -64,6 +68,7 @@ class Front:
         self._words: collections.deque[str] = collections.deque(maxlen=50)
         self._reader: threading.Thread | None = None
         self._stopping = False
+        self._left = threading.Event()
 
     def __enter__(self) -> Front:
         self._folder.make()
@@ -79,9 +84,11 @@ class Front:
         except BaseException:
             self._stack.close()
             raise
+        threading.Thread(target=self._keep_room, daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._left.set()
         try:
             self.stop(graceful=False)
         finally:
@@ -153,6 +160,16 @@ class Front:
                 self._folder.current.admin_socket, "show info", 5
             )
         return False
+
+    def _keep_room(self) -> None:
+        """Have idle clients give way, for as long as the front runs."""
+        pause = CROWD_SECONDS
+        while not self._left.wait(pause):
+            pause = CROWD_SECONDS
+            with contextlib.suppress(FrontError):  # another time, then
+                if not self._stopping and make_room(self._tenants):
+                    pause = ROOM_SECONDS
+                    _say(self._report, "many clients are connected: those that ask nothing are closed")
 
     def _relay(self, stream: IO[bytes]) -> None:
         for line in stream:
@@ -240,5 +257,5 @@ def _count(things: Sized, name: str) -> str:
 
 def _say(out: TextIO, text: str) -> None:
     with contextlib.suppress(OSError, ValueError):  # a closed terminal must not keep the front from stopping
-        out.write("".join(f"lamr: {line}\n" for line in text.splitlines()))
+        out.write("".join(f"lamr: {line}\n" for line in visible(text, lines=True).splitlines()))
         out.flush()

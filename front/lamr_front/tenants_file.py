@@ -24,7 +24,7 @@ STARTER = """\
 [front]
 listen = "127.0.0.1:8443"        # for clients; another address than loopback needs a certificate
 # certificate = "server.pem"     # certificate chain and private key
-operations = "127.0.0.1:8405"    # /metrics and /ready
+operations = "127.0.0.1:8405"    # /metrics, /ready and /live
 
 [replicas.one]                   # lamr serve --port 8001
 grpc = "127.0.0.1:8001"
@@ -138,6 +138,7 @@ def _settings(table: Table, folder: Path) -> Settings:
             "max_request_bytes", Settings.max_request_bytes, _between(1_000, 16 << 20)
         ),
         max_connections=table.take_or("max_connections", Settings.max_connections, _between(10, 1_000_000)),
+        address_connections=table.take("address_connections", int, _between(1, 1_000_000)),
         quota_seconds=table.take_or("quota_seconds", Settings.quota_seconds, _between(1, 86_400)),
         queue_seconds=table.take_or("queue_seconds", Settings.queue_seconds, _between(1, 600)),
         answer_seconds=table.take_or("answer_seconds", Settings.answer_seconds, _between(1, 3_600)),

@@ -17,10 +17,13 @@ from lamr_postprocess.syntax import Source
 
 MOST_TOKENS = 12
 """What the names of one cut may add to its marker."""
+MOST_CHARACTERS = 160
+"""The same, whatever a tokenizer makes of the names: a file's author chooses them, and the marker is lamr's."""
 _LOOKED_AT = 64
 """Definitions of one cut that are considered, the least indented first: a dozen tokens hold fewer."""
-_LONGEST = 80
-"""Characters of a name; longer ones are made by programs and say nothing in a marker."""
+LONGEST_NAME = 40
+"""Characters of a name in a marker; of a longer one its beginning stands there."""
+_LONGEST_READ = 1_000  # bytes of a name that is looked at at all
 _INTRODUCTION, _SEPARATOR, _MORE = ": ", ", ", " \u2026"
 
 
@@ -44,19 +47,20 @@ class Definitions:
     def label(self, first: int, last: int) -> str:
         """What a marker says about the definitions from row `first` to row `last`; empty where none begins there.
 
-        At most `MOST_TOKENS` tokens: outer definitions go before inner ones, and those that are named stand in document
-        order.
+        At most `MOST_TOKENS` tokens and `MOST_CHARACTERS` characters: outer definitions go before inner ones, and those
+        that are named stand in document order.
         """
         start, stop = np.searchsorted(self.rows, (first, last + 1)).tolist()
         order = (start + np.argsort(self.depths[start:stop], kind="stable")[:_LOOKED_AT]).tolist()
         candidates = dict.fromkeys(self.names[at] for at in order)  # overloads have one name
         room = MOST_TOKENS - self._cost(_MORE)
+        letters = MOST_CHARACTERS - len(_INTRODUCTION + _MORE)
         chosen = set()
         for name in candidates:
-            cost = self._cost(_SEPARATOR + name)
-            if cost <= room:
+            cost, length = self._cost(_SEPARATOR + name), len(_SEPARATOR + name)
+            if cost <= room and length <= letters:
                 chosen.add(name)
-                room -= cost
+                room, letters = room - cost, letters - length
         if not chosen:
             return ""
         named = _SEPARATOR.join(dict.fromkeys(name for name in self.names[start:stop] if name in chosen))
@@ -85,8 +89,14 @@ def definitions_of(source: Source, indents: IntArray, count: Callable[[str], int
     found = [
         (row, source.data[start:stop].decode("utf-8", "replace"))
         for start, stop, row in spans
-        if stop - start <= _LONGEST
+        if stop - start <= _LONGEST_READ
     ]
-    found = [(row, name) for row, name in found if name.isprintable() and not set(name) & set("*/-<>")]
+    found = [
+        (row, _shortened(name)) for row, name in found if name.isprintable() and not set(name) & set("*/-<>")
+    ]
     rows = np.array([row for row, _ in found], dtype=np.int64)
     return Definitions(rows, tuple(name for _, name in found), indents[rows], count)
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "\u2026"

@@ -12,6 +12,7 @@ import json
 import re
 
 import numpy as np
+from lamr_errors import visible
 from numpy.typing import ArrayLike, NDArray
 
 from lamr_postprocess.document import Document, analyse
@@ -20,7 +21,6 @@ from lamr_postprocess.lines import split_lines
 from lamr_postprocess.listing import read_listing
 from lamr_postprocess.page_template import TEMPLATE
 from lamr_postprocess.repair import CUT, DEPENDENCY, REASONS, SELECTED
-from lamr_postprocess.view import visible
 
 _STEPS = 41
 _CODES = "abcdefghijklmnopqrstuvwxyz"  # one letter a reason, in the order of REASONS
@@ -69,8 +69,8 @@ def render_html(  # noqa: PLR0913  # one keyword an option is what callers of a 
         "fates": fates,
     }
     parts = {
-        "TITLE": html.escape(visible(path or "pruned code")),
-        "QUERY": html.escape(visible(query)),
+        "TITLE": html.escape(visible(path or "pruned code", lines=True)),
+        "QUERY": html.escape(visible(query, lines=True)),
         "NOTE": html.escape(document.note or ""),
         "DATA": json.dumps(data).replace("<", "\\u003c"),
         "ROWS": _rows(code, scores, document),
@@ -111,7 +111,10 @@ def _rows(code: str, scores: NDArray[np.float64], document: Document) -> str:
             document.numbers.tolist(),
             heat.tolist(),
             scores.tolist(),
-            (html.escape(visible(line.rstrip("\r\n")), quote=False) for line in split_lines(code)),
+            (
+                html.escape(visible(line.rstrip("\r\n"), lines=True), quote=False)
+                for line in split_lines(code)
+            ),
             strict=True,
         )
     )

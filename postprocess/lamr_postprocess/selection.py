@@ -15,7 +15,7 @@ from lamr_errors import InvalidInputError
 
 from lamr_postprocess.document import Document
 from lamr_postprocess.lines import BoolArray, FloatArray, IntArray
-from lamr_postprocess.patterns import LineSearch
+from lamr_postprocess.patterns import LineSearch, SearchTime
 from lamr_postprocess.repair import Codes
 
 Keep = int | tuple[int, int] | str | re.Pattern[str]
@@ -66,10 +66,11 @@ def kept_by_request(document: Document, keep: Iterable[Keep]) -> BoolArray:
     Raises:
         ValueError: a range starts before 1 or ends before it starts, or an expression is invalid or searches too long.
     """
+    seconds = SearchTime.of_a_call()
     mask = np.zeros(document.spans.shape[0], dtype=np.bool_)
     for each in keep:
         if isinstance(each, (str, re.Pattern)):
-            mask |= _matching(document, each)
+            mask |= _matching(document, each, seconds)
             continue
         start, end = (each, each) if isinstance(each, int) else each
         if start < 1 or end < start:
@@ -80,16 +81,15 @@ def kept_by_request(document: Document, keep: Iterable[Keep]) -> BoolArray:
     return mask
 
 
-def _matching(document: Document, pattern: str | re.Pattern[str]) -> BoolArray:
+def _matching(document: Document, pattern: str | re.Pattern[str], seconds: SearchTime) -> BoolArray:
     """The lines in which the pattern is found, bool [L]; a compiled one is the caller's own, and is trusted."""
-    rows = range(document.spans.shape[0])
+    lines = [document.line(row) for row in range(document.spans.shape[0])]
+    found = np.zeros(len(lines), dtype=np.bool_)
     if isinstance(pattern, str):
-        found_in = LineSearch(pattern, argument="keep").found_in
-        return np.fromiter((found_in(document.line(row)) for row in rows), np.bool_, len(rows))
-    search = pattern.search
-    return np.fromiter(
-        (search(document.line(row).rstrip("\r\n")) is not None for row in rows), np.bool_, len(rows)
-    )
+        found[list(LineSearch(pattern, "keep", seconds).found(lines))] = True
+    else:
+        found[[row for row, line in enumerate(lines) if pattern.search(line.rstrip("\r\n"))]] = True
+    return found
 
 
 @dataclass(eq=False)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from html import escape
 
-from lamr_postprocess.view import visible
+from lamr_errors import visible
 
 _HEAD = """<!doctype html>
 <html lang="en">
@@ -51,7 +51,7 @@ def static_page(title: str, style: str, body: str) -> str:
 
 def shown(text: str) -> str:
     """A line of text as HTML, its control characters as pictures."""
-    return escape(visible(text))
+    return escape(visible(text, lines=True))
 
 
 def shown_lines(text: str) -> str:

@@ -8,10 +8,10 @@ nothing.
 from __future__ import annotations
 
 import json
-import re
 from itertools import pairwise
 
 import numpy as np
+from lamr_errors import visible
 from numpy.typing import ArrayLike
 
 from lamr_postprocess.document import analyse
@@ -21,7 +21,6 @@ from lamr_postprocess.listing import read_listing
 from lamr_postprocess.render import Style, render
 from lamr_postprocess.result import PrunedCode
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _HEAT = (235, 236, 58, 94, 130, 166, 202)  # xterm's colours from grey to orange
 _MARKS = {"semantic": "●", "dependency": "◆", "keep": "■", "repair": "+", "": " "}
 
@@ -101,7 +100,7 @@ def render_heat(code: str, pruned: PrunedCode, line_scores: ArrayLike, *, color:
     for number, (line, level) in enumerate(zip(split_lines(code), levels, strict=True), 1):
         reason = pruned.reasons.get(number, "")
         mark = _MARKS[reason.split(":")[0]]
-        text = visible(line.rstrip("\r\n"))
+        text = visible(line.rstrip("\r\n"), lines=True)
         head = f"{number:{width}} {mark} {scores[number - 1]:6.3f} "
         if not color:
             rows.append(head + text)
@@ -110,13 +109,3 @@ def render_heat(code: str, pruned: PrunedCode, line_scores: ArrayLike, *, color:
         else:
             rows.append(f"\x1b[2m{head}{text}\x1b[0m")
     return "\n".join(rows) + "\n" if rows else ""
-
-
-def visible(text: str) -> str:
-    """The text with control characters, and those that reorder text, replaced by pictures or their numbers."""
-
-    def picture(match: re.Match[str]) -> str:
-        point = ord(match[0])
-        return chr(0x2400 + point) if point < 32 else f"<{point:04x}>"
-
-    return _CONTROL.sub(picture, text)

@@ -19,5 +19,21 @@ class RepositoryError(InvalidInputError):
         self.path = path
 
 
+class GitError(RepositoryError):
+    """git refused or failed.
+
+    Attributes:
+        said: what it said.
+    """
+
+    def __init__(self, message: str, *, path: str | PathLike[str] | None = None, said: str = "") -> None:
+        super().__init__(message, path=path)
+        self.said = said
+
+
+class SlowGitError(RepositoryError):
+    """git gave no answer in time and was ended."""
+
+
 class ClusterError(ServerError):
     """A cluster that was to run jobs can't be used, or gave up."""

@@ -23,6 +23,7 @@ from lamr_postprocess.definition_spans import definition_spans
 from lamr_postprocess.lines import IntArray
 from numpy.typing import NDArray
 
+from lamr_repositories.cache import unpacked
 from lamr_repositories.pieces import cut
 
 FORMAT = "1"
@@ -125,7 +126,7 @@ class FileIndex:
             ValueError: the bytes are no index.
         """
         try:
-            raw = zlib.decompress(data)
+            raw = unpacked(data)
             start = 4 + int.from_bytes(raw[:4], "little")
             head = json.loads(raw[4:start])
             arrays: dict[str, NDArray[Any]] = {}
@@ -133,10 +134,32 @@ class FileIndex:
                 arrays[name] = np.frombuffer(raw, kind, head["sizes"][name], start)
                 start += arrays[name].nbytes
             arrays["spans"] = arrays["spans"].reshape(-1, 2)
-            outline = tuple(OutlineEntry(*each) for each in head["outline"])
-            return cls(language=head["language"], lines=head["lines"], outline=outline, **arrays)
-        except (zlib.error, KeyError, TypeError, IndexError) as error:
+            outline = tuple(
+                OutlineEntry(int(line), int(depth), str(text)) for line, depth, text in head["outline"]
+            )
+            index = cls(language=str(head["language"]), lines=int(head["lines"]), outline=outline, **arrays)
+        except (ValueError, KeyError, TypeError, IndexError, OverflowError, RecursionError) as error:
             raise ValueError(f"not a file's index ({error})") from error
+        if not index.fits():
+            raise ValueError("not a file's index: its parts don't fit together")
+        return index
+
+    def fits(self) -> bool:
+        """Return whether every number of a part names something in another, so that nothing is looked up in vain."""
+        bounds, rows, pieces = self.bounds, self.spans.reshape(-1), len(self.spans)
+        return bool(
+            len(self.lengths) == pieces
+            and len(bounds) == len(self.hashes) + 1
+            and len(self.piece_of) == len(self.times) == bounds[-1]
+            and bounds[0] == 0
+            and (bounds[1:] >= bounds[:-1]).all()
+            and (rows[1:] >= rows[:-1]).all()
+            and (not pieces or (rows[0] >= 0 and rows[-1] <= self.lines))
+            and (
+                not bounds[-1] or self.piece_of.astype("<u4").max() < pieces
+            )  # a negative one is a large one so
+            and self.lengths.sum() < np.inf  # nor is NaN
+        )
 
 
 def index_file(text: str, language: str) -> FileIndex:

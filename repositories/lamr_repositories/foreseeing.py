@@ -75,11 +75,11 @@ class Foreseer:
             hashlib.sha256((self._prefix + piece).encode("utf-8", "surrogatepass")).hexdigest()
             for piece in pieces
         ]
-        known = {
-            key: float(np.frombuffer(data, np.float64)[0])
-            for key, data in self._cache.get(KIND, keys).items()
-            if len(data) == np.float64().nbytes
+        kept = self._cache.get(KIND, keys).items()
+        numbers = {
+            key: float(np.frombuffer(data)[0]) for key, data in kept if len(data) == np.float64().nbytes
         }
+        known = {key: number for key, number in numbers.items() if np.isfinite(number)}
         waiting = {key: piece for key, piece in zip(keys, pieces, strict=True) if key not in known}
         count.chunks, count.cached = len(chosen), sum(key in known for key in keys)
         for done in range(0, len(waiting), _AT_ONCE):

@@ -2,7 +2,8 @@
 
 A pack is a head, the tree, one part a file, the outlines of files that are not in it, and a tail, one after another, so
 that each part's tokens can be counted by itself. `xml`, `markdown` and `plain` have the sections and marks of repomix's
-formats, which people's prompts know; file contents stand in them as they are. This module knows text; it chooses
+formats, which people's prompts know; file contents stand in them as they are, names so that they can be seen: one that
+holds a line's end forges no line. This module knows text; it chooses
 nothing.
 """
 
@@ -14,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from lamr_errors import visible
 from lamr_postprocess import Cut
 
 _RULE, _SHORT_RULE = "=" * 64, "=" * 16
@@ -80,11 +82,11 @@ def ended(text: str) -> str:
 
 
 def _indented(path: str, lines: Sequence[str]) -> str:
-    return "".join(f"{line}\n" for line in (path, *lines))
+    return "".join(f"{line}\n" for line in (visible(path), *lines))
 
 
 def _xml_attribute(text: str) -> str:
-    return text.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
+    return visible(text).replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
 
 
 _XML = Format(
@@ -108,7 +110,7 @@ def _fence(text: str) -> str:
 def _markdown_file(each: FileText) -> str:
     fence = _fence(each.text)
     name = each.language if each.language != "text" else ""
-    return f"## File: {each.path}\n{fence}{name}\n{ended(each.text)}{fence}\n\n"
+    return f"## File: {visible(each.path)}\n{fence}{name}\n{ended(each.text)}{fence}\n\n"
 
 
 _MARKDOWN = Format(
@@ -129,7 +131,7 @@ _PLAIN = Format(
     head=lambda about: f"{_plain_title('File Summary')}{about.sentence}\n\nQuestion:\n{about.query}\n\n",
     tree=lambda text: f"{_plain_title('Directory Structure')}{text}\n\n",
     files=(_plain_title("Files") + "\n", ""),
-    file=lambda each: f"{_SHORT_RULE}\nFile: {each.path}\n{_SHORT_RULE}\n{ended(each.text)}\n",
+    file=lambda each: f"{_SHORT_RULE}\nFile: {visible(each.path)}\n{_SHORT_RULE}\n{ended(each.text)}\n",
     outlines=(_plain_title("Outlines"), ""),
     outline=_indented,
 )

@@ -79,7 +79,7 @@ def index_repository(  # noqa: PLR0913  # what is read, by which rules, and what
         looks = list(_with_text(source, group, known, options))
         for look in looks:
             done += 1
-            if count.take(look.seen.reason, options):
+            if count.take(look.listed.path, look.seen.reason, options):
                 _take(found, look, known, fresh)
             if on_progress:
                 on_progress(done, len(wanted))
@@ -122,7 +122,7 @@ def _looks(source: Source, wanted: Sequence[Listed], options: WalkOptions, cache
 
 
 def _read(listed: Listed, data: bytes | None, options: WalkOptions) -> _Look:
-    text, reason = look_at(data)
+    text, reason = look_at(listed.path, data)
     if data is None or text is None or leaves_out(reason, options):
         return _Look(listed, Seen(reason), text, is_new=data is not None)
     key, language = key_of(listed.path, data, text)

@@ -117,7 +117,11 @@ class Judge:
         ]
         chosen = _chosen(files, wanted, most_chunks)
         keys = [self._key(files[file].chunks[place]) for file, place in chosen]
-        answers = {key: _unpack(data) for key, data in self._cache.get(KIND, keys).items()}
+        sizes = {
+            key: np.diff(files[file].chunks[place].tokens).item()
+            for key, (file, place) in zip(keys, chosen, strict=True)
+        }
+        answers = {key: _unpack(data, sizes[key]) for key, data in self._cache.get(KIND, keys).items()}
         known = {key: answer for key, answer in answers.items() if answer is not None}
         waiting = [at for at, key in enumerate(keys) if key not in known]
         count.chunks, count.cached = len(chosen), len(chosen) - len(waiting)
@@ -152,10 +156,9 @@ class Judge:
             marginal = result.keep_prob
             if self._rubric is not None and result.rubric_prob is not None:
                 marginal = result.rubric_prob[:, self._rubric]
-            data = _Answer(float(result.relevance), marginal.astype(np.float16)).to_bytes()
-            answer = _unpack(data)  # rounded as it is kept, so that a second question gives the same pack
-            assert answer is not None
-            found[keys[place]], fresh[keys[place]] = answer, data
+            # Rounded as it is kept, so that a second question gives the same pack.
+            answer = _Answer(float(np.float32(result.relevance)), marginal.astype(np.float16))
+            found[keys[place]], fresh[keys[place]] = answer, answer.to_bytes()
             if time.monotonic() - last > _PUT_SECONDS:
                 self._cache.put(KIND, fresh)
                 fresh.clear()
@@ -182,10 +185,13 @@ class _Answer:
         return np.float32(self.relevance).tobytes() + self.marginal.tobytes()
 
 
-def _unpack(data: bytes) -> _Answer | None:
-    if len(data) < 4 or len(data) % 2:
+def _unpack(data: bytes, tokens: int) -> _Answer | None:
+    """Return what `to_bytes` was given; None for an entry that is no answer about a chunk of so many code tokens."""
+    if len(data) != 4 + 2 * tokens:
         return None
-    return _Answer(float(np.frombuffer(data, np.float32, 1)[0]), np.frombuffer(data, np.float16, -1, 4))
+    relevance, marginal = float(np.frombuffer(data, np.float32, 1)[0]), np.frombuffer(data, np.float16, -1, 4)
+    likely = 0 <= relevance <= 1 and ((marginal >= 0) & (marginal <= 1)).all()  # NaN is none of these
+    return _Answer(relevance, marginal) if likely else None
 
 
 class _FileChunks:

@@ -24,6 +24,7 @@ from lamr_contract.perplexity.causal_scorer import CausalScorer
 from lamr_contract.spec import bundled_repository
 
 from lamr_repositories.cache import Cache
+from lamr_repositories.folders import Folder, NamedFiles
 from lamr_repositories.foreseeing import Foreseer
 from lamr_repositories.formats import About
 from lamr_repositories.indexing import OnProgress
@@ -33,7 +34,8 @@ from lamr_repositories.options import PackOptions
 from lamr_repositories.prepared import Prepared, Tools
 from lamr_repositories.remote import fetched, is_url, name_of
 from lamr_repositories.result import PackResult
-from lamr_repositories.sources import Folder, NamedFiles, Revision, Source, is_bare
+from lamr_repositories.revisions import Revision, is_bare
+from lamr_repositories.sources import Source
 from lamr_repositories.tokens import token_counter
 
 if TYPE_CHECKING:

@@ -29,6 +29,7 @@ from lamr_repositories.walk import WalkCount, decode
 from lamr_repositories.writing import Writer, WrittenPart
 
 _ROOM = 3.0  # how many times the budget the competing pieces may have, in about as many terms as tokens
+_NAMED = 5  # files with secrets that a note names
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +81,8 @@ class Prepared:
             source, options.walk, self._walked, about.query, tools.cache, on_progress=self._stage("files")
         )
         marks.append(time.perf_counter())
+        if secret := self._walked.with_secrets:
+            tools.notes.append(_of_secrets(secret))
         if not self._index.table.terms:
             tools.notes.append(
                 "the query has no word that code could name: files are ranked by the model alone"
@@ -193,6 +196,12 @@ class Prepared:
 
     def _stage(self, name: str) -> Callable[[int, int], None]:
         return lambda done, total: self._tools.on_progress(name, done, total)
+
+
+def _of_secrets(paths: Sequence[str]) -> str:
+    shown = ", ".join(paths[:_NAMED])
+    more = f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else ""
+    return f"left out for the secrets in them: {shown}{more} (include_secrets, --include-secrets takes them)"
 
 
 def _packed(written: WrittenPart, files: Sequence[Indexed], place: dict[str, int]) -> PackedFile:

@@ -8,16 +8,26 @@ of the repository is `sources`' matter.
 from __future__ import annotations
 
 import contextlib
-import os
+import io
 import re
 import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.request import url2pathname
 
 from lamr_repositories.errors import RepositoryError
-from lamr_repositories.git import command, run_git
+from lamr_repositories.git import (
+    FETCH_SECONDS,
+    first_trouble,
+    git_process,
+    run_git,
+    served_with,
+    transport_of,
+)
 from lamr_repositories.indexing import OnProgress
+from lamr_repositories.own_objects import refuse_foreign_objects
+from lamr_repositories.watch import Watch
 
 _SCHEMES = ("https", "http", "ssh", "git", "file")
 _URL = re.compile(rf"(?:{'|'.join(_SCHEMES)})://.|[\w.-]+@[\w.-]+:(?!//|:).", re.IGNORECASE)
@@ -26,11 +36,12 @@ _REVISION = re.compile(r"[\w.+#@=][\w./+#@=-]*")
 _FETCHED = "refs/lamr/fetched"
 _PROGRESS = re.compile(r"([A-Z][a-z]+ing objects): +\d+% \((\d+)/(\d+)\)")
 _SETTINGS = (
-    "protocol.allow=never",
-    *(f"protocol.{name}.allow=always" for name in _SCHEMES),
     "http.lowSpeedLimit=1000",  # bytes a second; slower for a minute counts as stalled
     "http.lowSpeedTime=60",
+    "fetch.unpackLimit=1",  # objects in a pack are found faster than those in files of their own
 )
+_LONGEST_LINE = 4_096
+_SAID = 1 << 16  # bytes of what git says, beyond which no more is kept
 _CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
 
 
@@ -70,49 +81,57 @@ def fetched(url: str, revision: str | None, on_progress: OnProgress) -> Iterator
         )
     with tempfile.TemporaryDirectory(prefix="lamr-fetch-") as folder:
         place = Path(folder) / "repository.git"
-        run_git("init", "--quiet", "--bare", "--template=", place=place)
+        run_git("init", "--quiet", "--bare", "--template=", str(place))
         _fetch(place, url, revision or "HEAD", on_progress)
         yield place, _FETCHED
 
 
 def _fetch(place: Path, url: str, revision: str, on_progress: OnProgress) -> None:
+    meant = run_git("ls-remote", "--get-url", "--", url, place=place).stdout.decode().strip()
+    if transport_of(meant) not in _SCHEMES:
+        raise RepositoryError(
+            f"{shown(url)}: git's configuration makes another transport of it ({transport_of(meant)}), and only "
+            f"{', '.join(_SCHEMES)} are used",
+            path=shown(url),
+        )
+    if transport_of(meant) == "file":
+        refuse_foreign_objects(Path(url2pathname(meant.partition("://")[2] or meant)))
     settings = (part for each in _SETTINGS for part in ("-c", each))
+    options = ("--depth=1", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance", "--progress")
     arguments = (
+        *settings,
         "fetch",
-        "--depth=1",
-        "--no-tags",
-        "--no-recurse-submodules",
-        "--no-auto-maintenance",
-        "--progress",
+        *options,
+        *served_with(meant),
+        "--end-of-options",
+        url,
+        f"+{revision}:{_FETCHED}",
     )
-    with subprocess.Popen(
-        [*command(place), *settings, *arguments, "--end-of-options", url, f"+{revision}:{_FETCHED}"],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        encoding="utf-8",
-        errors="replace",
-        env={**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
-    ) as git:
+    said = b""
+    with git_process(*arguments, place=place, url=meant, stderr=subprocess.PIPE) as git:
         assert git.stderr is not None
-        said = ["no message"]
-        try:
-            for line in git.stderr:  # git's carriage returns count as line ends
+        with Watch(git, FETCH_SECONDS, hear=False) as watch:
+            stream = io.TextIOWrapper(
+                git.stderr, "utf-8", "replace"
+            )  # git's carriage returns count as line ends
+            while line := stream.readline(_LONGEST_LINE):
+                watch.beat()
                 if found := _PROGRESS.search(line):
                     on_progress(found[1].lower(), int(found[2]), int(found[3]))
-                elif line.strip():
-                    said.append(line.strip())
-        except BaseException:
-            git.terminate()
-            raise
+                elif len(said) < _SAID:
+                    said += line.encode()
+            git.wait()
+    if watch.late:
+        raise RepositoryError(
+            f"{shown(url)}: nothing came for {FETCH_SECONDS:.0f} s; try again", path=shown(url)
+        )
     if git.returncode:
         raise RepositoryError(f"{shown(url)}: {_problem(said, revision)}", path=shown(url))
 
 
-def _problem(said: list[str], revision: str) -> str:
+def _problem(said: bytes, revision: str) -> str:
     """Return what went wrong and the remedy, from what git said."""
-    text = shown(next((line for line in said if line.startswith(("fatal:", "error:"))), said[-1]))
+    text = shown(first_trouble(said))
     for mark, remedy in _REMEDIES.items():
         if mark in text:
             return remedy.format(revision=revision, text=text)

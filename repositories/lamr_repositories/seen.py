@@ -14,9 +14,10 @@ from dataclasses import astuple, dataclass
 from lamr_repositories.cache import Cache
 from lamr_repositories.file_index import FORMAT as INDEX_FORMAT
 from lamr_repositories.sources import Listed
+from lamr_repositories.walk import REASONS
 
 KIND = "seen"
-FORMAT = "1"
+FORMAT = "2"
 """Changes whenever a content would be left out for another reason, or would be of another language. The keys of indexes
 that are kept here have the indexes' own format."""
 
@@ -62,7 +63,7 @@ def _read(data: bytes) -> Seen | None:
     """Return facts as they were kept; None for a damaged entry, whose file is read again."""
     try:
         reason, language, key, tokens = json.loads(data)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         return None
-    known = isinstance(language, str) and isinstance(key, str) and isinstance(tokens, int)
-    return Seen(reason, language, key, tokens) if known and isinstance(reason, str | None) else None
+    known = isinstance(language, str) and isinstance(key, str) and isinstance(tokens, int) and tokens >= 0
+    return Seen(reason, language, key, tokens) if known and (reason is None or reason in REASONS) else None

@@ -13,7 +13,7 @@ import numpy as np
 from lamr_contract.encoding import PromptEncoder
 from numpy.typing import NDArray
 
-from lamr_repositories.cache import Cache
+from lamr_repositories.cache import Cache, unpacked
 
 KIND = "tokens"
 FORMAT = "1"
@@ -35,7 +35,7 @@ def tokenize_all(encoder: PromptEncoder, texts: Sequence[str], cache: Cache, mod
     kept = cache.get(KIND, keys)
     fresh: dict[str, bytes] = {}
     for key, text in zip(keys, texts, strict=True):
-        tokens = _read(kept[key]) if key in kept else None
+        tokens = _read(kept[key], len(text)) if key in kept else None
         if tokens is None:
             tokens = encoder.encode_document(text)
             fresh[key] = _written(*tokens)
@@ -53,14 +53,17 @@ def _written(ids: NDArray[np.int64], offsets: NDArray[np.int64]) -> bytes:
     return zlib.compress(np.concatenate([ids, steps]).astype("<i4").tobytes(), 1)
 
 
-def _read(data: bytes) -> Tokens | None:
-    """Return what `_written` was given; None for a damaged entry."""
+def _read(data: bytes, length: int) -> Tokens | None:
+    """Return what `_written` was given; None for an entry that can't be of a text of so many characters."""
     try:
-        numbers = np.frombuffer(zlib.decompress(data), "<i4").astype(np.int64)
-    except (zlib.error, ValueError):
+        numbers = np.frombuffer(unpacked(data), "<i4").astype(np.int64)
+    except ValueError:
         return None
     count, rest = divmod(len(numbers), 3)
     if rest:
         return None
-    columns = np.ascontiguousarray(np.cumsum(numbers[count:]).reshape(-1, 2).T)
-    return numbers[:count], columns.T
+    ids, columns = numbers[:count], np.ascontiguousarray(np.cumsum(numbers[count:]).reshape(-1, 2).T)
+    starts, stops = columns
+    rising = (starts <= stops).all() and (starts[:-1] <= starts[1:]).all()
+    inside = not count or (ids.min() >= 0 and starts[0] >= 0 and stops.max() <= length)
+    return (ids, columns.T) if rising and inside else None

@@ -10,6 +10,7 @@ import numpy as np
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import InvalidInputError
 from lamr_contract.files import MOST_TOKENIZER_BYTES, read_regular
+from lamr_contract.tokenizer_files import parse_tokenizer
 from lamr_postprocess.lines import IntArray
 from tokenizers import Tokenizer
 
@@ -55,8 +56,8 @@ def token_counter(file: Path | None, encoder: PromptEncoder) -> Counter:
     if file is None:
         return encoder
     try:
-        return _ReadersTokenizer(Tokenizer.from_str(read_regular(file, MOST_TOKENIZER_BYTES).decode("utf-8")))
-    except Exception as error:  # the library raises bare Exception
+        return _ReadersTokenizer(parse_tokenizer(read_regular(file, MOST_TOKENIZER_BYTES).decode("utf-8")))
+    except (OSError, ValueError) as error:
         raise InvalidInputError(
             f"{file} is no tokenizer ({error}); name a tokenizer.json", argument="tokenizer"
         ) from error

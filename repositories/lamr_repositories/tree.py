@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from lamr_errors import visible
+
 _INDENT = "  "
 
 
@@ -31,7 +33,7 @@ def tree_text(paths: Iterable[str], depth: int) -> str:
     root = _Node()
     for path in sorted(paths):
         node = root
-        *folders, name = path.split("/")
+        *folders, name = visible(path).split("/")
         for folder in folders:
             node = node.folders.setdefault(folder, _Node())
         node.files.append(name)

@@ -8,19 +8,19 @@ is `sources`' matter; this module knows names, sizes and text.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-import pathspec
-
-from lamr_repositories.errors import RepositoryError
+from lamr_repositories.ignoring import MOST_IGNORE_BYTES, Budget, Patterns, lines_of, refuse_broken
 from lamr_repositories.kinds import left_out_by_path, left_out_by_text
-from lamr_repositories.sources import Listed, Source
+from lamr_repositories.secrets import holds_secret
+from lamr_repositories.sources import MOST_BYTES, Listed, Source
 
 IGNORE_FILE = ".lamrignore"
-MOST_BYTES = 1 << 20
-"""A larger file is data, or written by a program."""
+WITH_SECRETS = "with secrets"
 _BY_PROGRAMS = ("generated", "minified")
+REASONS = frozenset([WITH_SECRETS, "unreadable", "binary", "empty", *_BY_PROGRAMS])
+"""What `look_at` may say against a file."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,14 @@ class WalkOptions:
         exclude: patterns of files that don't count, after those of the root's `.lamrignore`.
         most_bytes: a larger file is left out.
         everything: whether vendored, generated and minified files count as well.
+        include_secrets: whether files that hold keys, tokens or passwords count as well.
     """
 
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     most_bytes: int = MOST_BYTES
     everything: bool = False
+    include_secrets: bool = False
 
 
 @dataclass(eq=False)
@@ -48,21 +50,26 @@ class WalkCount:
         files: how many files were listed.
         read: how many of them count.
         left_out: how many don't, by reason.
+        with_secrets: the paths of those that hold a secret, so that a caller can say which they are.
     """
 
     files: int = 0
     read: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
+    with_secrets: list[str] = field(default_factory=list)
 
-    def take(self, reason: str | None, options: WalkOptions) -> bool:
+    def take(self, path: str, reason: str | None, options: WalkOptions) -> bool:
         """Count a file that was looked at, and return whether it competes.
 
         Args:
+            path: from the root.
             reason: what `look_at` said against it.
             options: which say whether files that a program wrote count all the same.
         """
         if leaves_out(reason, options):
             self.left_out[str(reason)] += 1
+            if reason == WITH_SECRETS:
+                self.with_secrets.append(path)
             return False
         self.read += 1
         return True
@@ -70,6 +77,8 @@ class WalkCount:
 
 def leaves_out(reason: str | None, options: WalkOptions) -> bool:
     """Return whether what `look_at` said against a file leaves it out."""
+    if reason == WITH_SECRETS:
+        return not options.include_secrets
     return reason is not None and not (options.everything and reason in _BY_PROGRAMS)
 
 
@@ -89,8 +98,8 @@ def walk(
         RepositoryError: a pattern can't be used, or the repository can't be listed.
     """
     for each, data in source.read_all(wanted_files(source, options, count)):
-        text, reason = look_at(data)
-        if count.take(reason, options) and data is not None and text is not None:
+        text, reason = look_at(each.path, data)
+        if count.take(each.path, reason, options) and data is not None and text is not None:
             yield each, data, text
 
 
@@ -115,38 +124,30 @@ def decode(data: bytes | None) -> str | None:
         return None
 
 
-def look_at(data: bytes | None) -> tuple[str | None, str | None]:
+def look_at(path: str, data: bytes | None) -> tuple[str | None, str | None]:
     """Return a file's text, None where it has none, and why its content may leave it out, None where nothing does."""
     if data is None:
         return None, "unreadable"
     text = decode(data)
-    return (None, "binary") if text is None else (text, left_out_by_text(text))
+    if text is None:
+        return None, "binary"
+    reason = left_out_by_text(text)
+    return text, WITH_SECRETS if reason != "empty" and holds_secret(path, data) else reason
 
 
 @dataclass(frozen=True, eq=False)
 class _Rules:
-    include: pathspec.GitIgnoreSpec | None
-    exclude: pathspec.GitIgnoreSpec
+    include: Patterns | None
+    exclude: Patterns
 
 
 def _rules(source: Source, options: WalkOptions) -> _Rules:
-    own = decode(source.read(IGNORE_FILE)) or ""
-    return _Rules(
-        patterns(options.include) if options.include else None,
-        patterns([*own.splitlines(), *options.exclude]),
-    )
-
-
-def patterns(lines: Iterable[str]) -> pathspec.GitIgnoreSpec:
-    """Return patterns as `.gitignore` has them, ready for matching.
-
-    Raises:
-        RepositoryError: a pattern can't be used.
-    """
-    try:
-        return pathspec.GitIgnoreSpec.from_lines(lines)
-    except ValueError as error:
-        raise RepositoryError(f"not a pattern as .gitignore has them: {error}") from error
+    include, exclude = ([each.encode() for each in given] for given in (options.include, options.exclude))
+    budget = Budget()
+    for given in (include, exclude):
+        refuse_broken(given)
+    own = lines_of(source.read(IGNORE_FILE, MOST_IGNORE_BYTES) or b"")
+    return _Rules(Patterns(include, budget) if include else None, Patterns([*own, *exclude], budget))
 
 
 def _wanted(
@@ -164,9 +165,9 @@ def _wanted(
 def _ruled_out(each: Listed, rules: _Rules, options: WalkOptions) -> str | None:
     if not each.path.isprintable():
         return "name that can't be written"  # line ends, or bytes that aren't UTF-8
-    if rules.include is not None and not rules.include.match_file(each.path):
+    if rules.include is not None and not rules.include.covers(each.path):
         return "not included"
-    if rules.exclude.match_file(each.path):
+    if rules.exclude.covers(each.path):
         return "excluded"
     if not options.everything and (reason := left_out_by_path(each.path)):
         return reason

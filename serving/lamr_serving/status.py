@@ -13,6 +13,7 @@ import platform
 from dataclasses import dataclass
 from typing import Any
 
+from lamr_client import triton_wire as wire
 from lamr_client.connection import Connection, parse_connection
 from lamr_contract.cpus import usable_cpus
 from lamr_contract.errors import (
@@ -31,10 +32,15 @@ from lamr_contract.names import (
     PRECISION_PARAMETER,
     VERSION_PARAMETER,
 )
+from lamr_contract.silence import import_onnxruntime
 from lamr_contract.spec import bundled_repository, load_spec
 
 from lamr_serving.engines import WIDE, choose
 
+MOST_ANSWER_BYTES = 64 << 20
+"""Of one answer: the configuration of a causal model holds its tokenizer."""
+MOST_MODELS = 64
+"""Each is asked about by itself; a server of lamr's has three."""
 PROVIDER_TITLES = {"cuda": "CUDA", "tensorrt": "TensorRT", "openvino": "OpenVINO"}
 
 
@@ -145,13 +151,15 @@ def server_status(  # noqa: PLR0913  # keyword-only, each with a default
         ServerError: something answers, but not as Triton does.
     """
     from tritonclient import grpc  # noqa: PLC0415  # takes a while to import
-    from tritonclient.utils import InferenceServerException  # noqa: PLC0415
 
     connection = parse_connection(address, api_key=api_key, ca=ca, cert=cert, key=key)
+    options = wire.channel_options(MOST_ANSWER_BYTES)
     try:
-        with grpc.InferenceServerClient(**connection.client_arguments()) as client:
+        with grpc.InferenceServerClient(**connection.client_arguments(), channel_args=options) as client:
             return _ask(client, connection, timeout)
-    except InferenceServerException as error:
+    except LamrError:
+        raise
+    except Exception as error:  # gRPC's share no base
         raise _translate(error, connection.address) from error
 
 
@@ -165,9 +173,7 @@ def local_status() -> LocalStatus:
     providers: tuple[str, ...] = ()
     engine, wide = choose(), choose(width=WIDE)
     if importlib.util.find_spec("onnxruntime"):
-        import onnxruntime  # noqa: PLC0415
-
-        providers = tuple(onnxruntime.get_available_providers())
+        providers = tuple(import_onnxruntime().get_available_providers())
     return LocalStatus(
         lamr=_installed("lamr-server"),
         python=platform.python_version(),
@@ -231,7 +237,7 @@ def _statistics(client: Any, options: dict[str, Any]) -> Any:
     from tritonclient.utils import InferenceServerException  # noqa: PLC0415
 
     try:
-        return client.get_inference_statistics(**options).model_stats
+        return client.get_inference_statistics(**options).model_stats[:MOST_MODELS]
     except InferenceServerException as error:
         if (error.status() or "").endswith("PERMISSION_DENIED"):
             return []
@@ -264,17 +270,15 @@ def _model(counted: Any, ready: bool) -> ModelStatus:
     )
 
 
-def _translate(error: Any, address: str) -> ServerError:
-    code = error.status() or ""
-    if code.endswith(("UNAUTHENTICATED", "PERMISSION_DENIED")):
-        return AccessDeniedError(f"{address} refuses: {error.message()}", server=address)
-    if code.endswith("UNAVAILABLE"):
-        return ServerUnavailableError(
-            f"no server answers at {address} ({error.message()}); is `lamr serve` running?"
-        )
-    if code.endswith("DEADLINE_EXCEEDED"):
+def _translate(error: Exception, address: str) -> ServerError:
+    status, message = wire.status_of(error), wire.message_of(error)
+    if status in ("UNAUTHENTICATED", "PERMISSION_DENIED"):
+        return AccessDeniedError(f"{address} refuses: {message}", server=address)
+    if status == "UNAVAILABLE":
+        return ServerUnavailableError(f"no server answers at {address} ({message}); is `lamr serve` running?")
+    if status == "DEADLINE_EXCEEDED":
         return DeadlineExceededError(f"the server at {address} did not answer in time")
-    return ServerError(f"{address} does not answer as Triton's gRPC endpoint does: {error.message()}")
+    return ServerError(f"{address} does not answer as Triton's gRPC endpoint does: {message}")
 
 
 def _installed(distribution: str) -> str | None:

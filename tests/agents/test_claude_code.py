@@ -18,7 +18,7 @@ from lamr_agents.claude_code import hear, read_call
 from lamr_agents.errors import SettingsError
 from lamr_agents.install import hook_command, installed, removed
 from lamr_agents.local.server import LocalServer
-from lamr_agents.local.store import MOST_DAYS, Shown, Store, StoreError
+from lamr_agents.local.store import MOST_DAYS, Shown, Store
 from lamr_agents.local.texts import Archive, Texts
 from lamr_cli.main import app
 from lamr_client import MissingPackageError
@@ -153,9 +153,16 @@ def test_what_is_no_read_of_a_file_stays_as_it_is(
     assert ask(server, tool, given, response, transcript_path=transcript) == b""
 
 
-@pytest.mark.parametrize("call", [b"", b"[]", b"nonsense", b"\xff\xfe"])
+@pytest.mark.parametrize("call", [b"", b"  ", b"[]", b"null", b"1"])
 def test_a_call_that_is_none_doesnt_harm(server: LocalServer, call: bytes) -> None:
     assert server.answer(call) == b""
+
+
+@pytest.mark.parametrize(
+    "call", [b"nonsense", b"\xff\xfe", b"[" * 100_000, b'{"a":' * 100_000, b'{"a": ' + b"9" * 10_000 + b"}"]
+)
+def test_a_call_that_cant_be_read_is_told(server: LocalServer, call: bytes) -> None:
+    assert said(server.answer(call))["additionalContext"].startswith("[lamr: not pruned: ")
 
 
 def test_a_pruner_that_cant_be_made_is_told(tmp_path: Path, store: Store, transcript: str) -> None:
@@ -184,18 +191,22 @@ def test_the_task_of_a_long_session_is_found(tmp_path: Path) -> None:
     assert hear(path).task == TASK
 
 
-def test_a_broken_store_is_told_at_once_and_says_what_to_do(tmp_path: Path, transcript: str) -> None:
+def test_a_broken_store_is_set_aside_once_and_told(tmp_path: Path, transcript: str) -> None:
     path = tmp_path / "shown.sqlite3"
     path.write_bytes(b"not a database" * 1000)
     with_it = LocalServer(tmp_path / "hook.sock", Store(path), pruner)
     answer = said(ask(with_it, "Read", {"file_path": "/w/a.py"}, READ, transcript_path=transcript))
     assert answer.keys() == {"hookEventName", "additionalContext"}
     why = (
-        f"{path}: what was shown can't be kept there (file is not a database; delete it, since it is broken)"
+        f"{path}: what was shown can't be kept there (file is not a database; it is set aside as "
+        "shown.sqlite3.broken, and a new one is begun)"
     )
     assert answer["additionalContext"] == f"[lamr: not pruned: StoreError: {why}]"
+    again = ask(with_it, "Read", {"file_path": "/w/a.py"}, READ, transcript_path=transcript)
+    assert "updatedToolOutput" in said(again)
+    assert (tmp_path / "shown.sqlite3.broken").read_bytes() == b"not a database" * 1000
     done = CliRunner().invoke(app, ["agents", "stats", "--store", str(path)])
-    assert isinstance(done.exception, StoreError)
+    assert "pruned" in done.stdout
 
 
 def test_a_transcript_that_no_file_can_be_is_none(server: LocalServer) -> None:
@@ -331,6 +342,22 @@ def test_the_hooks_process_asks_the_server_and_a_second_server_gives_way(
         again = hook(call, "--socket", path).stdout
         assert json.loads(again) == {}
     assert not Path(path).exists()
+
+
+def test_a_server_whose_socket_is_removed_ends_and_leaves_anothers(
+    tmp_path: Path, server: LocalServer, store: Store
+) -> None:
+    path, ready = tmp_path / "hook.sock", threading.Event()
+    thread = threading.Thread(target=server.run, kwargs={"ready": ready.set})
+    thread.start()
+    assert ready.wait(10)
+    path.unlink()
+    path.write_text("another's")
+    thread.join(30)
+    assert not thread.is_alive()
+    assert path.read_text() == "another's"
+    path.unlink()
+    assert LocalServer(path, store, pruner).run(idle=0.0)
 
 
 def test_a_small_result_costs_no_server(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -86,9 +87,18 @@ def test_a_file_that_cant_be_used_is_told(tmp_path: Path) -> None:
     broken = tmp_path / "texts.sqlite3"
     broken.write_bytes(b"no database" * 100)
     with pytest.raises(TextsError, match="texts can't be kept there"):
-        Texts(broken).keep(TEXT)
-    with pytest.raises(TextsError, match="texts can't be kept there"):
         Texts(broken / "below").keep(TEXT)
+    with pytest.raises(TextsError, match=r"set aside as texts\.sqlite3\.broken"):
+        Texts(broken).keep(TEXT)
+    assert Texts(broken).find(Texts(broken).keep(TEXT)) == TEXT
+
+
+def test_a_text_that_a_disk_changed_isnt_kept_any_more(texts: Texts, tmp_path: Path) -> None:
+    keys = [texts.keep(TEXT + str(n)) for n in range(3)]
+    with sqlite3.connect(tmp_path / "folder" / "texts.sqlite3") as rows:
+        for key, data in zip(keys, (b"\0" * 9, None, "text"), strict=True):
+            rows.execute("UPDATE texts SET text = ifnull(?, 7) WHERE key = ?", (data, key))
+    assert [texts.find(key) for key in keys] == [None] * 3
 
 
 def test_the_command_prints_lines(texts: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,16 @@ def root(tmp_path: Path) -> Path:
 def test_paths_that_lead_out_are_refused(root: Path, path: str) -> None:
     with pytest.raises(OutsideRootsError):
         Workspace([root]).read(path)
+
+
+@pytest.mark.parametrize("path", ["loop", "x" * 5000, "x/" * 3000, "fifo", "zero/1"])
+def test_paths_that_cant_be_are_said_to_be_none(root: Path, path: str) -> None:
+    (root / "loop").symlink_to("loop")
+    os.mkfifo(root / "fifo")
+    (root / "zero").write_text("")
+    with pytest.raises(InvalidInputError) as caught:
+        Workspace([root]).read(path)
+    assert len(str(caught.value)) < 300
 
 
 def test_files_under_any_root_are_read(root: Path, tmp_path: Path) -> None:
@@ -75,10 +86,14 @@ def test_a_search_that_cant_be_made_says_why(root: Path) -> None:
 
 
 def test_a_search_that_doesnt_end_is_given_up(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patterns, "MOST_SECONDS", 0.1)
-    (root / "long.py").write_text("a" * 80 + "!\n")
+    monkeypatch.setattr(patterns, "MOST_SECONDS", 0.0)
     with pytest.raises(InvalidInputError, match="searches for more than"):
-        Workspace([root]).search("^(a|aa)+$")
+        Workspace([root]).search("value")
+
+
+def test_a_search_that_would_backtrack_ends(root: Path) -> None:
+    (root / "long.py").write_text("a" * 80 + "!\n")
+    assert Workspace([root]).search("^(a|aa)+$") == ([], False)
 
 
 def test_a_root_must_be_a_folder(root: Path) -> None:
@@ -86,3 +101,10 @@ def test_a_root_must_be_a_folder(root: Path) -> None:
         Workspace([root / "a.py"])
     with pytest.raises(InvalidInputError, match="no root"):
         Workspace([])
+
+
+def test_a_search_passes_over_files_that_hold_secrets_and_a_named_file_is_searched(root: Path) -> None:
+    (root / ".env").write_text("LAUNCH=zebra7391\n")
+    workspace = Workspace([root])
+    assert workspace.search("zebra") == ([], False)
+    assert workspace.search("zebra", ".env")[0] == [Match(".env", 1, "LAUNCH=zebra7391")]

@@ -15,7 +15,7 @@ from pathlib import Path
 from tests.attack.case import Case, Outcome, outcome
 from tests.attack.place import Place
 
-AREAS: tuple[str, ...] = ()
+AREAS: tuple[str, ...] = ("repositories", "keeping", "machine", "hook", "tenants", "input")
 
 
 def cases(area: str) -> Sequence[Case]:

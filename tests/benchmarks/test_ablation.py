@@ -11,8 +11,6 @@ import torch
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.spec import bundled_repository
 from lamr_evaluation.records import Record, write_records
-from lamr_training.corpus.build import make_records
-from lamr_training.corpus.settings import CorpusSettings
 from lamr_training.errors import RunError
 from lamr_training.labels.rubrics import label_lines
 from lamr_training.labels.settings import LabelSettings
@@ -34,7 +32,7 @@ from benchmarks.ablation.study import variant_model as model_of
 from benchmarks.ablation.table import ablation_json, ablation_table
 from benchmarks.ablation.textual_labels import textual_dependency
 from benchmarks.ablation.variants import VARIANTS, WHOLE
-from tests.training.samples import CACHE, example_set, files, tiny_model
+from tests.training.samples import CACHE, example_set, tiny_model
 
 BY_NAME = {variant.name: variant for variant in VARIANTS}
 FFN = next(variant for variant in VARIANTS if not variant.chains)
@@ -74,8 +72,8 @@ def test_variants_learn_their_columns_and_are_judged_alike(data: ExampleSet) -> 
     assert (both.rubrics == data.rubrics[:, 1:3]).all()
 
 
-def test_columns_are_the_labels_of_lines() -> None:
-    record = make_records(files(1), CorpusSettings(min_lines=10, queries_per_file=4))["train"][0]
+def test_columns_are_the_labels_of_lines(records: list[Record]) -> None:
+    record = records[0]
     columns = rubric_columns(record, LabelSettings())
     labels = label_lines(record.code, record.kept_frags, record.score)
     for number, name in enumerate(("semantic", "dependency", "context")):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -100,3 +101,24 @@ def test_errors_name_the_cause(folder: Path, arguments: list[str], words: str) -
     assert done.returncode == 2
     assert words in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_files_with_secrets_are_counted_and_taken_when_asked(folder: Path) -> None:
+    (folder / ".env").write_text("AREA=zebra7391\n")
+    done = lamr(folder, "-q", QUESTION, "--ranker", "bm25", "--no-cache")
+    assert "zebra7391" not in done.stdout
+    assert "left out 1 with secrets" in done.stderr
+    assert ".env (include_secrets, --include-secrets takes them)" in done.stderr
+    taken = lamr(folder, "-q", QUESTION, "--ranker", "bm25", "--no-cache", "--include-secrets")
+    assert "zebra7391" in taken.stdout
+    assert "secrets" not in taken.stderr
+
+
+def test_a_new_page_is_for_its_owner_and_an_old_one_keeps_its_mode(folder: Path, tmp_path: Path) -> None:
+    old, new = tmp_path / "old.html", tmp_path / "new.html"
+    old.touch()
+    old.chmod(0o644)
+    for page in (old, new):
+        lamr(folder, "-q", QUESTION, "--ranker", "bm25", "--no-cache", "--quiet", "--html", page)
+    assert (stat.S_IMODE(old.stat().st_mode), stat.S_IMODE(new.stat().st_mode)) == (0o644, 0o600)
+    assert old.read_text() == new.read_text()

@@ -20,6 +20,8 @@ from tritonclient.grpc import model_config_pb2
 
 from tests.tiny import byte_bpe
 
+from .lying import infer_result
+
 TOKENIZER = byte_bpe().to_str().encode()
 SPEC = CausalSpec("tiny", "abc", 500, 64, hashlib.sha256(TOKENIZER).hexdigest())
 
@@ -39,14 +41,6 @@ def channel():
     made = _Channel("127.0.0.1:9")
     yield made
     made.close()
-
-
-class Answer:
-    def __init__(self, values: np.ndarray | None) -> None:
-        self.values = values
-
-    def as_numpy(self, _name: str) -> np.ndarray | None:
-        return self.values
 
 
 def test_a_configuration_says_what_a_client_needs(channel) -> None:
@@ -76,12 +70,21 @@ def test_another_model_at_the_address_is_refused_later(channel) -> None:
         channel._read_config(config(dataclasses.replace(SPEC, version="other")))
 
 
-@pytest.mark.parametrize("values", [None, np.zeros((1, 2)), np.array([[0.0, np.nan, -1.0]])])
-def test_an_answer_that_is_none_is_refused(channel, values) -> None:
+@pytest.mark.parametrize(
+    "tensors",
+    [
+        {},
+        {"log_prob": np.zeros((1, 2), np.float32)},
+        {"log_prob": np.zeros((1, 3))},
+        {"log_prob": np.array([[0.0, np.nan, -1.0]], np.float32)},
+    ],
+)
+def test_an_answer_that_is_none_is_refused(channel, tensors) -> None:
     endpoint = channel._read_config(config())
-    with pytest.raises(ModelMismatchError, match="no log-probability for each of 3 tokens"):
-        channel._result(Answer(values), np.arange(3), endpoint)
-    found = channel._result(Answer(np.array([[0.0, -2.0, -1.0]], np.float32)), np.arange(3), endpoint)
+    with pytest.raises(ModelMismatchError, match=r"gives (no )?log.prob"):
+        channel._result(infer_result(**tensors), np.arange(3), endpoint)
+    answer = infer_result(log_prob=np.array([[0.0, -2.0, -1.0]], np.float32))
+    found = channel._result(answer, np.arange(3), endpoint)
     assert found.tolist() == [0, -2, -1]
 
 

@@ -5,7 +5,13 @@ import stat
 from pathlib import Path
 
 import pytest
-from lamr_contract.private_files import cache_folder, open_private, private_folder
+from lamr_contract.private_files import (
+    cache_folder,
+    open_private,
+    private_file,
+    private_folder,
+    set_aside,
+)
 
 as_root = pytest.mark.skipif(
     not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give a file away"
@@ -84,3 +90,61 @@ def test_a_relative_cache_folder_is_ignored(tmp_path: Path, monkeypatch: pytest.
         assert cache_folder() == tmp_path / ".cache" / "lamr"
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "c"))
     assert cache_folder() == tmp_path / "c" / "lamr"
+
+
+def test_a_broken_database_is_set_aside_with_what_lies_beside_it(tmp_path: Path) -> None:
+    for name in ("a.sqlite3", "a.sqlite3-wal", "a.sqlite3-journal", "a.sqlite3.broken"):
+        (tmp_path / name).write_text(name)
+    assert set_aside(tmp_path / "a.sqlite3") == tmp_path / "a.sqlite3.broken"
+    assert [each.name for each in tmp_path.iterdir()] == ["a.sqlite3.broken"]
+    assert (tmp_path / "a.sqlite3.broken").read_text() == "a.sqlite3"
+
+
+def test_a_file_for_a_library_is_made_or_seen_to_be_ones_own(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        assert private_file(tmp_path / "file")
+    finally:
+        os.umask(before)
+    assert mode(tmp_path / "file") == 0o600
+    (tmp_path / "file").chmod(0o644)
+    assert private_file(tmp_path / "file", make=False)
+    assert mode(tmp_path / "file") == 0o600
+    assert not private_file(tmp_path / "absent", make=False)
+    assert not (tmp_path / "absent").exists()
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    os.mkfifo(tmp_path / "pipe")
+    os.link(tmp_path / "file", tmp_path / "second")
+    (tmp_path / "folder").mkdir()
+    for name, why in (
+        ("link", "a link"),
+        ("pipe", "regular"),
+        ("second", "second name"),
+        ("folder", "regular"),
+    ):
+        with pytest.raises(PermissionError, match=why):
+            private_file(tmp_path / name)
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_file_that_is_there_is_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Closing a descriptor would release the locks that SQLite has on the file elsewhere in the process."""
+    private_file(tmp_path / "file")
+    opened: list[int] = []
+    open_file = os.open
+
+    def watched(path: str, flags: int, mode: int = 0o777) -> int:
+        opened.append(open_file(path, flags, mode))
+        return opened[-1]
+
+    monkeypatch.setattr(os, "open", watched)
+    assert private_file(tmp_path / "file")
+    assert opened == []
+
+
+@as_root
+def test_a_file_for_a_library_that_belongs_to_somebody_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    os.chown(tmp_path / "file", 65534, 65534)
+    with pytest.raises(PermissionError, match="belongs to user 65534"):
+        private_file(tmp_path / "file")

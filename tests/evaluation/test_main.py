@@ -3,9 +3,9 @@
 import json
 
 import pytest
+from lamr_contract.private_files import cache_folder
 from lamr_evaluation.__main__ import main
 from lamr_evaluation.records import Record, write_records
-from lamr_repositories.cache import default_cache
 
 
 @pytest.fixture
@@ -44,4 +44,4 @@ def test_bad_input_is_named_on_stderr(tmp_path, capsys):
 
 def test_cache_follows_the_environment(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert default_cache() == tmp_path / "lamr"
+    assert cache_folder() == tmp_path / "lamr"

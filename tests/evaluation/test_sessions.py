@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from lamr_evaluation.sessions import FORMATS, Edit, Event, Read, big_reads, later_use, read_events, recognize
 from lamr_evaluation.sessions.reads import spoken
-from lamr_evaluation.sessions.shown import shown_lines
+from lamr_evaluation.sessions.shown import framed, shown_lines
 from lamr_evaluation.sessions.tools import (
     Print,
     command_of,
@@ -585,3 +585,35 @@ def test_a_file_written_anew_needs_the_lines_that_differ_and_another_file_none()
     assert session_after(unlike).lines == ()
     elsewhere = replace(write, arguments={"path": "b.py", "content": new})
     assert session_after(elsewhere).lines == ()
+
+
+def test_records_that_are_nested_too_deeply_are_passed_over():
+    deep = json.dumps(claude_user("x")).replace('"x"', "[" * 900 + '"x"' + "]" * 900)
+    log = "\n".join(["[" * 100_000, '{"message":' * 50_000, deep, json.dumps(claude_user(TASK))])
+    assert [event.text for event in read_events(log, FORMATS[0])][-1] == TASK
+    with pytest.raises(ValueError, match="nested too deeply"):
+        read_events("[" * 100_000, next(form for form in FORMATS if form.records))
+
+
+def claude_user(words):
+    return {"parentUuid": None, "sessionId": "s", "message": {"role": "user", "content": words}}
+
+
+def test_what_has_no_end_is_looked_at_once():
+    """Each of these took minutes, as their length squared."""
+    assert spoken("<system-reminder>" * 60_000) == "<system-reminder>" * 60_000
+    assert spoken("a<system-reminder>b</system-reminder>c<ide_selection>d") == "ac<ide_selection>d"
+    blank = "\n" * 300_000
+    assert framed(blank) == ("", blank, "")
+    marks = "<path>" + "</path><type>" * 70_000
+    assert framed(marks) == ("", marks, "")
+    assert framed("code\n\n</file>\nmore") == ("", "code", "\n\n</file>\nmore")
+    assert read_of("Bash", {"command": "cat a.py" + " " * 300_000}) is None
+    assert print_of("Bash", {"command": "cat a.py b.py " * 300_000}) is None
+
+
+@pytest.mark.parametrize("offset", [float("inf"), 10**400, "9" * 5000, [1]])
+def test_an_offset_that_no_file_has_is_a_number_that_can_be_written(offset):
+    read = read_of("Read", {"file_path": "a.py", "offset": offset})
+    assert read is not None
+    assert read.first is None or read.first <= 1 << 31

@@ -154,3 +154,4 @@ def test_ready_tells_load_balancers(site, replica) -> None:
         return False
 
     site.until(refused)
+    assert read(f"http://127.0.0.1:{site.operations}/live") == "alive\n"

@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 from lamr_repositories.cache import Cache
+from lamr_repositories.folders import Folder
 from lamr_repositories.indexing import RepositoryIndex, index_repository
-from lamr_repositories.sources import Folder, Listed, Revision, Source
+from lamr_repositories.revisions import Revision
+from lamr_repositories.sources import MOST_BYTES, Listed, Source
 from lamr_repositories.walk import WalkCount, WalkOptions
 
 from tests.repositories.conftest import POOL, QUERY, git, write_files
@@ -39,8 +41,8 @@ class Watched(Source):
     def files(self) -> list[Listed]:  # type: ignore[override]
         return list(self.source.files())
 
-    def read(self, path: str) -> bytes | None:
-        return self.source.read(path)
+    def read(self, path: str, most: int = MOST_BYTES) -> bytes | None:
+        return self.source.read(path, most)
 
     def read_all(self, listed: Sequence[Listed]) -> Generator[tuple[Listed, bytes | None]]:
         for each, data in self.source.read_all(listed):

@@ -31,7 +31,18 @@ def count(file: Path) -> int:
     return int(found)
 
 
-@pytest.mark.parametrize("damage", [None, b"", b"\1\2", zlib.compress(b"1234")])
+def packed(*numbers: int) -> bytes:
+    return zlib.compress(np.array(numbers, "<i4").tobytes())
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        *(None, b"", b"\1\2", zlib.compress(b"1234"), zlib.compress(bytes(1 << 27), 9)),
+        *(packed(-1, 0, 0), packed(1, -1, 1), packed(1, 5, -1), packed(1, 1, 0, 1_000_000, 0, 1)),
+        *(packed(1, 1, 3, 1, -3, 1), packed(1, 2)),
+    ],
+)
 def test_kept_tokens_are_the_tokenizers(tmp_path: Path, damage: bytes | None) -> None:
     file, texts = tmp_path / "cache.sqlite", TEXTS
     plain = tokens(texts, None)
@@ -39,8 +50,10 @@ def test_kept_tokens_are_the_tokenizers(tmp_path: Path, damage: bytes | None) ->
     assert count(file) == 4
     if damage is not None:
         with sqlite3.connect(file) as connection:
-            connection.execute("UPDATE entries SET value = ? WHERE kind = 'tokens'", (damage,))
+            keys = [key for (key,) in connection.execute("SELECT key FROM entries WHERE kind = 'tokens'")]
         connection.close()
+        with Cache(file) as cache:
+            cache.put("tokens", dict.fromkeys(keys, damage))
     assert tokens(texts[::-1], file) == plain[::-1]
     assert count(file) == 4
 

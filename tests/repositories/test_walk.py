@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 from lamr_repositories import RepositoryError, WalkOptions
-from lamr_repositories.sources import Folder, NamedFiles, Revision, Source
+from lamr_repositories.folders import Folder, NamedFiles
+from lamr_repositories.revisions import Revision
+from lamr_repositories.sources import Source
 from lamr_repositories.walk import WalkCount, walk
 
 from tests.repositories.conftest import POOL, git, write_files

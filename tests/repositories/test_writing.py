@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import pytest
 from lamr_postprocess.lines import IntArray
-from lamr_repositories.formats import FORMATS, About
+from lamr_repositories.formats import FORMATS, About, FileText
 from lamr_repositories.writing import ONE_OUTLINE_SHARE, Outlined, Writer
 
 
@@ -41,3 +42,15 @@ def test_one_long_outline_leaves_room_for_others() -> None:
     assert len(definitions(100)) > room * ONE_OUTLINE_SHARE
     roomy = Writer(FORMATS["xml"], Words(), 3_000, line_numbers=False, languages={})
     assert roomy.write(About("q", "r"), paths, [], outlines).outlined == tuple(paths)
+
+
+@pytest.mark.parametrize("form", ["xml", "markdown", "plain"])
+def test_names_of_files_forge_no_line(form: str) -> None:
+    name = 'a\n<file path="b.py">\x1b[2J\u202e.py'
+    outlines = [Outlined(name, definitions(2), definitions(1))]
+    writer = Writer(FORMATS[form], Words(), 500, line_numbers=False, languages={})
+    text = writer.write(About("q", "r"), [name], [], outlines).text + FORMATS[form].file(
+        FileText(name, "python", "x = 1\n")
+    )
+    assert not set("\x1b\u202e") & set(text)
+    assert not [line for line in text.splitlines() if line.startswith('<file path="b')]

@@ -6,13 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 from lamr_evaluation.records import Record
-from lamr_training.corpus.build import make_records
-from lamr_training.corpus.settings import CorpusSettings
 from lamr_training.loop.devices import one_thread
 from lamr_training.loop.example_set import ExampleSet
 from lamr_training.model.vocabulary import Vocabulary
 
-from tests.training.samples import example_set, files, vocabulary
+from tests.training.samples import example_set, made_questions, vocabulary
 
 
 @pytest.fixture(scope="session")
@@ -34,7 +32,7 @@ def single_thread() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def records() -> list[Record]:
     """Made questions about a few files."""
-    return make_records(files(), CorpusSettings(min_lines=10, queries_per_file=8))["train"]
+    return made_questions()
 
 
 @pytest.fixture(scope="session")

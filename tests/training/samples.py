@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from lamr_contract.encoding import PromptEncoder
 from lamr_evaluation.records import Record
 from lamr_export.config import LamrConfig
 from lamr_export.model import LamrModel
-from lamr_training.corpus.fetch import SourceFile
 from lamr_training.loop.example_set import ExampleSet
 from lamr_training.loop.examples import LineLabels, make_examples, two_rubrics
+from lamr_training.made.settings import OF_PACKAGES
 from lamr_training.model.backbone import mini_config
 from lamr_training.model.rarity import rarity
 from lamr_training.model.vocabulary import SPECIAL, Vocabulary, code_vocabulary
+from lamr_training.packages.build import package_records
+from lamr_training.records.source_files import SourceFile
 from tokenizers import Tokenizer, normalizers, pre_tokenizers
 from tokenizers.models import WordPiece
 from tokenizers.trainers import WordPieceTrainer
@@ -79,6 +83,12 @@ def files(count: int = 6, split: str = "train", project: str = "demo") -> list[S
         )
         sources.append(SourceFile(project, f"{project}/part{number}.py", text, split))
     return sources
+
+
+def made_questions() -> list[Record]:
+    """Made questions about a few files."""
+    settings = replace(OF_PACKAGES, min_lines=10, per_file=8)
+    return package_records(files(), settings)["train"]
 
 
 def vocabulary() -> Vocabulary:

@@ -4,3 +4,9 @@ The rooms, in the order in which records pass through them: `corpus` makes recor
 commits, `labels` says which of their lines are worth keeping, `model` is what training starts from, `loop` trains,
 `fits` fits what scores lines, `recipes` has the presets of `lamr train`. Only the last four need torch.
 """
+
+from __future__ import annotations
+
+from lamr_contract.silence import keep_silent
+
+keep_silent()  # before any module here imports transformers

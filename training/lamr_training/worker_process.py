@@ -9,14 +9,17 @@ import os
 import signal
 import threading
 import time
+from pathlib import Path
 
 
-def prepare_worker(parent: int) -> None:
-    """Leave Ctrl-C to the parent process to answer, and end this process when the parent has died.
+def prepare_worker(parent: int, folder: Path) -> None:
+    """Leave Ctrl-C to the parent process to answer, end when the parent has died, and stand where it stands.
 
     Args:
         parent: the parent's process id.
+        folder: its current folder. Workers begin elsewhere, so that Python doesn't import from there.
     """
+    os.chdir(folder)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_watch, args=(parent,), daemon=True).start()
 

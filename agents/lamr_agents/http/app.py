@@ -16,7 +16,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, PlainTextResponse
+from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse
 from lamr_client import (
     AccessDeniedError,
     AsyncPruner,
@@ -31,6 +31,7 @@ from lamr_client import (
 )
 from lamr_client.tracing import in_trace, is_traceparent
 from lamr_contract.admission import TRACE_METADATA
+from lamr_errors import visible
 from lamr_postprocess import split_lines
 from lamr_postprocess.render import SWE_PRUNER
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -45,6 +46,8 @@ from lamr_agents.http.bodies import (
     TeiBody,
 )
 from lamr_agents.http.limits import RETRY_SECONDS, LimitMiddleware, Limits
+from lamr_agents.http.paths_page import POLICY, render_paths
+from lamr_agents.http.readiness import Readiness
 from lamr_agents.local.texts import Archive, Place, Texts, UnknownTextError, default_texts
 from lamr_agents.skim import largest_cut, note
 
@@ -59,6 +62,8 @@ STATUSES: Sequence[tuple[type[LamrError], int]] = (
     (LamrError, 500),
 )
 """The status of an error; the first that it is one of."""
+MOST_DETAILS = 20
+"""Of what is wrong with one body."""
 _LATER = (429, 503)
 """Statuses after which the same request may be sent again."""
 
@@ -96,15 +101,21 @@ def create_app(
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with await asyncio.to_thread(make_pruner) as pruner:
             app.state.pruner = pruner
+            app.state.readiness = Readiness(pruner)
             yield
 
     app = FastAPI(
-        title="lamr", description="Prunes source code for a question.", lifespan=lifespan, redoc_url=None
+        title="lamr",
+        description="Prunes source code for a question.",
+        lifespan=lifespan,
+        docs_url=None,  # FastAPI's own page loads scripts from elsewhere
+        redoc_url=None,
     )
     app.middleware("http")(_measured(metrics))
     app.add_middleware(LimitMiddleware, limits=limits)
     app.add_exception_handler(LamrError, _as_status)
     app.add_exception_handler(RequestValidationError, _as_details)
+    _add_state(app, metrics)
     _add_paths(app, metrics, texts or Texts(default_texts()))
     return app
 
@@ -139,7 +150,7 @@ async def _as_details(_request: Request, error: Exception) -> Response:
     """What is wrong with a body, in FastAPI's shape but without the body's own values: NaN and half characters among
     them couldn't be sent, and code needn't go back."""
     assert isinstance(error, RequestValidationError)
-    details = [{key: each[key] for key in ("type", "loc", "msg")} for each in error.errors()]
+    details = [{key: each[key] for key in ("type", "loc", "msg")} for each in error.errors()[:MOST_DETAILS]]
     return Response(json.dumps({"detail": details}), 422, media_type="application/json")
 
 
@@ -157,16 +168,38 @@ def _keep(texts: Texts, body: PruneBody, result: PruneResult, url: str) -> dict[
     return {"key": archive.keep(body.code), "note": note(result.kept_lines, lines, undo)}
 
 
-def _add_paths(app: FastAPI, metrics: _Metrics, texts: Texts) -> None:
-    @app.get("/health", summary="Whether the server answers, and with which model")
-    async def health() -> dict[str, Any]:
-        spec = app.state.pruner.spec
-        return {"status": "healthy", "model_loaded": True, "model": f"{spec.name} {spec.version}"}
+def _add_state(app: FastAPI, metrics: _Metrics) -> None:
+    @app.get(
+        "/health", summary="Whether requests would be answered, and by which model, as SWE-Pruner says it"
+    )
+    async def health() -> JSONResponse:
+        spec, trouble = app.state.pruner.spec, await app.state.readiness.trouble()
+        ready = trouble is None
+        status = "healthy" if ready else "unhealthy"
+        body = {"status": status, "model_loaded": ready, "model": f"{spec.name} {spec.version}"}
+        return JSONResponse(body, 200 if ready else 503)
+
+    @app.get("/livez", summary="Liveness: this process answers, whatever is behind it")
+    async def live() -> PlainTextResponse:
+        return PlainTextResponse("ok\n")
+
+    @app.get("/readyz", summary="Readiness: requests would be answered, by the server behind if there is one")
+    async def ready() -> PlainTextResponse:
+        trouble = await app.state.readiness.trouble()
+        said = "ok" if trouble is None else f"{type(trouble).__name__}: {visible(str(trouble))}"
+        return PlainTextResponse(f"{said}\n", 200 if trouble is None else 503)
+
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> HTMLResponse:
+        headers = {"Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff"}
+        return HTMLResponse(render_paths(app.openapi()), headers=headers)
 
     @app.get("/metrics", summary="Figures for Prometheus", include_in_schema=False)
     async def figures() -> Response:
         return Response(generate_latest(metrics.registry), media_type=CONTENT_TYPE_LATEST)
 
+
+def _add_paths(app: FastAPI, metrics: _Metrics, texts: Texts) -> None:
     @app.post("/v1/prune", summary="Prune a file, with every option and every field of the result")
     async def prune(body: PruneBody, request: Request) -> JSONResponse:
         result = await app.state.pruner.prune(**body.options())

@@ -5,12 +5,25 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from lamr_postprocess import LEAST_CUT
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 MOST_DOCUMENTS = 1000
+MOST_KEPT = 10_000
+_MOST_FIELDS = 100
 
 
-class PruneBody(BaseModel):
+class Body(BaseModel):
+    """A request's body; one of too many fields is refused whole, since each unknown one is an error of its own."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_few_fields(cls, value: Any) -> Any:
+        if isinstance(value, dict) and len(value) > _MOST_FIELDS:
+            raise ValueError(f"{len(value):,} fields; no body has more than {_MOST_FIELDS}")
+        return value
+
+
+class PruneBody(Body):
     """`POST /v1/prune`: the options of `Pruner.prune` by their names."""
 
     model_config = ConfigDict(extra="forbid")
@@ -24,7 +37,9 @@ class PruneBody(BaseModel):
     ratio: float | None = Field(None, ge=1, description="Instead of a threshold: 4 keeps about a quarter.")
     max_tokens: int | None = Field(None, ge=1, description="Never more of the model's tokens than this.")
     keep: list[int | tuple[int, int] | str] = Field(
-        default_factory=list, description="Lines to keep: numbers, [first, last] or regular expressions."
+        default_factory=list,
+        max_length=MOST_KEPT,
+        description="Lines to keep: numbers, [first, last] or regular expressions.",
     )
     line_numbers: bool = Field(False, description="Write original line numbers before the lines.")
     min_tokens: int = Field(0, ge=0, description="Code with fewer tokens passes untouched.")
@@ -47,7 +62,7 @@ class PruneBody(BaseModel):
         return self.model_dump(exclude={"keep_original"})
 
 
-class SwePrunerBody(BaseModel):
+class SwePrunerBody(Body):
     """`POST /prune` as SWE-Pruner's service takes it; fields that it doesn't know are let pass, as there."""
 
     query: str
@@ -80,7 +95,7 @@ class CohereDocument(BaseModel):
     text: str
 
 
-class CohereBody(BaseModel):
+class CohereBody(Body):
     """`POST /v1/rerank` as Cohere's rerank takes it."""
 
     query: str
@@ -90,7 +105,7 @@ class CohereBody(BaseModel):
     model: str | None = Field(None, description="Taken and not used: there is one model.")
 
 
-class TeiBody(BaseModel):
+class TeiBody(Body):
     """`POST /rerank` as text-embeddings-inference takes it."""
 
     query: str

@@ -1,8 +1,8 @@
 """Answers hooks on a socket: one call a connection, a thread each, with one warm pruner behind them all.
 
-The socket lies in a folder of the user's alone. A lock beside it makes sure that one server listens; it ends after a
-time without calls. This module knows sockets, the policy and the store; what a host's call means is the matter of the
-host's module.
+The socket lies in a folder where nobody else can put anything, and calls of other users aren't heard. A lock beside it
+makes sure that one server listens; it ends after a time without calls. This module knows sockets, the policy and the
+store; what a host's call means is the matter of the host's module.
 """
 
 from __future__ import annotations
@@ -21,20 +21,22 @@ from concurrent.futures import TimeoutError as FuturesTimeoutError
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
+
+from lamr_contract.private_files import open_private, private_folder
 
 from lamr_agents import claude_code
 from lamr_agents.intent import Intent
 from lamr_agents.local.store import Shown, Store
 from lamr_agents.policy import Asked, Policy
 from lamr_agents.skim import Archive, Prunes, Skim, skim, untouched
-from lamr_agents.thin import LEFT, unpruned
+from lamr_agents.thin import LEFT, MOST_BYTES, check_peer, check_place, unpruned
 
-MOST_BYTES = 64 << 20
-"""Of one call; a larger one stays as it is."""
 IDLE_SECONDS = 3600.0
 SPARE_SECONDS = 1.5
 """Of what a hook has left: the way back, and the end of what a timeout doesn't interrupt at once."""
+_WITH_TIME = 1 << 10
+"""Bytes that the hook may add to a call."""
 _LEAST_SECONDS = 0.05
 _SHY_SECONDS = 300.0
 """How long no text is tried that is as large as one that took too long: an agent shouldn't wait in vain each time."""
@@ -82,37 +84,48 @@ class LocalServer:
         self._stopped.set()
 
     def run(self, idle: float = IDLE_SECONDS, ready: Callable[[], None] | None = None) -> bool:
-        """Serve until `stop` or `idle` seconds without a call; False where another server listens already."""
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with lock_of(self._path).open("a+") as lock:
+        """Serve until `stop` or `idle` seconds without a call; False where another server listens already.
+
+        A server whose socket somebody removes ends, too, so that the next call gets a new one.
+
+        Raises:
+            OSError: the socket can't be made, or its folder or what lies there isn't the user's alone.
+        """
+        if not self._path.parent.exists():
+            private_folder(self._path.parent)
+        check_place(str(self._path))
+        with os.fdopen(open_private(lock_of(self._path)), "r+b", buffering=0) as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
+            except BlockingIOError:
                 return False
-            lock.truncate(0)
-            lock.write(str(os.getpid()))
-            lock.flush()
+            _sign(lock)
             self._path.unlink(missing_ok=True)
             with closing(_Listener(str(self._path), self._handle)) as listener:
                 self._path.chmod(0o600)
+                made = self._path.stat()
                 threading.Thread(target=self._warm, daemon=True).start()
                 if ready:
                     ready()
-                while time.monotonic() - self._last_call < idle and not self._stopped.is_set():
+                while self._is_wanted(idle) and _is_still(self._path, made):
                     listener.handle_request()
-            self._path.unlink(missing_ok=True)
+            if _is_still(self._path, made):
+                self._path.unlink(missing_ok=True)
         return True
+
+    def _is_wanted(self, idle: float) -> bool:
+        return time.monotonic() - self._last_call < idle and not self._stopped.is_set()
 
     def answer(self, call: bytes) -> bytes:
         """What a hook prints for a host's call; nothing where the result stays as it is without a word."""
         self._last_call = time.monotonic()
         try:
-            payload = json.loads(call)
+            payload = json.loads(call) if call.strip() else None
             said = self._answer(payload) if isinstance(payload, dict) else None
+            return b"" if said is None else json.dumps(said, allow_nan=False).encode()
         except Exception as error:  # whatever it is, the agent goes on and is told
             _log.exception("a call could not be answered")
-            return unpruned(call, f"{type(error).__name__}: {error}")
-        return b"" if said is None else json.dumps(said).encode()
+            return unpruned(f"{type(error).__name__}: {error}")
 
     def _answer(self, payload: Mapping[str, Any]) -> Mapping[str, Any] | None:
         begin = time.perf_counter()
@@ -147,7 +160,7 @@ class LocalServer:
         try:
             shown = done.result(seconds + SPARE_SECONDS / 2)
         except FuturesTimeoutError:
-            shown = untouched(asked, f"not pruned: DeadlineExceededError: no answer within {seconds:.3g} s")
+            shown = untouched(asked, f"{_TOO_LONG}: no answer within {seconds:.3g} s")
         if warm and shown.reason.startswith(_TOO_LONG):
             self._gave_up = _GaveUp(asked.tokens, time.monotonic())
         return shown
@@ -178,7 +191,7 @@ class LocalServer:
         while part := connection.recv(1 << 16):
             parts.append(part)
             size += len(part)
-            if size > MOST_BYTES:
+            if size > MOST_BYTES + _WITH_TIME:  # the hook sends no such call
                 return
         connection.sendall(self.answer(b"".join(parts)) or b"{}")
 
@@ -200,6 +213,29 @@ def lock_of(path: Path) -> Path:
     return path.with_suffix(".lock")
 
 
+def _is_still(path: Path, made: os.stat_result) -> bool:
+    """Whether a path leads to the file that was made there."""
+    try:
+        there = path.lstat()
+    except OSError:
+        return False
+    return (there.st_dev, there.st_ino) == (made.st_dev, made.st_ino)
+
+
+def _sign(lock: BinaryIO) -> None:
+    """Write this process's id into a lock.
+
+    Raises:
+        PermissionError: the file holds something else, so that it is no lock.
+    """
+    held = lock.read(32)
+    if held and not held.isdigit():
+        raise PermissionError("the lock beside the socket is another program's file; name another socket")
+    lock.truncate(0)
+    lock.seek(0)
+    lock.write(str(os.getpid()).encode())
+
+
 class _Listener(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
     daemon_threads = True
     timeout = _LOOK_SECONDS
@@ -211,6 +247,14 @@ class _Listener(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
                 handle(self.request)
 
         super().__init__(path, Handler)
+
+    def verify_request(self, request: Any, client_address: Any) -> bool:  # noqa: ARG002 - the base's
+        try:
+            check_peer(request)
+        except OSError as error:
+            _log.warning("a call isn't heard: %s", error)
+            return False
+        return True
 
     def close(self) -> None:
         self.server_close()

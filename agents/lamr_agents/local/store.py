@@ -5,6 +5,7 @@ One SQLite file of the user's; old rows go. This module knows rows and no host. 
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 import time
@@ -13,11 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lamr_client import InvalidInputError, LamrError
+from lamr_contract.private_files import cache_folder
 
 from lamr_agents.local.database import Database
 
 MOST_ROWS = 50_000
 MOST_DAYS = 90
+MOST_NAME = 1000
+"""Characters of a session's name and of a path; of a longer one, its beginning and a digest are kept."""
 MOST_SOCKET_BYTES = 103 if sys.platform == "darwin" else 107
 """Of a Unix socket's path."""
 
@@ -85,7 +89,7 @@ class Store:
         """Whether a session saw a file before."""
         with self._database.rows() as rows:
             found = rows.execute(
-                "SELECT 1 FROM shown WHERE session = ? AND path = ? LIMIT 1", (session, path)
+                "SELECT 1 FROM shown WHERE session = ? AND path = ? LIMIT 1", (_name(session), _name(path))
             )
             return found.fetchone() is not None
 
@@ -95,9 +99,9 @@ class Store:
         row = (
             now,
             shown.host,
-            shown.session,
+            _name(shown.session),
             shown.tool,
-            shown.path,
+            _name(shown.path),
             shown.reason,
             shown.tokens_in,
             shown.tokens_out,
@@ -122,9 +126,24 @@ class Store:
         self._database.close()
 
 
+def _name(text: str) -> str:
+    """A text that the file can hold: half characters are replaced, and a long one is shortened, by its content."""
+    data = text.encode("utf-8", "backslashreplace")
+    if len(text) > MOST_NAME:
+        data = data[: MOST_NAME // 2] + hashlib.blake2b(data, digest_size=16).hexdigest().encode()
+    return data.decode("utf-8", "ignore")
+
+
 def default_folder() -> Path:
-    """Where the socket and the store lie: `lamr/agents` in the user's cache folder."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "lamr" / "agents"
+    """Where the socket and the store lie: `agents` in lamr's cache folder.
+
+    Raises:
+        StoreError: the user has no home.
+    """
+    try:
+        return cache_folder() / "agents"
+    except RuntimeError as error:
+        raise StoreError(f"{error}; set HOME or XDG_CACHE_HOME to a folder of your own") from error
 
 
 def default_store() -> Path:

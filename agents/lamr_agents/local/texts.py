@@ -123,7 +123,10 @@ class Texts:
         with self._database.rows() as rows:
             query = "SELECT text FROM texts WHERE key = ? AND at >= ?"
             found = rows.execute(query, (key, oldest)).fetchone()
-        return None if found is None else zlib.decompress(found[0]).decode("utf-8", "surrogatepass")
+        try:
+            return None if found is None else zlib.decompress(found[0]).decode("utf-8", "surrogatepass")
+        except (zlib.error, TypeError, ValueError):  # a disk or somebody changed it: it isn't kept any more
+            return None
 
     def lines(self, place: Place, now: float | None = None) -> str:
         """The lines of a place as they were, ends included.

@@ -15,6 +15,7 @@ from importlib.metadata import version
 from typing import Annotated, Any, TypeVar, cast
 
 from lamr_client import AsyncPruner, InvalidInputError, LamrError
+from lamr_errors import visible
 from lamr_postprocess import split_lines
 from lamr_postprocess.render import NAMED
 from mcp.server import MCPServer
@@ -79,7 +80,7 @@ def _telling(tool: _Tool) -> _Tool:
         try:
             answer: str = await tool(*arguments, **options)
         except LamrError as error:
-            raise ToolError(f"{type(error).__name__}: {error}") from error
+            raise ToolError(f"{type(error).__name__}: {visible(str(error), lines=True)}") from error
         return answer
 
     return cast(_Tool, told)
@@ -153,7 +154,7 @@ class _Tools:
             path: a file or folder; everything without one.
         """
         found, more = await asyncio.to_thread(self._reach.workspace(roots).search, pattern, path)
-        lines = [f"{each.path}:{each.line}:{each.text}\n" for each in found]
+        lines = [f"{visible(each.path)}:{each.line}:{each.text}\n" for each in found]
         lines += ["[lamr: there are more matches; narrow the search]\n"] if more else []
         return "".join(lines) or "no match\n"
 
@@ -195,7 +196,7 @@ class _Warm:
 
 
 def _not_pruned(error: LamrError) -> str:
-    return f"[lamr: not pruned: {type(error).__name__}: {error}]\n"
+    return f"[lamr: not pruned: {type(error).__name__}: {visible(str(error))}]\n"
 
 
 def _range(code: str, first: int, last: int, wanted: int | None = None) -> str:

@@ -37,8 +37,14 @@ def find_logs(paths: Iterable[Path], home: Path | None = None) -> list[Path]:
     for path in paths:
         if not path.exists():
             raise LogError(f"{path}: doesn't exist; name files of sessions or folders that hold some")
-    base = home or Path.home()
-    places = paths or [place for form in LOGS.values() for place in base.glob(form)]
+    try:
+        base = home or Path.home()
+    except RuntimeError as error:
+        raise LogError(f"{error}; set HOME, or name files or folders") from error
+    # Reading a pipe that lies there would never end; one that is named is meant.
+    places = paths or [
+        place for form in LOGS.values() for place in base.glob(form) if place.is_file() or place.is_dir()
+    ]
     found = list(_under(places))
     if not found:
         where = ", ".join(map(str, paths)) or ", ".join(f"~/{form}" for form in LOGS.values())

@@ -16,6 +16,7 @@ from tokenizers import Tokenizer
 from lamr_contract.errors import InvalidInputError, ModelMismatchError
 from lamr_contract.files import MOST_TOKENIZER_BYTES, read_regular
 from lamr_contract.packed_batch import cut_by_tokens, encoder_feed, sequence_bounds
+from lamr_contract.tokenizer_files import parse_tokenizer
 
 IntArray = NDArray[np.int64]
 
@@ -77,11 +78,9 @@ def tokenizer_of(content: bytes, source: str) -> Tokenizer:
         ModelMismatchError: it is no tokenizer.
     """
     try:
-        tokenizer = Tokenizer.from_str(content.decode("utf-8"))
-    except Exception as error:  # the library raises bare Exception
+        tokenizer = parse_tokenizer(content.decode("utf-8"))
+    except ValueError as error:
         raise _unreadable(source, error) from error
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
     tokenizer.encode_special_tokens = True
     return tokenizer
 

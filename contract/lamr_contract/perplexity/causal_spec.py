@@ -17,9 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lamr_contract.errors import ModelMismatchError
-from lamr_contract.files import MOST_TOKENIZER_BYTES, read_regular
+from lamr_contract.files import MIB, read_regular
 from lamr_contract.names import PERPLEXITY, SPEC_FILE, version_folder
 from lamr_contract.spec import FORMAT, typed
+
+MOST_SERVED_TOKENIZER_BYTES = 128 * MIB
+"""Of what a server's configuration decompresses to."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +124,9 @@ def from_parameter(text: str, spec: CausalSpec, source: str) -> bytes:
         ModelMismatchError: it isn't the spec's tokenizer.
     """
     try:
-        content = zlib.decompressobj().decompress(base64.b64decode(text, validate=True), MOST_TOKENIZER_BYTES)
+        content = zlib.decompressobj().decompress(
+            base64.b64decode(text, validate=True), MOST_SERVED_TOKENIZER_BYTES
+        )
     except (binascii.Error, ValueError, zlib.error) as error:
         raise ModelMismatchError(
             f"{source}: the tokenizer is damaged ({error}); export the model again"

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import chain
-from pathlib import PurePosixPath
 
 import numpy as np
 from lamr_postprocess.languages import detect_language
@@ -132,8 +131,14 @@ def _files(line: str) -> Iterator[str]:
             yield found["path"]
 
 
+def _parts(path: str) -> list[str]:
+    """The names in a path, of which a root is one; a hundred thousand paths may stand in a text."""
+    names = path.replace("\\", "/").split("/")
+    return ["/"] * (not names[0] and len(names) > 1) + [name for name in names if name not in ("", ".")]
+
+
 def _may_be(said: str, path: str) -> bool:
     """Whether a path that somebody said may be that of a file, whose path may begin elsewhere."""
-    ours, theirs = (PurePosixPath(each.replace("\\", "/")).parts for each in (path, said))
+    ours, theirs = _parts(path), _parts(said)
     known = min(len(ours), len(theirs), 2)
     return known > 0 and ours[-known:] == theirs[-known:]

@@ -22,7 +22,7 @@ from lamr_contract.files import MIB, read_regular
 from lamr_contract.scoring.associations import Associations
 from lamr_contract.scoring.network import LineNetwork
 
-_MOST_BYTES = 64 * MIB
+_MOST_BYTES, _MOST_UNPACKED_BYTES = 64 * MIB, 256 * MIB
 # The beginnings of the arrays' names in the file.
 _NETWORK, _ASSOCIATIONS, _THEIR_NETWORK = "network.", "associations.", "associations.network."
 # What numpy and zipfile raise for files that are truncated, damaged, of another format, or pickled. The decoder has
@@ -71,6 +71,8 @@ def load_weights(path: Path) -> LineWeights:
     """
     try:
         with np.load(io.BytesIO(read_regular(path, _MOST_BYTES)), allow_pickle=False) as data:
+            if sum(each.file_size for each in data.zip.infolist()) > _MOST_UNPACKED_BYTES:
+                raise ValueError(f"it unpacks to more than {_MOST_UNPACKED_BYTES:,} bytes")
             arrays = {name: data[name] for name in data.files}
         network = LineNetwork.from_arrays(_within(arrays, _NETWORK))
         theirs, learned = _within(arrays, _THEIR_NETWORK), _within(arrays, _ASSOCIATIONS)

@@ -17,7 +17,7 @@ from lamr_repositories.cache import Cache
 from lamr_repositories.file_index import FileIndex, index_file
 from lamr_repositories.indexing import KIND, key_of
 from lamr_repositories.options import MOST_CHUNKS
-from lamr_repositories.sources import Revision
+from lamr_repositories.revisions import Revision
 from lamr_repositories.walk import WalkCount, WalkOptions, walk
 
 from lamr_evaluation.errors import RecordError

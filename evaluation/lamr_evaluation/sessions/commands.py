@@ -36,14 +36,18 @@ class Print:
 
 
 _CHANGE_FOLDER = re.compile(r"^\s*cd\s+\S+\s*&&\s*")
-_QUIET = re.compile(r"\s*2>\s*(?:/dev/null|&1)")
+_QUIET = re.compile(r"\s?2>\s*(?:/dev/null|&1)")
 _COMPOUND = re.compile(r"[;&<>`\n]|\$\(|\|\|")
 _LINES = re.compile(r"(\d+),(\d+|\$)p;?$")
+_LONGEST = 20_000
+"""Characters of a command that is looked at; a longer one is a script."""
 _PRINTERS = frozenset({"cat", "nl", "bat", "less", "get-content"})
 
 
 def read_by_command(command: str) -> Read | None:
     """The one file whose text a command prints: `cat`, `nl`, `sed -n A,Bp`, `head` or `tail -n +A`, alone or piped."""
+    if len(command) > _LONGEST:
+        return None
     command = _QUIET.sub("", _CHANGE_FOLDER.sub("", command.strip()))
     if _COMPOUND.search(command):
         return None
@@ -91,6 +95,8 @@ _SPEAKERS = frozenset({"echo", "printf", "pwd"})
 
 def print_by_command(command: str) -> Print | None:
     """The files that `cat` and `git show REVISION:PATH` print in a row, all of one ending and whole."""
+    if len(command) > _LONGEST:
+        return None
     files: list[str] = []
     for words in _commands(_QUIET.sub("", command)):
         name, operands = words[0].lower(), [word for word in words[1:] if not word.startswith("-")]

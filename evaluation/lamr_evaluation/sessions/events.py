@@ -7,6 +7,7 @@ that ends on `[]` opens a list. This module knows neither the tables nor what a 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -106,33 +107,45 @@ def read_events(log: str, form: Format) -> list[Event]:
 
 
 def events_of(records: Iterable[Any], form: Format) -> list[Event]:
-    """The events of records, in their order."""
+    """The events of records, in their order; a record that is nested too deeply to be looked into has none."""
     events = []
     for place, record in enumerate(records):
-        for rule in form.rules:
-            if holds(record, rule.record):
-                parts = (part for part in _follow(record, rule.at) if holds(part, rule.part))
-                found = (_event(rule, part) for part in parts)
-                events += [replace(event, record=place) for event in found if event is not None]
+        with contextlib.suppress(RecursionError):
+            events += [replace(event, record=place) for event in _events_of_one(record, form)]
     return events
 
 
+def _events_of_one(record: Any, form: Format) -> Iterator[Event]:
+    for rule in form.rules:
+        if holds(record, rule.record):
+            parts = (part for part in _follow(record, rule.at) if holds(part, rule.part))
+            found = (_event(rule, part) for part in parts)
+            yield from (event for event in found if event is not None)
+
+
 def read_records(log: str, form: Format) -> list[Any]:
-    """The records of a log; lines that aren't JSON are passed over.
+    """The records of a log; lines that aren't JSON, or nested too deeply, are passed over.
 
     Raises:
         ValueError: a log that is one JSON value can't be parsed.
     """
     if form.records is not None:
-        return list(_follow(json.loads(log), form.records + "[]"))
+        return list(_follow(_parsed(log), form.records + "[]"))
     records = []
     for line in log.split("\n"):
         if line.strip():
             try:
                 records.append(json.loads(line))
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
     return records
+
+
+def _parsed(log: str) -> Any:
+    try:
+        return json.loads(log)
+    except RecursionError as error:
+        raise ValueError("the log is nested too deeply") from error
 
 
 def _follow(value: Any, way: str) -> Iterator[Any]:
@@ -208,6 +221,6 @@ def _arguments(value: Any) -> Mapping[str, Any]:
         return {}
     try:
         loaded = json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {"input": value}
     return loaded if isinstance(loaded, dict) else {"input": value}

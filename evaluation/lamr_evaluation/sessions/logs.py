@@ -57,5 +57,5 @@ def _accounts(state: Path) -> Iterator[tuple[str, Any]]:
 def _parsed(file: Path) -> Any:
     try:
         return json.loads(file.read_text(encoding="utf-8", errors="replace"))
-    except ValueError:
+    except (ValueError, RecursionError):
         return None

@@ -29,8 +29,7 @@ _BY_MACHINE = re.compile(
     r"This session is being continued|Base directory for this skill|Operation stopped by hook)"
 )
 _INSERTED = re.compile(
-    r"<(system[-_]reminder|ide_opened_file|ide_selection|environment_context|attached_files)>.*?</\1>",
-    re.DOTALL,
+    r"<(system[-_]reminder|ide_opened_file|ide_selection|environment_context|attached_files)>"
 )
 
 
@@ -143,8 +142,24 @@ def big_reads(session: Sequence[Event]) -> Iterator[BigRead]:
 
 def spoken(message: str) -> str:
     """The part of a user's message that a person wrote; empty where a program wrote it all."""
-    words = _INSERTED.sub("", message).strip()
+    words = _without_inserted(message).strip()
     return "" if _BY_MACHINE.match(words) else words
+
+
+def _without_inserted(message: str) -> str:
+    """A message without what a host put into it; an element without an end stays, and is looked for once."""
+    kept, at, endless = [], 0, set()
+    for opened in _INSERTED.finditer(message):
+        if opened.start() < at or opened[1] in endless:
+            continue
+        close = f"</{opened[1]}>"
+        end = message.find(close, opened.end())
+        if end < 0:
+            endless.add(opened[1])
+            continue
+        kept.append(message[at : opened.start()])
+        at = end + len(close)
+    return "".join(kept) + message[at:]
 
 
 def _next_result(session: Sequence[Event], place: int) -> int | None:

@@ -19,13 +19,13 @@ _BEFORE = (
         r"Output:\n"
     ),
     re.compile(r"\A<returncode>.*?</returncode>\s*"),
-    re.compile(r"\A<path>.*?</path>\s*<type>.*?</type>\s*"),
+    re.compile(r"\A<path>[^<\n]{0,4096}</path>\s*<type>[^<\n]{0,99}</type>\s*"),
     re.compile(r"\A<(?:file|content|output)>\n?"),
     re.compile(r"\AHere's the result of running `cat -n` on .*:\n"),
 )
 _AFTER = re.compile(
-    r"\n*(?:<system-reminder>|</file>|</content>|</output>|<shellId:|\(End of file|\(File has more lines|\(Output |"
-    r"\[\d+ more lines in file|\[Showing lines |\(Showing lines ).*\Z",
+    r"(?<!\n)\n*(?:<system-reminder>|</file>|</content>|</output>|<shellId:|\(End of file|\(File has more lines|"
+    r"\(Output |\[\d+ more lines in file|\[Showing lines |\(Showing lines ).*\Z",
     re.DOTALL,
 )
 

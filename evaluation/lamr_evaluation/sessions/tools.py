@@ -53,6 +53,8 @@ _DESCRIPTION = ("description", "explanation", "instruction", "intent", "summary"
 _QUESTION = "context_focus_question"
 _SEARCH = re.compile(r"(?:cd\s+\S+\s*&&\s*)?(?:grep|rg|ag|git\s+grep)\s.*\s(\S+)$", re.DOTALL)
 _ENDING = re.compile(r"\w\.\w+$")
+_FARTHEST = 1 << 31
+"""The last line that a range can name."""
 _BEGIN_PATCH = "*** Begin Patch"
 
 
@@ -167,8 +169,8 @@ def _value(arguments: Mapping[str, Any], names: Sequence[str]) -> Any:
 
 def _integer(value: Any) -> int | None:
     try:
-        return int(value)
-    except (TypeError, ValueError):
+        return max(-_FARTHEST, min(int(value), _FARTHEST))
+    except (TypeError, ValueError, OverflowError):
         return None
 
 
@@ -177,7 +179,7 @@ def _parts(arguments: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     if isinstance(parts, str):
         try:
             parts = json.loads(parts)
-        except ValueError:
+        except (ValueError, RecursionError):
             return []
     if not isinstance(parts, list):
         return [arguments]

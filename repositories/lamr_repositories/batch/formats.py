@@ -35,6 +35,8 @@ _ANSWER_COLUMNS = {
 _INDEX = re.compile(r"__index_level_\d+__")
 """Columns that pandas adds for its index."""
 _READ_ROWS = 256
+MOST_ROW_BYTES = 64 << 20
+"""Of a line of JSON; a longer one is an error, and isn't read."""
 
 
 @dataclass(frozen=True)
@@ -91,15 +93,28 @@ def _encode_jsonl(rows: Sequence[Row]) -> bytes:
 
 
 def _read_jsonl(stream: BinaryIO) -> Iterator[tuple[int, Row | str]]:
-    for number, line in enumerate(stream, 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            yield number, f"is no JSON ({error})"
-        else:
-            yield number, row if isinstance(row, dict) else "is no JSON object"
+    for number, line in enumerate(_lines(stream), 1):
+        if line is None:
+            yield number, f"has more than {MOST_ROW_BYTES:,} bytes"
+        elif line.strip():
+            yield number, _row(line)
+
+
+def _lines(stream: BinaryIO) -> Iterator[bytes | None]:
+    """Yield lines, and None for those that are too long."""
+    while line := stream.readline(MOST_ROW_BYTES + 1):
+        too_long = len(line) > MOST_ROW_BYTES
+        while line and too_long and not line.endswith(b"\n"):
+            line = stream.readline(MOST_ROW_BYTES)
+        yield None if too_long else line
+
+
+def _row(line: bytes) -> Row | str:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        return f"is no JSON ({error})"
+    return row if isinstance(row, dict) else "is no JSON object"
 
 
 def _jsonl_ids(stream: BinaryIO) -> Iterator[tuple[str, bool]]:

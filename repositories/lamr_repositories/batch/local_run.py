@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import multiprocessing
+import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
+from multiprocessing.connection import Connection, Pipe, wait
 
+from lamr_contract import children
 from lamr_contract.cpus import usable_cpus
 
 from lamr_repositories.batch.jobs import Job
 from lamr_repositories.batch.options import BatchOptions
 from lamr_repositories.batch.progress import Gathering
-from lamr_repositories.batch.worker import MOST_DEATHS, WorkerOptions, died, work
+from lamr_repositories.batch.worker import MOST_DEATHS, WorkerOptions, died, work_in_a_process
 
 _END_SECONDS = 5.0
 
@@ -31,7 +31,7 @@ def run_locally(jobs: Iterator[Job], rows: int, gathering: Gathering, options: B
 
 @dataclass(eq=False)
 class _Worker:
-    process: BaseProcess
+    process: subprocess.Popen[bytes]
     pipe: Connection
     options: WorkerOptions
     job: Job | None = None
@@ -83,9 +83,8 @@ class _Run:
             return left
         except (EOFError, OSError):
             self.gathering.count.deaths += 1
-        worker.process.join(_END_SECONDS)
-        code = worker.process.exitcode
         _end([worker])
+        code = worker.process.returncode
         workers[place] = _start(worker.options)
         self.tries[job.id] = self.tries.get(job.id, 0) + 1
         if self.tries[job.id] < MOST_DEATHS:
@@ -97,17 +96,26 @@ class _Run:
 def _worker_options(own: BatchOptions, workers: int) -> list[WorkerOptions]:
     threads = max(1, usable_cpus() // max(workers, 1))
     return [
-        WorkerOptions(server, own.model, threads, own.cache, own.max_tokens, own.timeout, credentials)
+        WorkerOptions(
+            server, own.model, threads, own.cache, own.max_tokens, own.timeout, credentials, own.folder
+        )
         for server, credentials in map(own.access, range(workers))
     ]
 
 
 def _start(options: WorkerOptions) -> _Worker:
-    context = multiprocessing.get_context("spawn")  # a fork would copy threads' locks and the others' pipes
-    ours, theirs = context.Pipe()
-    process = context.Process(target=work, args=(theirs, options), daemon=True)
-    process.start()
-    theirs.close()
+    ours, theirs = Pipe()
+    with theirs:
+        # What it imports never lies in the current folder; multiprocessing's own start would look there.
+        process = subprocess.Popen(
+            children.python(work_in_a_process.__module__, work_in_a_process.__name__, str(theirs.fileno())),
+            cwd=children.standing_place(),
+            env=children.environment(),
+            stdin=subprocess.DEVNULL,
+            pass_fds=[theirs.fileno()],
+        )
+    with contextlib.suppress(OSError):  # it died; its pipe is ready at once
+        ours.send(options)
     return _Worker(process, ours, options)
 
 
@@ -117,7 +125,8 @@ def _end(workers: Sequence[_Worker]) -> None:
         if worker.job is not None:  # it would finish its job first
             worker.process.terminate()
     for worker in workers:
-        worker.process.join(_END_SECONDS)
-        if worker.process.is_alive():
+        try:
+            worker.process.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
             worker.process.kill()
-            worker.process.join()
+            worker.process.wait()

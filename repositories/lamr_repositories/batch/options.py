@@ -18,6 +18,7 @@ class BatchOptions:
         workers: processes, or actors of a cluster.
         servers: addresses that the workers share out among themselves; without any, each has the model in its process.
         credentials: for each server what opens it, as arguments of `Pruner`; never shown. None for open ones.
+        folder: what the jobs' relative paths start from; the current one unless another is given.
         model, cache, max_tokens, timeout: see `WorkerOptions`.
         shard_rows, shard_seconds: a shard is written after so many answers, or so long after the first of them.
         retry_errors: whether rows whose answer is an error are run again.
@@ -41,6 +42,7 @@ class BatchOptions:
     ray: str | None = None
     ray_cpus: float = 0.01
     credentials: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
+    folder: Path = field(default_factory=Path.cwd)
 
     def __post_init__(self) -> None:
         if self.workers < 1 or self.shard_rows < 1:
@@ -49,10 +51,15 @@ class BatchOptions:
             raise InvalidInputError("ray_cpus must be above 0", argument="ray_cpus")
         if self.credentials and len(self.credentials) != len(self.servers):
             raise InvalidInputError("give credentials for each server or for none", argument="credentials")
+        for name in ("model", "cache"):  # workers stand elsewhere
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, self.folder / getattr(self, name))
 
     def access(self, number: int) -> tuple[str | None, Mapping[str, Any]]:
         """Return the server of a worker, counted from 0, and what opens it; None where the model is in its process."""
         if not self.servers:
             return None, {}
         place = number % len(self.servers)
-        return self.servers[place], self.credentials[place] if self.credentials else {}
+        opens = self.credentials[place] if self.credentials else {}
+        files = {name: self.folder / opens[name] for name in ("ca", "cert", "key") if opens.get(name)}
+        return self.servers[place], {**opens, **files}

@@ -17,11 +17,12 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
+from lamr_contract.children import standing_elsewhere
 from lamr_contract.cpus import usable_cpus
 from lamr_contract.errors import MissingPackageError
+from lamr_contract.silence import keep_silent
 from lamr_errors import how_to_install
 
 from lamr_repositories.batch.arrivals import each_second
@@ -98,7 +99,7 @@ class Ledger:
 class RayWorker:
     """What an actor of Ray Data does with a block of jobs."""
 
-    def __init__(self, ledger: Any, batch: BatchOptions, options: WorkerOptions, folder: str) -> None:
+    def __init__(self, ledger: Any, batch: BatchOptions, options: WorkerOptions) -> None:
         import ray  # noqa: PLC0415
 
         self._get, self._ledger = ray.get, ledger
@@ -107,10 +108,6 @@ class RayWorker:
         server, credentials = batch.access(number)
         own = dataclasses.replace(options, server=server, credentials=credentials, threads=threads)
         self._worker = RowWorker(own)
-        with contextlib.suppress(
-            OSError
-        ):  # relative paths mean what they mean to the command, if the machine has it
-            os.chdir(folder)
 
     def __call__(self, block: Any) -> dict[str, list[str]]:
         """Answer a block: a table with the columns `id` and `fields` gives `id` and `answer`, both JSON texts."""
@@ -137,11 +134,19 @@ def _run(ray: Any, jobs: list[Any], gathering: Gathering, options: BatchOptions,
     ledger = ray.remote(Ledger).options(num_cpus=0, scheduling_strategy=here).remote()
     workers = min(options.workers, len(jobs))
     threads = max(1, int(ray.cluster_resources().get("CPU", 1)) // workers)
-    work = WorkerOptions(None, options.model, threads, options.cache, options.max_tokens, options.timeout)
+    work = WorkerOptions(
+        None,
+        options.model,
+        threads,
+        options.cache,
+        options.max_tokens,
+        options.timeout,
+        folder=options.folder,
+    )
     # Ray Data restarts actors and repeats their blocks without end, unless it is told otherwise.
     answered = ray.data.from_arrow_refs(jobs).map_batches(
         RayWorker,
-        fn_constructor_args=(ledger, options, work, str(Path.cwd())),
+        fn_constructor_args=(ledger, options, work),
         compute=ray.data.ActorPoolStrategy(size=workers),
         batch_size=None,
         batch_format="pyarrow",
@@ -237,13 +242,13 @@ def _cluster(ray: Any, address: str) -> Iterator[None]:
     joined = bool(ray.is_initialized())
     if not joined:
         _see_that_it_answers(address)
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a batch reports to nobody
         os.environ.setdefault(
             "RAY_BACKEND_LOG_LEVEL", "fatal"
         )  # on standard error; it calls Ray Data's own use wrong
         own = {"include_dashboard": False} if address == "local" else {}
         try:
-            ray.init(address=address, log_to_driver=False, logging_level="error", **own)
+            with standing_elsewhere():  # Ray has its workers import from the current folder
+                ray.init(address=address, log_to_driver=False, logging_level="error", **own)
         except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
             raise _no_cluster(address, error) from error
     context = ray.data.DataContext.get_current()
@@ -278,6 +283,7 @@ def _no_cluster(address: str, error: BaseException) -> ClusterError:
 
 
 def _ray() -> Any:
+    keep_silent()
     # Else whatever of Ray Data still runs when a batch is broken off would start a cluster of its own.
     os.environ.setdefault("RAY_ENABLE_AUTO_CONNECT", "0")
     try:

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, cast
 from urllib.parse import unquote, urlsplit
 
 from lamr_contract.errors import MissingPackageError
+from lamr_contract.files import check_regular
 from lamr_errors import how_to_install
 
 from lamr_repositories.errors import RepositoryError
@@ -37,16 +38,23 @@ def local_path(place: str | os.PathLike[str]) -> Path | None:
     return None if _URL.match(text) else Path(text)
 
 
+def place_in(folder: Path, place: str) -> str:
+    """Return a place that names the same wherever one stands; relative paths start from the folder."""
+    path = local_path(place)
+    return place if path is None else str(folder / path)
+
+
 def open_place(place: str | os.PathLike[str]) -> BinaryIO:
     """Open a path or URL for reading.
 
     Raises:
         MissingPackageError: the URL's library isn't installed.
         RepositoryError: no library knows such URLs.
-        OSError: it can't be read.
+        OSError: it can't be read, or is a folder, a pipe or a device.
     """
     path = local_path(place)
     if path is not None:
+        check_regular(path)
         return path.open("rb")
     system, inside = _file_system(os.fspath(place))
     return cast(BinaryIO, system.open(inside, "rb"))
@@ -100,7 +108,9 @@ class _Folder(Storage):
     def __init__(self, folder: Path) -> None:
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._lock = (folder / _LOCK).open("w")
+            # What lies there already, whosever it is, is neither followed nor emptied.
+            lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+            self._lock = os.fdopen(lock, "rb", buffering=0)
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise RepositoryError(f"another batch writes to {folder}; wait for it", path=folder) from error
@@ -116,12 +126,14 @@ class _Folder(Storage):
         return [path.name for path in self._folder.iterdir()]
 
     def open(self, name: str) -> BinaryIO:
+        check_regular(self._folder / name)
         return (self._folder / name).open("rb")
 
     def write(self, name: str, data: bytes) -> None:
         file = self._folder / name
         part = file.with_suffix(".part")
-        with part.open("wb") as stream:
+        part.unlink(missing_ok=True)
+        with part.open("xb") as stream:  # which follows no link
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
@@ -188,6 +200,6 @@ def _file_system(url: str) -> tuple[Any, str]:
         system, inside = fsspec.core.url_to_fs(url)
     except ImportError as error:  # its text names the library: "Install s3fs to access S3"
         raise MissingPackageError(f"{url} needs a library of its own: {error}", package="fsspec") from error
-    except ValueError as error:
+    except Exception as error:  # each library's own
         raise RepositoryError(f"{url} can't be opened: {error}", path=url) from error
     return system, str(inside)

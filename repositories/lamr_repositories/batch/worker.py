@@ -6,8 +6,10 @@ The process takes jobs from a pipe, and ends when the other end is closed, which
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import stat
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
@@ -17,10 +19,12 @@ from typing import Any
 from lamr_client import InProcessTransport, LamrError, Pruner
 from lamr_contract.spec import bundled_repository
 
-from lamr_repositories.batch.storage import local_path, open_place
+from lamr_repositories.batch.storage import local_path, open_place, place_in
 from lamr_repositories.options import PackOptions
 from lamr_repositories.pack import pack
-from lamr_repositories.walk import MOST_BYTES, decode
+from lamr_repositories.remote import is_url
+from lamr_repositories.sources import MOST_BYTES
+from lamr_repositories.walk import decode
 
 MOST_DEATHS = 2
 """A job that so many workers died of is answered with an error."""
@@ -38,6 +42,7 @@ class WorkerOptions:
         cache: see `pack`.
         max_tokens: the budget of jobs that name none: of repositories, and of files if it isn't None.
         timeout: seconds for one file.
+        folder: what the jobs' relative paths start from. The worker itself stands elsewhere.
     """
 
     server: str | None = None
@@ -47,6 +52,7 @@ class WorkerOptions:
     max_tokens: int | None = None
     timeout: float = 120.0
     credentials: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    folder: Path = field(default_factory=Path.cwd)
 
 
 class RowWorker:
@@ -73,20 +79,16 @@ def died(deaths: int, why: str = "") -> dict[str, Any]:
     return {"error": "WorkerDiedError", "message": message}
 
 
-def work(pipe: Connection, options: WorkerOptions) -> None:
-    """Answer jobs until the pipe is closed."""
+def work_in_a_process() -> None:
+    """Answer jobs until the pipe is closed whose descriptor is the program's argument; its options come first."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    worker = RowWorker(options)
+    with contextlib.suppress(EOFError, OSError), Connection(int(sys.argv[1])) as pipe:
+        _work(pipe, RowWorker(pipe.recv()))
+
+
+def _work(pipe: Connection, worker: RowWorker) -> None:
     while True:
-        try:
-            fields = pipe.recv()
-        except (EOFError, OSError):
-            return
-        answer = worker.answer(fields)
-        try:
-            pipe.send(answer)
-        except OSError:
-            return
+        pipe.send(worker.answer(pipe.recv()))
 
 
 def answer_job(fields: Mapping[str, Any], pruner: Pruner, options: WorkerOptions) -> dict[str, Any]:
@@ -97,8 +99,9 @@ def answer_job(fields: Mapping[str, Any], pruner: Pruner, options: WorkerOptions
     """
     if "repo" in fields:
         chosen = {"form": fields.get("format"), "ranker": fields.get("ranker"), "revision": fields.get("rev")}
+        repo = options.folder / fields["repo"]
         result = pack(
-            fields["repo"],
+            fields["repo"] if is_url(fields["repo"]) and not repo.exists() else repo,
             fields["query"],
             fields.get("max_tokens") or options.max_tokens or PackOptions().max_tokens,
             pruner=pruner,
@@ -109,7 +112,7 @@ def answer_job(fields: Mapping[str, Any], pruner: Pruner, options: WorkerOptions
         )
         return {"text": result.text, "tokens": result.tokens, "files": [each.path for each in result.files],
                 "notes": list(result.notes)}  # fmt: skip
-    code = fields["code"] if "code" in fields else _read(fields["path"])
+    code = fields["code"] if "code" in fields else _read(place_in(options.folder, fields["path"]))
     pruned = pruner.prune(
         fields["query"],
         code,

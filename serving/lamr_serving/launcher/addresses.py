@@ -20,9 +20,10 @@ class Addresses:
 
     host: str
     grpc_port: int
-    http_port: int
+    http_port: int | None
     metrics_port: int
     http_host: str
+    metrics_host: str
 
     @property
     def grpc(self) -> str:
@@ -30,19 +31,14 @@ class Addresses:
         return join(self.host, self.grpc_port)
 
     @property
-    def http(self) -> str:
-        """`host:port` of the HTTP endpoint, which answers for health, metadata and inference."""
-        return join(self.http_host, self.http_port)
+    def http(self) -> str | None:
+        """`host:port` of the HTTP port, which answers for health, metadata and inference; None if there is none."""
+        return None if self.http_port is None else join(self.http_host, self.http_port)
 
     @property
     def metrics(self) -> str:
         """`host:port` where Prometheus reads `/metrics`."""
-        return join(self.host, self.metrics_port)
-
-    @property
-    def health(self) -> tuple[str, int]:
-        """Host and port where this machine asks the server for its health."""
-        return reachable(self.http_host), self.http_port
+        return join(self.metrics_host, self.metrics_port)
 
 
 def choose_addresses(options: ServerOptions) -> Addresses:
@@ -55,18 +51,21 @@ def choose_addresses(options: ServerOptions) -> Addresses:
     taken = [port for port in given_ports.values() if port is not None]
     if len(set(taken)) != len(taken):
         raise ServerStartError(f"gRPC, HTTP and metrics need three different ports, not {taken}")
-    http_host = options.http_host or loopback(options.host)
+    here = loopback(options.host)
+    hosts = {"gRPC": options.host, "HTTP": options.http_host or here, "metrics": options.metrics_host or here}
     for purpose, port in given_ports.items():
         if port is not None:
-            check_free(http_host if purpose == "HTTP" else options.host, port, purpose)
-    spare = iter([port for port in free_ports(options.host, 6) if port not in taken])
-    grpc, http, metrics = (next(spare) if port is None else port for port in given_ports.values())
-    return Addresses(options.host, grpc, http, metrics, http_host)
+            check_free(hosts[purpose], port, purpose)
+    spare = iter([port for port in free_ports(options.host, 5) if port not in taken])
+    grpc, metrics = (
+        next(spare) if port is None else port for port in (options.grpc_port, options.metrics_port)
+    )
+    return Addresses(options.host, grpc, options.http_port, metrics, hosts["HTTP"], hosts["metrics"])
 
 
 def ports_are_given(options: ServerOptions) -> bool:
-    """Whether the options give all three ports."""
-    return None not in (options.grpc_port, options.http_port, options.metrics_port)
+    """Whether the options give every port."""
+    return None not in (options.grpc_port, options.metrics_port)
 
 
 def resolve(host: str, port: int) -> tuple[socket.AddressFamily, tuple[str, int]]:
@@ -118,11 +117,6 @@ def free_ports(host: str, count: int) -> list[int]:
 def join(host: str, port: int) -> str:
     """`host:port`, with brackets around an IPv6 address."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
-def reachable(host: str) -> str:
-    """The address at which this machine reaches a server bound to `host`. Wildcards become loopback."""
-    return {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)
 
 
 def loopback(host: str) -> str:

@@ -17,6 +17,7 @@ import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
+from lamr_contract import children
 from lamr_errors import how_to_install
 
 from lamr_serving.errors import ServerStartError
@@ -111,6 +112,7 @@ def check_stub(bundle: TritonBundle, environment: dict[str, str]) -> None:
     try:
         done = subprocess.run(
             [bundle.stub],
+            cwd=children.standing_place(),
             env=environment,
             capture_output=True,
             timeout=30,

@@ -6,22 +6,25 @@ The module knows Triton's flags and what its Python backend reads from the envir
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import os
 import secrets
 from pathlib import Path
 
+from lamr_contract import children
 from lamr_contract.cpus import usable_cpus
 from lamr_errors import how_to_install
 
 from lamr_serving.errors import ServerStartError
 from lamr_serving.launcher.addresses import Addresses
 from lamr_serving.launcher.bundle import TritonBundle
-from lamr_serving.launcher.http_api import KEY_HEADER
 from lamr_serving.launcher.server_options import MIB, ServerOptions
 from lamr_serving.launcher.workspace import Workspace
 from lamr_serving.onnx_backend.session import THREADS_VARIABLE
 
 NEVER_NEEDED = ("shared-memory", "trace", "logging")
+LISTENING = "http.socket"
+"""The file in the server's place at which Triton listens for HTTP."""
 PACKAGES = (
     "lamr_errors",
     "lamr_decoding",
@@ -34,13 +37,9 @@ PACKAGES = (
 
 
 def command(
-    bundle: TritonBundle, workspace: Workspace, options: ServerOptions, addresses: Addresses, key: str
+    bundle: TritonBundle, workspace: Workspace, options: ServerOptions, addresses: Addresses
 ) -> list[str]:
-    """The server's command line.
-
-    Args:
-        key: the key that opens the model repository over HTTP and gRPC (see `http_api`).
-    """
+    """The server's command line. The server must be started in the workspace's `place`."""
     python = {
         "shm-region-prefix-name": workspace.token,
         "shm-default-byte-size": options.shared_memory_bytes,
@@ -53,16 +52,19 @@ def command(
         *(f"--backend-config=python,{key}={value}" for key, value in python.items()),
         "--model-control-mode=explicit",  # so that the ensemble can be unloaded before the end, which drains it
         "--load-model=*",
-        *restrictions(key),
+        *restrictions(),
         "--disable-auto-complete-config",
         "--exit-on-error=true",
         "--strict-readiness=true",
         f"--exit-timeout-secs={max(1, int(options.stop_timeout))}",
         f"--grpc-address={addresses.host}",
         f"--grpc-port={addresses.grpc_port}",
-        f"--http-address={addresses.http_host}",
-        f"--http-port={addresses.http_port}",
-        f"--metrics-address={addresses.host}",
+        # A socket in a folder of the user's own: Triton's HTTP server isn't one for strangers (see `http_gate`).
+        f"--http-address=unix:{LISTENING}",
+        f"--http-port={unused_port(addresses)}",
+        # A variable of the environment would switch Vertex AI on, with a port of its own and no restrictions.
+        *("--allow-http=true", "--allow-grpc=true", "--allow-sagemaker=false", "--allow-vertex-ai=false"),
+        f"--metrics-address={addresses.metrics_host}",
         f"--metrics-port={addresses.metrics_port}",
         # So many finished requests are kept for the next ones, each with the memory of its largest tensors.
         "--grpc-infer-allocation-pool-size=1",
@@ -72,19 +74,23 @@ def command(
     ]
 
 
-def restrictions(key: str) -> list[str]:
-    """The flags that close what a stranger could do harm with; whoever reaches a port may use everything else.
+def unused_port(addresses: Addresses) -> int:
+    """A number for the HTTP port, which isn't opened, but must not be another one's."""
+    taken = (addresses.grpc_port, addresses.metrics_port)
+    return next(port for port in itertools.count(1) if port not in taken)
 
-    Through shared memory a stranger could read and write any segment of the server's user, and through logging and
-    tracing write files and fill disks. Nobody needs these, so their key holds a line break, which no header can carry.
-    The model repository opens with `key`.
+
+def restrictions() -> list[str]:
+    """The flags that close what a stranger could do harm with; whoever reaches the gRPC port may use everything else.
+
+    Through shared memory a stranger could read and write any segment of the server's user, through logging and tracing
+    write files and fill disks, and through the model repository unload and load models. Nobody needs these over gRPC,
+    so their key holds a line break, which no header can carry. Over HTTP the repository stays open to the launcher.
     """
-    closed = f"{secrets.token_hex(16)}\n"
-    groups = ((NEVER_NEEDED, f"lamr-closed={closed}"), (("model-repository",), f"{KEY_HEADER}={key}"))
+    closed = f"lamr-closed={secrets.token_hex(16)}\n"
     return [
-        f"--{flag}={','.join(names)}:{pair}"
-        for names, pair in groups
-        for flag in ("grpc-restricted-protocol", "http-restricted-api")
+        f"--grpc-restricted-protocol={','.join((*NEVER_NEEDED, 'model-repository'))}:{closed}",
+        f"--http-restricted-api={','.join(NEVER_NEEDED)}:{closed}",
     ]
 
 
@@ -108,7 +114,7 @@ def environment(bundle: TritonBundle, workspace: Workspace, options: ServerOptio
         "PATH": [workspace.root / "bin"],
         "LD_LIBRARY_PATH": [workspace.root / "lib", bundle.libraries],
     }
-    inherited = {"PATH": os.defpath, **os.environ}
+    inherited = {"PATH": os.defpath, **children.environment()}
     searched = {
         name: os.pathsep.join([*map(str, folders), *filter(None, [inherited.get(name)])])
         for name, folders in in_front.items()
@@ -121,7 +127,7 @@ def environment(bundle: TritonBundle, workspace: Workspace, options: ServerOptio
         # batch, which takes a tenth of a lone request's time in the decoder.
         "MALLOC_MMAP_THRESHOLD_": str(32 * MIB),
         "MALLOC_TRIM_THRESHOLD_": str(64 * MIB),
-        **os.environ,
+        **inherited,
         **searched,
         THREADS_VARIABLE: str(options.threads),
         "PYTHONDONTWRITEBYTECODE": "1",  # the model repository may be an installed package or read-only

@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TextIO
 
+from lamr_errors import visible
+
 from lamr_serving.errors import ServerStartError
 from lamr_serving.launcher import log
 from lamr_serving.launcher.process import Witness
@@ -116,5 +118,5 @@ def _next_event(events: queue.SimpleQueue[int], server: TritonServer) -> int:
 
 def _say(out: TextIO, text: str) -> None:
     with contextlib.suppress(OSError):  # a closed terminal must not keep the server from stopping
-        out.write(f"lamr: {text}\n")
+        out.write(f"lamr: {visible(text, lines=True)}\n")
         out.flush()

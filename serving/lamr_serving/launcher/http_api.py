@@ -1,6 +1,7 @@
-"""The few requests that a server gets at its HTTP endpoint while it starts and stops.
+"""The few requests that a server gets at its HTTP endpoint while it starts and stops, and the gate's.
 
-The module knows KServe v2 paths. It keeps no connection.
+The endpoint is a socket in the server's own folder, which nobody but the server's user can enter. The module knows
+KServe v2 paths. It keeps no connection.
 """
 
 from __future__ import annotations
@@ -8,11 +9,15 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
-from dataclasses import dataclass
+import os
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
-KEY_HEADER = "lamr-key"
+_NO_HEADERS: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True)
@@ -34,22 +39,38 @@ class ServerMetadata:
 
 
 @dataclass(frozen=True)
+class Answer:
+    """An HTTP answer, read to its end."""
+
+    status: int
+    headers: Mapping[str, str] = field(repr=False)
+    body: bytes = field(repr=False)
+
+    def json(self) -> Any:
+        """The body's contents.
+
+        Raises:
+            ValueError: the request was refused, or this is no JSON.
+        """
+        if self.status != HTTPStatus.OK:
+            raise ValueError(f"HTTP status {self.status}: {self.body[:200]!r}")
+        return json.loads(self.body)
+
+
+@dataclass(frozen=True)
 class HttpApi:
     """One server's HTTP endpoint.
 
     Attributes:
-        host, port: where it listens.
-        key: the value of the header `KEY_HEADER`, without which the server refuses requests about its models.
+        socket: the file at which it listens.
     """
 
-    host: str
-    port: int
-    key: str = ""
+    socket: Path
 
     def is_ready(self, timeout: float = 1.0) -> bool:
         """Whether the server answers and every model is ready."""
         try:
-            return self._ask("GET", "/v2/health/ready", timeout)[0] == HTTPStatus.OK
+            return self.ask("GET", "/v2/health/ready", timeout).status == HTTPStatus.OK
         except (OSError, http.client.HTTPException):
             return False
 
@@ -60,7 +81,7 @@ class HttpApi:
             OSError, http.client.HTTPException: the server does not answer.
             ValueError: the answer isn't what a Triton server says.
         """
-        server = _json(*self._ask("GET", "/v2", timeout))
+        server = self.ask("GET", "/v2", timeout).json()
         try:
             return ServerMetadata(server["name"], server["version"], self.read_models(timeout))
         except (KeyError, TypeError) as error:
@@ -68,7 +89,7 @@ class HttpApi:
 
     def read_models(self, timeout: float = 5.0) -> tuple[ServedModel, ...]:
         """Ask for the repository's models and their states. It raises what `read_metadata` raises."""
-        index = _json(*self._ask("POST", "/v2/repository/index", timeout))
+        index = self.ask("POST", "/v2/repository/index", timeout).json()
         try:
             return tuple(
                 ServedModel(entry["name"], str(entry.get("version", "")), entry.get("state", ""))
@@ -82,23 +103,47 @@ class HttpApi:
 
         It raises what `read_metadata` raises.
         """
-        status, body = self._ask("POST", f"/v2/repository/models/{model}/unload", timeout)
-        if status != HTTPStatus.OK:
-            raise ValueError(f"HTTP status {status}: {body[:200]!r}")
+        answer = self.ask("POST", f"/v2/repository/models/{model}/unload", timeout)
+        if answer.status != HTTPStatus.OK:
+            raise ValueError(f"HTTP status {answer.status}: {answer.body[:200]!r}")
 
-    def _ask(self, method: str, path: str, timeout: float) -> tuple[int, bytes]:
-        with contextlib.closing(
-            http.client.HTTPConnection(self.host, self.port, timeout=timeout)
-        ) as connection:
-            connection.request(method, path, headers={KEY_HEADER: self.key})
+    def ask(
+        self,
+        method: str,
+        path: str,
+        timeout: float,
+        body: bytes | None = None,
+        headers: Mapping[str, str] = _NO_HEADERS,
+    ) -> Answer:
+        """Send one request and read its answer.
+
+        Args:
+            method, path, body, headers: the request.
+            timeout: seconds for each step of it.
+
+        Raises:
+            OSError, http.client.HTTPException: the server does not answer.
+        """
+        with contextlib.closing(_Connection(self.socket, timeout)) as connection:
+            connection.request(method, path, body, dict(headers))
             response = connection.getresponse()
-            return response.status, response.read()
+            return Answer(response.status, dict(response.headers), response.read())
 
     def _foreign(self, error: Exception) -> ValueError:
-        return ValueError(f"{self.host}:{self.port} does not answer as Triton does ({error})")
+        return ValueError(f"{self.socket} does not answer as Triton does ({error})")
 
 
-def _json(status: int, body: bytes) -> Any:
-    if status != HTTPStatus.OK:
-        raise ValueError(f"HTTP status {status}: {body[:200]!r}")
-    return json.loads(body)
+class _Connection(http.client.HTTPConnection):
+    def __init__(self, file: Path, timeout: float) -> None:
+        super().__init__("localhost", timeout=timeout)
+        self._file = file
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        # An address holds a hundred bytes; through a descriptor the folder's own name may be longer.
+        folder = os.open(self._file.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            self.sock.connect(f"/proc/self/fd/{folder}/{self._file.name}")
+        finally:
+            os.close(folder)

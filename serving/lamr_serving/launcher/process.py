@@ -10,7 +10,6 @@ import contextlib
 import dataclasses
 import json
 import os
-import secrets
 import signal
 import subprocess
 import sys
@@ -24,8 +23,9 @@ from lamr_serving.errors import ServerStartError
 from lamr_serving.launcher import log, supervisor, workspace
 from lamr_serving.launcher.addresses import Addresses
 from lamr_serving.launcher.bundle import TritonBundle, check_stub
-from lamr_serving.launcher.command_line import command, environment, package_folders
+from lamr_serving.launcher.command_line import LISTENING, command, environment, package_folders
 from lamr_serving.launcher.http_api import HttpApi
+from lamr_serving.launcher.private_memory import PRIVATE_MEMORY
 from lamr_serving.launcher.server_options import ServerOptions
 
 POLL_SECONDS = 0.05
@@ -52,7 +52,7 @@ class ServerProcess:
 
     Attributes:
         addresses: where the server listens.
-        api: its HTTP endpoint, with a key of its own.
+        api: its HTTP endpoint.
         pid: the process id of the latest `tritonserver`; 0 until the supervisor has reported it.
         status: the exit status after the end, negative for the signal that ended the server; None before.
         ended: an event that is set when nothing of the server is left.
@@ -66,9 +66,7 @@ class ServerProcess:
         addresses: Addresses,
         witness: Witness,
     ) -> None:
-        key = secrets.token_hex(16)
         self.addresses = addresses
-        self.api = HttpApi(*addresses.health, key)
         self.pid = 0
         self.status: int | None = None
         self.ended = threading.Event()
@@ -76,6 +74,7 @@ class ServerProcess:
         self._witness = witness
         self._last_log: str | None = None
         self._workspace = workspace.create_workspace(bundle, repository, package_folders())
+        self.api = HttpApi(self._workspace.place / LISTENING)
         try:
             variables = environment(bundle, self._workspace, options)
             check_stub(bundle, variables)
@@ -83,7 +82,7 @@ class ServerProcess:
             self._log = _open_log(log_file)
             self._log_start = os.fstat(self._log).st_size
             self._process = self._launch(
-                command(bundle, self._workspace, options, addresses, key), variables, log_file
+                command(bundle, self._workspace, options, addresses), variables, log_file
             )
         except BaseException:
             workspace.remove(self._workspace.root)
@@ -148,10 +147,13 @@ class ServerProcess:
             stop_timeout=self._options.stop_timeout,
             restart=self._options.restart,
             log_bytes=self._options.log_bytes,
+            sockets=[str(self.api.socket)],
+            filter=PRIVATE_MEMORY.hex(),
         )
         return subprocess.Popen(
             [sys.executable, "-I", "-S", supervisor.__file__, json.dumps(dataclasses.asdict(orders))],
             env=variables,
+            cwd=self._workspace.place,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
@@ -210,6 +212,6 @@ class ServerProcess:
 
 def _open_log(path: Path) -> int:
     try:
-        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise ServerStartError(f"log file {path} can't be written: {error.strerror}") from error

@@ -25,14 +25,21 @@ import resource
 import select
 import shutil
 import signal
+import stat
+import struct
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
+PR_SET_NO_NEW_PRIVS = 38
+SECCOMP = 317  # the system call's number on x86-64
+SECCOMP_SET_MODE_FILTER = 1
+SECCOMP_FILTER_FLAG_SPEC_ALLOW = 4  # else kernels before 5.16 slow the process down against speculation
 SHARED_MEMORY = Path("/dev/shm")
 GRACE = 3.0  # seconds in which a loading server whose stub is gone may end by itself, or start another
 MOST_FAILURES = 5  # starts in a row after which the server never got ready
@@ -53,6 +60,8 @@ class Orders:
         stop_timeout: seconds between SIGTERM and SIGKILL.
         restart: whether a server that was ready and died is started again.
         log_bytes: size of the log at which it is moved aside, to a file of the same name with ".1" behind it.
+        sockets: files that a server which has died leaves behind, and the next one makes.
+        filter: instructions of a filter of system calls for the server, in hexadecimal digits; see `private_memory`.
     """
 
     command: list[str]
@@ -63,6 +72,8 @@ class Orders:
     stop_timeout: float
     restart: bool = False
     log_bytes: int = 64 << 20
+    sockets: Sequence[str] = ()
+    filter: str = ""
 
 
 class Supervision:
@@ -82,7 +93,9 @@ class Supervision:
             signal.signal(number, lambda *_: None)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+        os.umask(0o077)  # shared memory and logs hold what clients send, and are nobody else's to read
         self._libc = ctypes.CDLL(None, use_errno=True)
+        self._filter = Filter(bytes.fromhex(orders.filter))
         self._libc.prctl(PR_SET_CHILD_SUBREAPER, 1)  # stubs of a killed server become ours to reap
         self._start()
 
@@ -105,12 +118,14 @@ class Supervision:
         self._stubs: list[int] = []  # descriptors that become readable when a stub ends
         self._most_stubs, self._lacking_since = 0, 0.0
         supervisor = os.getpid()
+        for name in self._orders.sockets:
+            Path(name).unlink(missing_ok=True)
 
         def prepare() -> None:
             self._libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
             if os.getppid() != supervisor:
                 os._exit(1)
-            os.umask(0o077)  # shared memory holds what clients send, and is nobody else's to read
+            self._filter.install(self._libc)
             _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
             with contextlib.suppress(ValueError, OSError):
                 resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, MOST_DESCRIPTORS), most))
@@ -168,6 +183,7 @@ class Supervision:
         elif b"ready" in words:
             self._ready = self._was_ready = True
             self._failures = 0
+            self._close_shared_memory()
             with contextlib.suppress(OSError, AttributeError):  # an old kernel: `_lacks_a_stub` sees it later
                 self._stubs = [os.pidfd_open(pid) for pid in living_children(self._server.pid)]
 
@@ -224,9 +240,17 @@ class Supervision:
             while time.monotonic() < until:
                 if os.waitpid(-1, os.WNOHANG) == (0, 0):
                     time.sleep(0.01)
-        for region in SHARED_MEMORY.glob(f"{Path(self._orders.root).name}*"):
-            region.unlink(missing_ok=True)
+        remove_shared_memory(Path(self._orders.root).name)
         return status
+
+    def _close_shared_memory(self) -> None:
+        """Close to others what the filter should have kept closed; a system without filters is told of in the log."""
+        for region in regions(Path(self._orders.root).name):
+            if region.stat().st_mode & 0o077:
+                region.chmod(0o600)
+                self._log(
+                    f"{region} was open to other users while the server started: this system has no seccomp"
+                )
 
     def _limit_log(self) -> None:
         """Move a log that has grown too large aside. The server's own descriptor appends, so it can be cut."""
@@ -235,6 +259,46 @@ class Supervision:
             if log.is_file() and log.stat().st_size > self._orders.log_bytes:
                 shutil.copyfile(log, log.with_name(f"{log.name}.1"))
                 os.truncate(log, 0)
+
+
+class Filter:
+    """A filter of system calls, ready to be installed between fork and exec.
+
+    Args:
+        instructions: of classic BPF; none for no filter.
+    """
+
+    def __init__(self, instructions: bytes) -> None:
+        self._count = len(instructions) // 8
+        self._instructions = ctypes.create_string_buffer(instructions, max(1, len(instructions)))
+        address = ctypes.addressof(self._instructions)
+        self._program = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", self._count, address), 16)
+
+    def install(self, libc: ctypes.CDLL) -> None:
+        """Filter this process and all that it starts. A system without filters goes on without."""
+        if self._count:
+            libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+            libc.syscall(SECCOMP, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, self._program)
+
+
+def regions(token: str) -> list[Path]:
+    """This user's regions of shared memory whose names begin with a server's token."""
+    found = []
+    with contextlib.suppress(OSError), os.scandir(SHARED_MEMORY) as entries:
+        for entry in entries:
+            if entry.name.startswith(token):
+                with contextlib.suppress(OSError):  # it goes meanwhile
+                    status = entry.stat(follow_symlinks=False)
+                    if status.st_uid == os.geteuid() and stat.S_ISREG(status.st_mode):
+                        found.append(Path(entry.path))
+    return found
+
+
+def remove_shared_memory(token: str) -> None:
+    """Remove this user's regions whose names begin with a server's token."""
+    for region in regions(token):
+        with contextlib.suppress(OSError):
+            region.unlink()
 
 
 def fork_guard(server: int) -> int:

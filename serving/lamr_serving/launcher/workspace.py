@@ -6,6 +6,7 @@
         backends/onnxruntime/     link to our python-based backend
         pyvenv.cfg, bin/, lib/    a virtual environment that sees the packages which the models import
         models                    link to the model repository
+        place/                    where the server stands, with the socket of its HTTP endpoint
         triton.log                unless a log file was named
 
 The token is also the prefix of the server's shared memory regions, so that whatever a killed server leaves can be
@@ -14,22 +15,25 @@ told from everybody else's and removed. Knows folders and locks; knows nothing o
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
+import re
 import secrets
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from lamr_serving.errors import ServerStartError
 from lamr_serving.launcher.bundle import STUB, TritonBundle
+from lamr_serving.launcher.supervisor import remove_shared_memory
 
 PREFIX = "lamr-serving-"
+TOKEN_BYTES = 6
 LOCK = "lock"
-SHARED_MEMORY = Path("/dev/shm")
 BACKENDS = Path(__file__).parents[1] / "backends"
 _UNSAFE = frozenset(
     " \t\n'\"\\$&;|<>()*?[]#~`!{}"
@@ -57,6 +61,11 @@ class Workspace:
         return self.root / "models"
 
     @property
+    def place(self) -> Path:
+        """Where the server stands: an interpreter that Triton embeds imports from the current folder first."""
+        return self.root / "place"
+
+    @property
     def log(self) -> Path:
         return self.root / "triton.log"
 
@@ -78,7 +87,7 @@ def create_workspace(bundle: TritonBundle, repository: Path, packages: Sequence[
         raise ServerStartError(
             "no folder for temporary files that programs can be loaded from; set TMPDIR to one"
         )
-    root = parents[0] / f"{PREFIX}{secrets.token_hex(6)}"
+    root = parents[0] / f"{PREFIX}{secrets.token_hex(TOKEN_BYTES)}"
     root.mkdir(mode=0o700)
     lock = _lock(root)
     try:
@@ -90,6 +99,7 @@ def create_workspace(bundle: TritonBundle, repository: Path, packages: Sequence[
         (folder / STUB).symlink_to(bundle.stub)
         (root / "backends" / "onnxruntime").symlink_to(BACKENDS / "onnxruntime")
         (root / "models").symlink_to(repository.resolve())
+        (root / "place").mkdir()
         _make_environment(root, packages)
         if bundle.libpython is not None:
             (root / "lib" / bundle.libpython.name).symlink_to(bundle.libpython)
@@ -102,23 +112,33 @@ def create_workspace(bundle: TritonBundle, repository: Path, packages: Sequence[
 
 def remove(root: Path) -> None:
     """Remove a server's folder and its shared memory. Harmless when there's nothing left to remove."""
-    for region in SHARED_MEMORY.glob(f"{root.name}*"):
-        region.unlink(missing_ok=True)
+    remove_shared_memory(root.name)
     shutil.rmtree(root, ignore_errors=True)
 
 
 def sweep() -> None:
     """Remove the folders of servers that are wholly gone (the machine's kill -9 leaves nobody to do it)."""
     for parent in _parents():
-        for root in parent.glob(f"{PREFIX}*"):
+        for root in _own(parent):
             if in_use(root) is False:
                 remove(root)
+
+
+def _own(parent: Path) -> Iterator[Path]:
+    """The folders in a folder that have a server's name and are this user's; those of others tell nothing."""
+    name = re.compile(re.escape(PREFIX) + f"[0-9a-f]{{{2 * TOKEN_BYTES}}}")
+    with contextlib.suppress(OSError), os.scandir(parent) as entries:
+        for entry in entries:
+            if name.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
+                with contextlib.suppress(OSError):  # it goes meanwhile
+                    if entry.stat(follow_symlinks=False).st_uid == os.geteuid():
+                        yield Path(entry.path)
 
 
 def in_use(root: Path) -> bool | None:
     """Whether some process still holds the folder's lock; None when that can't be told (foreign, or half made)."""
     try:
-        descriptor = os.open(root / LOCK, os.O_RDWR | os.O_CLOEXEC)
+        descriptor = os.open(root / LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return None
     try:
@@ -157,7 +177,9 @@ def _lock(root: Path) -> int:
 
 def _parents() -> list[Path]:
     """Folders that can hold a server's folder, best first."""
-    usual = [Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp"), Path.home() / ".cache"]
+    usual = [Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp")]
+    with contextlib.suppress(RuntimeError):  # a user without a name and a home
+        usual.append(Path.home() / ".cache")
     return [
         folder
         for folder in dict.fromkeys(usual)

@@ -12,6 +12,7 @@ from typing import Any
 from lamr_contract.cpus import usable_cpus
 from lamr_contract.encoder_session import SPINNING
 from lamr_contract.names import CONFIG_FILE
+from lamr_contract.silence import import_onnxruntime
 from lamr_errors import how_to_install
 
 from lamr_serving.onnx_backend.config import ModelConfigError, OnnxModelConfig
@@ -52,8 +53,7 @@ def open_session(config: OnnxModelConfig, file: Path, kind: str, device: int = 0
         ModelConfigError: the provider isn't installed, an option is unknown, the file can't be loaded, or its
             inputs and outputs aren't those of the configuration. The message names the file.
     """
-    import onnxruntime  # noqa: PLC0415  # heavy, and only a model process needs it
-
+    onnxruntime = import_onnxruntime()
     providers = choose_providers(config, kind, device, onnxruntime.get_available_providers())
     try:
         session = onnxruntime.InferenceSession(

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 import uvicorn
 from lamr_agents.http.app import create_app
+from lamr_agents.http.connections import server_options
 from lamr_agents.http.limits import Limits
 from lamr_agents.local.texts import Texts
 from lamr_client import (
@@ -44,11 +45,12 @@ class Site:
 
     Attributes:
         transport: what the pruner asks; tests set its errors and delay.
+        server: uvicorn's.
     """
 
-    def __init__(self, port: int, transport: AsyncMockTransport) -> None:
-        self.url = f"http://127.0.0.1:{port}"
-        self.transport = transport
+    def __init__(self, port: int, transport: AsyncMockTransport, server: uvicorn.Server) -> None:
+        self.url, self.port = f"http://127.0.0.1:{port}", port
+        self.transport, self.server = transport, server
 
     def get(self, path: str) -> str:
         with urllib.request.urlopen(self.url + path, timeout=60) as answer:
@@ -78,14 +80,15 @@ def site(limits: Limits | None = None, rule: Rule | None = None) -> Iterator[Sit
     app = create_app(lambda: AsyncPruner(transport=transport, retries=0), limits, texts)
     with socket.socket() as holder:
         holder.bind(("127.0.0.1", 0))
-        server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=5))
+        options = server_options(limits or Limits(stop_seconds=5))
+        server = uvicorn.Server(uvicorn.Config(app, log_level="error", **options))
         thread = threading.Thread(target=asyncio.run, args=(server.serve(sockets=[holder]),))
         thread.start()
         while not server.started:
             assert thread.is_alive()
             time.sleep(0.01)
         try:
-            yield Site(holder.getsockname()[1], transport)
+            yield Site(holder.getsockname()[1], transport, server)
         finally:
             server.should_exit = True
             thread.join()
@@ -292,7 +295,23 @@ def test_health_metrics_and_the_page_of_paths(served: Site) -> None:
     assert 'lamr_http_tokens_total{way="in"}' in figures
     paths = json.loads(served.get("/openapi.json"))["paths"]
     assert {"/prune", "/v1/prune", "/v1/rerank", "/rerank", "/health"} <= paths.keys()
-    assert "swagger" in served.get("/docs").lower()
+    assert served.get("/livez") == served.get("/readyz") == "ok\n"
+
+
+def test_the_page_of_paths_runs_and_loads_nothing(served: Site) -> None:
+    with urllib.request.urlopen(f"{served.url}/docs") as answer:
+        page, policy = answer.read().decode(), answer.headers["Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'")
+    for text in (
+        "POST /v1/prune",
+        "max_tokens",
+        "required",
+        "GET /readyz",
+        "list of (string or CohereDocument)",
+    ):
+        assert text in page
+    assert "//" not in page
+    assert "<script" not in page
 
 
 @pytest.mark.parametrize(

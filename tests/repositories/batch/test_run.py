@@ -109,7 +109,7 @@ def test_killed_batches_go_on_without_doing_a_row_twice(tmp_path: Path) -> None:
 
 
 def workers_of(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
-    return commanded(below(process.pid), "spawn_main")
+    return commanded(below(process.pid), "work_in_a_process")
 
 
 def test_a_killed_worker_is_replaced(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from lamr_serving.launcher.addresses import (
     free_ports,
     join,
     ports_are_given,
-    reachable,
 )
 
 
@@ -43,9 +42,17 @@ def test_given_ports_stay_and_the_others_are_chosen():
     options = ServerOptions(grpc_port=port)
     chosen = choose_addresses(options)
     assert chosen.grpc == f"127.0.0.1:{port}"
-    assert len({chosen.grpc_port, chosen.http_port, chosen.metrics_port}) == 3
+    assert chosen.metrics_port != port
+    assert chosen.http is None  # there is none unless it is asked for
     assert not ports_are_given(options)
-    assert ports_are_given(ServerOptions(grpc_port=1, http_port=2, metrics_port=3))
+    assert ports_are_given(ServerOptions(grpc_port=1, metrics_port=3))
+
+
+def test_only_the_grpc_port_leaves_loopback_with_the_host():
+    chosen = choose_addresses(ServerOptions(host="0.0.0.0"))
+    assert (chosen.host, chosen.http_host, chosen.metrics_host) == ("0.0.0.0", "127.0.0.1", "127.0.0.1")
+    chosen = choose_addresses(ServerOptions(host="127.0.0.1", http_host="0.0.0.0", metrics_host="0.0.0.0"))
+    assert (chosen.host, chosen.http_host, chosen.metrics_host) == ("127.0.0.1", "0.0.0.0", "0.0.0.0")
 
 
 def test_a_host_of_somebody_else_is_refused():
@@ -60,7 +67,7 @@ def test_a_name_that_does_not_resolve_is_refused():
 
 def test_addresses_are_written_as_clients_want_them():
     assert join("::1", 8001) == "[::1]:8001"
-    assert [reachable(host) for host in ("0.0.0.0", "::", "10.0.0.1")] == ["127.0.0.1", "::1", "10.0.0.1"]
+    assert join("127.0.0.1", 8001) == "127.0.0.1:8001"
 
 
 @pytest.mark.parametrize("options", [{"startup_timeout": 0}, {"stop_timeout": -1}, {"threads": -1}])

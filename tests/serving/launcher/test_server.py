@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import io
+import json
 import os
 import secrets
 import shutil
@@ -28,7 +29,9 @@ from lamr_decoding import Decoder, DecoderWeights
 from lamr_serving import ServerOptions, ServerStartError, TritonServer, server_status
 from lamr_serving.engines import engine_for
 from lamr_serving.launcher import server, workspace
+from lamr_serving.launcher.addresses import free_ports
 from lamr_serving.launcher.process import Witness
+from lamr_serving.launcher.supervisor import SHARED_MEMORY
 from tritonclient.utils import InferenceServerException, np_to_triton_dtype
 
 from tests.counted import MODELS, counted
@@ -120,7 +123,7 @@ def infer_together(client, requests):
 
 def traces():
     """Folders and shared memory of this module's servers."""
-    shared = {path.name for path in workspace.SHARED_MEMORY.glob(f"{MARK}*")}
+    shared = {path.name for path in SHARED_MEMORY.glob(f"{MARK}*")}
     folders = {path.name for parent in workspace._parents() for path in parent.glob(f"{MARK}*")}
     return shared | folders
 
@@ -503,16 +506,6 @@ STRANGERS = {
 }
 
 
-HTTP_STRANGERS = (
-    ("GET", "/v2/systemsharedmemory/status"),
-    ("POST", "/v2/systemsharedmemory/region/name/register"),
-    ("POST", "/v2/logging"),
-    ("POST", "/v2/trace/setting"),
-    ("POST", "/v2/repository/index"),
-    ("POST", "/v2/repository/models/lamr/unload"),
-)
-
-
 @pytest.mark.parametrize("wish", STRANGERS)
 def test_what_strangers_could_do_harm_with_is_closed(client, wish):
     with pytest.raises(InferenceServerException, match="protocol is restricted"):
@@ -520,24 +513,83 @@ def test_what_strangers_could_do_harm_with_is_closed(client, wish):
     infer(client, [1, 2, 3])
 
 
-@pytest.mark.parametrize(("method", "path"), HTTP_STRANGERS)
-def test_what_strangers_could_do_harm_with_is_closed_over_http_too(running, method, path):
-    request = urllib.request.Request(f"http://{running.addresses.http}{path}", b"{}", method=method)
-    with pytest.raises(urllib.error.HTTPError, match="403"):
-        urllib.request.urlopen(request)
+def listening(pid):
+    """The addresses at which a process listens, by their ports."""
+    return {
+        connection.laddr.port: connection.laddr.ip
+        for connection in psutil.Process(pid).net_connections()
+        if connection.status == psutil.CONN_LISTEN
+    }
 
 
-def test_http_listens_on_loopback_whatever_the_host(tiny):
-    options = ServerOptions(host="0.0.0.0", startup_timeout=60)
-    with TritonServer(tiny.root, options) as started:
-        listening = {
-            connection.laddr.port: connection.laddr.ip
-            for connection in psutil.Process(started.pid).net_connections()
-            if connection.status == psutil.CONN_LISTEN
-        }
-        addresses = started.addresses
-    assert listening[addresses.http_port] == "127.0.0.1"
-    assert listening[addresses.grpc_port] in ("0.0.0.0", "::")
+def test_only_grpc_and_metrics_listen_and_only_grpc_beyond_loopback(tiny):
+    with TritonServer(tiny.root, ServerOptions(host="0.0.0.0", startup_timeout=60)) as started:
+        ports, addresses = listening(started.pid), started.addresses
+    assert ports.keys() == {addresses.grpc_port, addresses.metrics_port}
+    assert ports[addresses.metrics_port] == "127.0.0.1"
+    assert ports[addresses.grpc_port] in ("0.0.0.0", "::")
+    assert addresses.http is None
+    assert "HTTP" not in str(started.info)
+
+
+def test_http_is_answered_where_it_is_asked_for_and_after_a_restart(tiny):
+    (port,) = free_ports("127.0.0.1", 1)
+    with TritonServer(tiny.root, ServerOptions(http_port=port, restart=True, startup_timeout=60)) as started:
+        assert f"HTTP     http://127.0.0.1:{port}" in str(started.info)
+        assert port not in listening(started.pid)  # it is ours, not Triton's
+        tensors = [
+            {"name": "input_ids", "shape": [1, 3], "datatype": "INT64", "data": [1, 2, 3]},
+            {"name": "document_span", "shape": [1, 2], "datatype": "INT32", "data": [0, 3]},
+        ]
+        body = json.dumps({"inputs": tensors}).encode()
+
+        def ask(path, data=None):
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", data, timeout=30) as answer:
+                return answer.status, answer.read()
+
+        assert ask("/v2/health/ready")[0] == 200
+        status, answer = ask("/v2/models/lamr/infer", body)
+        assert (status, {each["name"] for each in json.loads(answer)["outputs"]} >= {"keep"}) == (200, True)
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            ask("/v2/repository/index", b"{}")
+        os.kill(started.pid, signal.SIGKILL)
+        until = time.monotonic() + 60
+        ready = False
+        while not ready and time.monotonic() < until:
+            with contextlib.suppress(OSError):
+                ready = ask("/v2/models/lamr/infer", body)[0] == 200
+    with pytest.raises(urllib.error.URLError, match="refused"):
+        ask("/v2/health/ready")
+
+
+TRAPS = ("numpy", "random", "queue", "typing_extensions", "sitecustomize", "usercustomize", "json", "onnxruntime",
+         "lamr_serving", "lamr_contract", "triton_python_backend_utils", "struct", "zipimport")  # fmt: skip
+
+
+def test_nothing_in_the_callers_folder_runs(tiny, tmp_path, monkeypatch):
+    """A server that is started in a stranger's repository stands elsewhere, and so do its models' processes."""
+    for name in TRAPS:
+        (tmp_path / f"{name}.py").write_text("open(__file__ + '.sprung', 'w')\nraise ImportError('a trap')\n")
+    monkeypatch.chdir(tmp_path)
+    for variable in ("PYTHONPATH", "LD_LIBRARY_PATH", "PYTHONSTARTUP"):
+        monkeypatch.setenv(variable, os.pathsep)
+    with TritonServer(tiny.root, OPTIONS) as started:
+        with triton.InferenceServerClient(started.addresses.grpc) as connected:
+            infer(connected, [1, 2, 3])
+        processes = [psutil.Process(started.pid), psutil.Process(started.pid).parent(), *below(started.pid)]
+        stand = {process.cwd() for process in processes}
+    assert len(stand) == 1
+    assert MARK in stand.pop()
+    assert list(tmp_path.glob("*.sprung")) == []
+
+
+def test_nobody_else_may_read_a_servers_memory_and_files(running):
+    root = Path(psutil.Process(running.pid).cwd()).parent
+    regions = list(SHARED_MEMORY.glob(f"{root.name}*"))
+    assert len(regions) >= 2
+    assert {region.stat().st_mode & 0o777 for region in regions} == {0o600}
+    assert root.stat().st_mode & 0o777 == 0o700
+    assert {(root / name).stat().st_mode & 0o077 for name in ("triton.log", "place/http.socket")} == {0}
 
 
 @pytest.mark.parametrize("victim", ["parent", "supervisor"])

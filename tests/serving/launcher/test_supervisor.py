@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from lamr_serving.launcher import supervisor
 from lamr_serving.launcher.log import excerpt
+from lamr_serving.launcher.private_memory import PRIVATE_MEMORY
 from lamr_serving.launcher.supervisor import SHARED_MEMORY, Orders
 
 from tests.processes import runs
@@ -25,7 +26,12 @@ from pathlib import Path
 root, manner = Path(sys.argv[1]), sys.argv[2]
 signal.signal(signal.SIGTERM, signal.SIG_IGN if manner == "deaf" else lambda *_: sys.exit(0))
 child = subprocess.Popen(["sleep", "600"])
-Path("/dev/shm", root.name + "-region").write_bytes(b"x")
+region = Path("/dev/shm", root.name + "-region")
+region.write_bytes(b"x")
+try:
+    os.chmod(os.open(region, os.O_RDWR), 0o644)  # as Triton does
+except PermissionError:
+    pass
 (root / "new").write_text(str(child.pid))
 (root / "new").rename(root / "child")
 while manner != "dies":
@@ -244,12 +250,59 @@ def test_a_log_that_has_grown_is_moved_aside(start, tmp_path):
 
 
 def test_nobody_else_may_read_what_the_server_writes_and_it_may_open_what_it_can(start):
-    running = start()
+    running = start(filter=PRIVATE_MEMORY.hex())
     region = SHARED_MEMORY / f"{running.root.name}-region"
     assert region.stat().st_mode & 0o777 == 0o600
+    assert "NoNewPrivs:\t1" in Path(f"/proc/{running.server}/status").read_text()
     limits = Path(f"/proc/{running.server}/limits").read_text().splitlines()
     soft, hard = next(line for line in limits if line.startswith("Max open files")).split()[3:5]
     assert soft == hard or int(soft) == supervisor.MOST_DESCRIPTORS
+
+
+def test_without_filters_of_system_calls_shared_memory_is_closed_once_the_server_is_ready(start, tmp_path):
+    running = start()
+    region = SHARED_MEMORY / f"{running.root.name}-region"
+    assert region.stat().st_mode & 0o777 == 0o644
+    running.order(b"ready\n")
+    assert eventually(lambda: region.stat().st_mode & 0o777 == 0o600)
+    assert eventually(lambda: "this system has no seccomp" in (tmp_path / "log").read_text())
+
+
+def test_the_filter_lets_through_what_opens_nothing_to_others(tmp_path):
+    code = textwrap.dedent(f"""
+        import ctypes, os, sys
+        from pathlib import Path
+        from lamr_serving.launcher.supervisor import Filter
+        Filter(bytes.fromhex({PRIVATE_MEMORY.hex()!r})).install(ctypes.CDLL(None))
+        file = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT, 0o600)
+        for mode in (0o600, 0o700, 0o400, 0o000, 0o4700, 0o604, 0o640, 0o622, 0o601, 0o666, 0o1777):
+            try:
+                os.fchmod(file, mode)
+                said = "done"
+            except PermissionError:
+                said = "refused"
+            print(f"{{mode:o}}", said)
+    """)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "file")], capture_output=True, text=True, check=True
+    )
+    said = dict(line.split() for line in done.stdout.splitlines())
+    assert [mode for mode, what in said.items() if what == "done"] == ["600", "700", "400", "0", "4700"]
+
+
+def test_logs_are_the_users_own(start, tmp_path):
+    running = start(log_bytes=1000)
+    (tmp_path / "log").write_bytes(b"x" * 1001)
+    assert eventually((tmp_path / "log.1").exists)
+    assert (tmp_path / "log.1").stat().st_mode & 0o777 == 0o600
+    running.order(b"stop\n")
+
+
+def test_a_socket_that_a_dead_server_left_goes_before_the_next_start(start, tmp_path):
+    left = tmp_path / "socket"
+    left.touch()
+    start(sockets=[str(left)])
+    assert not left.exists()
 
 
 def test_the_servers_own_status_is_reported(start):

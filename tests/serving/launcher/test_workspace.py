@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import os
+import secrets
 import subprocess
 import sys
 
@@ -11,6 +12,7 @@ from lamr_serving.launcher import workspace
 from lamr_serving.launcher.bundle import check_numpy, check_stub, find_bundle
 from lamr_serving.launcher.command_line import environment, package_folders
 from lamr_serving.launcher.server_options import ServerOptions
+from lamr_serving.launcher.supervisor import SHARED_MEMORY
 
 
 @pytest.fixture
@@ -84,7 +86,7 @@ def test_a_missing_bash_is_explained(made):
 
 
 def test_a_folder_in_use_survives_a_sweep_and_an_abandoned_one_goes(made):
-    region = workspace.SHARED_MEMORY / f"{made.token}-region"
+    region = SHARED_MEMORY / f"{made.token}-region"
     region.write_bytes(b"x")
     workspace.sweep()
     assert made.root.exists()
@@ -103,11 +105,80 @@ def test_a_half_made_folder_is_left_alone(tmp_path, monkeypatch):
     assert half.exists()
 
 
+@pytest.mark.parametrize(
+    "name", ["lamr-serving-[x-z]", "lamr-serving-*", "lamr-serving-", "lamr-serving-12345678901z"]
+)
+def test_a_name_that_is_no_servers_is_left_alone(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(workspace.tempfile, "gettempdir", lambda: str(tmp_path))
+    region = SHARED_MEMORY / f"lamr-serving-x-{secrets.token_hex(4)}"  # which these names match as patterns
+    region.write_bytes(b"x")
+    try:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / workspace.LOCK).touch()
+        workspace.sweep()
+        assert (tmp_path / name).exists()
+        workspace.remove(tmp_path / name)
+        assert region.exists() == (name != "lamr-serving-")
+    finally:
+        region.unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize(
+    "kind", ["link", "file", "fifo", "lock is a link", "lock is a fifo", "somebody else's"]
+)
+def test_what_only_looks_like_a_dead_servers_folder_is_left_alone(tmp_path, monkeypatch, kind):
+    monkeypatch.setattr(workspace.tempfile, "gettempdir", lambda: str(tmp_path))
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    (victim / workspace.LOCK).touch()
+    root = tmp_path / f"{workspace.PREFIX}{'0' * 12}"
+    if kind == "link":
+        root.symlink_to(victim)
+    elif kind == "file":
+        root.touch()
+    elif kind == "fifo":
+        os.mkfifo(root)
+    else:
+        root.mkdir()
+    if kind == "lock is a link":
+        (root / workspace.LOCK).symlink_to(victim / workspace.LOCK)
+    elif kind == "lock is a fifo":
+        os.mkfifo(root / workspace.LOCK)
+    elif kind == "somebody else's":
+        (root / workspace.LOCK).touch()
+        user = os.geteuid()
+        monkeypatch.setattr(workspace.os, "geteuid", lambda: user + 1)
+    workspace.sweep()
+    assert os.path.lexists(root) or kind == "lock is a fifo"
+    assert (victim / workspace.LOCK).exists()
+
+
+def test_shared_memory_of_others_and_links_stay(made, tmp_path):
+    victim = tmp_path / "victim"
+    victim.touch()
+    link = SHARED_MEMORY / f"{made.token}-link"
+    link.symlink_to(victim)
+    try:
+        workspace.remove_shared_memory(made.token)
+        assert link.is_symlink()
+        assert victim.exists()
+    finally:
+        link.unlink()
+
+
 def test_a_temporary_folder_that_bash_would_trip_over_is_not_used(tmp_path, monkeypatch):
     odd = tmp_path / "has space"
     odd.mkdir()
     monkeypatch.setattr(workspace.tempfile, "gettempdir", lambda: str(odd))
     assert odd not in workspace._parents()
+
+
+def test_a_user_without_a_home_has_places_too(monkeypatch):
+    def no_home():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(workspace.Path, "home", no_home)
+    assert workspace._parents()
 
 
 def test_importing_the_package_loads_no_torch_and_no_server():

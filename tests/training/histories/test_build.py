@@ -13,12 +13,13 @@ from lamr_evaluation.errors import DataError
 from lamr_evaluation.mirrors import locate
 from lamr_evaluation.records import Record, read_records
 from lamr_training.errors import CorpusError
-from lamr_training.histories import git
 from lamr_training.histories.build import HistorySettings, build_histories
-from lamr_training.histories.manifest import Repository, write_histories
+from lamr_training.records import git
+from lamr_training.records.manifest import Repository, write_histories
+from lamr_training.records.parts import Repositories
 
-from tests.training.histories.repository import FILLER, FIXED, PARSER, TESTS
-from tests.training.histories.repository import Repository as Made
+from tests.training.records.repository import FILLER, FIXED, PARSER, TESTS
+from tests.training.records.repository import Repository as Made
 
 PLACES = 'for text in ("a:b", "c:d"):\n    print(parse_header(text))\n\n\n' + FILLER
 PATHS = {"src/parser.py", "src/place.py"}
@@ -58,10 +59,12 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Repository]
     return folder, Repository("someone/headers", made.git("rev-parse", "HEAD"), "MIT", "python", "train")
 
 
-def built(history: tuple[Path, Repository], output: Path, **changes: object) -> list[Record]:
+def built(
+    history: tuple[Path, Repository], output: Path, apart: Path | None = None, **changes: object
+) -> list[Record]:
     folder, row = history
     place = functools.partial(locate, folder=folder)
-    build_histories([row], output, place, settings=HistorySettings(**changes))
+    build_histories(Repositories([row], place, apart), output, settings=HistorySettings(**changes))
     return list(read_records(output / "train.jsonl"))
 
 
@@ -169,7 +172,7 @@ def test_a_blob_that_a_mirror_lacks_costs_its_commits_only(
 
 
 def lamr_corpus(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "lamr_cli.main", "corpus", *map(str, arguments)]
+    command = [sys.executable, "-m", "lamr_cli.main", "corpus", "histories", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
@@ -179,14 +182,11 @@ def test_the_command_makes_records_and_names_what_it_cannot_do(
     folder, row = history
     manifest = tmp_path / "m.json"
     write_histories([row], manifest)
-    done = lamr_corpus("--out", tmp_path / "out", "--histories", manifest, "--mirror", folder, "--json")
+    done = lamr_corpus("-o", tmp_path / "out", "--manifest", manifest, "--mirror", folder, "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["train"] == len(list(read_records(tmp_path / "out" / "train.jsonl")))
     held = manifest.read_text().replace("someone/headers", "psf/requests")
     manifest.write_text(held)
-    done = lamr_corpus("--out", tmp_path / "held", "--histories", manifest, "--mirror", folder)
+    done = lamr_corpus("-o", tmp_path / "held", "--manifest", manifest, "--mirror", folder)
     assert done.returncode == 2
     assert "psf/requests: kept for evaluation" in done.stderr
-    done = lamr_corpus("--out", tmp_path / "held", "--mirror", folder)
-    assert done.returncode == 2
-    assert "go with --histories" in " ".join(done.stderr.replace("│", " ").split())

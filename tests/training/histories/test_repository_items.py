@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lamr_training.histories.manifest import Repository
 from lamr_training.histories.repository_items import repository_items
+from lamr_training.records.manifest import Repository
 
-from tests.training.histories.repository import FILLER, FIXED, PARSER, TESTS
-from tests.training.histories.repository import Repository as Made
+from tests.training.records.repository import FILLER, FIXED, PARSER, TESTS
+from tests.training.records.repository import Repository as Made
 
 
 def test_a_fix_asks_at_its_parent_for_the_lines_that_it_changed(tmp_path: Path) -> None:

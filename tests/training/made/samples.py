@@ -1,4 +1,4 @@
-"""One small file in each of ten languages, all saying the same.
+"""One small file in each of eleven languages, all saying the same.
 
 Each has a documented function with a comment above two statements in it, and a message in a block of its own.
 """
@@ -127,6 +127,28 @@ module Retry
     delay
   end
 end
+""",
+    "python": f"""\
+class Retry:
+    @staticmethod
+    def read_delay(settings, attempts):
+        '''
+        Reads the retry delay from stored settings.
+
+        :param settings: what is stored
+        '''
+        if not settings.delay:
+            raise ValueError("{MESSAGE}")
+
+        # {COMMENT}
+        delay = settings.delay * attempts
+        delay += jitter(attempts)
+
+        spare(1)
+        spare(2)
+        spare(3)
+        spare(4)
+        return delay
 """,
     "php": "<?php\n\n"
     + _inside(

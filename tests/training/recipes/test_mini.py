@@ -15,8 +15,6 @@ from lamr_contract.scoring.weights import LineWeights
 from lamr_contract.spec import bundled_repository, client_files
 from lamr_evaluation.records import write_records
 from lamr_export.checkpoint import load_checkpoint
-from lamr_training.corpus.build import make_records
-from lamr_training.corpus.settings import CorpusSettings
 from lamr_training.errors import RunError
 from lamr_training.fits.scored_files import ScoringReport
 from lamr_training.loop.run_folder import BOARD, STATE
@@ -27,7 +25,7 @@ from lamr_training.recipes.mini import MiniRecipe, MiniSizes, Round
 
 from tests.contract.scoring.test_associations import made as associations
 from tests.tiny import line_weights
-from tests.training.samples import files
+from tests.training.samples import made_questions
 
 RECIPE = MiniRecipe(
     settings=TrainingSettings(steps=2, tokens=512, checkpoint_every=1, average=0.5),
@@ -63,7 +61,7 @@ class Made:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     folder = tmp_path_factory.mktemp("mini")
-    records = make_records(files(), CorpusSettings(min_lines=10, queries_per_file=8))["train"]
+    records = made_questions()
     data, work = folder / "data", WorkFolder(folder / "work")
     data.mkdir()
     for name, rows in {

@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 from lamr_evaluation.mirrors import locate
 from lamr_evaluation.records import Record, read_records
-from lamr_training.histories.manifest import Repository, write_histories
+from lamr_training.records.manifest import Repository, write_histories
+from lamr_training.records.parts import Repositories
 from lamr_training.sessions.build import SessionSettings, build_sessions
 from lamr_training.sessions.reads import ReadSettings
 
-from tests.training.histories.repository import Repository as Made
+from tests.training.records.repository import Repository as Made
 
 CWD = "/home/ann/headers"
 TASK = "The header parser loses what stands after a second colon; see /home/ann/notes.md for the report."
@@ -60,12 +61,12 @@ PADDING = line("user", {"type": "tool_result", "tool_use_id": "p", "content": "o
 PARSER = f"{CWD}/src/parser.py"
 
 
-def built(folder: Path, files: dict[str, str], **changes: object) -> list[Record]:
+def built(folder: Path, files: dict[str, str], apart: Path | None = None, **changes: object) -> list[Record]:
     made = Made(folder / "mirror" / "someone+headers")
     commit = made.commit("Checkpoint", {name: text + PADDING for name, text in files.items()})
     row = Repository("someone/headers", commit, "MIT", "python", "train")
     place = functools.partial(locate, folder=folder / "mirror")
-    build_sessions([row], folder / "out", place, settings=SessionSettings(**changes))
+    build_sessions(Repositories([row], place, apart), folder / "out", settings=SessionSettings(**changes))
     return list(read_records(folder / "out" / "train.jsonl"))
 
 
@@ -136,21 +137,24 @@ def test_files_like_those_of_evaluations_are_left_out(tmp_path: Path) -> None:
     assert built(tmp_path, {"full.jsonl": log}, apart=items) == []
 
 
-def test_the_command_makes_records_and_takes_one_source(tmp_path: Path) -> None:
+def test_the_command_makes_records(tmp_path: Path) -> None:
     made = Made(tmp_path / "someone+headers")
     log = task() + read("a", PARSER) + edit(PARSER) + PADDING
     commit = made.commit("Checkpoint", {"full.jsonl": log})
     manifest = tmp_path / "m.json"
     write_histories([Repository("someone/headers", commit, "MIT", "python", "validation")], manifest)
 
-    def run(*more: object) -> subprocess.CompletedProcess[str]:
-        shown = ["--out", tmp_path / "out", "--sessions", manifest, "--mirror", tmp_path, *more]
-        command = [sys.executable, "-m", "lamr_cli.main", "corpus", *map(str, shown)]
-        return subprocess.run(command, capture_output=True, text=True, check=False)
-
-    done = run("--json")
+    command = [
+        sys.executable,
+        "-m",
+        "lamr_cli.main",
+        "corpus",
+        "sessions",
+        "-o",
+        str(tmp_path / "out"),
+        "--json",
+    ]
+    more = ["--manifest", str(manifest), "--mirror", str(tmp_path)]
+    done = subprocess.run([*command, *more], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == {"train": 0, "validation": 1, "suite": 0}
-    done = run("--histories", "bundled")
-    assert done.returncode == 2
-    assert "give one of --histories, --sessions" in " ".join(done.stderr.replace("│", " ").split())

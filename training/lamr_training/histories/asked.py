@@ -13,10 +13,11 @@ from lamr_evaluation.records import Record
 from lamr_training.histories.complaints import Question, error, failing_test, identifier
 from lamr_training.histories.edits import Edit
 from lamr_training.histories.intents import intent
-from lamr_training.histories.manifest import Repository
-from lamr_training.histories.messages import Message, count_words
-from lamr_training.histories.paths import holds_tests, shown_language
+from lamr_training.histories.messages import Message
 from lamr_training.histories.tasks import task
+from lamr_training.records.manifest import Repository
+from lamr_training.records.paths import holds_tests, shown_language
+from lamr_training.records.raised import count_words
 
 SHARES = {"task": 0.25, "intent": 0.3, "error": 0.15, "test": 0.3, "grep": 0.15}
 """How many edits also give a record of a kind, beside that of the message itself."""

@@ -1,31 +1,35 @@
 """Makes records out of a manifest of repositories; the same manifest and settings give the same files.
 
-They are of histories, of what files say of themselves (`made`), and of questions that come with the package.
+They are of histories, of what files say of themselves (`made`), and of questions that come with lamr (`written`).
 This module knows settings; files and counts are `parts`' matter, commits and questions the others'.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+import random
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from lamr_evaluation.records import Record
 
-from lamr_training.corpus.fetch import Progress
-from lamr_training.corpus.written import ABOUT_HISTORIES, WRITTEN, bundled_questions
-from lamr_training.histories import git
 from lamr_training.histories.asked import SHARES, records
 from lamr_training.histories.edits import EditSettings, candidates, edits
-from lamr_training.histories.manifest import Repository, bundled_histories
-from lamr_training.histories.parts import Foreign, Source, build_parts, digest_of, evaluations, file_digest
-from lamr_training.made.asked_files import written_about
-from lamr_training.made.build import MADE, MadeSettings, made_records
+from lamr_training.made.build import made_records
 from lamr_training.made.kinds import KINDS
+from lamr_training.made.settings import MadeSettings
+from lamr_training.records import git
+from lamr_training.records.manifest import Repository, bundled_histories
+from lamr_training.records.parts import Foreign, Progress, Repositories, Source, build_parts
+from lamr_training.records.repository_files import files_at, own_files
+from lamr_training.records.written import ABOUT_HISTORIES, WRITTEN, bundled_questions, written_records
+
+MADE = {"train": "made.jsonl", "validation": "made-validation.jsonl"}
+"""The file of made questions about each split's repositories."""
+_READ = 3
+"""Files read for each made question that is wanted: some give none."""
 
 
 @dataclass(frozen=True)
@@ -36,38 +40,18 @@ class HistorySettings:
         per_repository: edits taken from one repository; each gives one record and some more of other kinds.
         edits: what an edit may be.
         made: sizes of made questions.
-        apart: a file of evaluation items; files much like one of theirs are left out.
         seed: of every choice.
     """
 
     per_repository: int = 400
     edits: EditSettings = field(default_factory=EditSettings)
     made: MadeSettings = field(default_factory=MadeSettings)
-    apart: Path | None = None
     seed: int = 0
-
-    def digest(self, row: Repository) -> str:
-        """Names a repository's part: another commit or other settings make another one."""
-        own = asdict(replace(self, apart=None))
-        del own["made"]
-        return self._digest(own, SHARES, row)
-
-    def digest_made(self, row: Repository) -> str:
-        """Names a repository's part of made questions."""
-        return self._digest(asdict(self.made), {name: share for name, (_, share) in KINDS.items()}, row)
-
-    def _digest(self, own: dict[str, Any], shares: dict[str, float], row: Repository) -> str:
-        return digest_of(own, self._apart_digest, shares, row.commit)
-
-    @cached_property
-    def _apart_digest(self) -> str:
-        return file_digest(self.apart)
 
 
 def build_histories(
-    rows: Sequence[Repository],
+    repositories: Repositories,
     output: Path,
-    place: Callable[[str], Path],
     *,
     settings: HistorySettings | None = None,
     progress: Progress | None = None,
@@ -78,8 +62,7 @@ def build_histories(
     questions, and written ones go to the files that `WRITTEN` names.
 
     Args:
-        rows: the manifest.
-        place: gives the git directory of `owner/name`, as `mirrors.locate` and `mirrors.clone` do.
+        repositories: what is read.
         settings: sizes.
         progress: called with repositories done.
 
@@ -88,16 +71,15 @@ def build_histories(
 
     Raises:
         CorpusError: a repository may not be used, or lacks its commit.
-        DataError: git can't have or read a repository, or `settings.apart` isn't a file of records.
+        DataError: git can't have or read a repository, or `repositories.apart` isn't a file of records.
     """
     settings = settings or HistorySettings()
-    foreign = evaluations(settings.apart)
-    sources = [_histories(settings, foreign), _made(settings, foreign), _written(settings.seed)]
-    return build_parts(rows, output / "histories.json", place, sources, progress)
+    sources = [_histories(settings), _made(settings.made), _written(settings.seed)]
+    return build_parts(repositories, output / "histories.json", sources, progress)
 
 
-def _histories(settings: HistorySettings, foreign: Foreign) -> Source:
-    def make(row: Repository, where: Path) -> Iterable[Record]:
+def _histories(settings: HistorySettings) -> Source:
+    def make(row: Repository, where: Path, foreign: Foreign) -> Iterable[Record]:
         known: dict[str, bool] = {}
 
         def foreign_once(path: str, code: str) -> bool:
@@ -109,22 +91,29 @@ def _histories(settings: HistorySettings, foreign: Foreign) -> Source:
         found = list(islice(edits(where, chosen, settings.edits, foreign_once), settings.per_repository))
         return records(found, row, settings.seed)
 
-    return Source(make, settings.digest, settings.seed)
+    own = asdict(settings)
+    del own["made"]
+    return Source(make, [own, SHARES], settings.seed)
 
 
-def _made(settings: HistorySettings, foreign: Foreign) -> Source:
-    def make(row: Repository, where: Path) -> Iterable[Record]:
-        return made_records(row, where, settings.made, foreign)
+def _made(settings: MadeSettings) -> Source:
+    def make(row: Repository, where: Path, foreign: Foreign) -> Iterable[Record]:
+        rng = random.Random(f"{settings.seed}:{row.repository}:files")
+        files = own_files(row, where, _READ * settings.per_project, settings, rng)
+        own = (file for file in files if not foreign(file.path, file.text))
+        return made_records(row.repository, own, settings)
 
-    return Source(make, settings.digest_made, settings.seed, MADE, "made")
+    shares = {name: share for name, (_, share) in KINDS.items()}
+    return Source(make, [asdict(settings), shares], settings.seed, MADE, "made")
 
 
 def _written(seed: int) -> Source:
     questions = bundled_questions(ABOUT_HISTORIES)
-    digest = hashlib.sha256(repr(questions).encode()).hexdigest()[:8]
     pinned = set(bundled_histories())  # the questions are about these commits
 
-    def make(row: Repository, where: Path) -> Iterable[Record]:
-        return written_about(row, where, questions) if row in pinned else []
+    def make(row: Repository, where: Path, _: Foreign) -> Iterable[Record]:
+        asked = [each for each in questions if each.project == row.repository] if row in pinned else []
+        return written_records(files_at(row, where, {each.path for each in asked}), asked) if asked else []
 
-    return Source(make, lambda row: f"{digest}-{row.commit[:8]}", seed, WRITTEN, "written")
+    digest = hashlib.sha256(repr(questions).encode()).hexdigest()
+    return Source(make, digest, seed, WRITTEN, "written")

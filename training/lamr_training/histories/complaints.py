@@ -11,21 +11,9 @@ from collections import Counter
 from dataclasses import dataclass
 
 from lamr_training.histories.edits import Edit
-from lamr_training.histories.gold import headers_of
-from lamr_training.histories.messages import count_words
+from lamr_training.records.headers import headers_of
+from lamr_training.records.raised import complaint, raised_sites
 
-_RAISED = re.compile(
-    r"(?P<head>\b(?:raise|throw)\b[^;\"'`\n]{0,80}|\b(?:panic!?|bail!|anyhow!|ensure!|errors\.New|[Ee]rrorf|Fatalf?|die|"
-    r"abort|trigger_error|fatal|perror|croak|Wrapf?|Error|TypeError|RangeError|error|err|warn|warning)\(|"
-    r"\b\w*(?:Error|Exception)(?:\.new)?\s*\(|"
-    r"\b\w*(?:[lL]og\w*|LOG|logger|console)[.:>-]+(?:error|warn(?:ing)?|fatal|critical|exception|Error|Warn)\w*\s*\(|"
-    r"fprintf\s*\(\s*stderr\s*,)[^\"'`;{}]{0,80}?(?P<quote>[\"'`])(?P<text>(?:\\.|(?!(?P=quote))[^\\\n]){12,180})(?P=quote)"
-)
-_CLASS = re.compile(r"\b([A-Z]\w*(?:Error|Exception))\b")
-_SLOT = re.compile(
-    r"\$?\{[^{}]*\}|#\{[^{}]*\}|%[-+#0-9.*l]*[sdiufxvqwTpczr]|%\(\w+\)[sd]|\\[nrt]|\$\w+|\{\d*\}"
-)
-_FILLINGS = ("foo", "42", "None", "'name'", "0", "example.com", "…", "true", "[1, 2]", "/tmp/data")
 _TEST_NAMES = re.compile(
     r"\bdef\s+(test_\w+)|\bfunc\s+(Test\w+)|\bfn\s+(\w{8,})\s*\(\s*\)|\bvoid\s+(\w{8,})\s*\(\s*\)|"
     r"\bTask\s+(\w{8,})\s*\(|\bfunction\s+(test\w+|it_\w+)|\b(?:it|test|specify|context|describe)\s*\(?\s*[\"'`]([^\"'`]{12,120})[\"'`]|"
@@ -43,33 +31,6 @@ class Question:
     text: str
     gold: tuple[int, ...]
     headers: tuple[int, ...] = ()
-
-
-def raised_sites(code: str) -> list[re.Match[str]]:
-    """The places of a file that raise or log a message of four words or more."""
-    return [m for m in _RAISED.finditer(code) if count_words(_SLOT.sub(" ", m["text"])) >= 4]
-
-
-def complaint(site: re.Match[str], path: str, language: str, rng: random.Random) -> str:
-    """What somebody asks who sees the message of one of the `raised_sites`, with its slots filled in."""
-    message = " ".join(_SLOT.sub(lambda _: rng.choice(_FILLINGS), site["text"]).split()).rstrip(" '\"(:[")
-    named = _CLASS.search(site["head"])
-    forms = [
-        "{message}",
-        'Why do I get "{message}"?',
-        "{kind}: {message}",
-        "The program stops with `{message}`. Where does that come from?",
-        "ERROR {message}",
-        "[2024-05-11 09:14:02] ERROR {project}: {message}",
-        "Traceback (most recent call last):\n  …\n{kind}: {message}"
-        if language == "python"
-        else "Unhandled exception: {kind}: {message}\n    at {stem}",
-        'grep for the log line "{message}"',
-    ]
-    stem = path.rsplit("/", 1)[-1]
-    return rng.choice(forms).format(
-        message=message, kind=named[1] if named else "error", project=stem.split(".")[0], stem=stem
-    )
 
 
 def error(edit: Edit, rng: random.Random) -> Question | None:

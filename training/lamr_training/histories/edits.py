@@ -5,35 +5,32 @@ Which commits and files are asked at all is decided here; how an edit becomes a 
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from pathlib import Path
 
-from lamr_training.histories import git, messages
-from lamr_training.histories.gold import gold_of, headers_of
+from lamr_training.histories import messages
+from lamr_training.histories.gold import gold_of
 from lamr_training.histories.messages import Message
-from lamr_training.histories.paths import holds_tests, source_language
+from lamr_training.records import git
+from lamr_training.records.headers import headers_of
+from lamr_training.records.paths import holds_tests, source_language
+from lamr_training.records.source_files import FileLimits, decoded, is_own_code
 
 _BATCH = 150  # commits whose diffs and files are in memory at a time
 _MOST_FILES = 10  # that a commit touches in all, documents and settings too
-_GENERATED = re.compile(r"\bgenerated (?:by|from|using|with|file|code)\b|@generated|^#line \d", re.I | re.M)
-_OBJECTIVE_C = re.compile(
-    r"^@(?:interface|implementation|protocol|property|import)\b", re.M
-)  # in files named `.h`
-_LONE_CR = re.compile(r"\r(?!\n)")
 
 
 @dataclass(frozen=True)
-class EditSettings:
+class EditSettings(FileLimits):
     """What an edit may be.
 
     Attributes:
         most_sources: source files that a commit changes.
         files_per_commit: edits made of one commit.
-        min_lines, max_lines, max_characters: of a file.
+        min_lines, max_lines, max_characters: see `FileLimits`.
         most_gold: gold lines of a file.
         most_runs: places of a file where gold lines stand; a change of more has no place of its own.
         largest_gold: share of a file that gold lines may be.
@@ -43,9 +40,6 @@ class EditSettings:
 
     most_sources: int = 4
     files_per_commit: int = 2
-    min_lines: int = 40
-    max_lines: int = 4000
-    max_characters: int = 200_000
     most_gold: int = 120
     most_runs: int = 12
     largest_gold: float = 0.4
@@ -155,8 +149,8 @@ def _edits_of(
     touched = frozenset(change.path for change in each.commit.changes)
     found: list[Edit] = []
     for change in own or changes:
-        code = own_text(contents.get(change.before, b""), settings)
-        if code is None or is_objective_c(change.path, code):
+        code = decoded(contents.get(change.before, b""))
+        if code is None or not is_own_code(change.path, code, settings):
             continue
         lines = code.split("\n")
         language = source_language(change.path)
@@ -182,25 +176,6 @@ def _edits_of(
     return [
         edit for edit in found if 2 * len(edit.gold) >= len(found[0].gold)
     ]  # fewer: what only had to follow
-
-
-def own_text(data: bytes, settings: EditSettings) -> str | None:
-    """A file's text, or None when it is too short, too long, or not written by hand."""
-    if not 0 < len(data) <= settings.max_characters or b"\0" in data:
-        return None
-    try:
-        text = data.decode("utf-8-sig").replace("\r\n", "\n")
-    except UnicodeDecodeError:
-        return None
-    count = text.count("\n") + 1
-    if _LONE_CR.search(text) or not settings.min_lines <= count <= settings.max_lines:
-        return None
-    return text if len(text) / count <= 120 and not _GENERATED.search(text[:4000]) else None
-
-
-def is_objective_c(path: str, text: str) -> bool:
-    """Whether a header is of Objective-C, for which there is no grammar."""
-    return path.endswith(".h") and _OBJECTIVE_C.search(text) is not None
 
 
 def _fits(gold: tuple[int, ...], lines: int, settings: EditSettings) -> bool:

@@ -1,7 +1,6 @@
-"""From a file's hunks to its gold lines, and from gold lines to the headers above them.
+"""From a file's hunks to its gold lines: those that a commit changes or removes, and those around what it only inserts.
 
-Gold are the lines that a commit changes or removes, and the lines around what it only inserts. It knows lines of text
-and their indentation; it parses nothing.
+It knows lines of text; it parses nothing.
 """
 
 from __future__ import annotations
@@ -10,11 +9,11 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from lamr_training.histories.git import Hunk
+from lamr_training.records.git import Hunk
+from lamr_training.records.headers import BARE
 
 LONGEST_INSERTION = 15
 """Lines that are only inserted and are no more than this belong to what stands around them; more are a thing apart."""
-MOST_HEADERS = 8
 _IMPORT = re.compile(
     r"\s*(?:import\b|from\s+\S+\s+import\b|#\s*include\b|using\s+[\w.:=\s]+;|use\s+[\w\\:{},\s*]+;|require(?:_relative)?\b|"
     r"package\s|extern crate\b|(?:const|let|var)\s+.*=\s*require\(|pub use\b|export .* from\b|load\b|autoload\b|"
@@ -29,11 +28,8 @@ _IMPORT_BLOCK = re.compile(
 _COMMENT = re.compile(r"\s*(?://|/\*|\*/|\*\s|\*$|--\s|<!--)")
 _HASH_COMMENT = re.compile(r"\s*#(?!\[|!\[)")
 _CEREMONY = re.compile(r"copyright|\$Id|__version__|@version|@since|@author|spdx-|VERSION\s*=", re.I)
-_BARE = re.compile(r"[\s{}()\[\];,]*$|\s*(?:end|else|do|then|begin)\s*$")
-_ASIDE = re.compile(r"\s*(?://|/\*|\*/|\*\s|\*$|#\s)|#")  # comments and preprocessor lines head nothing
 _HASH_LANGUAGES = frozenset({"python", "ruby", "php"})
 _SPACE = re.compile(r"\s+")
-_GOES_ON = re.compile(r"[})\]]|(?:else|elif|elsif|catch|except|finally|rescue|ensure|when|case|default)\b")
 
 
 @dataclass(frozen=True)
@@ -92,7 +88,7 @@ def _silent(text: str, language: str) -> bool:
         or (language == "php" and _COMMENT.match(text))
         or _IMPORT.match(text)
         or _CEREMONY.search(text)
-        or _BARE.match(text)
+        or BARE.match(text)
     )
 
 
@@ -105,36 +101,3 @@ def _around(line: int, lines: Sequence[str]) -> list[int]:
     before = next((n for n in range(line, max(0, line - 3), -1) if lines[n - 1].strip()), None)
     after = next((n for n in range(line + 1, min(len(lines), line + 3) + 1) if lines[n - 1].strip()), None)
     return [n for n in (before, after) if n is not None]
-
-
-def headers_of(gold: Sequence[int], lines: Sequence[str]) -> tuple[int, ...]:
-    """Lines above that are indented less than what they hold: the conditions, function and class around gold lines."""
-    found: set[int] = set()
-    for number in gold:
-        if number - 1 in gold and _indent(lines[number - 2]) <= _indent(lines[number - 1]):
-            continue  # the line before leads to the same headers
-        found.update(_above(number, lines))
-    return tuple(sorted(found - set(gold)))
-
-
-def _above(number: int, lines: Sequence[str]) -> list[int]:
-    found: list[int] = []
-    limit = _indent(lines[number - 1])
-    for place in range(number - 1, 0, -1):
-        text = lines[place - 1]
-        if not limit or len(found) >= MOST_HEADERS:
-            break
-        indent = _indent(text)
-        if indent >= limit or not (stripped := text.strip()) or _ASIDE.match(text):
-            continue
-        limit = indent
-        if _GOES_ON.match(stripped) or stripped == "{":
-            limit += 1  # its own header stands as far left as it does
-        if not _BARE.match(text):
-            found.append(place)
-    return found
-
-
-def _indent(text: str) -> int:
-    space = text[: len(text) - len(text.lstrip())]
-    return len(space.expandtabs(4)) if "\t" in space else len(space)

@@ -9,7 +9,7 @@ import random
 import re
 from pathlib import PurePosixPath
 
-from lamr_training.syntax import words
+from lamr_contract.words import split_words
 
 # First words of subjects, by what was done.
 _FIX_WORDS = "fix fixes fixed fixing correct corrects corrected resolve resolves resolved repair solve solved"
@@ -123,8 +123,8 @@ def _plain(verb: str) -> str:
 
 
 def _area(place: PurePosixPath, rng: random.Random) -> str:
-    stem = " ".join(words(place.stem)) or place.stem
-    folder = " ".join(words(place.parent.name))
+    stem = " ".join(split_words(place.stem)) or place.stem
+    folder = " ".join(split_words(place.parent.name))
     return rng.choice(
         [f"the {stem} code", f"the {folder} code" if folder else stem, f"{place.stem}", f"the {stem} part"]
     )

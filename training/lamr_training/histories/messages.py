@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 
 from lamr_training.histories.silent import is_chore, is_conventional, is_silent
+from lamr_training.records.raised import count_words
 
 LEAST_WORDS = 4
 MOST_WORDS = 400
@@ -79,11 +80,6 @@ class Message:
     def template(self) -> str:
         """What messages of one mould share: the first words, in lower case."""
         return " ".join(_WORD.findall(self.subject.lower())[:3])
-
-
-def count_words(text: str) -> int:
-    """Words of two letters or more."""
-    return len(_WORD.findall(text))
 
 
 def clean(text: str) -> Message | None:

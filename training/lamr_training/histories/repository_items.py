@@ -13,15 +13,16 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
+from lamr_contract.private_files import cache_folder
 from lamr_evaluation.mirrors import clone, locate, run_git
 from lamr_evaluation.repositories import RepositoryItem, write_items
-from lamr_repositories.cache import default_cache
 
-from lamr_training.histories import git
 from lamr_training.histories.edits import Candidate, EditSettings, candidates
-from lamr_training.histories.gold import gold_of, headers_of
-from lamr_training.histories.manifest import SPLITS, Repository, bundled_histories
-from lamr_training.histories.paths import holds_tests, shown_language, source_language
+from lamr_training.histories.gold import gold_of
+from lamr_training.records import git
+from lamr_training.records.headers import headers_of
+from lamr_training.records.manifest import SPLITS, Repository, bundled_histories
+from lamr_training.records.paths import holds_tests, shown_language, source_language
 
 MOST_SOURCES = 3
 MOST_GOLD = 60
@@ -119,7 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--mirror", type=Path, help="folder of bare repositories named owner+name; default: clones"
     )
     given = parser.parse_args(arguments)
-    clones = default_cache() / "repositories"
+    clones = cache_folder() / "repositories"
     items: list[RepositoryItem] = []
     for row in bundled_histories():
         if row.split == given.split:

@@ -20,6 +20,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import BinaryIO
 
+from lamr_contract.children import standing_elsewhere
 from lamr_evaluation.problems import Problem
 
 from lamr_training.errors import RecordError, TrainingError
@@ -172,10 +173,11 @@ def _labelled(
         yield from map(label, portions)
         return
     waiting: deque[tuple[Portion, Future[LabelledPortion]]] = deque()
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), prepare_labeller, (os.getpid(),))
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), prepare_labeller, (os.getpid(), Path.cwd()))
     try:
         for portion in portions:
-            waiting.append((portion, pool.submit(label, portion)))
+            with standing_elsewhere():  # this starts the processes
+                waiting.append((portion, pool.submit(label, portion)))
             if len(waiting) > 3 * workers:
                 yield waiting.popleft()[1].result()
         while waiting:

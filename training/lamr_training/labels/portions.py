@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import json
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -90,13 +91,13 @@ def label_portion(portion: Portion, settings: LabelSettings, weights: bool) -> L
     return labelled
 
 
-def prepare_labeller(parent: int) -> None:
+def prepare_labeller(parent: int, folder: Path) -> None:
     """Set a labelling process up.
 
     Args:
-        parent: the process id of the process that started it.
+        parent, folder: see `prepare_worker`.
     """
-    prepare_worker(parent)
+    prepare_worker(parent, folder)
     gc.set_threshold(100_000)  # syntax trees are many objects and no cycles
 
 

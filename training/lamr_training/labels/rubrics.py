@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamr_training.labels.dependency_graph import DependencyGraph
+from lamr_training.labels.parsing import parse_lines
 from lamr_training.labels.settings import LabelSettings
 from lamr_training.labels.tree_walk import dependency_graph
-from lamr_training.syntax import parse_lines
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]

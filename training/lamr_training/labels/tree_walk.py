@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from lamr_training.labels.dependency_graph import CALLER, DEFINED, HEADER, IMPORTED, SIBLING, DependencyGraph
-from lamr_training.syntax import FunctionNode
+
+FunctionNode = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def dependency_graph(tree: ast.Module, lines: Sequence[str], definition_lines: int) -> DependencyGraph:

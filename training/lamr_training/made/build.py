@@ -1,6 +1,6 @@
-"""Makes records of made questions about the files of pinned repositories.
+"""Makes records of made questions about the files of one project, whatever they are written in.
 
-This module knows files and counts; what is asked is `kinds`' matter, and where repositories lie the caller's.
+This module knows files and counts; what is asked is `kinds`' matter, and where files come from the caller's.
 """
 
 from __future__ import annotations
@@ -8,109 +8,64 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from lamr_evaluation.records import Record
 from lamr_postprocess.languages import Language, language_named
 
-from lamr_training.histories import git
-from lamr_training.histories.edits import EditSettings, is_objective_c, own_text
-from lamr_training.histories.gold import headers_of
-from lamr_training.histories.manifest import Repository
-from lamr_training.histories.parts import Foreign
-from lamr_training.histories.paths import holds_tests, shown_language, source_language
 from lamr_training.made.facts import facts_of
 from lamr_training.made.kinds import KINDS, Draft, MadeFile
-
-MADE = {"train": "made.jsonl", "validation": "made-validation.jsonl"}
-"""The file of made questions about each split's repositories."""
-_FILES = EditSettings(min_lines=150, max_lines=1200, max_characters=60_000)
-_READ = 3
-"""Files read for each one that is wanted: some give nothing."""
-
-
-@dataclass(frozen=True)
-class MadeSettings:
-    """Sizes.
-
-    Attributes:
-        per_repository: records of one repository.
-        per_file: records of one file.
-        largest_gold: share of a file that gold lines may be.
-        tests: share of the test files that is taken.
-        seed: of every choice.
-    """
-
-    per_repository: int = 30
-    per_file: int = 3
-    largest_gold: float = 0.4
-    tests: float = 0.3
-    seed: int = 0
+from lamr_training.made.settings import MadeSettings
+from lamr_training.made.windows import cut_window
+from lamr_training.records.headers import headers_of
+from lamr_training.records.paths import holds_tests, source_language
+from lamr_training.records.source_files import SourceFile, is_own_code
 
 
-def made_records(row: Repository, place: Path, settings: MadeSettings, foreign: Foreign) -> list[Record]:
-    """Records about the files of a repository's commit, all and of no kind more than its share.
+def made_records(project: str, files: Iterable[SourceFile], settings: MadeSettings) -> list[Record]:
+    """Records about a project's files, no more of a kind than its share.
 
     Args:
-        row: the repository.
-        place: its git directory.
+        project: its name, which the choices follow from.
+        files: its files in the order in which they are asked about; no more are read than are needed.
         settings: sizes.
-        foreign: whether a file is an evaluation's.
-
-    Raises:
-        DataError: git can't read the repository.
     """
-    rng = random.Random(f"{settings.seed}:{row.repository}:made")
-    left = Counter({name: math.ceil(share * settings.per_repository) for name, (_, share) in KINDS.items()})
+    rng = random.Random(f"{settings.seed}:{project}:made")
+    left = Counter({name: math.ceil(share * settings.per_project) for name, (_, share) in KINDS.items()})
     found: dict[str, Record] = {}
-    for path, language, text in _texts(row, place, settings, rng):
-        if len(found) >= settings.per_repository:
+    for file in files:
+        if len(found) >= settings.per_project:
             break
-        if (holds_tests(path) and rng.random() > settings.tests) or foreign(path, text):
+        if (holds_tests(file.path) and rng.random() > settings.tests) or not _is_asked(file, settings):
             continue
-        facts = facts_of(text, language)
+        facts = facts_of(file.text, _grammar(file))
         if facts is None:
             continue
-        file = MadeFile(facts, path, shown_language(language.name, row.language))
-        for record in _file_records(file, row, settings, +left, rng):
+        for record in _file_records(MadeFile(facts, file.path, file.language), file, settings, +left, rng):
             if record.query not in found and left[record.kind]:
                 left[record.kind] -= 1
                 found[record.query] = record
-    return list(found.values())[: settings.per_repository]
+    records = list(found.values())[: settings.per_project]
+    records = [_elsewhere(each, records, rng) if rng.random() < settings.absent else each for each in records]
+    return [cut_window(each, rng) if rng.random() < settings.windows else each for each in records]
 
 
-def _texts(
-    row: Repository, place: Path, settings: MadeSettings, rng: random.Random
-) -> Iterator[tuple[str, Language, str]]:
-    """Path, language and text of the repository's own files, in a random order."""
-    listed = [
-        (path, language, blob)
-        for path, blob, size in git.files(place, row.commit)
-        if size <= _FILES.max_characters and (language := _language(path, row))
-    ]
-    listed = rng.sample(listed, min(len(listed), _READ * settings.per_repository))
-    blobs = git.blobs(place, (blob for _, _, blob in listed))
-    for path, language, blob in listed:
-        text = own_text(blobs.get(blob, b""), _FILES)
-        if text is not None and "\f" not in text and not is_objective_c(path, text):
-            yield path, language, text
+def _is_asked(file: SourceFile, settings: MadeSettings) -> bool:
+    return is_own_code(file.path, file.text, settings) and "\f" not in file.text
 
 
-def _language(path: str, row: Repository) -> Language | None:
-    """The language whose grammar reads a file; None of Python, whose questions come from packages."""
-    known = source_language(path)
-    if known is None or known.name in {"python", "tsx"}:
-        return known if known and known.name == "tsx" else None
-    return language_named(shown_language(known.name, row.language))
+def _grammar(file: SourceFile) -> Language:
+    """The language whose grammar reads a file; TSX counts as TypeScript, but has a grammar of its own."""
+    known = source_language(file.path)
+    return known if known and known.name == "tsx" else language_named(file.language)
 
 
 def _file_records(
-    file: MadeFile, row: Repository, settings: MadeSettings, left: Counter[str], rng: random.Random
+    made: MadeFile, file: SourceFile, settings: MadeSettings, left: Counter[str], rng: random.Random
 ) -> Iterator[Record]:
-    """Records of one file, of the kinds of which some are left."""
-    running = {name: make(file, rng) for name, (make, _) in KINDS.items() if name in left}
+    """Records of one file, of the kinds of which some are left; a kind that runs out is drawn no more."""
+    running = {name: make(made, rng) for name, (make, _) in KINDS.items() if name in left}
     count = 0
     taken: set[frozenset[int]] = set()
     while running and count < settings.per_file:
@@ -118,10 +73,10 @@ def _file_records(
         draft = next(running[kind], None)
         if draft is None:
             del running[kind]
-        elif _fits(draft, file.facts.lines, settings) and draft.gold not in taken:
+        elif _fits(draft, made.facts.lines, settings) and draft.gold not in taken:
             taken.add(draft.gold)
             count += 1
-            yield _record(draft, file, row, kind, count)
+            yield _record(draft, made, file, kind, count)
 
 
 def _fits(draft: Draft, lines: list[str], settings: MadeSettings) -> bool:
@@ -132,21 +87,29 @@ def _fits(draft: Draft, lines: list[str], settings: MadeSettings) -> bool:
     )
 
 
-def _record(draft: Draft, file: MadeFile, row: Repository, kind: str, number: int) -> Record:
+def _record(draft: Draft, made: MadeFile, file: SourceFile, kind: str, number: int) -> Record:
     """Take the cut rows out and number the gold lines anew."""
-    kept = [at for at in range(len(file.facts.lines)) if at not in draft.cut]
-    gold = tuple(
-        place for place, at in enumerate(kept, 1) if at in draft.gold and file.facts.lines[at].strip()
-    )
-    lines = [file.facts.lines[at] for at in kept]
+    all_lines = made.facts.lines
+    kept = [at for at in range(len(all_lines)) if at not in draft.cut]
+    gold = tuple(place for place, at in enumerate(kept, 1) if at in draft.gold and all_lines[at].strip())
+    lines = [all_lines[at] for at in kept]
     return Record(
         draft.query,
         "\n".join(lines),
         gold,
         path=file.path,
-        project=row.repository,
+        project=file.project,
         kind=kind,
-        id=f"{row.repository}@{row.commit[:12]}:{file.path}#{kind}{number}",
+        id=f"{file.project}@{file.revision}:{file.path}#{kind}{number}",
         language=file.language,
         frame=headers_of(gold, lines),
     )
+
+
+def _elsewhere(record: Record, others: list[Record], rng: random.Random) -> Record:
+    """The same file asked for what another file of the project holds."""
+    away = [other for other in rng.sample(others, min(len(others), 8)) if other.path != record.path]
+    if not away:
+        return record
+    names = {"query": away[0].query, "kind": "absent", "id": f"{record.id}-absent"}
+    return replace(record, kept_frags=(), frame=(), score=0.0, **names)

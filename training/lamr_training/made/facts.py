@@ -1,7 +1,8 @@
-"""What one file of any language with a grammar holds: definitions with their comments, comments with their statements.
+"""What one file of any language with a grammar holds: documented definitions, commented statements, branches.
 
-Everything follows from the language's table: which nodes are comments, which are lists of statements, which names
-define something. Rows count from 0. This module knows trees and rows; it makes no questions.
+Everything follows from the language's table: which nodes are comments, which are lists of statements, which statements
+are nothing but a text (a docstring), which names define something. Rows count from 0. This module knows trees and rows;
+it makes no questions.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from functools import cached_property
 import tree_sitter
 from lamr_postprocess.captures import MEMBERS, read_names
 from lamr_postprocess.definition_spans import DefinitionSpan, spans_in
-from lamr_postprocess.languages import Language
+from lamr_postprocess.languages import Language, ListKind
 from lamr_postprocess.syntax import CostlySyntaxError, Source, parse
 
-# Rows between a documentation comment and its definition: attributes, decorators, template parameters.
+# Rows between a documentation comment and its definition: attributes, template parameters.
 _LEAD = re.compile(r"\s*(?:#!?\[|@\w|\[\w|template\s*<|export\s*$|pub\s*$|static\s*$|inline\s*$)")
 _CONSTANT = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[A-Z]{5,}")
 _FUNCTION = re.compile(
@@ -27,11 +28,24 @@ _FUNCTION = re.compile(
 
 @dataclass(frozen=True)
 class Comment:
-    """A comment, or a run of comments on rows of their own; `node` is the last one."""
+    """A comment, a run of comments on rows of their own, or a docstring; `node` is the last one."""
 
     first: int
     last: int
     node: tree_sitter.Node
+
+    @property
+    def rows(self) -> range:
+        """All rows of the comment."""
+        return range(self.first, self.last + 1)
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A compound statement of a function: its rows, and the text before its first list of statements."""
+
+    rows: range
+    header: str
 
 
 @dataclass(frozen=True)
@@ -39,12 +53,12 @@ class Definition:
     """A function or type with what leads to it.
 
     Attributes:
-        first, last: its rows, with attributes and decorators.
+        first, last: its rows, with attributes, decorators and docstring.
         head: the row of its name.
         name: its name.
         owner: the name of the type around it, or empty.
         kind: "function", "method" or "class".
-        comment: the comment right above it.
+        comment: its docstring, else the comment right above it.
     """
 
     first: int
@@ -59,6 +73,12 @@ class Definition:
     def rows(self) -> range:
         """All rows of the definition."""
         return range(self.first, self.last + 1)
+
+    @property
+    def code(self) -> list[int]:
+        """Its rows without a docstring's."""
+        said = self.comment.rows if self.comment else ()
+        return [row for row in self.rows if row not in said]
 
 
 class Facts:
@@ -79,7 +99,7 @@ class Facts:
     def comments(self) -> list[Comment]:
         """Comments that have their rows for themselves, those on adjoining rows as one."""
         found: list[Comment] = []
-        for node in self._comment_nodes():
+        for node in self._nodes[0]:
             first, last = _rows(node)
             if self.lines[first][: _column(self.lines[first])].strip() or not self._alone(node, first, last):
                 continue
@@ -101,22 +121,35 @@ class Facts:
     def definitions(self) -> list[Definition]:
         """Functions and types in the order of their rows, one a row."""
         ends = {comment.last: comment for comment in self.comments}
+        texts = self._docstrings()
         found: list[Definition] = []
         around: list[DefinitionSpan] = []
         for span in spans_in(self.source):
             while around and around[-1].last < span.last:
                 around.pop()
-            first = span.first
+            first = self._beginning(span)
             while first and first - 1 not in ends and _LEAD.match(self.lines[first - 1]):
                 first -= 1
             owner = around[-1].name if around and not around[-1].is_function else ""
             kind = "class" if not span.is_function else "method" if owner else "function"
             around.append(span)
             if not found or found[-1].head != span.head:
-                found.append(
-                    Definition(first, span.last, span.head, span.name, owner, kind, ends.get(first - 1))
-                )
+                said = texts.get(span.first) or ends.get(first - 1)
+                found.append(Definition(first, span.last, span.head, span.name, owner, kind, said))
         return found
+
+    @cached_property
+    def branches(self) -> list[Branch]:
+        """The compound statements in the order of their rows; definitions and what closures hold apart."""
+        found: dict[int, Branch] = {}
+        for inner in self._nodes[1]:
+            node = inner.parent
+            while node is not None and not _FUNCTION.search(node.type) and not self._is_list(node.parent):
+                node = node.parent
+            if node is not None and not _FUNCTION.search(node.type) and node.start_byte not in found:
+                header = self.source.data[node.start_byte : inner.start_byte].decode("utf-8", "replace")
+                found[node.start_byte] = Branch(rows_of(node), header)
+        return list(found.values())
 
     @cached_property
     def constants(self) -> dict[str, tuple[range, str]]:
@@ -173,13 +206,37 @@ class Facts:
                 yield above
             above = above.parent
 
+    def _beginning(self, span: DefinitionSpan) -> int:
+        """The first row of a definition with its decorators, which a statement around it may hold."""
+        start = int(self.source.rows[span.first][0]) + _column(self.lines[span.first])
+        statement = self.statement_at(start, start + 1)
+        if statement is None or _rows(statement)[1] != span.last:
+            return span.first
+        return min(span.first, _rows(statement)[0])
+
+    def _docstrings(self) -> dict[int, Comment]:
+        """The texts that bodies begin with and that can be cut, by the first row of what the body belongs to."""
+        found: dict[int, Comment] = {}
+        for body in self._nodes[1]:
+            said, after = (body.named_child(n) if n < body.named_child_count else None for n in (0, 1))
+            if said is None or after is None or said.named_child_count != 1 or body.parent is None:
+                continue
+            first, last = _rows(said)
+            kind = self._kind_of(said.named_child(0))
+            if kind and kind.by_row and self._alone(said, first, last):
+                found[_rows(body.parent)[0]] = Comment(first, last, said)
+        return found
+
     def _is_list(self, node: tree_sitter.Node | None) -> bool:
         """Whether a node's children are statements or members."""
-        if node is None:
-            return False
-        specs = self.source.grammar.lists.get(node.kind_id)
-        spec = specs and (specs.get(node.parent.kind_id if node.parent else -1) or specs.get(-1))
-        return bool(spec) and not spec.is_literal
+        kind = self._kind_of(node)
+        return kind is not None and not kind.is_literal
+
+    def _kind_of(self, node: tree_sitter.Node | None) -> ListKind | None:
+        specs = self.source.grammar.lists.get(node.kind_id) if node is not None else None
+        if node is None or not specs:
+            return None
+        return specs.get(node.parent.kind_id if node.parent else -1) or specs.get(-1)
 
     def _in_function(self, node: tree_sitter.Node) -> bool:
         above = node.parent
@@ -187,19 +244,24 @@ class Facts:
             above = above.parent
         return above is not None
 
-    def _comment_nodes(self) -> Iterator[tree_sitter.Node]:
-        """Comments in document order."""
-        kinds = self.source.grammar.comments
+    @cached_property
+    def _nodes(self) -> tuple[list[tree_sitter.Node], list[tree_sitter.Node]]:
+        """Comments, and lists of statements or members, in document order."""
+        comments: list[tree_sitter.Node] = []
+        lists: list[tree_sitter.Node] = []
         cursor = self.source.tree.walk()
         while True:
             node = cursor.node
-            if node is not None and node.kind_id in kinds:
-                yield node
-            elif cursor.goto_first_child():
-                continue
+            if node is not None and node.kind_id in self.source.grammar.comments:
+                comments.append(node)
+            else:
+                if self._is_list(node):
+                    lists.append(node)
+                if cursor.goto_first_child():
+                    continue
             while not cursor.goto_next_sibling():
                 if not cursor.goto_parent():
-                    return
+                    return comments, lists
 
     def _alone(self, node: tree_sitter.Node, first: int, last: int) -> bool:
         """Whether nothing but a comment stands on its rows."""
@@ -210,6 +272,8 @@ class Facts:
 
 def facts_of(text: str, language: Language) -> Facts | None:
     """The facts of a text whose lines end with `\\n`; None where it can't be parsed."""
+    if language.parses and not language.parses(text):
+        return None
     try:
         source = parse(text, language)
     except CostlySyntaxError:

@@ -8,24 +8,26 @@ from __future__ import annotations
 
 import random
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeVar
 
+from lamr_contract.words import split_words
 from tree_sitter import Node
 
-from lamr_training.corpus import templates
-from lamr_training.corpus.phrases import name_phrase, sentence_phrase
-from lamr_training.corpus.wording import cased, reworded
-from lamr_training.histories.complaints import complaint, raised_sites
-from lamr_training.histories.gold import headers_of
-from lamr_training.histories.paths import holds_tests
-from lamr_training.made.facts import Definition, Facts, rows_of
+from lamr_training.made import templates
+from lamr_training.made.facts import Branch, Definition, Facts, rows_of
+from lamr_training.made.phrases import Phrase, name_phrase, sentence_phrase
 from lamr_training.made.prose import documented, is_code, sentence_of, text_of
-from lamr_training.syntax import words
+from lamr_training.made.wording import cased, reworded, shown
+from lamr_training.records.headers import headers_of
+from lamr_training.records.paths import holds_tests
+from lamr_training.records.raised import complaint, raised_sites
 
 LONGEST = 70
-"""Most rows of a definition that is gold as a whole."""
+"""Most rows of a definition that is gold as a whole, a docstring apart."""
 SHORTEST = 3
 TELLING = 6
 """Fewest rows of a definition that is asked for by its name: accessors and the like say no more than that."""
@@ -34,9 +36,13 @@ LONGEST_RUN = 12
 
 MOST_USES = 8
 """Rows that use a constant which is asked for."""
+LONG = 35
+"""Rows of a function of which one branch is asked for."""
+LONGEST_BRANCH = 40
+_CALL = re.compile(r"\b([A-Za-z_]\w{3,}[!?]?)\s*\(")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class MadeFile:
     """A file to ask about: its facts, its path, and its language's name."""
 
@@ -48,6 +54,32 @@ class MadeFile:
     def module(self) -> str:
         """The file's name without its ending."""
         return self.path.rsplit("/", 1)[-1].split(".")[0]
+
+    @cached_property
+    def functions(self) -> dict[str, Definition]:
+        """The functions whose name no other has, by name."""
+        every = [each for each in self.facts.definitions if each.kind != "class"]
+        counts = Counter(each.name for each in every)
+        return {each.name: each for each in every if counts[each.name] == 1}
+
+    @cached_property
+    def said(self) -> dict[int, str]:
+        """The sentence that says what a definition is, by the row of its name, for those that have one."""
+        return {each.head: text for each in self.facts.definitions if (text := self._sentence(each))}
+
+    def _sentence(self, definition: Definition) -> str:
+        if definition.comment is None:
+            return ""
+        rows = definition.comment.rows
+        sentence = documented(text_of(self.facts.lines[rows.start : rows.stop]), definition.name)
+        return "" if is_code(sentence) else sentence
+
+    def called(self, caller: Definition) -> list[Definition]:
+        """The file's short functions that a function calls, those apart that lie in it or around it."""
+        own = [row for row in caller.code if row > caller.head]
+        names = dict.fromkeys(name for row in own for name in _CALL.findall(self.facts.lines[row]))
+        known = [self.functions[name] for name in names if name in self.functions and name[-2:] != "__"]
+        return [each for each in known if _is_short(each) and not set(each.rows) & set(caller.rows)]
 
 
 @dataclass(frozen=True)
@@ -64,31 +96,59 @@ Kind = Callable[[MadeFile, random.Random], Iterator[Draft]]
 
 
 def docstring(file: MadeFile, rng: random.Random) -> Iterator[Draft]:
-    """A documentation comment's first sentence asks for its definition; the comment is cut."""
-    for definition, sentence, cut in _documented(file, rng):
-        yield Draft(cased(reworded(sentence, rng, 0.4), rng), frozenset(definition.rows) - cut, cut)
+    """The first sentence of a definition's documentation asks for it; the documentation is cut."""
+    for definition in _shuffled(file.facts.definitions, rng):
+        if definition.head in file.said and _is_short(definition):
+            text = reworded(file.said[definition.head], rng, 0.4)
+            yield _without_comment(cased(text, rng), definition)
 
 
 def question(file: MadeFile, rng: random.Random) -> Iterator[Draft]:
-    """A question on one definition, in words from its documentation comment, which is cut, or from its name."""
-    said = {definition.head: (sentence, cut) for definition, sentence, cut in _documented(file, rng)}
+    """A question on one definition, in words from its documentation, which is cut, or from its name."""
     for definition in _shuffled(file.facts.definitions, rng):
-        if not SHORTEST <= len(definition.rows) <= LONGEST:
+        if not _is_short(definition):
             continue
-        sentence, cut = said.get(definition.head, ("", frozenset()))
-        phrase = sentence_phrase(sentence, rng, 0.8) if sentence else None
-        if phrase is None:
-            cut = frozenset()
-            phrase = (
-                name_phrase(definition, rng, 0.8) if _telling(definition) and rng.random() < 0.4 else None
-            )
+        phrase = sentence_phrase(file.said.get(definition.head, ""), rng, 0.8)
+        cut = phrase is not None
+        if not phrase and _telling(definition) and rng.random() < 0.4:
+            phrase = name_phrase(definition, rng, 0.8)
         if phrase:
-            text = templates.about_one(definition, phrase, file.module, rng)
-            yield Draft(cased(text, rng), frozenset(definition.rows) - cut, cut)
+            names = [each.name for each in file.called(definition)]
+            headers = [each.header for each in _branches(file, definition)]
+            tail = templates.tail(names, headers, rng)
+            text = cased(templates.about_one(definition, phrase, file.module, tail, rng), rng)
+            yield _without_comment(text, definition) if cut else Draft(text, frozenset(definition.rows))
+
+
+def several(file: MadeFile, rng: random.Random) -> Iterator[Draft]:
+    """A question on a function with one or two that it calls; all of them answer it."""
+    for caller in _shuffled(list(file.functions.values()), rng):
+        called = file.called(caller) if _telling(caller) else []
+        if called:
+            chosen = [caller, *rng.sample(called, min(len(called), rng.choice([1, 1, 2])))]
+            phrases = [_phrase(each, file, rng) for each in chosen]
+            text = templates.about_several(chosen, phrases, file.module, rng)
+            yield Draft(cased(text, rng), frozenset().union(*(each.rows for each in chosen)))
+
+
+def block(file: MadeFile, rng: random.Random) -> Iterator[Draft]:
+    """A question on one branch of a long function; the function's header and the branch answer it."""
+    for definition in _shuffled(file.facts.definitions, rng):
+        if definition.kind == "class" or len(definition.code) < LONG:
+            continue
+        branches = [e for e in _branches(file, definition) if 4 <= len(e.rows) <= LONGEST_BRANCH]
+        for each in rng.sample(branches, min(2, len(branches))):
+            text = templates.about_block(definition, _phrase(definition, file, rng), each.header, rng)
+            if text:
+                head = range(definition.first, definition.head + 1)
+                yield Draft(cased(text, rng), frozenset(head).union(each.rows))
 
 
 def comment(file: MadeFile, rng: random.Random) -> Iterator[Draft]:
-    """A comment in a function, cut from the code, asks for the statements below it."""
+    """A comment in a function, cut from the code, asks for the statements below it.
+
+    A single statement says little without the header of the block that the comment begins.
+    """
     for each in _shuffled(file.facts.comments, rng):
         text = text_of(file.facts.lines[each.first : each.last + 1])
         sentence = sentence_of(text)
@@ -97,18 +157,20 @@ def comment(file: MadeFile, rng: random.Random) -> Iterator[Draft]:
         body = file.facts.statements_after(each, LONGEST_RUN)
         if body and not file.facts.lines[body[-1]].rstrip().endswith(":"):  # the label of a case says nothing
             asked = templates.about_comment(reworded(sentence, rng, 0.5), rng)
-            yield Draft(cased(asked, rng), frozenset(body), frozenset(range(each.first, each.last + 1)))
+            above = headers_of([body[0] + 1], file.facts.lines)[-1:] if len(body) == 1 else ()
+            header = {each.first - 1} if above == (each.first,) else set()
+            yield Draft(cased(asked, rng), frozenset(header.union(body)), frozenset(each.rows))
 
 
 def error(file: MadeFile, rng: random.Random) -> Iterator[Draft]:
-    """A message that the code raises or logs, tests apart, asks for the block that leads to it."""
+    """A message that the code raises or logs once, tests apart, asks for the block that leads to it."""
     if holds_tests(file.path):
         return  # which expect messages of other files
     text = "\n".join(file.facts.lines)
     for site in _shuffled(raised_sites(text), rng):
         start, stop = (len(text[:at].encode("utf-8", "surrogatepass")) for at in site.span("text"))
         statement = file.facts.statement_at(start, stop)
-        if statement is None or len(rows_of(statement)) > LONGEST_RUN:
+        if statement is None or len(rows_of(statement)) > LONGEST_RUN or text.count(site["text"]) > 1:
             continue
         gold = frozenset(_block_of(statement, file.facts))
         yield Draft(complaint(site, file.path, file.language, rng), gold)
@@ -117,40 +179,27 @@ def error(file: MadeFile, rng: random.Random) -> Iterator[Draft]:
 def name(file: MadeFile, rng: random.Random) -> Iterator[Draft]:
     """The words of a name ask for the function that bears it."""
     for definition in _shuffled(file.facts.definitions, rng):
-        parts = words(definition.name)
+        parts = split_words(definition.name)
         if len(parts) >= 3 and definition.kind != "class" and _telling(definition):
-            owner = words(definition.owner) if definition.owner and rng.random() < 0.3 else []
+            owner = split_words(definition.owner) if definition.owner and rng.random() < 0.3 else []
             text = cased(reworded(" ".join(parts + owner), rng, 0.7), rng)
             yield Draft(text, frozenset(definition.rows))
 
 
 def calls(file: MadeFile, rng: random.Random) -> Iterator[Draft]:
     """A question on how one function uses another one; the call and the called function answer it."""
-    functions = [d for d in file.facts.definitions if d.kind != "class"]
-    counts: dict[str, list[Definition]] = {}
-    for each in functions:
-        counts.setdefault(each.name, []).append(each)
+    functions = [each for each in file.facts.definitions if each.kind != "class"]
     for caller in _shuffled(functions, rng):
-        if len(caller.rows) < 4:
+        called = file.called(caller) if len(caller.code) >= 4 else []
+        if not called:
             continue
-        own = "\n".join(file.facts.lines[caller.head + 1 : caller.last + 1])
-        called = dict.fromkeys(re.findall(r"\b([A-Za-z_]\w{3,}[!?]?)\s*\(", own))
-        known = [counts[n][0] for n in called if len(counts.get(n, ())) == 1 and n != caller.name]
-        known = [
-            d for d in known if SHORTEST <= len(d.rows) <= LONGEST and not set(d.rows) & set(caller.rows)
-        ]
-        if not known:
-            continue
-        callee = rng.choice(known)
+        callee = rng.choice(called)
         gold = set(callee.rows)
-        if len(caller.rows) <= 30:
+        if len(caller.code) <= 30:
             gold.update(caller.rows)
         else:
-            sites = [
-                row
-                for row in range(caller.head + 1, caller.last + 1)
-                if re.search(rf"\b{re.escape(callee.name)}\s*\(", file.facts.lines[row])
-            ]
+            call = re.compile(rf"\b{re.escape(callee.name)}\s*\(")
+            sites = [row for row in caller.code if row > caller.head and call.search(file.facts.lines[row])]
             gold.update(range(caller.first, caller.head + 1), sites)
         yield Draft(cased(templates.about_call(caller, callee, rng), rng), frozenset(gold))
 
@@ -168,13 +217,15 @@ def setting(file: MadeFile, rng: random.Random) -> Iterator[Draft]:
 
 
 KINDS: dict[str, tuple[Kind, float]] = {
-    "docstring": (docstring, 0.24),
-    "question": (question, 0.18),
-    "comment": (comment, 0.24),
-    "error": (error, 0.16),
-    "calls": (calls, 0.09),
+    "docstring": (docstring, 0.2),
+    "question": (question, 0.2),
+    "comment": (comment, 0.18),
+    "error": (error, 0.13),
+    "several": (several, 0.09),
+    "calls": (calls, 0.08),
     "name": (name, 0.05),
     "setting": (setting, 0.04),
+    "block": (block, 0.03),
 }
 """Every kind of question with its share."""
 
@@ -194,23 +245,38 @@ def _block_of(statement: Node, facts: Facts) -> set[int]:
     return {*own, *(n - 1 for n in headers_of([n + 1 for n in own], facts.lines)[-1:])}
 
 
-def _documented(file: MadeFile, rng: random.Random) -> Iterator[tuple[Definition, str, frozenset[int]]]:
-    """Definitions that a comment describes, with its sentence and its rows."""
-    for definition in _shuffled(file.facts.definitions, rng):
-        above = definition.comment
-        if above is None or not SHORTEST <= len(definition.rows) <= LONGEST:
-            continue
-        sentence = documented(text_of(file.facts.lines[above.first : above.last + 1]), definition.name)
-        if sentence and not is_code(sentence):
-            yield definition, sentence, frozenset(range(above.first, above.last + 1))
+def _branches(file: MadeFile, definition: Definition) -> list[Branch]:
+    """The compound statements of a function."""
+    return [each for each in file.facts.branches if definition.head < each.rows[0] <= definition.last]
+
+
+def _phrase(definition: Definition, file: MadeFile, rng: random.Random) -> Phrase:
+    """What a definition does, in words from its documentation or its name."""
+    said = sentence_phrase(file.said.get(definition.head, ""), rng, 0.8)
+    named = name_phrase(definition, rng, 0.8)
+    for phrase in (said, named) if rng.random() < 0.6 else (named, said):
+        if phrase and phrase.verb and len(phrase.rest.split()) <= 14:
+            return phrase
+    return Phrase("use", shown(definition.name, rng))
+
+
+def _without_comment(text: str, definition: Definition) -> Draft:
+    """A question whose words stand in a definition's documentation."""
+    cut = frozenset(definition.comment.rows if definition.comment else ())
+    return Draft(text, frozenset(definition.rows) - cut, cut)
+
+
+def _is_short(definition: Definition) -> bool:
+    """Whether a definition can be gold as a whole."""
+    return SHORTEST <= len(definition.code) <= LONGEST
 
 
 def _telling(definition: Definition) -> bool:
     """Whether a definition's name is worth a question: it is no accessor, constructor or test."""
     return (
-        TELLING <= len(definition.rows) <= LONGEST
+        TELLING <= len(definition.code) <= LONGEST
         and definition.name != definition.owner
-        and words(definition.name)[:1] not in (["test"], ["set"], ["get"], ["it"])
+        and split_words(definition.name)[:1] not in (["test"], ["set"], ["get"], ["it"])
     )
 
 

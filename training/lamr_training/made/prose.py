@@ -1,17 +1,18 @@
-"""What a comment says: its text without marks, the sentence that sums up a documentation comment, and what isn't prose.
+"""What a comment or docstring says: its text without marks, the sentence that sums it up, and what isn't prose.
 
-It knows the forms of documentation that tools read (Javadoc, XML, rustdoc, YARD and so on) and no grammar.
+It knows the forms of documentation that tools read (Javadoc, XML, rustdoc, YARD, Sphinx and so on) and no grammar.
 """
 
 from __future__ import annotations
 
 import re
 
-from lamr_training.corpus.wording import base_verb
-from lamr_training.syntax import first_sentence
+from lamr_training.made.wording import base_verb
 
-_OPENING = re.compile(r"^\s*(?:/\*+[!<]?|\*+(?!/)|//+[!<]*|#+[!:]?|\(\*|;+)\s?")
-_CLOSING = re.compile(r"\s*\*+/\s*$")
+_OPENING = re.compile(r"^\s*(?:/\*+[!<]?|\*+(?!/)|//+[!<]*|#+[!:]?|\(\*|;+|[rRuU]?(?:\"{3}|'{3}))\s?")
+_CLOSING = re.compile(r"\s*(?:\*+/|\"{3}|'{3})\s*$")
+_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\n])|\n\s*\n|:\n")
+_ROLE = re.compile(r":[\w:]+:`[~!.]?([^`<]*?)(?:\s*<[^`]*>)?`|`+([^`]*)`+")
 _RULE = re.compile(r"^\W*$")
 _SUMMARY = re.compile(r"<summary>(.*?)</summary>", re.S)
 _BRIEF = re.compile(r"^\s*[@\\](?:brief|short|summary|description|desc)\b:?\s*", re.M)
@@ -37,14 +38,15 @@ _LETTERS = re.compile(r"[A-Za-z]{2,}")
 
 
 def text_of(rows: list[str]) -> str:
-    """The text of a comment that has its rows for itself, one line a row, without what marks it as a comment."""
+    """The text of a comment or docstring that has its rows for itself, one line a row, without its marks."""
     return "\n".join(_CLOSING.sub("", _OPENING.sub("", row)).rstrip() for row in rows)
 
 
 def sentence_of(text: str) -> str:
-    """The first sentence of a comment on one line; empty where the comment is no prose."""
-    body = "\n".join("" if _RULE.match(line) else line for line in text.split("\n"))
-    sentence = first_sentence(body)
+    """The first sentence of a comment on one line, without markup; empty where the comment is no prose."""
+    body = "\n".join("" if _RULE.match(line) else line for line in text.split("\n")).strip()
+    plain = _ROLE.sub(lambda role: role[1] or role[2] or "", _END.split(body, maxsplit=1)[0])
+    sentence = " ".join(plain.split()).rstrip(".:")
     return sentence if _is_prose(sentence) else ""
 
 

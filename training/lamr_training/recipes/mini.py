@@ -7,6 +7,7 @@ are made elsewhere.
 
 from __future__ import annotations
 
+import os
 import random
 import tempfile
 from collections.abc import Sequence
@@ -17,11 +18,11 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as processes
+from lamr_contract.children import standing_elsewhere
 from lamr_evaluation.records import Record, read_records
 from lamr_postprocess import split_lines
 from tokenizers import Tokenizer
 
-from lamr_training.corpus.written import WRITTEN
 from lamr_training.errors import RunError
 from lamr_training.fits.scored_checkpoint import mean_weights, write_scored
 from lamr_training.fits.scored_files import ScoringReport
@@ -40,6 +41,7 @@ from lamr_training.model.backbone import (
 )
 from lamr_training.model.vocabulary import code_vocabulary
 from lamr_training.recipes.recipe import Recipe
+from lamr_training.records.written import WRITTEN
 
 
 @dataclass(frozen=True)
@@ -176,7 +178,9 @@ class MiniRecipe(Recipe):
 
     def _fit_round_in_workers(self, work: WorkFolder, number: int) -> None:
         with tempfile.TemporaryDirectory() as meeting:
-            processes.spawn(_fit_in_worker, (self, work, number, meeting), nprocs=self.workers)
+            told = (Path.cwd(), (self, work, number, meeting))
+            with standing_elsewhere():
+                processes.spawn(_fit_in_worker, told, nprocs=self.workers)
         # Workers that were told to stop, and not this process, have ended as if all were well.
         state = read_checkpoint(work.run(number) / STATE) or {"step": 0, "ended": False}
         if not state["ended"] and state["step"] < self.round_settings(number).steps:
@@ -204,7 +208,9 @@ def _windows(text: str, count: int) -> list[str]:
     return ["".join(lines[start : start + count]) for start in range(0, len(lines), count)]
 
 
-def _fit_in_worker(rank: int, recipe: MiniRecipe, work: WorkFolder, number: int, meeting: str) -> None:
+def _fit_in_worker(rank: int, folder: Path, told: tuple[MiniRecipe, WorkFolder, int, str]) -> None:
+    os.chdir(folder)
+    recipe, work, number, meeting = told
     torch.set_num_threads(1)
     store = dist.FileStore(str(Path(meeting) / "store"), recipe.workers)
     dist.init_process_group("gloo", store=store, rank=rank, world_size=recipe.workers)

@@ -18,6 +18,7 @@ from lamr_export.checkpoint import load_checkpoint
 
 from lamr_training.errors import RecordError, RunError
 from lamr_training.fits.scored_files import ScoringReport
+from lamr_training.labels.parsing import parse_lines
 from lamr_training.labels.portions import UNPARSED
 from lamr_training.loop.chains import rubric_chains
 from lamr_training.loop.devices import find_place
@@ -26,7 +27,6 @@ from lamr_training.loop.run_folder import LOG
 from lamr_training.loop.work_folder import WorkFolder
 from lamr_training.recipes.presets import PRESETS
 from lamr_training.recipes.recipe import Recipe
-from lamr_training.syntax import parse_lines
 
 
 @dataclass(frozen=True, kw_only=True)

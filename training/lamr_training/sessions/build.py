@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from lamr_evaluation.records import Record
 
-from lamr_training.corpus.fetch import Progress
-from lamr_training.histories.manifest import Repository
-from lamr_training.histories.parts import Foreign, Source, build_parts, digest_of, evaluations, file_digest
+from lamr_training.records.manifest import Repository
+from lamr_training.records.parts import Foreign, Progress, Repositories, Source, build_parts
 from lamr_training.sessions.logs import session_logs
 from lamr_training.sessions.reads import ReadSettings, candidates, record_of
 
@@ -28,7 +26,6 @@ class SessionSettings:
     Attributes:
         per_repository, per_task, per_file: most records of a repository, of one user's message, and of a file in it.
         reads: what a read may be.
-        apart: a file of evaluation items; files much like one of theirs are left out.
         seed: of every choice.
     """
 
@@ -36,22 +33,12 @@ class SessionSettings:
     per_task: int = 8
     per_file: int = 4
     reads: ReadSettings = field(default_factory=ReadSettings)
-    apart: Path | None = None
     seed: int = 0
-
-    def digest(self, row: Repository) -> str:
-        """Names a repository's part: another commit or other settings make another one."""
-        return digest_of(asdict(replace(self, apart=None)), self._apart_digest, row.commit)
-
-    @cached_property
-    def _apart_digest(self) -> str:
-        return file_digest(self.apart)
 
 
 def build_sessions(
-    rows: Sequence[Repository],
+    repositories: Repositories,
     output: Path,
-    place: Callable[[str], Path],
     *,
     settings: SessionSettings | None = None,
     progress: Progress | None = None,
@@ -59,8 +46,7 @@ def build_sessions(
     """Write `train.jsonl`, `validation.jsonl` and `suite.jsonl`, the manifest, and `counts.json`.
 
     Args:
-        rows: the manifest: repositories, and commits of theirs whose files are sessions' logs.
-        place: gives the git directory of `owner/name`, as `mirrors.locate` and `mirrors.clone` do.
+        repositories: what is read: repositories, and commits of theirs whose files are sessions' logs.
         settings: sizes.
         progress: called with repositories done.
 
@@ -69,16 +55,15 @@ def build_sessions(
 
     Raises:
         CorpusError: a repository may not be used, or lacks its commit.
-        DataError: git can't have or read a repository, or `settings.apart` isn't a file of records.
+        DataError: git can't have or read a repository, or `repositories.apart` isn't a file of records.
     """
-    settings = settings or SessionSettings()
-    foreign = evaluations(settings.apart)
+    sizes = settings or SessionSettings()
 
-    def make(row: Repository, where: Path) -> Iterable[Record]:
-        return _repository(row, where, settings, foreign)
+    def make(row: Repository, where: Path, foreign: Foreign) -> Iterable[Record]:
+        return _repository(row, where, sizes, foreign)
 
-    source = Source(make, settings.digest, settings.seed)
-    return build_parts(rows, output / "sessions.json", place, [source], progress)
+    sources = [Source(make, asdict(sizes), sizes.seed)]
+    return build_parts(repositories, output / "sessions.json", sources, progress)
 
 
 def _repository(row: Repository, place: Path, settings: SessionSettings, foreign: Foreign) -> list[Record]:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from lamr_evaluation.records import Record
 from lamr_evaluation.sessions import FORMATS, BigRead, Event, big_reads, later_use, read_events, recognize
 
-from lamr_training.histories.manifest import Repository
-from lamr_training.histories.parts import Foreign
-from lamr_training.histories.paths import shown_language, source_language
+from lamr_training.records.manifest import Repository
+from lamr_training.records.parts import Foreign
+from lamr_training.records.paths import shown_language, source_language
 from lamr_training.sessions.logs import project_path, working_folders
 
 MOST_QUERY, MOST_TASK = 1200, 6000

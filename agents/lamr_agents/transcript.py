@@ -1,0 +1,102 @@
+"""What was said last in a host's log, however long it is: its end is read, and what the user said before it looked for.
+
+Sessions grow by hundreds of megabytes, and a hook must answer at once. So each call reads a bounded part: the last
+mebibyte whole; where the user doesn't speak there, the sixteen before it for the user's words alone; else the log's
+beginning, where the session's first task stands. Only regular files are read. This module knows files and lines of
+JSON, and how a line is told that can hold words of the user.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from lamr_evaluation.sessions import Event, Format, Heard, read_events
+
+STEP_BYTES = 1 << 20
+"""Of one step; a line that is longer is passed over."""
+STEPS_BACK = 16
+MOST_LINES = 4000
+"""Of one step; more are so short that they say nothing."""
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+
+
+def last_heard(log: Path, form: Format, may_be_users: Callable[[bytes], bool]) -> Heard:
+    """What was said last in a log; nothing where it can't be read.
+
+    Args:
+        log: the file; whoever runs the session may still write it.
+        form: the host's; each line is a record.
+        may_be_users: whether a line can hold words of the user; it may err towards True.
+    """
+    try:
+        with _opened(log) as stream:
+            return _heard_in(stream, form, may_be_users)
+    except (OSError, ValueError):  # there is none, or no file can have such a name
+        return Heard()
+
+
+def _opened(path: Path) -> BinaryIO:
+    """Open a regular file; another could hold whoever opens it, or never end.
+
+    Raises:
+        OSError: it can't be opened, or is something else.
+    """
+    if not stat.S_ISREG(path.stat().st_mode):  # opening a device may do something by itself
+        raise FileNotFoundError(path)
+    stream = os.fdopen(os.open(path, os.O_RDONLY | _NO_WAIT), "rb", buffering=0)
+    if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+        stream.close()
+        raise FileNotFoundError(path)
+    return stream
+
+
+def _heard_in(stream: BinaryIO, form: Format, may_be_users: Callable[[bytes], bool]) -> Heard:
+    lines, begin = _step(stream, os.fstat(stream.fileno()).st_size)
+    recent = _events(lines, form)
+    heard = _heard(recent)
+    for _ in range(STEPS_BACK):
+        if heard.task or begin == 0:
+            return heard
+        lines, begin = _step(stream, begin)
+        heard = _heard_after(filter(may_be_users, lines), heard, recent, form)
+    if not heard.task:
+        stream.seek(0)
+        first = stream.read(min(STEP_BYTES, begin)).split(b"\n")
+        heard = _heard_after(filter(may_be_users, first), heard, recent, form)
+    return heard
+
+
+def _step(stream: BinaryIO, end: int) -> tuple[list[bytes], int]:
+    """The whole lines of at most `STEP_BYTES` before a place where a line begins, and the place where they begin."""
+    begin = max(0, end - STEP_BYTES)
+    stream.seek(begin)
+    block = stream.read(end - begin)
+    if begin:
+        cut = block.find(b"\n", 0, -1) + 1
+        if not cut:
+            return [], begin
+        begin, block = begin + cut, block[cut:]
+    lines = block.split(b"\n")
+    begin += sum(len(line) + 1 for line in lines[:-MOST_LINES])
+    return lines[-MOST_LINES:], begin
+
+
+def _heard_after(earlier: Iterable[bytes], heard: Heard, recent: Sequence[Event], form: Format) -> Heard:
+    """What was heard, with what was said earlier."""
+    before = _events(earlier, form)
+    return _heard([*before, *recent]) if before else heard
+
+
+def _events(lines: Iterable[bytes], form: Format) -> list[Event]:
+    return read_events(b"\n".join(lines).decode("utf-8", "replace"), form)
+
+
+def _heard(events: Iterable[Event]) -> Heard:
+    heard = Heard()
+    for event in events:
+        heard.hear(event)
+    return heard

@@ -1,0 +1,200 @@
+"""Patterns as `.gitignore` has them, which anybody may have written: they mean what git's mean, in bounded time.
+
+Names are literal, or end with something, or match a glob. The first two are looked up; a glob becomes an expression of
+RE2, which doesn't backtrack as git's own matcher and Python's `re` do. What all patterns of a walk may cost is bounded
+by a `Budget`. This module knows patterns and names; where they come from is its callers' matter.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from lamr_repositories.errors import RepositoryError
+from lamr_repositories.globs import compiled
+
+MOST_IGNORE_BYTES = 4 << 20
+"""Of a file of patterns: about 300,000 of them."""
+MOST_GLOBS = 10_000
+MOST_SECONDS = 30.0
+_LONGEST = 4_096  # bytes of a glob; names are shorter
+_SPECIAL = re.compile(rb"[*?\[\\]")
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(eq=False)
+class Budget:
+    """What patterns may cost in all.
+
+    Attributes:
+        globs: how many more may be made ready.
+        seconds: how much longer they may be matched.
+    """
+
+    globs: int = MOST_GLOBS
+    seconds: float = MOST_SECONDS
+
+    def check(self) -> None:
+        """Say that there is too much work.
+
+        Raises:
+            RepositoryError: nothing is left.
+        """
+        if self.globs < 0 or self.seconds < 0:
+            raise RepositoryError(
+                f"the ignore files have more than {MOST_GLOBS:,} patterns with wildcards, or take longer than "
+                f"{MOST_SECONDS:.0f} s to match; shorten them, or give a list of files"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    number: int
+    excludes: bool
+    folders_only: bool
+
+
+@dataclass(eq=False)
+class _Table:
+    """Rules by what they are about: the last part of a path, or all of it."""
+
+    literal: dict[bytes, list[_Rule]] = field(default_factory=dict)
+    ending: dict[bytes, list[_Rule]] = field(default_factory=dict)
+    globs: list[tuple[_Rule, Any]] = field(default_factory=list)
+    lengths: tuple[int, ...] = ()
+
+    def last(self, text: bytes, is_folder: bool, best: _Rule | None) -> _Rule | None:
+        """Return the last rule that matches, if it comes after the best so far."""
+        found = [self.literal.get(text, ())]
+        found += [
+            self.ending.get(text[len(text) - length :], ()) for length in self.lengths if length <= len(text)
+        ]
+        for rules in found:
+            for rule in reversed(rules):
+                if is_folder or not rule.folders_only:
+                    best = rule if best is None or rule.number > best.number else best
+                    break
+        for rule, glob in reversed(self.globs):
+            if best is not None and rule.number < best.number:
+                break
+            if (is_folder or not rule.folders_only) and glob.fullmatch(text):
+                best = rule
+                break
+        return best
+
+
+class Patterns:
+    """Patterns of one file, or of a caller. The last one that matches a name decides.
+
+    Attributes:
+        broken: those that can match nothing.
+    """
+
+    def __init__(self, lines: Iterable[bytes], budget: Budget) -> None:
+        """Make patterns ready; those that can match nothing are passed over, as git does.
+
+        Args:
+            lines: a pattern each; empty ones and comments are none.
+            budget: what they may cost.
+
+        Raises:
+            RepositoryError: the budget is used up.
+        """
+        self._names, self._paths, self._budget = _Table(), _Table(), budget
+        self._folders: dict[bytes, bool] = {}
+        self.broken: list[bytes] = []
+        for number, line in enumerate(lines):
+            text = _without_spaces(line)
+            if text and not text.startswith(b"#") and not self._add(number, text):
+                self.broken.append(line)
+        for table in (self._names, self._paths):
+            table.lengths = tuple(sorted({len(each) for each in table.ending}))
+
+    def verdict(self, path: bytes, is_folder: bool) -> bool | None:
+        """Return whether the patterns exclude a path by itself; None where they say nothing of it.
+
+        Raises:
+            RepositoryError: the budget is used up.
+        """
+        begin = time.perf_counter()
+        rule = self._names.last(path.rpartition(b"/")[2], is_folder, None)
+        rule = self._paths.last(path, is_folder, rule)
+        self._budget.seconds -= time.perf_counter() - begin
+        if self._budget.seconds < 0:
+            self._budget.check()
+        return None if rule is None else rule.excludes
+
+    def covers(self, path: str) -> bool:
+        """Return whether the patterns match a file, or a folder that it is in.
+
+        Raises:
+            RepositoryError: the budget is used up.
+        """
+        data = path.encode("utf-8", "replace")
+        folder = data.rpartition(b"/")[0]
+        return (folder != b"" and self._covers_folder(folder)) or self.verdict(data, is_folder=False) is True
+
+    def _covers_folder(self, path: bytes) -> bool:
+        known = self._folders.get(path)
+        if known is None:
+            above = path.rpartition(b"/")[0]
+            known = (above != b"" and self._covers_folder(above)) or self.verdict(
+                path, is_folder=True
+            ) is True
+            self._folders[path] = known
+        return known
+
+    def _add(self, number: int, text: bytes) -> bool:
+        """Take a pattern in, and return whether it can match anything."""
+        excludes = not text.startswith(b"!")
+        text = text if excludes else text[1:]
+        folders_only = text.endswith(b"/")
+        text = text[:-1] if folders_only else text
+        rule = _Rule(number, excludes, folders_only)
+        by_path = b"/" in text
+        table = self._paths if by_path else self._names
+        text = text.removeprefix(b"/") if by_path else text
+        if not text or len(text) > _LONGEST:
+            return False
+        if not _SPECIAL.search(text):
+            table.literal.setdefault(text, []).append(rule)
+        elif not by_path and text.startswith(b"*") and not _SPECIAL.search(text[1:]):
+            table.ending.setdefault(text[1:], []).append(rule)
+        elif glob := self._compiled(text, by_path):
+            table.globs.append((rule, glob))
+        else:
+            return False
+        return True
+
+    def _compiled(self, glob: bytes, by_path: bool) -> Any:  # RE2 has no types
+        """Return the expression of a glob; None for one that can match nothing."""
+        self._budget.globs -= 1
+        self._budget.check()
+        return compiled(glob, by_path)
+
+
+def lines_of(data: bytes) -> list[bytes]:
+    """Return the lines of a file of patterns, as git takes them apart."""
+    lines = data.removeprefix(_BOM).split(b"\n")
+    return [line[:-1] if line.endswith(b"\r") else line for line in lines]
+
+
+def refuse_broken(lines: Iterable[bytes]) -> None:
+    """See that a caller's patterns are some.
+
+    Raises:
+        RepositoryError: one can match nothing.
+    """
+    for line in Patterns(lines, Budget()).broken:
+        raise RepositoryError(f"not a pattern as .gitignore has them: {os.fsdecode(line)!r}")
+
+
+def _without_spaces(line: bytes) -> bytes:
+    """Return a line without the spaces at its end, except where a backslash keeps one."""
+    bare = line.rstrip(b" ")
+    backslashes = len(bare) - len(bare.rstrip(b"\\"))
+    return bare + b" " if backslashes % 2 and len(line) > len(bare) else bare

@@ -1,0 +1,140 @@
+"""The files of one git revision, read from git's objects; the work tree isn't looked at."""
+
+from __future__ import annotations
+
+import functools
+import os
+import subprocess
+from collections.abc import Generator, Iterator, Sequence
+from pathlib import Path
+
+from lamr_repositories.below import LINK, problem_of
+from lamr_repositories.errors import GitError, RepositoryError, SlowGitError
+from lamr_repositories.git import SECONDS, git_process, list_rows, run_git, slow
+from lamr_repositories.git_objects import COUNT_TREE, LIST_TREE, read_object, read_tree
+from lamr_repositories.own_objects import refuse_foreign_objects
+from lamr_repositories.sources import MOST_BYTES, Listed, Source, larger
+from lamr_repositories.watch import Watch
+
+MISSING = "missing from git's objects"
+_LINK, _FILE = "120000", "100"
+_ASKED_AT_ONCE = 64  # names of blobs, which a pipe holds while git answers
+_FEW_SECONDS = 2.0
+_MOST_STARTS = 100
+"""git ends at an object that is damaged, and is started again behind it so often."""
+
+
+class Revision(Source):
+    """The files of one git revision."""
+
+    def __init__(self, root: Path, revision: str) -> None:
+        """Find the revision.
+
+        Args:
+            root: a work tree, a folder of one, or a bare repository.
+            revision: a branch, a tag or a commit.
+
+        Raises:
+            RepositoryError: git knows no repository there, refuses it, or knows not the revision.
+        """
+        if not root.is_dir():
+            raise RepositoryError(f"{root} isn't a folder; name a repository", path=root)
+        self._root = root
+        refuse_foreign_objects(root)
+        self._place = root if is_bare(root) else None
+        self._folder = root if self._place is None else None
+        prefix = os.fsdecode(self._asked("rev-parse", "--show-prefix")).removesuffix("\n")
+        name = f"{revision}^{{commit}}"
+        found = ("rev-parse", "--verify", "-q", "--end-of-options", name)
+        done = run_git(*found, place=self._place, folder=self._folder, check=False)
+        if done.returncode:
+            raise RepositoryError(
+                f"{root} has no revision {revision!r}; fetch it, or name another", path=root
+            )
+        self.commit = done.stdout.decode().split()[-1]
+        self._tree = f"{self.commit}:{prefix}"
+
+    def files(self) -> Iterator[Listed]:
+        for entry in read_tree(self._rows()):
+            path = os.fsdecode(entry.path)
+            if not entry.mode.startswith(_FILE):
+                yield Listed(path, 0, LINK if entry.mode == _LINK else "submodule")
+            elif entry.size is None:
+                yield Listed(path, 0, MISSING)
+            else:
+                yield Listed(path, entry.size, problem_of(path), stamp=entry.name)
+
+    def read(self, path: str, most: int = MOST_BYTES) -> bytes | None:
+        name = f"{self._tree}{path}"
+        size = run_git("cat-file", "-s", name, check=False, place=self._place, folder=self._folder).stdout
+        if size.strip().isdigit() and int(size) > most:
+            raise larger(path, most)
+        # A line end would be the end of the question.
+        return next(self._answers([(name, most)]), None) if size and name.isprintable() else None
+
+    def read_all(self, listed: Sequence[Listed]) -> Generator[tuple[Listed, bytes | None]]:
+        """See `Source.read_all`; one git process answers for all files."""
+        yield from zip(listed, self._answers([(each.stamp, each.most) for each in listed]), strict=True)
+
+    def _rows(self) -> list[bytes]:
+        rows = functools.partial(list_rows, place=self._place, folder=self._folder)
+        try:
+            return rows(*LIST_TREE, self._tree, seconds=_FEW_SECONDS, in_all=True)
+        except SlowGitError:
+            # A list without end is known by its names, long before git has asked for all sizes.
+            rows(*COUNT_TREE, self._tree)
+            return rows(*LIST_TREE, self._tree)
+
+    def _asked(self, *arguments: str) -> bytes:
+        try:
+            return run_git(*arguments, place=self._place, folder=self._folder).stdout
+        except GitError as error:
+            if "not a git repository" not in error.said:
+                raise
+            raise RepositoryError(
+                f"{self._root} is no git repository ({error.said}); leave the revision out", path=self._root
+            ) from error
+
+    def _answers(self, questions: Sequence[tuple[str, int]]) -> Iterator[bytes | None]:
+        """Yield the contents of blobs, by their names; None for what isn't there, or is larger than it may be."""
+        done = 0
+        for _ in range(_MOST_STARTS):
+            for answer in self._run(questions[done:]):
+                done += 1
+                yield answer
+            if done >= len(questions):
+                return
+            done += 1
+            yield None  # git ended at this one
+        yield from (None for _ in questions[done:])
+
+    def _run(self, questions: Sequence[tuple[str, int]]) -> Iterator[bytes | None]:
+        """Yield what one git answers, until it ends."""
+        pipe = subprocess.PIPE
+        with git_process(
+            "cat-file", "--batch", stdin=pipe, stdout=pipe, place=self._place, folder=self._folder
+        ) as git:
+            assert git.stdin is not None
+            assert git.stdout is not None
+            with Watch(git, SECONDS) as watch:
+                for first in range(0, len(questions), _ASKED_AT_ONCE):
+                    asked = questions[first : first + _ASKED_AT_ONCE]
+                    try:
+                        git.stdin.write("".join(f"{name}\n" for name, _ in asked).encode("utf-8", "replace"))
+                        git.stdin.flush()
+                    except OSError:
+                        return
+                    for _, most in asked:
+                        watch.beat()
+                        answer = read_object(git.stdout, most)
+                        watch.rest()
+                        if watch.late:
+                            raise slow(self._root, "cat-file", SECONDS)
+                        if answer is None:
+                            return
+                        yield answer[1]
+
+
+def is_bare(root: Path) -> bool:
+    """Return whether a folder is a bare repository, which has files at its revisions only."""
+    return (root / "HEAD").is_file() and (root / "objects").is_dir()

@@ -1,0 +1,1 @@
+"""What is tried against the hook of Claude Code and its local server, a module a kind."""

@@ -1,0 +1,92 @@
+"""Claude Code's settings: what may lie there when the hook is installed, and what must stay."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from lamr_agents.install import installed, removed, settings_path
+from lamr_client import LamrError
+
+from tests.attack.case import Case
+from tests.attack.place import Place
+
+
+def _settings(make: Callable[[Path], Any], *, project: bool = False) -> Callable[[Place], str]:
+    """What installing and uninstalling say of settings, and whether the file is as it was."""
+
+    def attempt(place: Place) -> str:
+        path = place.folder / "repo" / ".claude" / "settings.json"
+        path.parent.mkdir(parents=True)
+        (place.folder / "victim").write_text("{}")
+        make(path)
+        words = []
+        for change in (lambda: installed(path, "x lamr_agents/thin.py"), lambda: removed(path)):
+            try:
+                if project:
+                    with _chdir(path.parents[1]):
+                        settings_path(True)
+                change().write()
+                words.append("done")
+            except LamrError as error:
+                words.append(f"refused: {error}")
+        kept = (place.folder / "victim").read_text() == "{}"
+        left = sorted(each.name for each in path.parent.iterdir() if each.name != path.name)
+        return f"{' / '.join(words)}{'' if kept else ' CHANGED'}{f' LEFT {left}' if left else ''}"
+
+    return attempt
+
+
+@contextlib.contextmanager
+def _chdir(folder: Path) -> Iterator[None]:
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+REFUSED = r"refused: .*nothing was changed.* / refused: .*nothing was changed.*"
+SETTINGS: Mapping[str, tuple[Callable[[Path], Any], str]] = {
+    "a FIFO": (os.mkfifo, REFUSED),
+    "a folder": (Path.mkdir, REFUSED),
+    "a link to a device": (lambda path: path.symlink_to("/dev/zero"), REFUSED),
+    "10 GiB, sparse": (lambda path: (path.touch(), os.truncate(path, 10 << 30)), REFUSED),
+    "100,000 brackets": (lambda path: path.write_text("[" * 100_000), REFUSED),
+    "no UTF-8": (lambda path: path.write_bytes(b'{"a": "\xff"}'), REFUSED),
+    "with a key twice": (lambda path: path.write_text('{"model": "a", "model": "b"}'), REFUSED),
+    "with NaN": (lambda path: path.write_text('{"a": NaN}'), REFUSED),
+    "with 1e999": (lambda path: path.write_text('{"a": 1e999}'), REFUSED),
+    "with a number of 10,000 digits": (lambda path: path.write_text('{"a": ' + "9" * 10_000 + "}"), REFUSED),
+    "whose hooks are a text": (
+        lambda path: path.write_text('{"hooks": {"PostToolUse": [{"hooks": "abc"}]}}'),
+        REFUSED,
+    ),
+    "whose hooks are null": (lambda path: path.write_text('{"hooks": null}'), REFUSED),
+    "with half a character": (lambda path: path.write_text('{"a": "\\ud800"}'), "done / done"),
+    "empty": (Path.touch, "done / done"),
+}
+
+
+_LEADS_OUT = " / ".join([r"refused: .*leads out of the project.*"] * 2)
+CASES: tuple[Case, ...] = (
+    Case(
+        "settings",
+        "of a project, a link that leads out of it",
+        _settings(lambda path: path.symlink_to(path.parents[2] / "victim"), project=True),
+        _LEADS_OUT,
+        quick=True,
+    ),
+    Case(
+        "settings",
+        "of a project, in a folder that leads out of it",
+        _settings(lambda path: (path.parent.rmdir(), path.parent.symlink_to(path.parents[2])), project=True),
+        _LEADS_OUT,
+        quick=True,
+    ),
+    *(Case("settings", name, _settings(make), holds, quick=True) for name, (make, holds) in SETTINGS.items()),
+)

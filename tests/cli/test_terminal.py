@@ -1,0 +1,104 @@
+"""What strangers wrote reaches no terminal as it is: names, messages and code with control characters."""
+
+from __future__ import annotations
+
+import ast
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from lamr_cli import exits, printing
+from lamr_errors import LamrError, visible
+
+from tests.test_house import FOLDERS
+
+NASTY = "\x1b]0;owned\x07\x9b2J\x7f\r\u202e\u2066\u2028\u200b\ufeff\ud800\U000e0041"
+LAMR = Path(sys.executable).with_name("lamr")
+
+
+def test_what_cant_be_seen_becomes_visible() -> None:
+    shown = visible(f"a{NASTY}b\n\t")
+    assert shown == "a␛]0;owned␇<009b>2J␡␍<202e><2066><2028><200b><feff><d800><e0041>b␊␉"
+    assert visible("a\tb\nc\r\nd\re\x1b", lines=True) == "a\tb\nc\r\nd␍e␛"
+    for plain in ("naïve Größe 漢字 👩‍👩‍👧 → «» €", ""):
+        assert visible(plain) == plain
+    latin = "".join(map(chr, {*range(0x100)} - {0xA0, 0xAD}))  # a wide space and a hyphen, which do no harm
+    assert visible(latin).isprintable()
+
+
+def test_every_command_writes_in_one_place() -> None:
+    """Else there is a place where nobody thinks of it."""
+    for path in FOLDERS["lamr_cli"].rglob("*.py"):
+        if path.name in ("printing.py", "exits.py"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+            assert called not in (
+                "print",
+                "typer.echo",
+                "typer.secho",
+                "sys.stdout.write",
+                "sys.stderr.write",
+            ), f"{path.name}:{node.lineno} writes by {called}; `lamr_cli.printing` does"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [LamrError(f"x{NASTY}"), OSError(2, "No such file", f"a{NASTY}.py"), OSError(2, "no", b"a\x1b.py")],
+)
+def test_errors_are_explained_visibly(error: BaseException, capsys: pytest.CaptureFixture[str]) -> None:
+    exits.explain(error)
+    said = capsys.readouterr().err
+    assert said.startswith("lamr: ")
+    assert said.count("\n") == 1
+    assert not set(NASTY) & (set(said) - {"2", "J", "o"} - set("]0;owned"))
+
+
+def test_messages_are_said_visibly(capsys: pytest.CaptureFixture[str]) -> None:
+    printing.say(f"two\nlines{NASTY}", err=True)
+    printing.say_meanwhile("a\x1b[31m\nb")
+    assert (
+        capsys.readouterr().err
+        == f"{visible(f'two{chr(10)}lines{NASTY}', lines=True)}\n{printing.ERASED}a␛[31m␊b"
+    )
+
+
+CODE = "def f(a):\n\treturn '\x1b[31m\u202e'  # \x9b\n" * 3
+QUERY = ("-q", "what is returned", "--threshold", "0", "--quiet")
+
+
+def on_a_terminal(*command: str | Path, cwd: Path) -> bytes:
+    """What a command writes on a terminal."""
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "dumb"}
+    process = subprocess.Popen([*map(str, command)], stdout=theirs, stderr=theirs, cwd=cwd, env=environment)
+    os.close(theirs)
+    written = b""
+    try:
+        while part := os.read(ours, 1 << 16):
+            written += part
+    except OSError:  # the other end is closed
+        pass
+    os.close(ours)
+    process.wait(60)
+    return written
+
+
+def test_code_is_visible_on_a_terminal_and_as_it_is_elsewhere(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(CODE, encoding="utf-8")
+    shown = on_a_terminal(LAMR, "prune", "a.py", *QUERY, cwd=tmp_path).decode().replace("\r\n", "\n")
+    assert shown == visible(CODE, lines=True)
+    piped = subprocess.run([LAMR, "prune", "a.py", *QUERY], cwd=tmp_path, capture_output=True, check=True)
+    assert piped.stdout == CODE.encode()
+
+
+def test_a_file_of_a_strange_name_is_named_visibly(tmp_path: Path) -> None:
+    name = "no\x1b]0;owned\x07\nsuch\u202e.py"
+    for command in (("prune", name, *QUERY), ("view", name, "-q", "x"), ("pack", name, "-q", "x")):
+        ran = subprocess.run([LAMR, *command], cwd=tmp_path, capture_output=True, check=False)
+        assert ran.returncode == 2, ran.stderr
+        assert not set(b"\x1b\x07") & set(ran.stderr)
+        assert "\u202e" not in ran.stderr.decode()

@@ -1,0 +1,85 @@
+"""Nothing that the package ships or fetches for training comes from a project that is for evaluation only."""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+from pathlib import Path
+
+import pytest
+from lamr_evaluation.errors import DataError, ReservedError
+from lamr_evaluation.reserved import (
+    RESERVED,
+    normalized,
+    reserved_package,
+    reserved_path,
+    reserved_repository,
+)
+from lamr_evaluation.suites import manifest
+from lamr_evaluation.suites import read_manifest as read_suite
+from lamr_evaluation.wheels import download_wheel
+from lamr_training.packages.fetch import Package, bundled_manifest, fetch, fetch_pinned
+from lamr_training.records.manifest import bundled_histories
+from lamr_training.records.paths import FOREIGN_FOLDERS
+from lamr_training.records.written import ABOUT_HISTORIES, bundled_questions
+
+PACKAGES = sorted(name for project in RESERVED for name in project.packages)
+
+
+def test_the_shipped_manifest_holds_each_project_once_and_no_reserved_one() -> None:
+    names = [package.name for package in bundled_manifest()]
+    assert not [name for name in names if reserved_package(name)]
+    assert len(set(names)) == len(names) > 100
+    assert {package.split for package in bundled_manifest()} == {"train", "validation"}
+
+
+def test_written_questions_ask_about_no_reserved_project() -> None:
+    data = resources.files("lamr_training") / "data"
+    written = [json.loads(line) for line in (data / "written.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert not {row["project"] for row in written if reserved_package(row["project"])}
+    assert not {question.path for question in bundled_questions() if reserved_path(question.path)}
+
+
+def test_written_questions_ask_about_files_that_the_corpus_takes() -> None:
+    pinned = {package.name for package in bundled_manifest()}
+    data = resources.files("lamr_training") / "data"
+    written = [json.loads(line) for line in (data / "written.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert {row["project"] for row in written} <= pinned
+    assert not [q.path for q in bundled_questions() if FOREIGN_FOLDERS & set(q.path.lower().split("/")[:-1])]
+
+
+def test_written_questions_about_repositories_ask_about_none_of_an_evaluation() -> None:
+    questions = bundled_questions(ABOUT_HISTORIES)
+    asked = {question.project for question in questions}
+    assert asked <= {row.repository for row in bundled_histories() if row.split != "suite"}
+    assert not [name for name in asked if reserved_repository(name)]
+    assert not {question.path for question in questions if reserved_path(question.path)}
+    for suite in ("polyglot", "edits", "sessions"):
+        assert not asked & {item.repository for item in read_suite(manifest(suite))}
+
+
+@pytest.mark.parametrize("suite", ["polyglot", "edits", "sessions"])
+def test_no_package_of_the_manifest_is_a_project_of_a_suite(suite: str) -> None:
+    projects = {normalized(item.repository.split("/")[1]) for item in read_suite(manifest(suite))}
+    assert projects
+    assert not projects & {package.name for package in bundled_manifest()}
+
+
+def test_no_reserved_wheel_is_downloaded_unless_for_evaluation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
+    with pytest.raises(ReservedError, match="flask: kept for evaluation"):
+        download_wheel("flask", tmp_path, "3.0")
+    with pytest.raises(DataError, match=r"can't download flask==3\.0 with pip: "):
+        download_wheel("flask", tmp_path, "3.0", for_evaluation=True)
+
+
+@pytest.mark.parametrize("name", [*PACKAGES, "Scikit_Learn", "Django", "commons.lang3"])
+def test_fetch_refuses_every_reserved_package(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ReservedError, match=f"{name}: kept for evaluation"):
+        fetch(["demo", name], tmp_path, "train")
+    pinned = Package(name, "1.0", "MIT", "0" * 64, f"{name}-1.0-py3-none-any.whl", "train")
+    with pytest.raises(ReservedError, match=f"{name}: kept for evaluation"):
+        fetch_pinned([pinned], tmp_path)

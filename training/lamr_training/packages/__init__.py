@@ -1,0 +1,1 @@
+"""Packages on PyPI as a source of files that questions are made about."""

@@ -1,0 +1,1 @@
+"""What all sources of training records share: manifests, files, paths, git, parts, written questions."""

@@ -1,0 +1,164 @@
+"""Writes the records of a manifest's repositories: parts of each repository, then shuffled files of each split.
+
+A repository whose part is there is skipped, so a run goes on where an earlier one ended. This module knows files and
+counts; what records a repository gives is the caller's matter.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from lamr_evaluation.mirrors import folder_name
+from lamr_evaluation.records import Record, read_records, write_records
+from lamr_evaluation.reserved import reserved_path
+
+from lamr_training.errors import CorpusError
+from lamr_training.records import git
+from lamr_training.records.likeness import Likeness
+from lamr_training.records.manifest import SPLITS, Repository, check_histories, write_histories
+
+MOST_LIKE = 0.5
+"""Share of a file's runs of eight tokens that evaluation files may have too."""
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is counted, how many are done, and how many there are in all."""
+Foreign = Callable[[str, str], bool]
+"""Whether the file at a path, with this code, is an evaluation's."""
+
+
+@dataclass(frozen=True, eq=False)
+class Repositories:
+    """What records are made of.
+
+    Attributes:
+        rows: the manifest's.
+        place: gives the git directory of `owner/name`, as `mirrors.locate` and `mirrors.clone` do.
+        apart: a file of evaluation items; files much like one of theirs are left out.
+    """
+
+    rows: Sequence[Repository]
+    place: Callable[[str], Path]
+    apart: Path | None = None
+
+    @cached_property
+    def likeness(self) -> Likeness:
+        """What tells near-copies of the items in `apart`.
+
+        Raises:
+            DataError: `apart` isn't a file of records.
+        """
+        return Likeness(item.code for item in (read_records(self.apart) if self.apart else ()))
+
+    def foreign(self, path: str, code: str) -> bool:
+        """Whether a file is an evaluation's: by its path, or because much of it stands in items of `apart`."""
+        return bool(reserved_path(path)) or self.likeness.share(code) > MOST_LIKE
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a kind of corpus makes of repositories.
+
+    Attributes:
+        make: gives a repository's records, from its git directory and without files of evaluations.
+        facts: what JSON can say of how they are made: other facts or another commit make another part.
+        seed: of the records' order.
+        files: the file of each split; nothing is made of other splits.
+        folder: of its parts, below the others'.
+    """
+
+    make: Callable[[Repository, Path, Foreign], Iterable[Record]]
+    facts: object
+    seed: int
+    files: Mapping[str, str] = field(default_factory=lambda: {split: f"{split}.jsonl" for split in SPLITS})
+    folder: str = ""
+
+
+def build_parts(
+    repositories: Repositories, manifest: Path, sources: Sequence[Source], progress: Progress | None = None
+) -> dict[str, int]:
+    """Write the records of each source, the manifest, and `counts.json`.
+
+    Args:
+        repositories: what is read.
+        manifest: the file that the rows are written to; the others go beside it.
+        sources: what is made of them.
+        progress: called with repositories done.
+
+    Returns:
+        Number of records in each file, by the file's name without its ending.
+
+    Raises:
+        CorpusError: a repository may not be used, or lacks its commit.
+        DataError: git can't have or read a repository, or `repositories.apart` isn't a file of records.
+    """
+    check_histories(repositories.rows)
+    output = manifest.parent
+    parts: dict[str, list[Path]] = {name: [] for source in sources for name in source.files.values()}
+    ordered = sorted(repositories.rows, key=lambda row: row.repository.lower())
+    for number, row in enumerate(ordered, 1):
+        for source in sources:
+            if row.split in source.files:
+                parts[source.files[row.split]].append(_part(row, output / "parts", repositories, source))
+        if progress:
+            progress("repositories", number, len(ordered))
+    write_histories(ordered, manifest)
+    tables = {
+        name.removesuffix(".jsonl"): _join(parts[name], output / name, source.seed)
+        for source in sources
+        for name in source.files.values()
+    }
+    (output / "counts.json").write_text(json.dumps(tables, indent=1) + "\n", encoding="utf-8")
+    return {name: sum(table["kinds"].values()) for name, table in tables.items()}
+
+
+def _part(row: Repository, parts: Path, repositories: Repositories, source: Source) -> Path:
+    """The file of a repository's records, made if it isn't there."""
+    facts = json.dumps([source.facts, repositories.likeness.digest, row.commit], sort_keys=True)
+    digest = hashlib.sha256(facts.encode()).hexdigest()[:8]
+    part = parts / source.folder / f"{folder_name(row.repository)}.{digest}.jsonl"
+    if not part.exists():
+        where = repositories.place(row.repository)
+        if not git.has_commit(where, row.commit):
+            raise CorpusError(f"{where}: lacks commit {row.commit} of {row.repository}; fetch it there")
+        part.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = part.with_suffix(".partial")
+        write_records(source.make(row, where, repositories.foreign), unfinished)
+        unfinished.rename(part)
+    return part
+
+
+def _join(parts: Sequence[Path], target: Path, seed: int) -> dict[str, dict[str, int]]:
+    """Write the parts' lines in a shuffled order, reading each from its place, and count them."""
+    lines: list[tuple[int, int]] = []
+    for number, part in enumerate(parts):
+        at = 0
+        with part.open("rb") as stream:
+            for line in stream:
+                lines.append((number, at))
+                at += len(line)
+    random.Random(seed).shuffle(lines)
+    counts: dict[str, Counter[str]] = {"kinds": Counter(), "languages": Counter()}
+    streams = [part.open("rb") for part in parts]
+    with target.open("wb") as written:
+        for number, at in lines:
+            streams[number].seek(at)
+            line = streams[number].readline()
+            written.write(line)
+            row = _ending(line)
+            counts["kinds"][row["kind"]] += 1
+            counts["languages"][row["language"]] += 1
+    for stream in streams:
+        stream.close()
+    return {name: dict(sorted(table.items())) for name, table in counts.items()}
+
+
+def _ending(line: bytes) -> dict[str, str]:
+    """What a record's row says after its code, which is most of it; inside texts quotes don't stand bare."""
+    return dict(json.loads(b"{" + line[line.rindex(b'"score": ') :]))
