@@ -38,7 +38,7 @@ class TritonScorer(Closing):
     """A `CausalScorer` on a server of `lamr_perplexity`.
 
         with TritonScorer("127.0.0.1:8001") as scorer:
-            found = compress(code, "How are retries limited?", scorer)
+            compression = compress(code, "How are retries limited?", scorer)
 
     Attributes:
         spec: what the server says of its model.

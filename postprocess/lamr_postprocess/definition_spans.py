@@ -66,13 +66,13 @@ def spans_in(source: Source) -> list[DefinitionSpan]:
     if query is None:
         return []
     last_row = source.rows.shape[0] - 1
-    found = sorted(
+    spans = sorted(
         {_span(node, last_row) for node in bounded_captures(source.tree.root_node, query).get("name", [])},
         key=lambda each: (each[0], -each[1], each[2]),
     )
     definitions: list[DefinitionSpan] = []
     ends: list[int] = []
-    for first, last, head, is_function, name in found:
+    for first, last, head, is_function, name in spans:
         while ends and ends[-1] < first:
             ends.pop()
         definitions.append(DefinitionSpan(first, last, head, len(ends), is_function, name))

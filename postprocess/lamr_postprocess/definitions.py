@@ -86,16 +86,16 @@ def definitions_of(source: Source, indents: IntArray, count: Callable[[str], int
         return None
     nodes = bounded_captures(source.tree.root_node, query).get("name", [])
     spans = sorted({(node.start_byte, node.end_byte, node.start_point[0]) for node in nodes})
-    found = [
+    names = [
         (row, source.data[start:stop].decode("utf-8", "replace"))
         for start, stop, row in spans
         if stop - start <= _LONGEST_READ
     ]
-    found = [
-        (row, _shortened(name)) for row, name in found if name.isprintable() and not set(name) & set("*/-<>")
+    shown = [
+        (row, _shortened(name)) for row, name in names if name.isprintable() and not set(name) & set("*/-<>")
     ]
-    rows = np.array([row for row, _ in found], dtype=np.int64)
-    return Definitions(rows, tuple(name for _, name in found), indents[rows], count)
+    rows = np.array([row for row, _ in shown], dtype=np.int64)
+    return Definitions(rows, tuple(name for _, name in shown), indents[rows], count)
 
 
 def _shortened(name: str) -> str:

@@ -203,9 +203,9 @@ def _frames(text: str, language: Language, space: _Space) -> Frames:
     """Which lines of a text without a tree are nothing without others."""
     if language.frames is None:
         return no_frames(headings_of(text, language))
-    found = frames_of(split_lines(text), space.indents, space.blank, language.frames)
-    outermost = (found.above < 0) & ~space.blank
-    return Frames(np.where(outermost, headings_of(text, language), found.above), found.opening)
+    frames = frames_of(split_lines(text), space.indents, space.blank, language.frames)
+    outermost = (frames.above < 0) & ~space.blank
+    return Frames(np.where(outermost, headings_of(text, language), frames.above), frames.opening)
 
 
 def _structure(

@@ -65,8 +65,8 @@ def for_re2(pattern: str, *, ascii_only: bool) -> str:
     """
     classes = _ASCII if ascii_only else _UNICODE
     written, place = ["(?m)"], 0
-    while found := _TOKEN.match(pattern, place):
-        place, token, kind = found.end(), found[0], found.lastgroup
+    while match := _TOKEN.match(pattern, place):
+        place, token, kind = match.end(), match[0], match.lastgroup
         if kind == "open":
             inside, place = _inside(pattern, place, classes)
             token += inside
@@ -85,9 +85,9 @@ def for_re2(pattern: str, *, ascii_only: bool) -> str:
 def _inside(pattern: str, place: int, classes: dict[str, str]) -> tuple[str, int]:
     """The inside of a class with its end, and the place behind it."""
     written = []
-    while found := _IN_CLASS.match(pattern, place):
-        place, token = found.end(), found[0]
-        if found.lastgroup == "escape":
+    while match := _IN_CLASS.match(pattern, place):
+        place, token = match.end(), match[0]
+        if match.lastgroup == "escape":
             letter = token[1]
             if letter == "W" and classes is _UNICODE:
                 token = _no_words()
@@ -96,7 +96,7 @@ def _inside(pattern: str, place: int, classes: dict[str, str]) -> tuple[str, int
             else:
                 token = classes.get(letter) or _sign(token)
         written.append(token)
-        if found.lastgroup == "close":
+        if match.lastgroup == "close":
             break
     return "".join(written), place
 

@@ -43,8 +43,8 @@ class Gaps:
         groups = np.full(kept.shape[0], _NO_RUN, dtype=np.int64)
         groups[self.owner[cut]] = run[cut]  # of a group in several gaps any; `_refused` joins them
         refused = self._refused(run, cut, groups, kept)
-        found: IntArray = np.flatnonzero(groups != _NO_RUN)
-        filling: IntArray = found[~refused[groups[found]]]
+        candidates: IntArray = np.flatnonzero(groups != _NO_RUN)
+        filling: IntArray = candidates[~refused[groups[candidates]]]
         return filling
 
     def _small_runs(self, cut: BoolArray) -> IntArray:

@@ -80,8 +80,8 @@ def read_listing(text: str) -> Listing | None:
 
 def _numbered(lines: list[str]) -> Listing | None:
     """A numbered listing, or None."""
-    found = (_numbered_by(prefix, lines) for prefix in NUMBERS)
-    return next((listing for listing in found if listing), None)
+    listings = (_numbered_by(prefix, lines) for prefix in NUMBERS)
+    return next((listing for listing in listings if listing), None)
 
 
 def _numbered_by(prefix: re.Pattern[str], lines: list[str]) -> Listing | None:

@@ -115,11 +115,11 @@ class LineSearch:
                 raise self._refused(
                     f"is too large for a line of {ends[line] - place:,} bytes; write a simpler one"
                 )
-            found = self._search(program, data, place, ends[last])
-            if found is None:
+            start = self._search(program, data, place, ends[last])
+            if start is None:
                 place = ends[last] + 1
                 continue
-            line = bisect_left(ends, found)
+            line = bisect_left(ends, start)
             yield line
             place = ends[line] + 1
 

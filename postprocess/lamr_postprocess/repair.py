@@ -242,15 +242,15 @@ class _Closure:
 
     def _freed_by(self, group: int) -> list[int]:
         """The extras that miss nothing any more now that a group is kept."""
-        extras, found = self._rules.extras, []
+        extras, freed = self._rules.extras, []
         for extra in extras.waiting.get(group, ()):
             self._missing[extra] -= 1
             if not self._missing[extra]:
-                found.append(extra)
+                freed.append(extra)
         for extra in extras.offered.get(group, ()):
             if self._offers[extra]:
                 self._offers[extra] = False
                 self._missing[extra] -= 1
                 if not self._missing[extra]:
-                    found.append(extra)
-        return found
+                    freed.append(extra)
+        return freed

@@ -84,12 +84,12 @@ def kept_by_request(document: Document, keep: Iterable[Keep]) -> BoolArray:
 def _matching(document: Document, pattern: str | re.Pattern[str], seconds: SearchTime) -> BoolArray:
     """The lines in which the pattern is found, bool [L]; a compiled one is the caller's own, and is trusted."""
     lines = [document.line(row) for row in range(document.spans.shape[0])]
-    found = np.zeros(len(lines), dtype=np.bool_)
+    matching = np.zeros(len(lines), dtype=np.bool_)
     if isinstance(pattern, str):
-        found[list(LineSearch(pattern, "keep", seconds).found(lines))] = True
+        matching[list(LineSearch(pattern, "keep", seconds).found(lines))] = True
     else:
-        found[[row for row, line in enumerate(lines) if pattern.search(line.rstrip("\r\n"))]] = True
-    return found
+        matching[[row for row, line in enumerate(lines) if pattern.search(line.rstrip("\r\n"))]] = True
+    return matching
 
 
 @dataclass(eq=False)

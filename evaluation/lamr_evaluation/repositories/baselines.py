@@ -140,9 +140,9 @@ def fill(corpus: Corpus, runs: Iterable[tuple[str, int, int]], budget: int) -> S
 def _named(index: FileIndex) -> Iterator[tuple[int, str]]:
     """Yield line and name of each definition that has one."""
     for each in index.outline:
-        found = _NAME.search(each.text)
-        if found:
-            yield each.line, found[1]
+        match = _NAME.search(each.text)
+        if match:
+            yield each.line, match[1]
 
 
 def _definition_ranks(

@@ -59,8 +59,8 @@ class _Vectors:
         keys = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
         waiting = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._known}
         if waiting:
-            found = np.asarray(self._embed(list(waiting.values())), np.float32)
-            units = found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)
+            vectors = np.asarray(self._embed(list(waiting.values())), np.float32)
+            units = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
             self._known.update(zip(waiting, units, strict=True))
         return np.stack([self._known[key] for key in keys])
 
@@ -77,8 +77,8 @@ def _best(
         if path != last:
             lines, last = split_lines(corpus.read(path)), path
         texts.append("".join(lines[first:stop]))
-    found = vectors.of([corpus.query, *texts])
-    scores: Float64Array = (found[1:] @ found[0]).astype(np.float64)
+    units = vectors.of([corpus.query, *texts])
+    scores: Float64Array = (units[1:] @ units[0]).astype(np.float64)
     return fill(corpus, (runs[place] for place in by_rank(scores).tolist()), budget)
 
 

@@ -102,14 +102,14 @@ class _Measure:
         options = PackOptions(
             revision=item.revision, max_tokens=max(self.budgets), most_chunks=self.most_chunks
         )
-        found = self._of_packs(root, item, options, OURS)
+        outcomes = self._of_packs(root, item, options, OURS)
         if self.scorer is not None:
             by_perplexity = replace(options, ranker=next(iter(BY_PERPLEXITY.values())))
-            found += self._of_packs(root, item, by_perplexity, BY_PERPLEXITY)
+            outcomes += self._of_packs(root, item, by_perplexity, BY_PERPLEXITY)
         corpus = _corpus(root, item, self.pruner, self.cache)
         for name, method in self.methods.items():
-            found += [_outcome(item, name, budget, method(corpus, budget)) for budget in self.budgets]
-        return found
+            outcomes += [_outcome(item, name, budget, method(corpus, budget)) for budget in self.budgets]
+        return outcomes
 
     def _of_packs(
         self, root: Path, item: RepositoryItem, options: PackOptions, rankers: Mapping[str, str]
@@ -123,12 +123,12 @@ class _Measure:
 def _packs(
     item: RepositoryItem, prepared: Prepared, budgets: Sequence[int], rankers: Mapping[str, str]
 ) -> list[Outcome]:
-    found = []
+    outcomes = []
     for name, ranker in rankers.items():
         for budget in budgets:
             result = prepared.pack(budget, ranker=ranker)
-            found.append(_outcome(item, name, budget, _lines(result), result.tokens))
-    return found
+            outcomes.append(_outcome(item, name, budget, _lines(result), result.tokens))
+    return outcomes
 
 
 def _lines(result: PackResult) -> Shown:

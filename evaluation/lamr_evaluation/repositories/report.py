@@ -75,12 +75,12 @@ class RepositoryReport:
             among: which items count; None for all.
         """
         ids = {item.id for item in self.items if among is None or among(item)}
-        found = [
+        shares = [
             getattr(o, what)
             for o in self.outcomes
             if (o.method, o.budget) == (method, budget) and o.item in ids
         ]
-        return float(np.mean(found)) if found else float("nan")
+        return float(np.mean(shares)) if shares else float("nan")
 
     def best_other(self, budget: int) -> str:
         """Return the method that isn't a pack with the best recall of lines."""
