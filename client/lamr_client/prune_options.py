@@ -46,7 +46,7 @@ class PruneOptions:
         _check_range("min_cut", self.min_cut, 0, math.inf)
         if self.markers not in STYLES:
             raise InvalidInputError(f"markers must be one of {', '.join(STYLES)}, not {self.markers!r}")
-        check_expressions((each for each in self.keep if isinstance(each, str)), "keep")
+        check_expressions((each for each in self.keep if isinstance(each, str)), argument="keep")
         for each in self.keep:
             if not isinstance(each, (str, re.Pattern)):
                 _check_lines(each)
