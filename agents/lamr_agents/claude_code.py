@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from lamr_evaluation.sessions import Heard
-from lamr_evaluation.sessions.formats import CLAUDE_CODE
-from lamr_evaluation.sessions.tools import shown_by
+from lamr_sessions import Heard
+from lamr_sessions.formats import CLAUDE_CODE
+from lamr_sessions.tools import shown_by
 
 from lamr_agents.intent import Intent, intent_of, known_of
 from lamr_agents.policy import Asked

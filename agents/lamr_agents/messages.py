@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lamr_client import LamrError
-from lamr_evaluation.sessions import Event, Heard
-from lamr_evaluation.sessions.commands import Read
-from lamr_evaluation.sessions.shown import EXIT_CODE, OUTPUT, framed, packed_output
-from lamr_evaluation.sessions.tools import same_file, shown_by
+from lamr_sessions import Event, Heard
+from lamr_sessions.commands import Read
+from lamr_sessions.shown import EXIT_CODE, OUTPUT, framed, packed_output
+from lamr_sessions.tools import same_file, shown_by
 
 from lamr_agents.intent import Intent, intent_of, known_of
 from lamr_agents.local.texts import Texts

@@ -13,11 +13,11 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 from lamr_client import LamrError, PruneResult
-from lamr_evaluation.sessions import Read
 from lamr_postprocess import approximate_tokens, detect_language, prune_lines
 from lamr_postprocess.document import analyse
 from lamr_postprocess.listing import read_listing
 from lamr_postprocess.render import NAMED
+from lamr_sessions import Read
 
 from lamr_agents.intent import Intent
 from lamr_agents.policy import NOT_PRUNED, OUTLINED, PRUNED, Asked, Policy

@@ -14,7 +14,7 @@ from lamr_agents.policy import OUTLINED, PRUNED
 from lamr_agents.skim import asked_for, outline
 from lamr_client import ServerUnavailableError
 from lamr_client.mock_transport import uniform_answer
-from lamr_evaluation.sessions import Read
+from lamr_sessions import Read
 
 from tests.agents.samples import CODE, SAID, TASK, line_of, pruner
 
