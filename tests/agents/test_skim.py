@@ -114,8 +114,9 @@ def test_a_pruner_that_fails_doesnt_fail_the_call() -> None:
 
     with pruner(fails) as asking:
         shown = skim(asking, ASKED, INTENT)
-    assert shown.text == CODE
+    assert (shown.text, shown.failed, shown.late) == (CODE, True, False)
     assert shown.reason.startswith("not pruned: ServerUnavailableError: nothing answers")
+    assert shown.failure == f"[lamr: {shown.reason}]"
 
 
 def test_a_cut_that_saves_little_isnt_made() -> None:
