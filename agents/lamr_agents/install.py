@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import difflib
 import json
-import os
 import shlex
 import stat
 import sys
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from lamr_contract.private_files import write_whole
 
 from lamr_agents import thin
 from lamr_agents.errors import SettingsError
@@ -55,18 +55,10 @@ class Change:
         """
         if self.after == self.before:
             return
-        target = self.path.resolve()  # settings may be a link into a folder of dotfiles
-        target.parent.mkdir(parents=True, exist_ok=True)
-        mode = target.stat().st_mode & 0o777 if target.exists() else 0o600
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=target.name)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as stream:
-                stream.write(self.after)
-            Path(name).chmod(mode)
-            Path(name).replace(target)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        self.path.resolve().parent.mkdir(
+            parents=True, exist_ok=True
+        )  # they may be a link into a folder of dotfiles
+        write_whole(self.path, self.after)
 
 
 def settings_path(host: HookHost, project: bool) -> Path:

@@ -7,7 +7,6 @@ store; what a host's call means is the matter of the host's module.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import logging
 import math
@@ -24,7 +23,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from lamr_client import DeadlineExceededError
-from lamr_contract.private_files import open_private, private_folder
+from lamr_contract.private_files import open_private, private_folder, take_lock
 
 from lamr_agents.hook_host import Call, HookHost
 from lamr_agents.hosts import FIRST, host_named
@@ -96,9 +95,7 @@ class LocalServer:
             private_folder(self._path.parent)
         check_place(str(self._path))
         with os.fdopen(open_private(lock_of(self._path)), "r+b", buffering=0) as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+            if not take_lock(lock.fileno()):
                 return False
             _sign(lock)
             self._path.unlink(missing_ok=True)
