@@ -18,6 +18,7 @@ FLOORS = {
     "lamr_contract": 3,
     "lamr_client": 4,
     "lamr_serving": 5,
+    "lamr_sessions": 5,
     "lamr_export": 6,
     "lamr_front": 6,
     "lamr_repositories": 6,
@@ -34,6 +35,7 @@ LIGHT = [
     "lamr_contract",
     "lamr_client",
     "lamr_serving",
+    "lamr_sessions",
     "lamr_front",
     "lamr_repositories",
 ]

@@ -8,45 +8,25 @@ markers carry. This module knows that host's shapes; it knows no socket and no s
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from lamr_evaluation.sessions import Heard
-from lamr_evaluation.sessions.formats import CLAUDE_CODE
-from lamr_evaluation.sessions.tools import shown_by
+from lamr_sessions import Heard
+from lamr_sessions.formats import CLAUDE_CODE
+from lamr_sessions.tools import shown_by
 
-from lamr_agents.intent import Intent, intent_of, known_of
-from lamr_agents.policy import Asked
+from lamr_agents.hook_host import Call, HookHost
+from lamr_agents.intent import intent_of, known_of
 from lamr_agents.skim import Skim, asked_for
 from lamr_agents.thin import EVENT
 from lamr_agents.transcript import last_heard
 
-HOST = CLAUDE_CODE.name
 TOOLS = ("Read", "Bash")
 """The tools whose results are code: Bash where it prints files (`cat`, `sed -n`, `head`, `git show REVISION:PATH`)."""
 MOST_PATH = 4096
 """Characters of a path, and of the names of several files; what is longer names none."""
 _NUMBERS = "[lamr: the host numbers the lines that are left; the markers carry the file's own numbers]\n"
-
-
-@dataclass(frozen=True)
-class Call:
-    """A call whose result may be pruned.
-
-    Attributes:
-        session: the host's name for it.
-        tool: its name.
-        asked: what was asked for and came back.
-        intent: what the agent is after.
-        response: the tool's output as the host gave it.
-    """
-
-    session: str
-    tool: str
-    asked: Asked
-    intent: Intent
-    response: Mapping[str, Any]
 
 
 def read_call(payload: Mapping[str, Any]) -> Call | None:
@@ -113,3 +93,6 @@ def _with_text(tool: str, response: Mapping[str, Any], text: str) -> dict[str, A
         return {**response, "stdout": text}
     text += _NUMBERS
     return {**response, "file": {**response["file"], "content": text, "numLines": text.count("\n") + 1}}
+
+
+HOOK = HookHost(CLAUDE_CODE.name, read_call, answer, Path(".claude", "settings.json"), EVENT, TOOLS)

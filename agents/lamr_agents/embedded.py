@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from lamr_client import LamrError, Pruner
-from lamr_evaluation.sessions.commands import Read
+from lamr_sessions.commands import Read
 
 from lamr_agents.intent import Known, intent_of
 from lamr_agents.local.texts import SHOW, Archive, Place, Texts, default_texts

@@ -1,4 +1,4 @@
-"""Puts lamr's hook into Claude Code's settings and takes it out again; everything else in them stays.
+"""Puts lamr's hook into a host's settings and takes it out again; everything else in them stays.
 
 This module knows a settings file and the hook's command; it knows nothing of what the hook does.
 """
@@ -7,21 +7,20 @@ from __future__ import annotations
 
 import difflib
 import json
-import os
 import shlex
 import stat
 import sys
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lamr_contract.private_files import write_whole
+
 from lamr_agents import thin
-from lamr_agents.claude_code import TOOLS
 from lamr_agents.errors import SettingsError
+from lamr_agents.hook_host import HookHost
 from lamr_agents.local.store import check_socket, default_socket
-from lamr_agents.thin import EVENT
 
 LIMIT_SECONDS = 8
 """How long the hook may hold the agent up; the host ends it two seconds later."""
@@ -56,22 +55,14 @@ class Change:
         """
         if self.after == self.before:
             return
-        target = self.path.resolve()  # settings may be a link into a folder of dotfiles
-        target.parent.mkdir(parents=True, exist_ok=True)
-        mode = target.stat().st_mode & 0o777 if target.exists() else 0o600
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=target.name)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as stream:
-                stream.write(self.after)
-            Path(name).chmod(mode)
-            Path(name).replace(target)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        self.path.resolve().parent.mkdir(
+            parents=True, exist_ok=True
+        )  # they may be a link into a folder of dotfiles
+        write_whole(self.path, self.after)
 
 
-def settings_path(project: bool) -> Path:
-    """The settings of the user, or of the project in the current folder.
+def settings_path(host: HookHost, project: bool) -> Path:
+    """A host's settings of the user, or of the project in the current folder.
 
     Raises:
         SettingsError: the project's are a link that leads out of it, or the user has no home.
@@ -80,16 +71,17 @@ def settings_path(project: bool) -> Path:
         folder = Path.cwd() if project else Path.home()
     except RuntimeError as error:
         raise SettingsError(f"{error}; set HOME to your own folder") from error
-    path = folder / ".claude" / "settings.json"
+    path = folder / host.settings
     if project and folder.resolve() not in path.resolve().parents:
         raise SettingsError(f"{path} leads out of the project, to {path.resolve()}; nothing was changed")
     return path
 
 
-def hook_command(serve: Sequence[str] = (), socket: Path | None = None) -> str:
+def hook_command(host: HookHost, serve: Sequence[str] = (), socket: Path | None = None) -> str:
     """The command line of the hook.
 
     Args:
+        host: whose hook it is.
         serve: options of the local server, which the hook starts when none listens.
         socket: where it listens.
 
@@ -98,36 +90,37 @@ def hook_command(serve: Sequence[str] = (), socket: Path | None = None) -> str:
     """
     place = check_socket(socket or default_socket())
     words = [sys.executable, "-I", "-S", thin.__file__, "--socket", str(place)]
-    words += ["--limit", str(LIMIT_SECONDS)]
+    words += ["--limit", str(LIMIT_SECONDS), "--host", host.name]
+    words += ["--beside", host.beside] if host.beside != thin.BESIDE else []
     return shlex.join(words + (["--serve", json.dumps(list(serve))] if serve else []))
 
 
-def installed(path: Path, command: str) -> Change:
+def installed(host: HookHost, path: Path, command: str) -> Change:
     """The change that puts the hook in, in the place of an older one of lamr's.
 
     Raises:
         SettingsError: the file isn't a JSON object, or its hooks aren't of the host's form.
     """
     before, settings = _read(path)
-    entries = _without_ours(settings, path)
+    entries = _without_ours(settings, host, path)
     hook = {"type": "command", "command": command, "timeout": LIMIT_SECONDS + 2}
-    entries.append({"matcher": "|".join(TOOLS), "hooks": [hook]})
-    settings.setdefault("hooks", {})[EVENT] = entries
+    entries.append({"matcher": "|".join(host.tools), "hooks": [hook]})
+    settings.setdefault("hooks", {})[host.event] = entries
     return Change(path, before, _written(settings))
 
 
-def removed(path: Path) -> Change:
+def removed(host: HookHost, path: Path) -> Change:
     """The change that takes the hook out, and what would be empty then.
 
     Raises:
         SettingsError: as `installed`.
     """
     before, settings = _read(path)
-    entries = _without_ours(settings, path)
-    if not before or entries == settings.get("hooks", {}).get(EVENT, []):
+    entries = _without_ours(settings, host, path)
+    if not before or entries == settings.get("hooks", {}).get(host.event, []):
         return Change(path, before, before)
-    hooks = {**settings["hooks"], EVENT: entries}
-    settings["hooks"] = {event: kept for event, kept in hooks.items() if kept or event != EVENT}
+    hooks = {**settings["hooks"], host.event: entries}
+    settings["hooks"] = {event: kept for event, kept in hooks.items() if kept or event != host.event}
     if not settings["hooks"]:
         del settings["hooks"]
     return Change(path, before, _written(settings))
@@ -159,12 +152,12 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
-def _without_ours(settings: dict[str, Any], path: Path) -> list[Any]:
+def _without_ours(settings: dict[str, Any], host: HookHost, path: Path) -> list[Any]:
     """The entries of the event, without lamr's hook."""
     hooks = settings.get("hooks", {})
-    entries = hooks.get(EVENT, []) if isinstance(hooks, dict) else None
+    entries = hooks.get(host.event, []) if isinstance(hooks, dict) else None
     if not isinstance(entries, list) or not all(map(_is_entry, entries)):
-        raise SettingsError(f"{path}: hooks aren't of Claude Code's form; nothing was changed")
+        raise SettingsError(f"{path}: hooks aren't of the form that {host.name} reads; nothing was changed")
     kept = []
     for entry in entries:
         others = [hook for hook in entry.get("hooks", []) if not _is_ours(hook)]

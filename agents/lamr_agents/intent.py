@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from lamr_evaluation.sessions import Heard
-from lamr_evaluation.sessions.tools import description_of, question_of
+from lamr_sessions import Heard
+from lamr_sessions.tools import description_of, question_of
 
 Source = Literal["question", "session", "task", "nothing"]
 

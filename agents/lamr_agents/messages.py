@@ -15,15 +15,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lamr_client import LamrError
-from lamr_evaluation.sessions import Event, Heard
-from lamr_evaluation.sessions.commands import Read
-from lamr_evaluation.sessions.shown import EXIT_CODE, OUTPUT, framed, packed_output
-from lamr_evaluation.sessions.tools import same_file, shown_by
+from lamr_sessions import Event, Heard
+from lamr_sessions.commands import Read
+from lamr_sessions.shown import EXIT_CODE, OUTPUT, framed, packed_output
+from lamr_sessions.tools import same_file, shown_by
 
 from lamr_agents.intent import Intent, intent_of, known_of
 from lamr_agents.local.texts import Texts
-from lamr_agents.policy import NOT_PRUNED, Asked, Policy
-from lamr_agents.skim import Prunes, Skim, asked_for, skim_anyway, untouched
+from lamr_agents.policy import Asked, Policy
+from lamr_agents.skim import Prunes, Skim, asked_for, skim_anyway, unjudged
 
 Message = Mapping[str, Any]
 
@@ -143,7 +143,7 @@ class Conversations:
 
     def _skimmed(self, asked: Asked, intent: Intent, left: float | None) -> Skim:
         if left is not None and left <= 0 and self._policy.passes(asked) is None:
-            return untouched(asked, f"{NOT_PRUNED}: the {self._timeout:g} s of this request are over")
+            return unjudged(asked, f"the {self._timeout:g} s of this request are over")
         return skim_anyway(self._pruner, asked, intent, self._policy, timeout=left)
 
 

@@ -13,9 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from lamr_evaluation.sessions.events import SHELL, Event
-from lamr_evaluation.sessions.pointed import Pointers
-from lamr_evaluation.sessions.tools import command_of, shown_by
+from lamr_sessions.events import SHELL, Event
+from lamr_sessions.pointed import Pointers
+from lamr_sessions.tools import command_of, shown_by
 from minisweagent.agents.default import DefaultAgent
 from minisweagent.agents.interactive import InteractiveAgent
 

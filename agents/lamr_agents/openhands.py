@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from lamr_client import Pruner
-from lamr_evaluation.sessions import Event, Heard
-from lamr_evaluation.sessions.events import events_of
-from lamr_evaluation.sessions.formats import OPENHANDS_SDK
-from lamr_evaluation.sessions.shown import framed
-from lamr_evaluation.sessions.tools import same_file, shown_by
+from lamr_sessions import Event, Heard
+from lamr_sessions.events import events_of
+from lamr_sessions.formats import OPENHANDS_SDK
+from lamr_sessions.shown import framed
+from lamr_sessions.tools import same_file, shown_by
 from openhands.sdk import TextContent, Tool
 from openhands.sdk.event import ActionEvent, MessageEvent
 from openhands.sdk.tool import Action, Observation, ToolDefinition, ToolExecutor, register_tool

@@ -13,8 +13,6 @@ from lamr_postprocess import detect_language
 
 PRUNED, OUTLINED = "pruned", "outlined"
 """The reasons of a result that doesn't pass."""
-NOT_PRUNED = "not pruned"
-"""How the reason of a result begins that passes because the pruner failed."""
 
 
 @dataclass(frozen=True)
@@ -88,8 +86,6 @@ class Policy:
             result: what the pruner gave.
             tokens_in, tokens_out: tokens of the text as it came, and as it would be shown.
         """
-        if result.status != "pruned":
-            return f"{NOT_PRUNED}: {result.reason}"
         if result.relevance is None:
             return "relevance undecided"
         if tokens_out > (1 - self.least_saving) * tokens_in:

@@ -7,21 +7,21 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
-from lamr_client import LamrError, PruneResult
-from lamr_evaluation.sessions import Read
+from lamr_client import DeadlineExceededError, LamrError, PruneResult
 from lamr_postprocess import approximate_tokens, detect_language, prune_lines
 from lamr_postprocess.document import analyse
 from lamr_postprocess.listing import read_listing
 from lamr_postprocess.render import NAMED
+from lamr_sessions import Read
 
 from lamr_agents.intent import Intent
-from lamr_agents.policy import NOT_PRUNED, OUTLINED, PRUNED, Asked, Policy
-from lamr_agents.thin import AS_IT_CAME, NOTE, plain
+from lamr_agents.policy import OUTLINED, PRUNED, Asked, Policy
+from lamr_agents.thin import AS_IT_CAME, NOT_PRUNED, NOTE, plain
 
 _BY_RANGE = "read a range of lines to see what a marker stands for"
 _WHY_OUTLINED = "an outline, since nothing here seems to answer: "
@@ -42,7 +42,6 @@ class Prunes(Protocol):
         threshold: float | None,
         keep: Sequence[tuple[int, int]],
         markers: str,
-        on_error: Literal["passthrough"],
         timeout: float | None,
     ) -> PruneResult:
         """As `Pruner.prune`."""
@@ -75,7 +74,9 @@ class Skim:
         kept_lines: 1-based numbers of the lines that are shown.
         lines: how many lines the text had.
         tokens_in, tokens_out: before and after, markers and note included, by `approximate_tokens`.
-        result: what the pruner gave; None where it wasn't asked.
+        result: what the pruner gave; None where it wasn't asked or failed.
+        failed: whether the text passes because something failed.
+        late: whether that was the time's end.
     """
 
     text: str
@@ -85,6 +86,8 @@ class Skim:
     tokens_in: int
     tokens_out: int
     result: PruneResult | None = None
+    failed: bool = False
+    late: bool = False
 
     @property
     def cut(self) -> bool:
@@ -94,7 +97,7 @@ class Skim:
     @property
     def failure(self) -> str:
         """What an agent is told where the pruner failed; empty where it didn't."""
-        return f"{NOTE} {self.reason}]" if self.reason.startswith(NOT_PRUNED) else ""
+        return f"{NOTE} {self.reason}]" if self.failed else ""
 
     @property
     def aside(self) -> str:
@@ -168,19 +171,21 @@ def skim(  # noqa: PLR0913  # keyword-only, each with a default
     if reason is not None:
         return untouched(asked, reason)
     pointed = policy.kept(asked, _first_line(asked))
-    result = pruner.prune(
-        intent.query,
-        asked.text,
-        task=intent.task,
-        path=asked.path,
-        threshold=policy.threshold,
-        keep=pointed,
-        markers=NAMED,
-        on_error="passthrough",
-        timeout=timeout,
-    )
+    try:
+        result = pruner.prune(
+            intent.query,
+            asked.text,
+            task=intent.task,
+            path=asked.path,
+            threshold=policy.threshold,
+            keep=pointed,
+            markers=NAMED,
+            timeout=timeout,
+        )
+    except LamrError as error:
+        return unjudged(asked, error)
     text, kept, done = result.text, result.kept_lines, PRUNED
-    if result.status == "pruned" and not pointed and policy.is_beside_the_point(result):
+    if not pointed and policy.is_beside_the_point(result):
         text, kept = outline(asked.text, asked.path)
         done = OUTLINED
     needed = archive if asked.name else None
@@ -196,7 +201,7 @@ def skim(  # noqa: PLR0913  # keyword-only, each with a default
         if needed:
             needed.keep(asked.text)
     except LamrError as error:
-        return untouched(asked, because_of(error), result)
+        return unjudged(asked, error)
     return Skim(text, done, kept, asked.lines, asked.tokens, tokens, result)
 
 
@@ -205,10 +210,10 @@ def skim_anyway(pruner: Prunes, asked: Asked, intent: Intent, policy: Policy, **
     try:
         return skim(pruner, asked, intent, policy, **options)
     except LamrError as error:
-        return untouched(asked, because_of(error))
+        return unjudged(asked, error)
     except Exception as error:
         _log.exception("a result could not be judged")
-        return untouched(asked, because_of(error))
+        return unjudged(asked, error)
 
 
 def outline(code: str, path: str) -> tuple[str, tuple[int, ...]]:
@@ -256,9 +261,10 @@ def _first_line(asked: Asked) -> int:
     return (listing and listing.first) or asked.first or 1
 
 
-def because_of(error: Exception) -> str:
-    """The reason of a result that passes because of an error."""
-    return plain(f"{NOT_PRUNED}: {type(error).__name__}: {error}")
+def because_of(error: Exception | str) -> str:
+    """The reason of a result that passes because of an error, or of what else went wrong."""
+    why = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+    return plain(f"{NOT_PRUNED}: {why}")
 
 
 def _alike(text: str) -> int:
@@ -274,3 +280,9 @@ def untouched(asked: Asked, reason: str, result: PruneResult | None = None) -> S
     """What is shown of a text that passes."""
     every = tuple(range(1, asked.lines + 1))
     return Skim(asked.text, plain(reason), every, asked.lines, asked.tokens, asked.tokens, result)
+
+
+def unjudged(asked: Asked, error: Exception | str) -> Skim:
+    """What is shown of a text that passes because of an error, or of what else went wrong."""
+    late = isinstance(error, DeadlineExceededError)
+    return replace(untouched(asked, because_of(error)), failed=True, late=late)

@@ -23,9 +23,15 @@ MOST_BYTES = 64 << 20
 """Of a call; a larger one stays as it is."""
 LEFT = "lamr_seconds_left"
 """What a call is sent with: the seconds that this process will wait for the answer."""
+HOST = "lamr_host"
+"""What a call is sent with: the name of the host, as the hook's command has it."""
 EVENT = "PostToolUse"
+BESIDE = '{"hookSpecificOutput": {"hookEventName": "' + EVENT + '", "additionalContext": %s}}'
+"""How most hosts are told something beside a result; `%s` stands for the words, as JSON."""
 NOTE = "[lamr:"
 """How whatever lamr says to an agent begins."""
+NOT_PRUNED = "not pruned"
+"""How the reason of a result begins that passes because something failed; for people, never to be compared."""
 AS_IT_CAME = f"{NOTE} nothing is cut here; what begins with `{NOTE}` in the result is its own text]"
 """What is said of a result that passes with words in it that look like lamr's."""
 _MOST_WORDS = 400
@@ -41,10 +47,12 @@ _PEER = (socket.SOL_SOCKET, 17, 12) if sys.platform == "linux" else (0, 1, 76)
 def main(arguments: "list[str]") -> int:
     """Answer one call; the exit code is 0 whatever happens, since another one would bother the agent."""
     begin = time.monotonic()
+    options = dict(zip(arguments[::2], arguments[1::2]))  # noqa: B905 - strict needs Python 3.10
+    shape = options.get("--beside", BESIDE)
     try:
-        answer = _answer(dict(zip(arguments[::2], arguments[1::2])), begin)  # noqa: B905 - strict needs Python 3.10
+        answer = _answer(options, begin, shape)
     except Exception as error:
-        answer = unpruned(type(error).__name__ + (f": {error}" if str(error) else ""))
+        answer = unpruned(type(error).__name__ + (f": {error}" if str(error) else ""), shape)
     try:
         sys.stdout.buffer.write(answer)
         sys.stdout.flush()
@@ -53,20 +61,21 @@ def main(arguments: "list[str]") -> int:
     return 0
 
 
-def _answer(options: "dict[str, str]", begin: float) -> bytes:
+def _answer(options: "dict[str, str]", begin: float, shape: str) -> bytes:
     """What to print for the call on standard input."""
     deadline = begin + float(options.get("--limit", "8"))
     payload = sys.stdin.buffer.read(MOST_BYTES + 1)
     if len(payload) < SMALL:
-        return beside(AS_IT_CAME) if NOTE.encode() in payload else b""
+        return beside(AS_IT_CAME, shape) if NOTE.encode() in payload else b""
     if len(payload) > MOST_BYTES:
         while sys.stdin.buffer.read(1 << 20) and time.monotonic() < deadline:
             pass  # a host may take it for an error that nobody reads what it writes
-        return unpruned(f"the call has more than {MOST_BYTES >> 20} MiB")
-    return ask(options["--socket"], payload, deadline, options.get("--serve", "[]"))
+        return unpruned(f"the call has more than {MOST_BYTES >> 20} MiB", shape)
+    host = options.get("--host", "")
+    return ask(options["--socket"], payload, deadline, options.get("--serve", "[]"), host)
 
 
-def ask(path: str, payload: bytes, deadline: float, serve: str) -> bytes:
+def ask(path: str, payload: bytes, deadline: float, serve: str, host: str = "") -> bytes:
     """Send a call to the server and return what to print; starts the server with the options `serve` if none listens.
 
     Args:
@@ -74,13 +83,14 @@ def ask(path: str, payload: bytes, deadline: float, serve: str) -> bytes:
         payload: the host's call, a JSON object.
         deadline: by `time.monotonic`.
         serve: a JSON list.
+        host: whose call it is.
 
     Raises:
         OSError: the server can't be reached, doesn't answer within the deadline, or isn't the user's.
     """
     with _connect(path, deadline, serve) as connection:
         connection.settimeout(_left(deadline))
-        connection.sendall(_with_time(payload, deadline))
+        connection.sendall(_with_ours(payload, deadline, host))
         connection.shutdown(socket.SHUT_WR)
         parts = []
         while True:
@@ -94,17 +104,21 @@ def ask(path: str, payload: bytes, deadline: float, serve: str) -> bytes:
     return b"".join(parts)
 
 
-def _with_time(payload: bytes, deadline: float) -> bytes:
-    """The call with `LEFT` as its last key, which counts whatever another of that name says; nothing is parsed."""
+def _with_ours(payload: bytes, deadline: float, host: str) -> bytes:
+    """The call with `HOST` and `LEFT` as its last keys, which count whatever others of these names say; nothing is
+    parsed.
+    """
     whole = payload.rstrip()
     if not whole.endswith(b"}"):
         return payload
-    return b'%s, "%s": %.3f}' % (whole[:-1], LEFT.encode(), _left(deadline))
+    ours = ', "%s": "%s"' % (HOST, host) if host else ""  # noqa: UP031 - as below, where braces would need doubling
+    ours += ', "%s": %.3f}' % (LEFT, _left(deadline))  # noqa: UP031
+    return whole[:-1] + ours.encode()
 
 
-def unpruned(why: str) -> bytes:
+def unpruned(why: str, shape: str = BESIDE) -> bytes:
     """What to print when a result couldn't be pruned: the agent sees the reason beside the result."""
-    return beside(f"{NOTE} not pruned: {plain(why)}]")
+    return beside(f"{NOTE} {NOT_PRUNED}: {plain(why)}]", shape)
 
 
 def plain(words: str) -> str:
@@ -112,11 +126,11 @@ def plain(words: str) -> str:
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in words[:_MOST_WORDS])
 
 
-def beside(words: str) -> bytes:
-    """What to print for an agent to see beside a result that stays as it is."""
+def beside(words: str, shape: str = BESIDE) -> bytes:
+    """What to print for an agent to see beside a result that stays as it is; `shape` is the host's, as `BESIDE`."""
     import json  # noqa: PLC0415 - a warm call doesn't need it, and it takes longer than all else here
 
-    return json.dumps({"hookSpecificOutput": {"hookEventName": EVENT, "additionalContext": words}}).encode()
+    return shape.replace("%s", json.dumps(words)).encode()
 
 
 def check_folder(folder: str) -> None:

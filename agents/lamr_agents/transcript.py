@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from lamr_evaluation.sessions import Event, Format, Heard, read_events
+from lamr_sessions import Event, Format, Heard, read_events
 
 STEP_BYTES = 1 << 20
 """Of one step; a line that is longer is passed over."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -21,13 +20,18 @@ app = typer.Typer(
 )
 
 
-class Host(str, enum.Enum):
-    """The hosts that a hook can be installed for."""
+def _known(name: str) -> str:
+    """Refuse a host that has no hook."""
+    from lamr_agents.hosts import HOSTS
 
-    CLAUDE_CODE = "claude-code"
+    if name not in HOSTS:
+        raise typer.BadParameter(f"{name!r} is not one of {', '.join(HOSTS)}.")
+    return name
 
 
-HostName = Annotated[Host, typer.Argument(help="The agent.", metavar="HOST")]
+HostName = Annotated[
+    str, typer.Argument(help="The agent, such as claude-code.", metavar="HOST", callback=_known)
+]
 Project = Annotated[
     bool, typer.Option("--project/--user", help="The settings of this folder's project, or your own.")
 ]
@@ -57,13 +61,15 @@ def install(
 
     lamr install claude-code --dry-run
     """
+    from lamr_agents.hosts import HOSTS
     from lamr_agents.install import hook_command, installed, settings_path
 
-    assert host is Host.CLAUDE_CODE
+    agent = HOSTS[host]
     serve = ["--server", server] if server else []
     serve += ["--model", str(model.resolve())] if model else []
     serve += [] if keep_texts else ["--no-texts"]
-    _make(installed(settings_path(project), hook_command(serve)), dry_run, "nothing to do: it is installed")
+    change = installed(agent, settings_path(agent, project), hook_command(agent, serve))
+    _make(change, dry_run, "nothing to do: it is installed")
 
 
 def show(
@@ -96,10 +102,11 @@ def uninstall(host: HostName, project: Project = False, dry_run: DryRun = False)
 
     lamr uninstall claude-code
     """
+    from lamr_agents.hosts import HOSTS
     from lamr_agents.install import removed, settings_path
 
-    assert host is Host.CLAUDE_CODE
-    _make(removed(settings_path(project)), dry_run, "nothing to do: it isn't installed")
+    agent = HOSTS[host]
+    _make(removed(agent, settings_path(agent, project)), dry_run, "nothing to do: it isn't installed")
 
 
 def _make(change: Change, dry_run: bool, nothing: str) -> None:

@@ -11,6 +11,7 @@ import contextlib
 import errno
 import os
 import stat
+import tempfile
 from pathlib import Path
 
 BESIDE = ("-wal", "-shm", "-journal")
@@ -106,6 +107,43 @@ def open_private(path: Path, flags: int = os.O_RDWR | os.O_CREAT) -> int:
         os.close(descriptor)
         raise
     return descriptor
+
+
+def take_lock(descriptor: int) -> bool:
+    """Lock an open file until it is closed, without waiting; False where another process holds the lock.
+
+    Raises:
+        OSError: the file can't be locked.
+    """
+    import fcntl  # noqa: PLC0415 - Windows has none, and nothing is locked there
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Replace a file whole or not at all, so that nobody ever reads half of it; where a link leads, the file there.
+
+    A file that is there keeps its mode; a new one is its owner's alone.
+
+    Raises:
+        OSError: it can't be written.
+    """
+    target = path.resolve()
+    mode = target.stat().st_mode & 0o777 if target.exists() else 0o600
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    part = Path(name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        part.chmod(mode)
+        part.replace(target)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
 
 
 def set_aside(database: Path) -> Path:

@@ -15,11 +15,12 @@ from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 
+from lamr_sessions import FORMATS, BigRead, big_reads, read_events, recognize
+
 from lamr_evaluation.benchmark import build_items
 from lamr_evaluation.errors import DataError
 from lamr_evaluation.mirrors import Mirrors
 from lamr_evaluation.records import Record, iter_rows, parse_row
-from lamr_evaluation.sessions import FORMATS, BigRead, big_reads, read_events, recognize
 from lamr_evaluation.wheels import WHEELS
 
 MOST_CHARACTERS = 600

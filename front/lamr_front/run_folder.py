@@ -13,7 +13,6 @@ The module knows paths, links and locks. It knows nothing of what the files say.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import os
 import shutil
@@ -21,7 +20,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from lamr_contract.private_files import open_private, private_folder
+from lamr_contract.private_files import open_private, private_folder, take_lock
 
 from lamr_front.errors import FrontError, FrontStartError
 from lamr_front.rendering import CONFIG, Places, Rendering
@@ -127,12 +126,10 @@ class RunFolder:
         """
         descriptor = open_private(self.path / name)
         try:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
+            if not take_lock(descriptor):
                 raise FrontStartError(
                     "a front of this file runs already, or is being reloaded; `lamr front status` shows it"
-                ) from error
+                )
             yield
         finally:
             os.close(descriptor)

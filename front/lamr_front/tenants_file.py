@@ -5,13 +5,12 @@ The module knows the file's tables and what a value must be. What follows from t
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
-import tempfile
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
+
+from lamr_contract.private_files import write_whole
 
 from lamr_front.errors import FrontError, TenantsFileError
 from lamr_front.fleet import ApiKey, Fleet, Limits, Replica, Settings, Tenant
@@ -107,22 +106,9 @@ def add_keys(path: Path, keys: dict[str, ApiKey]) -> None:
             f"({error})",
             path=path,
         ) from error
-    _write(path, text)
-
-
-def _write(path: Path, text: str) -> None:
-    """Replace a file as a whole, so that nobody ever reads half of it."""
-    mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
-    target = path.resolve()
     try:
-        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        Path(name).chmod(mode)
-        Path(name).replace(target)
+        write_whole(path, text)
     except OSError as error:
-        with contextlib.suppress(OSError, NameError):
-            Path(name).unlink()
         raise FrontError(f"{path} can't be written: {error.strerror}") from error
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from lamr_agents import thin
-from lamr_agents.claude_code import hear, read_call
+from lamr_agents.claude_code import HOOK, hear, read_call
 from lamr_agents.errors import SettingsError
 from lamr_agents.install import hook_command, installed, removed
 from lamr_agents.local.server import LocalServer
@@ -242,32 +242,32 @@ def test_the_hook_goes_in_once_and_comes_out_without_a_trace(tmp_path: Path) -> 
     path = tmp_path / "settings.json"
     before = json.dumps({"model": "opus", "hooks": {"PostToolUse": [OTHER], "Stop": []}}, indent=2) + "\n"
     path.write_text(before)
-    installed(path, hook_command()).write()
-    installed(path, hook_command(["--server", "a b:1"])).write()
+    installed(HOOK, path, hook_command(HOOK)).write()
+    installed(HOOK, path, hook_command(HOOK, ["--server", "a b:1"])).write()
     entries = json.loads(path.read_text())["hooks"]["PostToolUse"]
     assert entries[0] == OTHER
     assert len(entries) == 2
     assert entries[1]["matcher"] == "Read|Bash"
     assert "a b:1" in entries[1]["hooks"][0]["command"]
-    assert not installed(path, hook_command(["--server", "a b:1"])).diff
-    removed(path).write()
+    assert not installed(HOOK, path, hook_command(HOOK, ["--server", "a b:1"])).diff
+    removed(HOOK, path).write()
     assert path.read_text() == before
-    assert not removed(path).diff
+    assert not removed(HOOK, path).diff
 
 
 def test_a_hook_in_anothers_entry_comes_out_alone(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
-    ours = {"type": "command", "command": hook_command()}
+    ours = {"type": "command", "command": hook_command(HOOK)}
     path.write_text(json.dumps({"hooks": {"PostToolUse": [{**OTHER, "hooks": [*OTHER["hooks"], ours]}]}}))
-    removed(path).write()
+    removed(HOOK, path).write()
     assert json.loads(path.read_text())["hooks"]["PostToolUse"] == [OTHER]
 
 
 def test_settings_that_dont_exist_are_made_and_unmade(tmp_path: Path) -> None:
     path = tmp_path / ".claude" / "settings.json"
-    assert not removed(path).diff
-    installed(path, hook_command()).write()
-    removed(path).write()
+    assert not removed(HOOK, path).diff
+    installed(HOOK, path, hook_command(HOOK)).write()
+    removed(HOOK, path).write()
     assert json.loads(path.read_text()) == {}
 
 
@@ -276,7 +276,7 @@ def test_settings_that_arent_of_the_hosts_form_are_left_alone(tmp_path: Path, te
     path = tmp_path / "settings.json"
     path.write_text(text)
     with pytest.raises(SettingsError, match="nothing was changed"):
-        installed(path, hook_command())
+        installed(HOOK, path, hook_command(HOOK))
     assert path.read_text() == text
 
 

@@ -14,7 +14,7 @@ from lamr_agents.intent import Known
 from lamr_agents.local.texts import MOST_DAYS
 from lamr_agents.policy import Policy
 from lamr_client import MissingPackageError, Pruner
-from lamr_evaluation.sessions.commands import Read
+from lamr_sessions.commands import Read
 
 from tests.agents.samples import CODE, SAID, TASK, pruner
 

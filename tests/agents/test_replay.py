@@ -14,8 +14,8 @@ from lamr_agents.replay.prices import Price
 from lamr_agents.replay.report import total
 from lamr_agents.replay.yardsticks import YARDSTICKS
 from lamr_cli.main import app
-from lamr_evaluation.sessions import FORMATS, Request, read_events, read_requests, recognize
 from lamr_postprocess import approximate_tokens
+from lamr_sessions import FORMATS, Request, read_events, read_requests, recognize
 from typer.testing import CliRunner
 
 from tests.agents.samples import (

@@ -14,7 +14,7 @@ from lamr_agents.policy import OUTLINED, PRUNED
 from lamr_agents.skim import asked_for, outline
 from lamr_client import ServerUnavailableError
 from lamr_client.mock_transport import uniform_answer
-from lamr_evaluation.sessions import Read
+from lamr_sessions import Read
 
 from tests.agents.samples import CODE, SAID, TASK, line_of, pruner
 
@@ -114,8 +114,9 @@ def test_a_pruner_that_fails_doesnt_fail_the_call() -> None:
 
     with pruner(fails) as asking:
         shown = skim(asking, ASKED, INTENT)
-    assert shown.text == CODE
+    assert (shown.text, shown.failed, shown.late) == (CODE, True, False)
     assert shown.reason.startswith("not pruned: ServerUnavailableError: nothing answers")
+    assert shown.failure == f"[lamr: {shown.reason}]"
 
 
 def test_a_cut_that_saves_little_isnt_made() -> None:

@@ -11,6 +11,8 @@ from lamr_contract.private_files import (
     private_file,
     private_folder,
     set_aside,
+    take_lock,
+    write_whole,
 )
 
 as_root = pytest.mark.skipif(
@@ -148,3 +150,35 @@ def test_a_file_for_a_library_that_belongs_to_somebody_else_is_refused(tmp_path:
     os.chown(tmp_path / "file", 65534, 65534)
     with pytest.raises(PermissionError, match="belongs to user 65534"):
         private_file(tmp_path / "file")
+
+
+def test_a_lock_is_held_until_its_file_is_closed(tmp_path: Path) -> None:
+    first, second = (open_private(tmp_path / "lock") for _ in range(2))
+    try:
+        assert take_lock(first)
+        assert not take_lock(second)
+    finally:
+        os.close(first)
+    assert take_lock(second)
+    os.close(second)
+
+
+def test_a_file_is_replaced_where_its_link_leads_and_keeps_its_mode(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    file = tmp_path / "there" / "settings.json"
+    (tmp_path / "link").symlink_to(file)
+    write_whole(tmp_path / "link", "é\n")
+    assert (file.read_text(encoding="utf-8"), mode(file)) == ("é\n", 0o600)
+    file.chmod(0o640)
+    write_whole(tmp_path / "link", "more\n")
+    assert (file.read_text(), mode(file)) == ("more\n", 0o640)
+    assert (tmp_path / "link").is_symlink()
+
+
+def test_a_file_that_cant_be_written_stays_as_it_is(tmp_path: Path) -> None:
+    file = tmp_path / "settings.json"
+    file.write_text("before\n")
+    with pytest.raises(UnicodeEncodeError):
+        write_whole(file, "half\ud800")
+    assert file.read_text() == "before\n"
+    assert list(tmp_path.iterdir()) == [file]

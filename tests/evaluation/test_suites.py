@@ -13,8 +13,6 @@ from lamr_evaluation.errors import DataError
 from lamr_evaluation.mirrors import Mirrors, clone, locate
 from lamr_evaluation.records import read_records
 from lamr_evaluation.reserved import reserved_path, reserved_repository
-from lamr_evaluation.sessions import BigRead, Event, Read
-from lamr_evaluation.sessions.shown import Shown
 from lamr_evaluation.suites import (
     SUITES,
     PinnedItem,
@@ -25,6 +23,8 @@ from lamr_evaluation.suites import (
     read_manifest,
     words_before,
 )
+from lamr_sessions import BigRead, Event, Read
+from lamr_sessions.shown import Shown
 
 CODE = "int twice(int x) {\n    return 2 * x;\n}\n"
 IDENTITY = ("-c", "user.name=a", "-c", "user.email=a@example.invalid", "-c", "init.defaultBranch=main")

@@ -7,7 +7,6 @@ store; what a host's call means is the matter of the host's module.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import logging
 import math
@@ -23,24 +22,25 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from lamr_contract.private_files import open_private, private_folder
+from lamr_client import DeadlineExceededError
+from lamr_contract.private_files import open_private, private_folder, take_lock
 
-from lamr_agents import claude_code
+from lamr_agents.hook_host import Call, HookHost
+from lamr_agents.hosts import FIRST, host_named
 from lamr_agents.intent import Intent
 from lamr_agents.local.store import Shown, Store
 from lamr_agents.policy import Asked, Policy
-from lamr_agents.skim import Archive, Prunes, Skim, skim, untouched
-from lamr_agents.thin import LEFT, MOST_BYTES, check_peer, check_place, unpruned
+from lamr_agents.skim import Archive, Prunes, Skim, skim, unjudged
+from lamr_agents.thin import BESIDE, HOST, LEFT, MOST_BYTES, check_peer, check_place, unpruned
 
 IDLE_SECONDS = 3600.0
 SPARE_SECONDS = 1.5
 """Of what a hook has left: the way back, and the end of what a timeout doesn't interrupt at once."""
-_WITH_TIME = 1 << 10
+_OF_THE_HOOK = 1 << 10
 """Bytes that the hook may add to a call."""
 _LEAST_SECONDS = 0.05
 _SHY_SECONDS = 300.0
 """How long no text is tried that is as large as one that took too long: an agent shouldn't wait in vain each time."""
-_TOO_LONG = "not pruned: DeadlineExceededError"
 _LOOK_SECONDS = 0.5
 _log = logging.getLogger("lamr.agents")
 
@@ -95,9 +95,7 @@ class LocalServer:
             private_folder(self._path.parent)
         check_place(str(self._path))
         with os.fdopen(open_private(lock_of(self._path)), "r+b", buffering=0) as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+            if not take_lock(lock.fileno()):
                 return False
             _sign(lock)
             self._path.unlink(missing_ok=True)
@@ -119,25 +117,30 @@ class LocalServer:
     def answer(self, call: bytes) -> bytes:
         """What a hook prints for a host's call; nothing where the result stays as it is without a word."""
         self._last_call = time.monotonic()
+        shape = BESIDE
         try:
             payload = json.loads(call) if call.strip() else None
-            said = self._answer(payload) if isinstance(payload, dict) else None
+            if not isinstance(payload, dict):
+                return b""
+            host = host_named(str(payload.get(HOST, FIRST)))
+            shape = host.beside
+            said = self._answer(host, payload)
             return b"" if said is None else json.dumps(said, allow_nan=False).encode()
         except Exception as error:  # whatever it is, the agent goes on and is told
             _log.exception("a call could not be answered")
-            return unpruned(f"{type(error).__name__}: {error}")
+            return unpruned(f"{type(error).__name__}: {error}", shape)
 
-    def _answer(self, payload: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    def _answer(self, host: HookHost, payload: Mapping[str, Any]) -> Mapping[str, Any] | None:
         begin = time.perf_counter()
-        call = claude_code.read_call(payload)
+        call = host.read_call(payload)
         if call is None:
             return None
         asked = replace(call.asked, again=self._store.was_shown(call.session, call.asked.label))
         left = payload.get(LEFT)
         seconds = min(self._seconds, left - SPARE_SECONDS) if isinstance(left, int | float) else self._seconds
         shown = self._skim(asked, call.intent, max(seconds, _LEAST_SECONDS))
-        self._record(call, shown, time.perf_counter() - begin)
-        return claude_code.answer(call, shown)
+        self._record(host, call, shown, time.perf_counter() - begin)
+        return host.answer(call, shown)
 
     def _skim(self, asked: Asked, intent: Intent, seconds: float) -> Skim:
         """Skim within a time, though neither loading the model nor a run of it can be interrupted."""
@@ -155,20 +158,20 @@ class LocalServer:
                 done.set_exception(error)
 
         if self._policy.passes(asked) is None and self._gave_up.on(asked.tokens):
-            return untouched(asked, "not pruned: a text of this size took too long a few minutes ago")
+            return unjudged(asked, "a text of this size took too long a few minutes ago")
         threading.Thread(target=work, daemon=True).start()
         try:
             shown = done.result(seconds + SPARE_SECONDS / 2)
         except FuturesTimeoutError:
-            shown = untouched(asked, f"{_TOO_LONG}: no answer within {seconds:.3g} s")
-        if warm and shown.reason.startswith(_TOO_LONG):
+            shown = unjudged(asked, DeadlineExceededError(f"no answer within {seconds:.3g} s"))
+        if warm and shown.late:
             self._gave_up = _GaveUp(asked.tokens, time.monotonic())
         return shown
 
-    def _record(self, call: claude_code.Call, shown: Skim, seconds: float) -> None:
+    def _record(self, host: HookHost, call: Call, shown: Skim, seconds: float) -> None:
         self._store.add(
             Shown(
-                claude_code.HOST,
+                host.name,
                 call.session,
                 call.tool,
                 call.asked.label,
@@ -191,7 +194,7 @@ class LocalServer:
         while part := connection.recv(1 << 16):
             parts.append(part)
             size += len(part)
-            if size > MOST_BYTES + _WITH_TIME:  # the hook sends no such call
+            if size > MOST_BYTES + _OF_THE_HOOK:  # the hook sends no such call
                 return
         connection.sendall(self.answer(b"".join(parts)) or b"{}")
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from lamr_evaluation.sessions import Event, Request
 from lamr_postprocess import approximate_tokens
+from lamr_sessions import Event, Request
 
 from lamr_agents.replay.prices import Price
 

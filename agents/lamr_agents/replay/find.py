@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from lamr_evaluation.sessions import is_conversation
+from lamr_sessions import is_conversation
 
 from lamr_agents.errors import LogError
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lamr_evaluation.sessions import (
+from lamr_sessions import (
     FORMATS,
     BigRead,
     Event,
@@ -23,7 +23,7 @@ from lamr_evaluation.sessions import (
     read_requests,
     recognize,
 )
-from lamr_evaluation.sessions.tools import question_of, same_file
+from lamr_sessions.tools import question_of, same_file
 
 from lamr_agents.intent import Known, intent_of
 from lamr_agents.policy import Policy

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import abc
 import contextlib
-import fcntl
 import os
 import re
 from pathlib import Path
@@ -17,6 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 from lamr_contract.errors import MissingPackageError
 from lamr_contract.files import check_regular
+from lamr_contract.private_files import take_lock
 from lamr_errors import how_to_install
 
 from lamr_repositories.errors import RepositoryError
@@ -111,13 +111,13 @@ class _Folder(Storage):
             # What lies there already, whosever it is, is neither followed nor emptied.
             lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
             self._lock = os.fdopen(lock, "rb", buffering=0)
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise RepositoryError(f"another batch writes to {folder}; wait for it", path=folder) from error
+            alone = take_lock(lock)
         except OSError as error:
             raise RepositoryError(
                 f"{folder}: can't be written ({error.strerror or error})", path=folder
             ) from error
+        if not alone:
+            raise RepositoryError(f"another batch writes to {folder}; wait for it", path=folder)
         self._folder = folder
         for part in folder.glob("*.part"):  # what a killed process left
             part.unlink()

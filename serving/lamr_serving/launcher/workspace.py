@@ -16,7 +16,6 @@ told from everybody else's and removed. Knows folders and locks; knows nothing o
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import re
 import secrets
@@ -26,6 +25,8 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from lamr_contract.private_files import cache_folder, take_lock
 
 from lamr_serving.errors import ServerStartError
 from lamr_serving.launcher.bundle import STUB, TritonBundle
@@ -142,12 +143,11 @@ def in_use(root: Path) -> bool | None:
     except OSError:
         return None
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return not take_lock(descriptor)
     except OSError:
         return True
     finally:
         os.close(descriptor)
-    return False
 
 
 def _make_environment(root: Path, packages: Sequence[str]) -> None:
@@ -170,7 +170,7 @@ def _make_environment(root: Path, packages: Sequence[str]) -> None:
 def _lock(root: Path) -> int:
     # Locked before it gets its name, so that a sweep never meets a live folder with a free lock.
     descriptor = os.open(root / f".{LOCK}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    take_lock(descriptor)  # nobody else knows the file
     (root / f".{LOCK}").rename(root / LOCK)
     return descriptor
 
@@ -179,7 +179,7 @@ def _parents() -> list[Path]:
     """Folders that can hold a server's folder, best first."""
     usual = [Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp")]
     with contextlib.suppress(RuntimeError):  # a user without a name and a home
-        usual.append(Path.home() / ".cache")
+        usual.append(cache_folder().parent)
     return [
         folder
         for folder in dict.fromkeys(usual)

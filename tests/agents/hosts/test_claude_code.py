@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
+from lamr_agents.claude_code import HOOK
 from lamr_agents.install import LIMIT_SECONDS, hook_command, installed
 from lamr_agents.local.server import lock_of
 from lamr_agents.local.store import Store
@@ -58,9 +59,11 @@ def play(
             str(PATIENCE),
             *serve,
         ]
-        command = hook_command(options, sockets).replace(f"--limit {LIMIT_SECONDS}", f"--limit {PATIENCE}")
+        command = hook_command(HOOK, options, sockets).replace(
+            f"--limit {LIMIT_SECONDS}", f"--limit {PATIENCE}"
+        )
         settings = project / ".claude" / "settings.json"
-        installed(settings, command).write()
+        installed(HOOK, settings, command).write()
         written = json.loads(settings.read_text())
         written["hooks"]["PostToolUse"][0]["hooks"][0]["timeout"] = PATIENCE + 2
         settings.write_text(json.dumps(written))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from lamr_agents.claude_code import HOOK
 from lamr_agents.install import installed, removed, settings_path
 from lamr_client import LamrError
 
@@ -24,11 +25,11 @@ def _settings(make: Callable[[Path], Any], *, project: bool = False) -> Callable
         (place.folder / "victim").write_text("{}")
         make(path)
         words = []
-        for change in (lambda: installed(path, "x lamr_agents/thin.py"), lambda: removed(path)):
+        for change in (lambda: installed(HOOK, path, "x lamr_agents/thin.py"), lambda: removed(HOOK, path)):
             try:
                 if project:
                     with _chdir(path.parents[1]):
-                        settings_path(True)
+                        settings_path(HOOK, True)
                 change().write()
                 words.append("done")
             except LamrError as error:

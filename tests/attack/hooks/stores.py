@@ -99,10 +99,11 @@ def homeless(place: Place) -> str:
         return NOT_TRIED
     code = (
         "import os; os.setuid(4242); os.environ.pop('HOME', None); os.environ.pop('XDG_CACHE_HOME', None)\n"
-        "from lamr_cli.exits import exit_code\nfrom lamr_agents.install import hook_command, settings_path\n"
+        "from lamr_agents.claude_code import HOOK\nfrom lamr_cli.exits import exit_code\n"
+        "from lamr_agents.install import hook_command, settings_path\n"
         "from lamr_agents.embedded import Reads\nReads(lambda: None).answer_show('lamr show 0123456789ab:1')\n"
         "said = []\n"
-        "for act in (hook_command, lambda: settings_path(False)):\n"
+        "for act in (lambda: hook_command(HOOK), lambda: settings_path(HOOK, False)):\n"
         "    try: act(); said.append('done')\n"
         "    except Exception as error: said.append(f'{exit_code(error)} {error}')\n"
         "print(said)"

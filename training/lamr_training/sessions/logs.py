@@ -1,6 +1,6 @@
 """The logs of sessions that a commit holds, and the folders that a session worked in.
 
-It knows names, sizes and texts; who wrote a log, and what it says, is `lamr_evaluation.sessions`' matter.
+It knows names, sizes and texts; who wrote a log, and what it says, is `lamr_sessions`' matter.
 """
 
 from __future__ import annotations

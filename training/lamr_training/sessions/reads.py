@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lamr_evaluation.records import Record
-from lamr_evaluation.sessions import FORMATS, BigRead, Event, big_reads, later_use, read_events, recognize
+from lamr_sessions import FORMATS, BigRead, Event, big_reads, later_use, read_events, recognize
 
 from lamr_training.records.manifest import Repository
 from lamr_training.records.parts import Foreign

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from lamr_contract.scoring.named_lines import named_ranges
 
-from lamr_evaluation.sessions.events import Event
-from lamr_evaluation.sessions.tools import same_file, searched_file
+from lamr_sessions.events import Event
+from lamr_sessions.tools import same_file, searched_file
 
 RECENT = 60
 """How many events back a session still has a line in mind."""

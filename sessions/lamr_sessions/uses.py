@@ -12,10 +12,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from lamr_evaluation.sessions.events import Event
-from lamr_evaluation.sessions.reads import BigRead
-from lamr_evaluation.sessions.shown import shown_lines
-from lamr_evaluation.sessions.tools import Edit, edits_of, read_of, same_file
+from lamr_sessions.events import Event
+from lamr_sessions.reads import BigRead
+from lamr_sessions.shown import shown_lines
+from lamr_sessions.tools import Edit, edits_of, read_of, same_file
 
 DISTINCT = 12
 """Characters that a line needs to be told from others by its words alone."""

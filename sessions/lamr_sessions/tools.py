@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lamr_evaluation.sessions.commands import Print, Read, print_by_command, read_by_command
-from lamr_evaluation.sessions.events import SHELL
+from lamr_sessions.commands import Print, Read, print_by_command, read_by_command
+from lamr_sessions.events import SHELL
 
 READERS = frozenset(
     {"read", "view", "read_file", "view_file", "open", "file_editor"}

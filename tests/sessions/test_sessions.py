@@ -4,10 +4,10 @@ import json
 from dataclasses import replace
 
 import pytest
-from lamr_evaluation.sessions import FORMATS, Edit, Event, Read, big_reads, later_use, read_events, recognize
-from lamr_evaluation.sessions.reads import spoken
-from lamr_evaluation.sessions.shown import framed, shown_lines
-from lamr_evaluation.sessions.tools import (
+from lamr_sessions import FORMATS, Edit, Event, Read, big_reads, later_use, read_events, recognize
+from lamr_sessions.reads import spoken
+from lamr_sessions.shown import framed, shown_lines
+from lamr_sessions.tools import (
     Print,
     command_of,
     description_of,
@@ -19,7 +19,7 @@ from lamr_evaluation.sessions.tools import (
     same_file,
     shown_by,
 )
-from lamr_evaluation.sessions.uses import located
+from lamr_sessions.uses import located
 
 LINES = [f"line_{n} = compute_{n}()" for n in range(1, 101)]
 TEXT = "\n".join(LINES) + "\n"

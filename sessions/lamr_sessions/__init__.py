@@ -7,14 +7,14 @@ show of one; `reads` finds the big reads of a session, and `uses` the lines of e
 and `logs` the text of one that is a folder.
 """
 
-from lamr_evaluation.sessions.commands import Read
-from lamr_evaluation.sessions.events import Event, Format, Rule, read_events, recognize
-from lamr_evaluation.sessions.formats import FORMATS
-from lamr_evaluation.sessions.logs import is_conversation, read_log
-from lamr_evaluation.sessions.reads import BigRead, Heard, big_reads
-from lamr_evaluation.sessions.tools import Edit
-from lamr_evaluation.sessions.usage import Request, read_requests
-from lamr_evaluation.sessions.uses import LaterUse, later_use
+from lamr_sessions.commands import Read
+from lamr_sessions.events import Event, Format, Rule, read_events, recognize
+from lamr_sessions.formats import FORMATS
+from lamr_sessions.logs import is_conversation, read_log
+from lamr_sessions.reads import BigRead, Heard, big_reads
+from lamr_sessions.tools import Edit
+from lamr_sessions.usage import Request, read_requests
+from lamr_sessions.uses import LaterUse, later_use
 
 __all__ = [
     "FORMATS",

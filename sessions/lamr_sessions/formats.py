@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lamr_evaluation.sessions.events import Format, Rule
+from lamr_sessions.events import Format, Rule
 
 _USER = {"message.role": "user"}
 _ASSISTANT = {"message.role": "assistant"}

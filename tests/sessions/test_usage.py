@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from lamr_evaluation.sessions import FORMATS, Request, read_requests
-from lamr_evaluation.sessions.usage import USAGE
+from lamr_sessions import FORMATS, Request, read_requests
+from lamr_sessions.usage import USAGE
 
 
 def form(name):

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lamr_evaluation.sessions.events import Format, first_at, holds, read_records
+from lamr_sessions.events import Format, first_at, holds, read_records
 
 
 @dataclass(frozen=True)

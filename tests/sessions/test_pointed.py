@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from lamr_evaluation.sessions import Event
-from lamr_evaluation.sessions.pointed import RECENT, Pointers
+from lamr_sessions import Event
+from lamr_sessions.pointed import RECENT, Pointers
 
 
 def pointers(*events: Event) -> Pointers:

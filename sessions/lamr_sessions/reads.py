@@ -9,11 +9,11 @@ from itertools import islice
 
 from lamr_postprocess.languages import detect_language
 
-from lamr_evaluation.sessions.commands import Read
-from lamr_evaluation.sessions.events import Event
-from lamr_evaluation.sessions.pointed import Pointers
-from lamr_evaluation.sessions.shown import Shown, shown_lines
-from lamr_evaluation.sessions.tools import description_of, pattern_of, read_of
+from lamr_sessions.commands import Read
+from lamr_sessions.events import Event
+from lamr_sessions.pointed import Pointers
+from lamr_sessions.shown import Shown, shown_lines
+from lamr_sessions.tools import description_of, pattern_of, read_of
 
 LEAST_LINES = 80
 LEAST_CHARACTERS = 4000

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from lamr_evaluation.sessions.events import first_at
+from lamr_sessions.events import first_at
 
 _EVENTS = "events/event-*.json"
 _STATE = "base_state.json"

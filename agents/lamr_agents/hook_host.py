@@ -1,0 +1,61 @@
+"""What a host with a hook is to the local server and to the installer: a row of facts, and how its calls are read.
+
+This module knows what every such host has; each host's own shapes are the matter of its module, and `hosts` lists them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lamr_agents.intent import Intent
+from lamr_agents.policy import Asked
+from lamr_agents.skim import Skim
+from lamr_agents.thin import BESIDE
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call whose result may be pruned.
+
+    Attributes:
+        session: the host's name for it.
+        tool: its name.
+        asked: what was asked for and came back.
+        intent: what the agent is after.
+        response: the tool's output as the host gave it.
+    """
+
+    session: str
+    tool: str
+    asked: Asked
+    intent: Intent
+    response: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class HookHost:
+    """A host that hands each result of a tool to a hook.
+
+    Attributes:
+        name: what `lamr install` and the hook call it.
+        read_call: a hook's call, from the host's payload and the transcript that it names; None where the call is none
+            of a tool that reads a file.
+        answer: what the hook prints for a call and what is shown of it; None where the result stays as it is without a
+            word.
+        settings: the file of the hook, below the user's home or a project. It is a JSON object whose `hooks` hold
+            entries by event, each with a matcher of tools and a list of commands.
+        event: the hook's event there.
+        tools: the tools whose results are code.
+        beside: the JSON that tells the agent something beside a result that stays; `%s` stands for the words.
+    """
+
+    name: str
+    read_call: Callable[[Mapping[str, Any]], Call | None]
+    answer: Callable[[Call, Skim], Mapping[str, Any] | None]
+    settings: Path
+    event: str
+    tools: tuple[str, ...]
+    beside: str = BESIDE
