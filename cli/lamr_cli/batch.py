@@ -62,6 +62,7 @@ def batch(
             help="HOST:PORT of a server's gRPC port, or https://HOST of a front, with its key in LAMR_API_KEY and its "
             "certificate's authority in LAMR_CA; several are shared out among the workers. Default: each worker has "
             "the model in its process. Repeatable.",
+            envvar="LAMR_SERVER",
         ),
     ] = None,
     max_tokens: Annotated[int | None, typer.Option(help="The budget of rows that name none.", min=1)] = None,

@@ -143,6 +143,13 @@ def test_the_slider_starts_where_a_prune_cuts(file: Path, tmp_path: Path, query:
     assert pruned["threshold"] == start
 
 
+def test_view_starts_where_a_prune_with_a_task_cuts(file: Path, tmp_path: Path) -> None:
+    asked = ("-q", "Fix it", "--task", "How is the area of a shape computed? " * 60)
+    done = lamr("view", file, *asked, "-o", tmp_path / "page.html", "--json")
+    pruned = json.loads(lamr("prune", file, *asked, "--quiet", "--json").stdout)
+    assert json.loads(done.stdout)["threshold"] == pruned["threshold"]
+
+
 def test_view_never_overwrites_the_file_that_it_shows(file: Path, tmp_path: Path) -> None:
     link = tmp_path / "link.html"
     link.symlink_to(file)
