@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import re
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -63,15 +64,23 @@ class OnError(str, enum.Enum):
     PASSTHROUGH = "passthrough"
 
 
-def read_code(file: str) -> str:
+def read_code(file: str, query: str) -> str:
     """Return the text of a file, or of standard input for `-`, with its newlines as they are.
 
+    Args:
+        file: what the command line names.
+        query: for the message that tells how a folder is asked.
+
     Raises:
-        InvalidInputError: the text isn't UTF-8.
+        InvalidInputError: the text isn't UTF-8, or a folder is named.
         OSError: the file can't be read.
     """
+    from lamr_client import InvalidInputError
     from lamr_client.inputs import decode_code
 
+    if file != "-" and Path(file).is_dir():
+        command = shlex.join(["lamr", "pack", file, "-q", query])
+        raise InvalidInputError(f"{file} is a folder, and this command takes one file: {command}")
     return decode_code(sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes())
 
 

@@ -15,6 +15,7 @@ from lamr_errors import visible
 
 from lamr_cli.exits import SERVER_TROUBLE
 from lamr_cli.printing import say, say_meanwhile
+from lamr_cli.stopping import end_well_on_sigterm
 
 if TYPE_CHECKING:
     from lamr_front.control import FrontStatus
@@ -121,6 +122,7 @@ def run(tenants: Tenants = FILE) -> None:
 
     Standard output gets a line of JSON for each request, standard error what becomes of replicas.
     """
+    end_well_on_sigterm()
     from lamr_front.running import run as run_front
 
     if status := run_front(tenants):

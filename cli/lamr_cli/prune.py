@@ -122,7 +122,7 @@ def prune(
 
     if as_json and form is not Form.TEXT:
         raise typer.BadParameter(f"--json prints the whole result, --format {form.value} its lines: give one")
-    code = read_code(file)
+    code = read_code(file, query)
     with Pruner(server, model=model, timeout=timeout, **credentials(server)) as pruner:
         result = pruner.prune(
             query,

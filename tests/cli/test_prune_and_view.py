@@ -169,6 +169,17 @@ def test_view_names_its_page_by_the_file(file: Path, tmp_path: Path, monkeypatch
     assert (tmp_path / "stdin.html").is_file()
 
 
+@pytest.mark.parametrize("command", ["prune", "view"])
+def test_a_folder_is_for_pack(
+    command: str, file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["lamr", command, str(file.parent), "-q", "Why $HOME?"])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    assert caught.value.code == 2
+    assert f"lamr pack {file.parent} -q 'Why $HOME?'" in capsys.readouterr().err
+
+
 def test_a_page_that_cannot_be_written_is_exit_2(
     file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
