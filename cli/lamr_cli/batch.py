@@ -81,6 +81,7 @@ def batch(
     earlier one ended, and doesn't do again what is there. With errors among the answers the exit code is 4.
 
     lamr batch jobs.jsonl --output answers --workers 2
+
     lamr batch s3://bucket/jobs.parquet --output s3://bucket/answers --format parquet --ray auto --workers 64
     """
     import dataclasses

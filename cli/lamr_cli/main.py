@@ -38,6 +38,7 @@ from lamr_cli import (
     view,
 )
 from lamr_cli.exits import exit_code, explain
+from lamr_cli.flowing import flow
 from lamr_cli.printing import say
 
 app = typer.Typer(
@@ -70,6 +71,7 @@ app.command("label")(label.label)
 app.command("train")(train.train)
 app.command("associate")(associate.associate)
 app.command("ablate")(ablate.ablate)
+flow(app)
 
 
 def _print_version(wanted: bool) -> None:

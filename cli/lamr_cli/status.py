@@ -35,6 +35,8 @@ def status(
     """Show versions, model, provider and health.
 
     Exit code 3 when the server doesn't answer or isn't ready.
+
+    lamr status --server 127.0.0.1:8001
     """
     from lamr_serving import local_status, server_status
 

@@ -1,4 +1,4 @@
-"""Servers that somebody stops with SIGTERM end with exit code 0; `lamr serve` and `lamr front run` have tests at home."""
+"""Servers that SIGTERM stops end with exit code 0. `lamr serve` and `lamr front run` are tested where they are tested."""
 
 from __future__ import annotations
 
