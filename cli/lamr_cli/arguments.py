@@ -24,12 +24,21 @@ Task = Annotated[
         metavar="TEXT|@FILE",
     ),
 ]
+
+
+def _none_if_empty(server: str | None) -> str | None:
+    """An empty `--server` takes the place of the one in `lamr.toml`, and names none."""
+    return server or None
+
+
 Server = Annotated[
     str | None,
     typer.Option(
         help="HOST:PORT of a server's gRPC port (see `lamr serve`), or https://HOST of a front, with its key in "
         "LAMR_API_KEY and its certificate's authority in LAMR_CA; without it, runs in process.",
         envvar="LAMR_SERVER",
+        show_default=False,
+        callback=_none_if_empty,
     ),
 ]
 Language = Annotated[
@@ -38,7 +47,10 @@ Language = Annotated[
 ]
 Model = Annotated[
     Path | None,
-    typer.Option(help="A model repository written by `lamr export`; default: the bundled lamr-mini."),
+    typer.Option(
+        help="A model repository written by `lamr export`; default: the bundled lamr-mini.",
+        show_default=False,
+    ),
 ]
 LineNumbers = Annotated[
     bool, typer.Option("--line-numbers", "-n", help="Put original line numbers before the lines.")

@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 from importlib.metadata import version
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -22,6 +23,7 @@ from lamr_cli import (
     associate,
     batch,
     compress,
+    config,
     corpus,
     evaluate,
     export,
@@ -40,6 +42,7 @@ from lamr_cli import (
 from lamr_cli.exits import exit_code, explain
 from lamr_cli.flowing import flow
 from lamr_cli.printing import say
+from lamr_cli.settings import Settings, defaults
 
 app = typer.Typer(
     name="lamr",
@@ -64,6 +67,7 @@ app.command("http")(http.http)
 app.command("mcp")(mcp.mcp)
 app.command("status")(status.status)
 app.add_typer(front.app, name="front")
+app.command("config")(config.config)
 app.command("export")(export.export)
 app.command("eval")(evaluate.evaluate)
 app.add_typer(corpus.app, name="corpus")
@@ -82,11 +86,13 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def options(
+    context: typer.Context,
     _version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Prune source code for coding agents: keep the lines that answer the question."""
+    context.default_map = defaults(Settings(Path()), context.command)
 
 
 def main() -> None:

@@ -34,6 +34,9 @@ from lamr_cli.scorers import OfPerplexity, scorer_of
 if TYPE_CHECKING:
     from lamr_client import Pruner
 
+MOST_TOKENS = 32_000
+"""The budget of a pack that names none."""
+
 
 class Form(str, enum.Enum):
     """What `--format` takes: the keys of `lamr_repositories.FORMATS`, as Typer needs them."""
@@ -64,8 +67,13 @@ def pack(
     query: Query,
     task: Task = "",
     max_tokens: Annotated[
-        int, typer.Option(help="Never more tokens than this, everything included.", min=1)
-    ] = 32_000,
+        int,
+        typer.Option(
+            help=f"Never more tokens than this, everything included; default: {MOST_TOKENS:,}.",
+            min=1,
+            show_default=False,
+        ),
+    ] = MOST_TOKENS,
     revision: Annotated[
         str | None,
         typer.Option(
@@ -83,6 +91,7 @@ def pack(
         typer.Option(
             help="No files that match this pattern; a .lamrignore does the same. Repeatable.",
             metavar="PATTERN",
+            show_default=False,
         ),
     ] = None,
     everything: Annotated[

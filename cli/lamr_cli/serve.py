@@ -22,7 +22,10 @@ DEFAULTS = ServerOptions()
 def serve(
     model: Annotated[
         Path | None,
-        typer.Argument(help="A model repository written by `lamr export`; default: the bundled lamr-mini."),
+        typer.Argument(
+            help="A model repository written by `lamr export`; default: the bundled lamr-mini.",
+            show_default=False,
+        ),
     ] = None,
     host: Annotated[
         str, typer.Option(help="Address to listen on; 127.0.0.1 is reachable from this machine only.")

@@ -1,4 +1,4 @@
-"""Servers that SIGTERM stops end with exit code 0. `lamr serve` and `lamr front run` are tested where they are tested."""
+"""Servers that SIGTERM stops end with exit code 0; `lamr serve` and `lamr front run` have tests of their own."""
 
 from __future__ import annotations
 
