@@ -46,7 +46,7 @@ def pack(repository: Path, question: str, cache: Path, options: argparse.Namespa
         RuntimeError: it failed; the message has its last words.
     """
     command = [sys.executable, "-m", "lamr_cli.main", "pack", str(repository), "-q", question]
-    command += ["--rev", options.rev, "--max-tokens", str(options.max_tokens), "--cache", str(cache)]
+    command += ["--revision", options.rev, "--max-tokens", str(options.max_tokens), "--cache", str(cache)]
     command += ["--json", "--quiet"]
     with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as complained:
         begun = time.perf_counter()

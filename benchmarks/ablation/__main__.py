@@ -24,7 +24,7 @@ def ablate(  # noqa: PLR0913, PLR0917  # one argument an option
         Path,
         typer.Option("--data", "-d", help="Folder with train.jsonl and validation.jsonl (`lamr corpus`)."),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for runs and outcomes.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for runs and outcomes.")],
     seeds: Annotated[int, typer.Option(help="Runs of each variant.", min=1)] = _BUDGET.seeds,
     steps: Annotated[int, typer.Option(help="Optimizer steps of a run.", min=1)] = _BUDGET.steps,
     tokens: Annotated[int, typer.Option(help="Tokens of a step.", min=256)] = _BUDGET.tokens,
@@ -53,6 +53,8 @@ def ablate(  # noqa: PLR0913, PLR0917  # one argument an option
 
     Rubrics (semantic, dependency, context), chained decisions or not, labels with or without the syntax tree. The same
     command goes on where an interrupted one stopped, and may ask for more seeds.
+
+    python -m benchmarks.ablation --data records --output runs/ablation --start bundled --seeds 3 --steps 300
     """
     settings = AblationSettings(
         start=start,
@@ -66,7 +68,7 @@ def ablate(  # noqa: PLR0913, PLR0917  # one argument an option
         seeds=seeds,
     )
     with bar() as progress:
-        outcomes = study.ablate(data, out, settings, workers=workers, progress=progress)
+        outcomes = study.ablate(data, output, settings, workers=workers, progress=progress)
     say(ablation_json(outcomes) if as_json else ablation_table(outcomes))
 
 

@@ -227,7 +227,7 @@ def _claim(out: Path, settings: AblationSettings) -> None:
     if not path.exists():
         path.write_text(json.dumps(budget))
     elif json.loads(path.read_text()) != budget:
-        raise RunError(f"{path}: an ablation with another budget; give the same one, or another --out")
+        raise RunError(f"{path}: an ablation with another budget; give the same one, or another --output")
 
 
 def _judged_path(out: Path) -> Path:

@@ -11,6 +11,7 @@ import typer
 from lamr_cli.arguments import Model, Server
 from lamr_cli.credentials import credentials
 from lamr_cli.printing import print_exactly, say
+from lamr_cli.stopping import end_well_on_sigterm
 
 if TYPE_CHECKING:
     from lamr_agents.install import Change
@@ -139,6 +140,7 @@ def serve(
 
     lamr agents serve --idle 60
     """
+    end_well_on_sigterm()
     from lamr_agents.local.server import LocalServer
     from lamr_agents.local.store import Store, check_socket, default_socket, default_store
     from lamr_agents.local.texts import Archive, Texts, default_texts, show_command

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import re
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -23,12 +24,21 @@ Task = Annotated[
         metavar="TEXT|@FILE",
     ),
 ]
+
+
+def _none_if_empty(server: str | None) -> str | None:
+    """An empty `--server` takes the place of the one in `lamr.toml`, and names none."""
+    return server or None
+
+
 Server = Annotated[
     str | None,
     typer.Option(
         help="HOST:PORT of a server's gRPC port (see `lamr serve`), or https://HOST of a front, with its key in "
         "LAMR_API_KEY and its certificate's authority in LAMR_CA; without it, runs in process.",
         envvar="LAMR_SERVER",
+        show_default=False,
+        callback=_none_if_empty,
     ),
 ]
 Language = Annotated[
@@ -37,7 +47,10 @@ Language = Annotated[
 ]
 Model = Annotated[
     Path | None,
-    typer.Option(help="A model repository written by `lamr export`; default: the bundled lamr-mini."),
+    typer.Option(
+        help="A model repository written by `lamr export`; default: the bundled lamr-mini.",
+        show_default=False,
+    ),
 ]
 LineNumbers = Annotated[
     bool, typer.Option("--line-numbers", "-n", help="Put original line numbers before the lines.")
@@ -63,15 +76,23 @@ class OnError(str, enum.Enum):
     PASSTHROUGH = "passthrough"
 
 
-def read_code(file: str) -> str:
+def read_code(file: str, query: str) -> str:
     """Return the text of a file, or of standard input for `-`, with its newlines as they are.
 
+    Args:
+        file: what the command line names.
+        query: for the message that tells how a folder is asked.
+
     Raises:
-        InvalidInputError: the text isn't UTF-8.
+        InvalidInputError: the text isn't UTF-8, or a folder is named.
         OSError: the file can't be read.
     """
+    from lamr_client import InvalidInputError
     from lamr_client.inputs import decode_code
 
+    if file != "-" and Path(file).is_dir():
+        command = shlex.join(["lamr", "pack", file, "-q", query])
+        raise InvalidInputError(f"{file} is a folder, and this command takes one file: {command}")
     return decode_code(sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes())
 
 

@@ -18,7 +18,7 @@ def associate(
         Path,
         typer.Option("--data", "-d", help="Folder with train.jsonl and validation.jsonl (`lamr corpus`)."),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Model repository to write.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Model repository to write.")],
     base: Annotated[
         Path | None, typer.Option(help="Model repository to begin with; default: the shipped one.")
     ] = None,
@@ -35,7 +35,7 @@ def associate(
     The model itself stays as it is, and so does its fingerprint. Clients read what is new; a running server goes on. A
     hundred thousand records take about an hour of two CPU cores.
 
-    lamr associate --data records --out my-repository
+    lamr associate --data records --output my-repository
     """
     with needs_extra("train"):
         from lamr_contract.spec import bundled_repository
@@ -43,11 +43,11 @@ def associate(
         from lamr_training.recipes.associate import associate as build
 
     settings = BuildSettings() if networked is None else BuildSettings(networked=networked)
-    report = build(base or bundled_repository(), data, out, settings, lambda line: say(line, err=True))
+    report = build(base or bundled_repository(), data, output, settings, lambda line: say(line, err=True))
     if as_json:
         say(json.dumps(asdict(report)))
         return
-    say(f"{out}: {report.words:,} words, learned from {report.files:,} files")
+    say(f"{output}: {report.words:,} words, learned from {report.files:,} files")
     for name, figures in (("what isn't a question", report.told), ("questions", report.asked)):
         if figures is not None:
             parts = ", ".join(f"{key} {value}" for key, value in asdict(figures).items())

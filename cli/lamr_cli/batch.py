@@ -62,6 +62,8 @@ def batch(
             help="HOST:PORT of a server's gRPC port, or https://HOST of a front, with its key in LAMR_API_KEY and its "
             "certificate's authority in LAMR_CA; several are shared out among the workers. Default: each worker has "
             "the model in its process. Repeatable.",
+            envvar="LAMR_SERVER",
+            show_default=False,
         ),
     ] = None,
     max_tokens: Annotated[int | None, typer.Option(help="The budget of rows that name none.", min=1)] = None,
@@ -80,6 +82,7 @@ def batch(
     earlier one ended, and doesn't do again what is there. With errors among the answers the exit code is 4.
 
     lamr batch jobs.jsonl --output answers --workers 2
+
     lamr batch s3://bucket/jobs.parquet --output s3://bucket/answers --format parquet --ray auto --workers 64
     """
     import dataclasses
@@ -87,10 +90,11 @@ def batch(
     from lamr_repositories import default_cache_file
     from lamr_repositories.batch import BatchOptions, run_batch
 
+    servers = [each for each in servers or () if each]  # an empty one means none, as elsewhere
     options = BatchOptions(
         workers=workers,
-        servers=tuple(servers or ()),
-        credentials=tuple(credentials(server) for server in servers or ()),
+        servers=tuple(servers),
+        credentials=tuple(credentials(server) for server in servers),
         model=model,
         # Machines of a cluster may share the home folder, and SQLite isn't for many machines.
         cache=cache_file(cache, no_cache, None if ray else default_cache_file()),

@@ -118,7 +118,7 @@ def compress(
         spread=spread.value,
         spread_weight=spread_weight,
     )
-    code = read_code(file)
+    code = read_code(file, query)
     with scorer_of(perplexity) as scorer, bar(disable=quiet) as progress:
         found = compress_code(
             code,

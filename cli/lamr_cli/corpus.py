@@ -27,7 +27,7 @@ Manifest = Annotated[
     Path | None,
     typer.Option(help="JSON file of what is read, as an earlier run wrote it; default: that of lamr-mini."),
 ]
-Cache = Annotated[
+Downloads = Annotated[
     Path | None, typer.Option(help="Folder for what is downloaded; default: the user's cache folder.")
 ]
 Mirror = Annotated[
@@ -62,7 +62,7 @@ def packages(
     windows: Annotated[
         float, typer.Option(help="Share of records that show part of their file only.", min=0, max=1)
     ] = OF_PACKAGES.windows,
-    cache: Cache = None,
+    downloads: Downloads = None,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -95,7 +95,7 @@ def packages(
         windows=windows,
         seed=seed,
     )
-    store = cache or cache_folder() / WHEELS
+    store = downloads or cache_folder() / WHEELS
     with bar() as progress:
         chosen = read_manifest(manifest) if manifest else None
         if names:
@@ -115,7 +115,7 @@ def histories(
         int, typer.Option(help="Most made questions about one repository's files.", min=0)
     ] = MadeSettings.per_project,
     apart: Apart = None,
-    cache: Cache = None,
+    downloads: Downloads = None,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -135,7 +135,7 @@ def histories(
     rows = read_histories(manifest) if manifest else bundled_histories()
     questions = MadeSettings(per_project=made, seed=seed)
     settings = HistorySettings(per_repository=edits, made=questions, seed=seed)
-    repositories = Repositories(rows, _place(mirror, cache), apart)
+    repositories = Repositories(rows, _place(mirror, downloads), apart)
     with bar() as progress:
         counts = build_histories(repositories, output, settings=settings, progress=progress)
     _report(counts, output, "histories.json", as_json)
@@ -147,7 +147,7 @@ def sessions(
     manifest: Manifest = None,
     mirror: Mirror = None,
     apart: Apart = None,
-    cache: Cache = None,
+    downloads: Downloads = None,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -163,20 +163,20 @@ def sessions(
     from lamr_training.sessions.build import SessionSettings, build_sessions
 
     rows = read_histories(manifest) if manifest else bundled_sessions()
-    repositories = Repositories(rows, _place(mirror, cache), apart)
+    repositories = Repositories(rows, _place(mirror, downloads), apart)
     with bar() as progress:
         counts = build_sessions(repositories, output, settings=SessionSettings(seed=seed), progress=progress)
     _report(counts, output, "sessions.json", as_json)
 
 
-def _place(mirror: Path | None, cache: Path | None) -> Callable[[str], Path]:
+def _place(mirror: Path | None, downloads: Path | None) -> Callable[[str], Path]:
     """What gives the git directory of `owner/name`: a mirror, or a clone in the cache."""
     from lamr_contract.private_files import cache_folder
     from lamr_evaluation.mirrors import clone, locate
 
     if mirror:
         return functools.partial(locate, folder=mirror)
-    return functools.partial(clone, folder=cache or cache_folder() / "repositories")
+    return functools.partial(clone, folder=downloads or cache_folder() / "repositories")
 
 
 def _report(counts: dict[str, int], output: Path, manifest: str, as_json: bool) -> None:

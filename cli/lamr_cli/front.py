@@ -15,6 +15,7 @@ from lamr_errors import visible
 
 from lamr_cli.exits import SERVER_TROUBLE
 from lamr_cli.printing import say, say_meanwhile
+from lamr_cli.stopping import end_well_on_sigterm
 
 if TYPE_CHECKING:
     from lamr_front.control import FrontStatus
@@ -46,6 +47,8 @@ def key(
     """Make an API key for each tenant, print it once and store its hash.
 
     A tenant may have several keys, so that a new one can be handed out before the old one is deleted from the file.
+
+    lamr front key alice bob --days 90
     """
     from lamr_front.keys import make_key
     from lamr_front.tenants_file import add_keys
@@ -70,7 +73,10 @@ def key(
 
 @app.command("check")
 def check(tenants: Tenants = FILE) -> None:
-    """Check the file of tenants, and let HAProxy check what is rendered from it. Nothing is changed."""
+    """Check the file of tenants, and let HAProxy check what is rendered from it. Nothing is changed.
+
+    lamr front check --tenants tenants.toml
+    """
     import tempfile
 
     from lamr_front.haproxy import check_config, find_haproxy
@@ -99,6 +105,8 @@ def render_files(
     """Write HAProxy's configuration and maps into a folder, for those who run HAProxy themselves.
 
     The files are readable by their owner alone: give them to the user that HAProxy starts as.
+
+    lamr front render -o /etc/haproxy/lamr
     """
     from lamr_front.errors import FrontError
     from lamr_front.rendering import Places, render
@@ -120,7 +128,10 @@ def run(tenants: Tenants = FILE) -> None:
     """Run the front until Ctrl-C or SIGTERM, and start HAProxy again when it dies.
 
     Standard output gets a line of JSON for each request, standard error what becomes of replicas.
+
+    lamr front run --tenants tenants.toml
     """
+    end_well_on_sigterm()
     from lamr_front.running import run as run_front
 
     if status := run_front(tenants):
@@ -129,7 +140,10 @@ def run(tenants: Tenants = FILE) -> None:
 
 @app.command("reload")
 def reload(tenants: Tenants = FILE) -> None:
-    """Put a changed file of tenants into force. No request is lost; keys that were deleted stop working at once."""
+    """Put a changed file of tenants into force. No request is lost; keys that were deleted stop working at once.
+
+    lamr front reload --tenants tenants.toml
+    """
     from lamr_front import control
 
     say(_fleet_text(control.reload(tenants)))
@@ -142,7 +156,12 @@ def drain(
     timeout: Annotated[float, typer.Option(help="Seconds to wait.", min=0)] = DRAIN_SECONDS,
     tenants: Tenants = FILE,
 ) -> None:
-    """Send a replica no more requests and wait until it has answered those that it has. Then it can be stopped."""
+    """Send a replica no more requests and wait until it has answered those that it has. Then it can be stopped.
+
+    lamr front drain one
+
+    lamr front drain one --undo
+    """
     from lamr_front import control
 
     if undo:
@@ -169,6 +188,8 @@ def status(
     """Show replicas, and what each tenant has under way, waiting and refused.
 
     Exit code 3 when no front of this file runs, or no replica is up.
+
+    lamr front status --json
     """
     from lamr_front.control import read_status
 

@@ -10,6 +10,7 @@ import typer
 from lamr_cli.arguments import Model, Server
 from lamr_cli.credentials import credentials
 from lamr_cli.extras import needs_extra
+from lamr_cli.stopping import end_well_on_sigterm
 
 
 def http(  # one flag an argument
@@ -41,6 +42,7 @@ def http(  # one flag an argument
 
     lamr http --port 8080
     """
+    end_well_on_sigterm()
     with needs_extra("http"):
         import uvicorn
         from lamr_agents.http.app import create_app

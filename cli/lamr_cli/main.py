@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 from importlib.metadata import version
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -21,6 +22,7 @@ from lamr_cli import (
     associate,
     batch,
     compress,
+    config,
     corpus,
     evaluate,
     export,
@@ -37,7 +39,9 @@ from lamr_cli import (
     view,
 )
 from lamr_cli.exits import exit_code, explain
+from lamr_cli.flowing import flow
 from lamr_cli.printing import say
+from lamr_cli.settings import Settings, defaults
 
 app = typer.Typer(
     name="lamr",
@@ -62,12 +66,14 @@ app.command("http")(http.http)
 app.command("mcp")(mcp.mcp)
 app.command("status")(status.status)
 app.add_typer(front.app, name="front")
+app.command("config")(config.config)
 app.command("export")(export.export)
 app.command("eval")(evaluate.evaluate)
 app.add_typer(corpus.app, name="corpus")
 app.command("label")(label.label)
 app.command("train")(train.train)
 app.command("associate")(associate.associate)
+flow(app)
 
 
 def _print_version(wanted: bool) -> None:
@@ -78,11 +84,13 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def options(
+    context: typer.Context,
     _version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Prune source code for coding agents: keep the lines that answer the question."""
+    context.default_map = defaults(Settings(Path()), context.command)
 
 
 def main() -> None:

@@ -11,6 +11,7 @@ import typer
 from lamr_cli.arguments import Model, Server
 from lamr_cli.credentials import credentials
 from lamr_cli.extras import needs_extra
+from lamr_cli.stopping import end_well_on_sigterm
 
 MOST_SESSIONS = 256
 """Over HTTP; one that asks nothing for half an hour ends."""
@@ -48,6 +49,7 @@ def mcp(
 
     lamr mcp --root .
     """
+    end_well_on_sigterm(at_once=transport is Way.STDIO)
     with needs_extra("mcp"):
         import uvicorn
         from lamr_agents.http.connections import server_options

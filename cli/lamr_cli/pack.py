@@ -21,7 +21,9 @@ from lamr_cli.arguments import (
     Query,
     Quiet,
     Server,
+    Task,
     cache_file,
+    read_task,
 )
 from lamr_cli.credentials import credentials
 from lamr_cli.pages import write_page
@@ -31,6 +33,9 @@ from lamr_cli.scorers import OfPerplexity, scorer_of
 
 if TYPE_CHECKING:
     from lamr_client import Pruner
+
+MOST_TOKENS = 32_000
+"""The budget of a pack that names none."""
 
 
 class Form(str, enum.Enum):
@@ -60,10 +65,16 @@ def pack(
         ),
     ],
     query: Query,
+    task: Task = "",
     max_tokens: Annotated[
-        int, typer.Option(help="Never more tokens than this, everything included.", min=1)
-    ] = 32_000,
-    rev: Annotated[
+        int,
+        typer.Option(
+            help=f"Never more tokens than this, everything included; default: {MOST_TOKENS:,}.",
+            min=1,
+            show_default=False,
+        ),
+    ] = MOST_TOKENS,
+    revision: Annotated[
         str | None,
         typer.Option(
             help="Pack this branch, tag or commit instead of the work tree; works on bare repositories and URLs, too."
@@ -80,6 +91,7 @@ def pack(
         typer.Option(
             help="No files that match this pattern; a .lamrignore does the same. Repeatable.",
             metavar="PATTERN",
+            show_default=False,
         ),
     ] = None,
     everything: Annotated[
@@ -130,7 +142,7 @@ def pack(
 
     lamr pack . -q "Where are retries limited?" --max-tokens 16000
 
-    lamr pack https://github.com/tornadoweb/tornado --rev stable -q "How are pings sent?" --html pack.html
+    lamr pack https://github.com/tornadoweb/tornado --revision stable -q "How are pings sent?" --html pack.html
 
     git ls-files src | lamr pack - -q "Where are retries limited?"
 
@@ -141,8 +153,8 @@ def pack(
     from lamr_repositories.options import MOST_CHUNKS
 
     kept = cache_file(cache, no_cache, default_cache_file())
-    if repository == "-" and rev is not None:
-        raise typer.BadParameter("a list of files names files of the work tree: leave --rev out")
+    if repository == "-" and revision is not None:
+        raise typer.BadParameter("a list of files names files of the work tree: leave --revision out")
     by_perplexity = ranker is RankerName.PERPLEXITY
     if by_perplexity and perplexity is None:
         raise typer.BadParameter("--ranker perplexity needs a model: give --perplexity")
@@ -150,7 +162,8 @@ def pack(
         raise typer.BadParameter(f"there is no folder {html.absolute().parent}", param_hint="--html")
     names = tuple(sys.stdin.read().splitlines()) if repository == "-" else None
     options = PackOptions(
-        revision=rev,
+        task=read_task(task),
+        revision=revision,
         names=names,
         walk=WalkOptions(
             tuple(include or ()),

@@ -18,6 +18,7 @@ from lamr_cli.arguments import (
     Model,
     OnError,
     Query,
+    Quiet,
     Server,
     Task,
     Timeout,
@@ -27,7 +28,7 @@ from lamr_cli.arguments import (
 )
 from lamr_cli.credentials import credentials
 from lamr_cli.printing import print_exactly, say, say_meanwhile
-from lamr_cli.rendering import Render, rendered
+from lamr_cli.rendering import Form, rendered
 
 PATIENCE_SECONDS = 2.0  # before the progress of a pruning is shown
 
@@ -78,8 +79,8 @@ def prune(
     markers: Annotated[
         Markers,
         typer.Option(
-            help="How the text marks cuts: named ones say which definitions went; swe-pruner with --no-repair is "
-            "exactly SWE-Pruner's text."
+            help="How the text marks cuts. comment: as comments of the language; named: with the definitions that "
+            "went; swe-pruner: as (filtered 12 lines), with --no-repair exactly SWE-Pruner's text."
         ),
     ] = Markers.COMMENT,
     min_cut: Annotated[
@@ -88,13 +89,14 @@ def prune(
             help="Characters that a cut between kept lines hides at least: markers cost tokens, too.", min=0
         ),
     ] = None,
-    render: Annotated[
-        Render,
+    form: Annotated[
+        Form,
         typer.Option(
-            help="comment: cuts as comments; swe-pruner: as (filtered 12 lines); json: spans of lines; heat: the whole "
-            "file, shaded by score, for a terminal."
+            "--format",
+            help="text: the kept lines, with markers for cuts; spans: runs of lines with the same fate, as JSON; heat: "
+            "the whole file, shaded by score, for a terminal.",
         ),
-    ] = Render.COMMENT,
+    ] = Form.TEXT,
     as_json: AllAsJson = False,
     on_error: Annotated[
         OnError,
@@ -102,7 +104,7 @@ def prune(
     ] = OnError.RAISE,
     model: Model = None,
     timeout: Timeout = TIMEOUT,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No summary on stderr.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Prune one file for a question.
 
@@ -111,18 +113,16 @@ def prune(
 
     lamr prune src/server.py -q "How are timeouts handled when the pool is full?"
 
-    lamr prune src/server.py -q "retry limits" --render heat
+    lamr prune src/server.py -q "retry limits" --format heat
 
     lamr prune src/server.py -q "I'll look at how the pool waits" --task @issue.md
     """
     from lamr_client import Pruner
     from lamr_postprocess import LEAST_CUT
 
-    if as_json and render is not Render.COMMENT:
-        raise typer.BadParameter(
-            f"--json prints the whole result, --render {render.value} its lines: give one"
-        )
-    code = read_code(file)
+    if as_json and form is not Form.TEXT:
+        raise typer.BadParameter(f"--json prints the whole result, --format {form.value} its lines: give one")
+    code = read_code(file, query)
     with Pruner(server, model=model, timeout=timeout, **credentials(server)) as pruner:
         result = pruner.prune(
             query,
@@ -146,8 +146,8 @@ def prune(
         print_exactly(json.dumps(result.to_dict(), ensure_ascii=False) + "\n")
     else:
         color = _colored()
-        text = rendered(render, code, result, line_numbers=line_numbers, color=color)
-        print_exactly(text, colored=color and render is Render.HEAT)
+        text = rendered(form, code, result, color=color)
+        print_exactly(text, colored=color and form is Form.HEAT)
     if not quiet:
         say(_summary(result), err=True)
 

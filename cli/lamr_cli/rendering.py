@@ -11,26 +11,24 @@ if TYPE_CHECKING:
     from lamr_postprocess import PrunedCode
 
 
-class Render(str, enum.Enum):
-    """What `--render` takes: the form of the output."""
+class Form(str, enum.Enum):
+    """What `--format` takes: the form of the output."""
 
-    COMMENT = "comment"
-    SWE_PRUNER = "swe-pruner"
-    JSON = "json"
+    TEXT = "text"
+    SPANS = "spans"
     HEAT = "heat"
 
 
-def rendered(form: Render, code: str, result: PruneResult, *, line_numbers: bool, color: bool) -> str:
+def rendered(form: Form, code: str, result: PruneResult, *, color: bool) -> str:
     """Return the text to print.
 
     Args:
         form: how it shall look.
         code: the code that was pruned.
         result: what was kept of it.
-        line_numbers: whether lines carry their original numbers.
         color: whether standard output shows colours.
     """
-    return _FORMS[form](code, result, line_numbers, color)
+    return _FORMS[form](code, result, color)
 
 
 def pruned_of(result: PruneResult) -> PrunedCode:
@@ -47,31 +45,24 @@ def pruned_of(result: PruneResult) -> PrunedCode:
     )
 
 
-def _comment(_code: str, result: PruneResult, _line_numbers: bool, _color: bool) -> str:
+def _text(_code: str, result: PruneResult, _color: bool) -> str:
     return result.text  # the pruner wrote it so, and measured its budget by it
 
 
-def _swe_pruner(code: str, result: PruneResult, line_numbers: bool, _color: bool) -> str:
-    from lamr_postprocess import render_filtered
-
-    return render_filtered(code, pruned_of(result), line_numbers=line_numbers)
-
-
-def _json(code: str, result: PruneResult, _line_numbers: bool, _color: bool) -> str:
+def _spans(code: str, result: PruneResult, _color: bool) -> str:
     from lamr_postprocess import render_json
 
     return render_json(code, pruned_of(result), result.line_scores)
 
 
-def _heat(code: str, result: PruneResult, _line_numbers: bool, color: bool) -> str:
+def _heat(code: str, result: PruneResult, color: bool) -> str:
     from lamr_postprocess import render_heat
 
     return render_heat(code, pruned_of(result), result.line_scores, color=color)
 
 
-_FORMS: dict[Render, Callable[[str, PruneResult, bool, bool], str]] = {
-    Render.COMMENT: _comment,
-    Render.SWE_PRUNER: _swe_pruner,
-    Render.JSON: _json,
-    Render.HEAT: _heat,
+_FORMS: dict[Form, Callable[[str, PruneResult, bool], str]] = {
+    Form.TEXT: _text,
+    Form.SPANS: _spans,
+    Form.HEAT: _heat,
 }

@@ -11,6 +11,7 @@ from lamr_serving.launcher.server_options import ServerOptions
 
 from lamr_cli.exits import SERVER_TROUBLE
 from lamr_cli.printing import say
+from lamr_cli.stopping import end_well_on_sigterm
 
 if TYPE_CHECKING:
     from lamr_serving.launcher.server import ServerInfo
@@ -21,7 +22,10 @@ DEFAULTS = ServerOptions()
 def serve(
     model: Annotated[
         Path | None,
-        typer.Argument(help="A model repository written by `lamr export`; default: the bundled lamr-mini."),
+        typer.Argument(
+            help="A model repository written by `lamr export`; default: the bundled lamr-mini.",
+            show_default=False,
+        ),
     ] = None,
     host: Annotated[
         str, typer.Option(help="Address to listen on; 127.0.0.1 is reachable from this machine only.")
@@ -81,6 +85,7 @@ def serve(
 
     lamr prune src/server.py -q "How are timeouts handled?" --server 127.0.0.1:8001
     """
+    end_well_on_sigterm()
     from lamr_client import bundled_repository
     from lamr_serving import serve as serve_repository
 

@@ -27,6 +27,7 @@ def status(
         typer.Option(
             help="HOST:PORT of a server's gRPC port, or https://HOST of a front; default: this installation.",
             envvar="LAMR_SERVER",
+            show_default=False,
         ),
     ] = None,
     timeout: Annotated[float, typer.Option(help="Seconds to wait for each answer.", min=0.001)] = 5.0,
@@ -35,10 +36,12 @@ def status(
     """Show versions, model, provider and health.
 
     Exit code 3 when the server doesn't answer or isn't ready.
+
+    lamr status --server 127.0.0.1:8001
     """
     from lamr_serving import local_status, server_status
 
-    if server is None:
+    if not server:
         installation = local_status()
         say(json.dumps(dataclasses.asdict(installation)) if as_json else _local_text(installation))
         return

@@ -26,9 +26,9 @@ def train(
         Path,
         typer.Option("--data", "-d", help="Folder with train.jsonl and validation.jsonl (`lamr corpus`)."),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Checkpoint folder to write.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Checkpoint folder to write.")],
     work: Annotated[
-        Path | None, typer.Option(help="Folder for examples, checkpoints and logs; default: OUT/work.")
+        Path | None, typer.Option(help="Folder for examples, checkpoints and logs; default: OUTPUT/work.")
     ] = None,
     base: Annotated[
         Path | None,
@@ -58,11 +58,11 @@ def train(
     Ctrl-C ends the step and writes a checkpoint. `work` holds log.jsonl and TensorBoard's files of every run. The
     last lines say what gate and chains have learned.
 
-    lamr train lamr-mini --data records --out runs/mini --workers 2
+    lamr train lamr-mini --data records --output runs/mini --workers 2
 
-    lamr train fine-tune --data records --out runs/ours
+    lamr train fine-tune --data records --output runs/ours
 
-    accelerate launch -m lamr_cli.main train qwen3-reranker-0.6b --base Qwen3-Reranker-0.6B --data records --out runs/q
+    accelerate launch -m lamr_cli.main train qwen3-reranker-0.6b --base Qwen3-Reranker-0.6B --data records -o runs/q
     """
     with needs_extra("train"):
         from lamr_training.recipes.runs import RunOptions, run_preset
@@ -84,7 +84,7 @@ def train(
         base=base,
     )
     try:
-        report = run_preset(preset, data, out, options, work=work, report=show)
+        report = run_preset(preset, data, output, options, work=work, report=show)
     except KeyboardInterrupt:
         say("stopped after a checkpoint; the same command goes on from it", err=True)
         raise

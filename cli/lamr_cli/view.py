@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lamr_cli.arguments import TIMEOUT, Language, Model, Query, Server, Timeout, read_code
+from lamr_cli.arguments import TIMEOUT, Language, Model, Query, Server, Task, Timeout, read_code, read_task
 from lamr_cli.credentials import credentials
 from lamr_cli.pages import write_page
 from lamr_cli.printing import say
@@ -23,6 +23,7 @@ def view(
         str, typer.Argument(help="The file to look at; - reads standard input.", metavar="FILE|-")
     ],
     query: Query,
+    task: Task = "",
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="The page; default: the file's name with .html, in this folder."),
@@ -52,17 +53,19 @@ def view(
     target = output or Path(f"{'stdin' if path is None else Path(path).name}.html")
     if path is not None and target.exists() and target.samefile(path):
         raise typer.BadParameter(f"{target} is the file to look at; name another page", param_hint="--output")
-    code = read_code(file)
+    code, serves = read_code(file, query), read_task(task)
     with Pruner(server, model=model, timeout=timeout, **credentials(server)) as pruner:
         # At threshold 0 every line is kept by its own reason, which the page needs for all of them.
-        result = pruner.prune(query, code, path=path, language=language, threshold=0)
-        start = default_threshold(pruner.spec, query, code, result) if threshold is None else threshold
+        result = pruner.prune(query, code, task=serves, path=path, language=language, threshold=0)
+        if threshold is None:
+            read = pruner.encoder.read_query(query, serves, code).text
+            threshold = default_threshold(pruner.spec, read, code, result)
     page = render_html(
         code,
         result.line_scores,
         path=path,
         language=language,
-        threshold=start,
+        threshold=threshold,
         query=query,
         dependency=[
             result.reasons.get(line) == "dependency" for line in range(1, len(result.line_scores) + 1)
@@ -70,15 +73,15 @@ def view(
     )
     write_page(target, page)
     if as_json:
-        say(json.dumps({"page": str(target), "lines": len(result.line_scores), "threshold": start}))
+        say(json.dumps({"page": str(target), "lines": len(result.line_scores), "threshold": threshold}))
     else:
-        say(f"{target}: {len(result.line_scores):,} lines, the slider at {start:g}", err=True)
+        say(f"{target}: {len(result.line_scores):,} lines, the slider at {threshold:g}", err=True)
     if show:
         typer.launch(str(target.resolve()))
 
 
 def default_threshold(spec: ModelSpec, query: str, code: str, result: PruneResult) -> float:
-    """Return the threshold that a file with this result gets where none is given."""
+    """Return the threshold that a file with this result gets for what the model read, where none is given."""
     import numpy as np
     from lamr_contract.layout import line_layout
     from lamr_contract.scoring.threshold import adapted

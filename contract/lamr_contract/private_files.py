@@ -28,9 +28,22 @@ def cache_folder() -> Path:
     Raises:
         RuntimeError: the user has no home.
     """
-    named = Path(os.environ.get("XDG_CACHE_HOME") or "")
+    return _users_folder("XDG_CACHE_HOME", ".cache")
+
+
+def config_folder() -> Path:
+    """Where the user's settings lie: `lamr` in the user's folder for settings; nothing is made.
+
+    Raises:
+        RuntimeError: the user has no home.
+    """
+    return _users_folder("XDG_CONFIG_HOME", ".config")
+
+
+def _users_folder(variable: str, below_home: str) -> Path:
+    named = Path(os.environ.get(variable) or "")
     # A relative one is to be ignored (XDG Base Directory Specification): it would lie in whatever folder is current.
-    return (named if named.is_absolute() else Path.home() / ".cache") / "lamr"
+    return (named if named.is_absolute() else Path.home() / below_home) / "lamr"
 
 
 def private_folder(path: Path) -> Path:

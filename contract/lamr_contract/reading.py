@@ -59,7 +59,7 @@ def read(query: str, task: str, code: str, count_each: CountEach, room: int) -> 
     # A token is at least one byte, so a text that is so much longer than its room needn't be counted.
     if len(whole) <= MOST_CHARACTERS and count_each([whole])[0] <= room:
         return Reading(whole, True)
-    query, task = _bounded(query.strip()), _bounded(task.strip())
+    query, task = bounded(query.strip()), bounded(task.strip())
     spent = int(count_each([query])[0]) + 1
     if spent > room:  # the intent itself is too long, and then the task is no more than a part of it
         told = _most_telling(_parts(f"{query}\n{task}"), "", code, count_each, room)
@@ -68,7 +68,8 @@ def read(query: str, task: str, code: str, count_each: CountEach, room: int) -> 
     return Reading("\n".join([query, *told]), False)
 
 
-def _bounded(text: str) -> str:
+def bounded(text: str) -> str:
+    """Return what is looked at of a query or a task: all of it, up to `MOST_CHARACTERS`."""
     if len(text) <= MOST_CHARACTERS:
         return text
     return text[: MOST_CHARACTERS * 3 // 4] + "\n" + text[-MOST_CHARACTERS // 4 :]

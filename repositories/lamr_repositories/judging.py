@@ -63,7 +63,7 @@ class JudgeCount:
 class Judge:
     """One model and one query."""
 
-    def __init__(self, pruner: Pruner, query: str, cache: Cache, model: str) -> None:
+    def __init__(self, pruner: Pruner, query: str, cache: Cache, model: str, task: str = "") -> None:
         """Ask nothing yet.
 
         Args:
@@ -71,8 +71,9 @@ class Judge:
             query: what is looked for.
             cache: keeps answers.
             model: names the model's weights in the cache; see `model_key`.
+            task: what the query serves.
         """
-        self._pruner, self._cache, self._query = pruner, cache, query
+        self._pruner, self._cache, self._query, self._task = pruner, cache, query, task
         self._encoder = pruner.encoder
         rubrics = self._encoder.spec.rubrics
         self._rubric = rubrics.index(SEMANTIC) if len(rubrics) > 1 and SEMANTIC in rubrics else None
@@ -105,7 +106,7 @@ class Judge:
             ServerError, ModelMismatchError: see `Pruner.ask`.
         """
         wanted = list(wanted)
-        reading = self._encoder.read_query(self._query, "", _beginning(texts, wanted))
+        reading = self._encoder.read_query(self._query, self._task, _beginning(texts, wanted))
         count.query_read = None if reading.whole else reading.text
         tokens = tokenize_all(self._encoder, texts, self._cache, self._model)
         files = [

@@ -22,6 +22,9 @@ class PackOptions:
     Attributes:
         max_tokens: the most tokens of the finished text, everything in it included.
         revision: a branch, tag or commit to pack; None for the work tree, or for a URL's default branch.
+        task: what the query serves, such as an issue's text; may be empty. Files are ranked by its words as well, and
+            the model reads the parts of it that say most about the best pieces; a causal language model is asked the
+            query alone.
         names: the files to pack, below the root; None for all.
         walk: which files count.
         ranker: a key of `RANKERS`.
@@ -36,6 +39,7 @@ class PackOptions:
 
     max_tokens: int = 32_000
     revision: str | None = None
+    task: str = ""
     names: tuple[str, ...] | None = None
     walk: WalkOptions = field(default_factory=WalkOptions)
     ranker: str = next(iter(RANKERS))

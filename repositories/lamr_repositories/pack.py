@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from lamr_client import Pruner
-from lamr_client.inputs import check_query
+from lamr_client.inputs import check_query, check_task
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import InvalidInputError
 from lamr_contract.perplexity.causal_scorer import CausalScorer
@@ -103,6 +103,7 @@ def prepare(root: str | os.PathLike[str], query: str, **using: Unpack[Using]) ->
     """
     check_query(query)
     options = using.get("options") or PackOptions()
+    check_task(options.task)
     on_progress = using.get("on_progress") or (lambda *_: None)
     model, server, pruner = using.get("model"), using.get("server"), using.get("pruner")
     notes: list[str] = []
@@ -118,7 +119,7 @@ def prepare(root: str | os.PathLike[str], query: str, **using: Unpack[Using]) ->
         if options.ranker in NEEDS_SCORER:
             judge = Foreseer(_scorer(using.get("scorer"), options.ranker), query, cache)
         elif pruner is not None and options.ranker in NEEDS_MODEL:
-            judge = Judge(pruner, query, cache, model_key(pruner, repository, server))
+            judge = Judge(pruner, query, cache, model_key(pruner, repository, server), options.task)
         encoder = pruner.encoder if pruner is not None else PromptEncoder.from_repository(repository)
         counter = token_counter(options.tokenizer, encoder)
         tools = Tools(counter, cache, judge, on_progress, notes, fetch)

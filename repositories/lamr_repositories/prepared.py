@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from lamr_contract.errors import InvalidInputError
+from lamr_contract.reading import bounded
 
 from lamr_repositories.cache import Cache
 from lamr_repositories.foreseeing import Foreseer
@@ -77,8 +78,9 @@ class Prepared:
         self.counter = tools.counter
         self._walked, self._judgements = WalkCount(), JudgeCount()
         marks = [time.perf_counter()]
+        words = f"{about.query}\n{bounded(options.task)}"
         self._index = index_repository(
-            source, options.walk, self._walked, about.query, tools.cache, on_progress=self._stage("files")
+            source, options.walk, self._walked, words, tools.cache, on_progress=self._stage("files")
         )
         marks.append(time.perf_counter())
         if secret := self._walked.with_secrets:
@@ -87,7 +89,7 @@ class Prepared:
             tools.notes.append(
                 "the query has no word that code could name: files are ranked by the model alone"
             )
-        self._ranked = Ranked(self._index, about.query)
+        self._ranked = Ranked(self._index, words)
         marks.append(time.perf_counter())
         self._chosen = self._choose(source)
         self._judged = self._judge(tools.judge)

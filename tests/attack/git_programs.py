@@ -168,7 +168,7 @@ def _in_the_callers_environment(place: Place) -> str:
         place.lamr(
             "pack", *how, "-q", "retries", "--ranker", "bm25", "--no-cache", cwd=programs, variables=variables
         )
-        for how in ((hostile.root,), (hostile.root, "--rev", "HEAD"), (hostile.root.as_uri(),))
+        for how in ((hostile.root,), (hostile.root, "--revision", "HEAD"), (hostile.root.as_uri(),))
     ]
     found = " ".join(f"{each.code}{'+' * (b'def retry' in each.out)}" for each in said)
     return f"{found}; {hostile.ran()}"

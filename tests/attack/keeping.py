@@ -81,7 +81,7 @@ def _revision(place: Place) -> str:
     place.git("add", "-A", "-f", cwd=root)
     place.git("commit", "-q", "-m", "all", cwd=root)
     (root / ".env").unlink()
-    by_revision = _said(place.lamr("pack", root, *_BY_WORDS, "--no-cache", "--rev", "HEAD"))
+    by_revision = _said(place.lamr("pack", root, *_BY_WORDS, "--no-cache", "--revision", "HEAD"))
     return f"{by_revision} | {_said(place.lamr('pack', root.as_uri(), *_BY_WORDS, '--no-cache'))}"
 
 

@@ -1,4 +1,4 @@
-"""`lamr prune --render` and `lamr view`, with the bundled model, in process and without a subprocess."""
+"""`lamr prune --format` and `lamr view`, with the bundled model, in process and without a subprocess."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from lamr_cli.main import app, main
-from lamr_cli.rendering import Render
+from lamr_cli.rendering import Form
 from lamr_postprocess import prune_lines, split_lines
 from typer.testing import CliRunner, Result
 
@@ -35,23 +35,20 @@ def lamr(*arguments: str | Path, stdin: bytes = b"") -> Result:
 
 def test_every_form_tells_of_the_same_lines(file: Path) -> None:
     found = {
-        form: lamr("prune", file, "-q", QUERY, "--ratio", "3", "--quiet", "--render", form.value)
-        for form in Render
+        form: lamr("prune", file, "-q", QUERY, "--ratio", "3", "--quiet", "--format", form.value)
+        for form in Form
     }
     assert {result.exit_code for result in found.values()} == {0}
-    comment, filtered = found[Render.COMMENT].stdout, found[Render.SWE_PRUNER].stdout
-    cuts = len(MARKER.findall(comment))
-    assert cuts
-    assert len(re.findall(r"^\(filtered \d+ lines\)$", filtered, re.M)) == cuts
+    comment = found[Form.TEXT].stdout
+    assert MARKER.findall(comment)
     kept = [line for line in comment.splitlines() if not MARKER.match(line)]
-    assert [line for line in filtered.splitlines() if not line.startswith("(filtered")] == kept
-    spans = json.loads(found[Render.JSON].stdout)["spans"]
+    spans = json.loads(found[Form.SPANS].stdout)["spans"]
     assert "".join(span["text"] for span in spans) == CODE
     assert "".join(span["text"] for span in spans if span["kept"]).splitlines() == kept
-    heat = found[Render.HEAT].stdout.splitlines()
+    heat = found[Form.HEAT].stdout.splitlines()
     assert len(heat) == len(split_lines(CODE))
     assert sum(re.match(r" *\d+ [●◆■+]", line) is not None for line in heat) == len(kept)
-    assert "\x1b" not in found[Render.HEAT].stdout
+    assert "\x1b" not in found[Form.HEAT].stdout
 
 
 def test_a_task_comes_as_text_or_from_a_file(file: Path, tmp_path: Path) -> None:
@@ -71,15 +68,15 @@ def test_a_task_comes_as_text_or_from_a_file(file: Path, tmp_path: Path) -> None
 def test_heat_has_colours_where_they_are_wanted(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm-256color")
-    assert "\x1b[48;5;" in lamr("prune", file, "-q", QUERY, "--render", "heat").stdout
+    assert "\x1b[48;5;" in lamr("prune", file, "-q", QUERY, "--format", "heat").stdout
     monkeypatch.setenv("NO_COLOR", "1")
-    assert "\x1b" not in lamr("prune", file, "-q", QUERY, "--render", "heat").stdout
+    assert "\x1b" not in lamr("prune", file, "-q", QUERY, "--format", "heat").stdout
 
 
 def test_line_numbers_in_both_marker_styles(file: Path) -> None:
     lines = split_lines(CODE)
-    for form in ("comment", "swe-pruner"):
-        text = lamr("prune", file, "-q", QUERY, "--quiet", "-n", "--render", form).stdout
+    for style in ("comment", "swe-pruner"):
+        text = lamr("prune", file, "-q", QUERY, "--quiet", "-n", "--markers", style).stdout
         numbered = [line.split("\t", 1) for line in text.splitlines(keepends=True)]
         assert all(lines[int(number) - 1] == line for number, line in numbered if number)
         assert any(not number for number, _ in numbered)
@@ -101,14 +98,14 @@ def test_bounds_and_wishes(file: Path) -> None:
 
 
 def test_small_code_passes_with_its_reason(file: Path) -> None:
-    done = lamr("prune", file, "-q", QUERY, "--min-tokens", "100000", "--render", "json")
+    done = lamr("prune", file, "-q", QUERY, "--min-tokens", "100000", "--format", "spans")
     spans = json.loads(done.stdout)["spans"]
     assert [(span["kept"], span["reason"]) for span in spans] == [(True, None)]
     assert "fewer than min_tokens 100000" in done.stderr
 
 
 def test_json_and_a_form_exclude_each_other(file: Path) -> None:
-    done = lamr("prune", file, "-q", QUERY, "--json", "--render", "heat")
+    done = lamr("prune", file, "-q", QUERY, "--json", "--format", "heat")
     assert done.exit_code == 2
     assert "--json prints" in done.stderr
 
@@ -146,6 +143,13 @@ def test_the_slider_starts_where_a_prune_cuts(file: Path, tmp_path: Path, query:
     assert pruned["threshold"] == start
 
 
+def test_view_starts_where_a_prune_with_a_task_cuts(file: Path, tmp_path: Path) -> None:
+    asked = ("-q", "Fix it", "--task", "How is the area of a shape computed? " * 60)
+    done = lamr("view", file, *asked, "-o", tmp_path / "page.html", "--json")
+    pruned = json.loads(lamr("prune", file, *asked, "--quiet", "--json").stdout)
+    assert json.loads(done.stdout)["threshold"] == pruned["threshold"]
+
+
 def test_view_never_overwrites_the_file_that_it_shows(file: Path, tmp_path: Path) -> None:
     link = tmp_path / "link.html"
     link.symlink_to(file)
@@ -163,6 +167,17 @@ def test_view_names_its_page_by_the_file(file: Path, tmp_path: Path, monkeypatch
     assert (tmp_path / "shapes.py.html").stat().st_size > 1_000
     assert lamr("view", "-", "-q", QUERY, stdin=CODE.encode()).exit_code == 0
     assert (tmp_path / "stdin.html").is_file()
+
+
+@pytest.mark.parametrize("command", ["prune", "view"])
+def test_a_folder_is_for_pack(
+    command: str, file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["lamr", command, str(file.parent), "-q", "Why $HOME?"])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    assert caught.value.code == 2
+    assert f"lamr pack {file.parent} -q 'Why $HOME?'" in capsys.readouterr().err
 
 
 def test_a_page_that_cannot_be_written_is_exit_2(

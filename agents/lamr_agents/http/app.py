@@ -37,6 +37,7 @@ from lamr_postprocess.render import SWE_PRUNER
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
+from lamr_agents.faults import words_of
 from lamr_agents.http.bodies import (
     CohereBody,
     CohereDocument,
@@ -150,7 +151,10 @@ async def _as_details(_request: Request, error: Exception) -> Response:
     """What is wrong with a body, in FastAPI's shape but without the body's own values: NaN and half characters among
     them couldn't be sent, and code needn't go back."""
     assert isinstance(error, RequestValidationError)
-    details = [{key: each[key] for key in ("type", "loc", "msg")} for each in error.errors()[:MOST_DETAILS]]
+    details = [
+        {"type": each["type"], "loc": each["loc"], "msg": words_of(each)}
+        for each in error.errors()[:MOST_DETAILS]
+    ]
     return Response(json.dumps({"detail": details}), 422, media_type="application/json")
 
 

@@ -22,7 +22,9 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.resolve import Resolve
 from mcp_types import ListRootsResult
+from pydantic import ValidationError
 
+from lamr_agents.faults import words_of
 from lamr_agents.mcp.roots import Reach, ask_for_roots
 from lamr_agents.policy import Policy
 from lamr_agents.skim import outline as outline_of
@@ -31,6 +33,8 @@ MOST_LINES = 800
 """Of one answer of `expand`."""
 MOST_UNPRUNED_LINES = 2000
 """Of a file that couldn't be pruned."""
+MOST_FAULTS = 10
+"""Of a call's arguments that are named."""
 Roots = Annotated[ListRootsResult, Resolve(ask_for_roots)]
 _INSTRUCTIONS = (
     "read_file shows the lines of a file that answer a question; comments mark what was cut, with line numbers and the "
@@ -54,7 +58,7 @@ def create_server(reach: Reach, make_pruner: Callable[[], AsyncPruner]) -> MCPSe
         finally:
             await warm.close()
 
-    server = MCPServer(
+    server = _Server(
         "lamr",
         instructions=_INSTRUCTIONS,
         version=version("lamr-server"),
@@ -67,6 +71,20 @@ def create_server(reach: Reach, make_pruner: Callable[[], AsyncPruner]) -> MCPSe
         # ends and quotes escaped. `getdoc` takes the source's indentation off what the model is told in every session.
         server.add_tool(tool, description=inspect.getdoc(tool), structured_output=False)
     return server
+
+
+class _Server(MCPServer):
+    """The protocol's server, whose words about wrong arguments are for a model: which argument, and what is wrong."""
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if not isinstance(error.__cause__, ValidationError):
+                raise
+            faults = error.__cause__.errors(include_input=False, include_url=False)[:MOST_FAULTS]
+            said = "; ".join(f"{'.'.join(map(str, each['loc']))}: {words_of(each)}" for each in faults)
+            raise ToolError(visible(f"the arguments of {name} can't be used: {said}")) from error
 
 
 _Tool = TypeVar("_Tool", bound=Callable[..., Any])

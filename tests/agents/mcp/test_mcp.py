@@ -197,6 +197,18 @@ async def test_the_command_speaks_over_standard_input_and_output(root: Path) -> 
         assert "handler_30" in await text_of(client, "read_file", path="a.py", question=QUESTION)
 
 
+async def test_wrong_arguments_are_named_without_a_librarys_words(root: Path) -> None:
+    async with in_process(root) as client:
+        answer = await client.call_tool("expand", {"path": "a.py", "first": "x"})
+        assert answer.is_error
+        words = answer.content[0].text
+        assert "the arguments of expand can't be used: " in words
+        assert "first: " in words
+        assert "last: " in words
+        assert "pydantic" not in words
+        assert "validation error" not in words
+
+
 @pytest.fixture
 def listening(root: Path, free_port: int) -> Iterator[str]:
     command = [sys.executable, "-m", "lamr_cli.main", "mcp", "--root", str(root)]
@@ -205,7 +217,7 @@ def listening(root: Path, free_port: int) -> Iterator[str]:
         yield f"http://127.0.0.1:{free_port}/mcp"
     finally:
         process.terminate()
-        process.wait()
+        assert process.wait(30) == 0
 
 
 async def test_the_command_speaks_over_http(listening: str) -> None:

@@ -98,7 +98,7 @@ def test_the_command_writes_records_and_a_manifest_that_repeats_them(tmp_path: P
     with zipfile.ZipFile(wheel(cache, "checks"), "w") as archive:
         archive.writestr("checks-1.0.dist-info/METADATA", "Name: checks\nVersion: 1.0\nLicense: BSD\n")
         archive.writestr("checks/one.py", other)
-    common = ("--cache", cache, "--min-lines", 10, "--per-file", 8, "--json")
+    common = ("--downloads", cache, "--min-lines", 10, "--per-file", 8, "--json")
     done = lamr_corpus("-o", tmp_path / "a", "demo", "--validation", "checks", *common)
     assert done.returncode == 0, done.stderr
     counts = json.loads(done.stdout)
@@ -141,7 +141,7 @@ def test_the_command_names_what_it_cannot_do(
     (tmp_path / "odd.json").write_text('[{"name": "demo"}]')
     (tmp_path / "held.json").write_text(json.dumps([{"name": "Flask", **row}]).replace("Flask", "flask"))
     (tmp_path / "gone.json").write_text(json.dumps([{"name": "demo", **row}]))
-    done = lamr_corpus("-o", tmp_path / "out", "--cache", tmp_path, *arguments)
+    done = lamr_corpus("-o", tmp_path / "out", "--downloads", tmp_path, *arguments)
     assert done.returncode == 2
     assert reason in " ".join(done.stderr.replace("│", " ").split())
     assert "Traceback" not in done.stderr

@@ -190,7 +190,16 @@ def test_tokenizers_without_offsets_or_answers_are_refused(data: Path, tmp_path:
 
 
 def test_the_command_prints_the_report(tmp_path: Path, data: Path, base: Path, small: None) -> None:
-    arguments = ["train", RERANKER, "--data", str(data), "--out", str(tmp_path / "out"), "--base", str(base)]
+    arguments = [
+        "train",
+        RERANKER,
+        "--data",
+        str(data),
+        "--output",
+        str(tmp_path / "out"),
+        "--base",
+        str(base),
+    ]
     done = CliRunner().invoke(
         app, [*arguments, "--steps", "2", "--trained-layers", "1", "--seed", "3", "--json"]
     )

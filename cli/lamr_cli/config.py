@@ -1,0 +1,48 @@
+"""`lamr config`: which settings are in force, and where each of them is from."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from lamr_cli.pack import MOST_TOKENS
+from lamr_cli.printing import say
+from lamr_cli.settings import KINDS, Setting, Settings
+
+_DEFAULTS = {
+    "server": "none: in process",
+    "model": "the bundled lamr-mini",
+    "max_tokens": f"{MOST_TOKENS:,}",
+    "exclude": "nothing",
+}
+
+
+def config(
+    as_json: Annotated[bool, typer.Option("--json", help="Print every setting as JSON.")] = False,
+) -> None:
+    """Show which settings are in force here, and where each of them is from.
+
+    An option on the command line wins over the environment, that over the project's lamr.toml, and that over the
+    user's. A project's file sets max_tokens and exclude, of `lamr pack`; server and model are the user's alone.
+
+    lamr config
+    """
+    settings = Settings(Path.cwd())
+    found = {key: settings.in_force(key) for key in KINDS}
+    if as_json:
+        say(json.dumps({key: asdict(setting) for key, setting in found.items()}))
+        return
+    rows = [(key, _shown(key, setting), setting.source) for key, setting in found.items()]
+    width = max(len(value) for _, value, _ in rows)
+    say("\n".join(f"{key:<12}{value:<{width}}  {source}" for key, value, source in rows))
+
+
+def _shown(key: str, setting: Setting) -> str:
+    value: Any = setting.value
+    if value is None:
+        return _DEFAULTS[key]
+    return ", ".join(value) if isinstance(value, list) else str(value)
