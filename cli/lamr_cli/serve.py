@@ -82,6 +82,9 @@ def serve(
     lamr prune src/server.py -q "How are timeouts handled?" --server 127.0.0.1:8001
     """
     from lamr_client import bundled_repository
+    from lamr_serving.launcher.machine import check_machine
+
+    check_machine()
     from lamr_serving import serve as serve_repository
 
     options = ServerOptions(
