@@ -21,7 +21,9 @@ LEFT_OUT = shutil.ignore_patterns(
 
 
 def run(*words: str, within: Path) -> str:
-    done = subprocess.run([sys.executable, "-m", *words], capture_output=True, text=True, cwd=within)
+    done = subprocess.run(
+        [sys.executable, "-m", *words], capture_output=True, text=True, cwd=within, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

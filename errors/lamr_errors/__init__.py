@@ -70,7 +70,7 @@ class ModelMismatchError(LamrError):
 
 
 def how_to_install(extra: str) -> str:
-    """The command that installs one of the distribution's extras; it isn't published, so a clone is what it's taken from."""
+    """The command that installs one of the distribution's extras: from a clone, as long as none is published."""
     return f"pip install '.[{extra}]' in a clone of lamr"
 
 

@@ -7,8 +7,7 @@ loop and the fits are elsewhere.
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -73,12 +72,8 @@ class FineTuneRecipe(Recipe):
         work.train(work.load_after(0), self.settings)
 
     def finish(self, data: Path, work: WorkFolder, out: Path) -> ScoringReport:
-        """Write the trained weights, with bias and scoring fitted on the last validation records.
-
-        The version says which weights they are, so that no client takes them for those of the start.
-        """
+        """Write the trained weights, with bias and scoring fitted on the last validation records."""
         model = work.load_after(1)
-        model.config = replace(model.config, version=f"{model.config.version}+{weights_digest(model)}")
         records = list(read_records(data / "validation.jsonl"))[-self.scored :]
         return write_scored(model, work, out, records)
 
@@ -92,11 +87,3 @@ class FineTuneRecipe(Recipe):
         base = self.base or bundled_repository()
         folder = base if (base / CHECKPOINT_CONFIG).is_file() else client_files(base)
         return folder / TOKENIZER_FILE
-
-
-def weights_digest(model: LamrModel) -> str:
-    """Eight hexadecimal digits that differ where weights do."""
-    digest = hashlib.sha256()
-    for values in model.state_dict().values():
-        digest.update(values.detach().float().cpu().numpy().tobytes())
-    return digest.hexdigest()[:8]

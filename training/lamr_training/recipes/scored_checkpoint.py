@@ -22,7 +22,7 @@ from lamr_evaluation.records import Record
 from lamr_export.checkpoint import CHECKPOINT_WEIGHTS, save_checkpoint
 from lamr_export.config import LamrConfig
 from lamr_export.model import LamrModel
-from lamr_export.repository_writer import export_repository
+from lamr_export.repository_writer import export_repository, weights_digest
 from lamr_export.verify import standard_texts
 
 from lamr_training.loop.work_folder import WorkFolder
@@ -58,7 +58,10 @@ BIASED = 40
 
 
 def write_scored(model: LamrModel, work: WorkFolder, out: Path, records: Sequence[Record]) -> ScoringReport:
-    """Write a model into a folder, with a bias and a scoring that are fitted on records of whole files."""
+    """Write a model into a folder, with a bias and a scoring that are fitted on records of whole files.
+
+    Its version says which weights they are, so that no client takes them for those that were shipped or begun with.
+    """
     save_checkpoint(model, out, work.tokenizer_file)
     exported = _exported(out, work)
     encoder = PromptEncoder.from_repository(exported)
@@ -68,7 +71,8 @@ def write_scored(model: LamrModel, work: WorkFolder, out: Path, records: Sequenc
     files = score_files(local.infer_many, encoder, records)
     config = model.config
     scoring = _fitted(files, config)
-    model.config = replace(config, scoring=scoring)
+    began = config.version.partition("+")[0]
+    model.config = replace(config, scoring=scoring, version=f"{began}+{weights_digest(model)[:8]}")
     save_checkpoint(model, out, work.tokenizer_file)
     return compare(files, scoring, config.rubrics, config.threshold)
 
