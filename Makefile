@@ -39,8 +39,10 @@ format: $(VENV)/.installed-dev   ## let ruff put the code in shape
 bench: $(VENV)/.installed-dev $(VENV)/openvino   ## the benchmarks: figures beside their targets, and bench.json
 	$(BIN)/python -m benchmarks
 
-wheel: $(VENV)/.installed-dev    ## build the wheel into dist/
-	$(BIN)/python -m build --wheel
+wheel: $(VENV)/.installed-dev    ## build what an index gets into dist/, and check it
+	rm -rf build dist
+	$(BIN)/python -m build --no-isolation
+	$(BIN)/python -m twine check --strict dist/*
 
 clean:           ## remove what the other targets made
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -63,8 +63,6 @@ CacheFile = Annotated[
 ]
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Keep nothing, and use nothing that was kept.")]
 Timeout = Annotated[float, typer.Option(help="Seconds to wait for the whole answer.", min=0.001)]
-TIMEOUT = 60.0
-"""The default for a person's file, which may be a large one."""
 
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 

@@ -12,6 +12,7 @@ from lamr_errors import BAD_INPUT, SERVER_TROUBLE, LamrError, visible
 
 __all__ = ["BAD_INPUT", "INCOMPLETE", "SERVER_TROUBLE", "exit_code", "explain"]
 
+_UNIX_MODULES = ("fcntl", "grp", "pwd", "resource", "termios")
 INCOMPLETE = 4
 """The work was done, but a part of the input was left out."""
 
@@ -20,6 +21,8 @@ def exit_code(error: BaseException) -> int | None:
     """Return the exit code of an expected error; None if the error is a defect."""
     if isinstance(error, LamrError):
         return error.exit_code
+    if _needs_unix(error):
+        return BAD_INPUT
     return BAD_INPUT if isinstance(error, OSError) else None  # a file that can't be read or written
 
 
@@ -29,5 +32,12 @@ def explain(error: BaseException) -> None:
     text = str(error)
     if isinstance(error, OSError) and error.filename:
         text = f"{visible(os.fsdecode(error.filename))}: {error.strerror}"
+    if _needs_unix(error):
+        text = "this command needs Linux or macOS; on Windows, run it in WSL (docs/install.md says what runs where)"
     words = f"lamr: {visible(text, lines=True)}"
     print(f"{red}{words}{reset}", file=sys.stderr)  # noqa: T201
+
+
+def _needs_unix(error: BaseException) -> bool:
+    """Whether a command wanted what Windows' Python lacks; what prunes in process wants none of it."""
+    return isinstance(error, ModuleNotFoundError) and error.name in _UNIX_MODULES

@@ -57,6 +57,12 @@ def export(
     revision: Annotated[
         str | None, typer.Option(help="Branch, tag or commit of a Hugging Face id; default: main.")
     ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            help="What the model is called, with a digest of its weights as version; default: as the checkpoint is."
+        ),
+    ] = None,
     scoring: Annotated[
         Scoring | None,
         typer.Option(
@@ -84,7 +90,7 @@ def export(
 
     The report is printed and stored beside the model, as report.json.
 
-    lamr export runs/my-model --output my-repository --precision int8
+    lamr export runs/my-model --output my-repository --precision int8 --name ours
 
     lamr export ayanami-kitasan/code-pruner --output my-repository
 
@@ -111,6 +117,7 @@ def export(
                 output,
                 precision.value,
                 revision=revision,
+                name=name,
                 scoring=None if scoring is None else scoring.value,
                 chunk_tokens=chunk_tokens,
                 max_batch_size=max_batch_size,
@@ -124,6 +131,7 @@ def export(
                 perplexity,
                 output,
                 revision=revision,
+                name=name,
                 max_tokens=max_tokens,
                 max_batch_size=max_batch_size,
                 progress=_say,

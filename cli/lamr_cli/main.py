@@ -43,6 +43,8 @@ from lamr_cli.flowing import flow
 from lamr_cli.printing import say
 from lamr_cli.settings import Settings, defaults
 
+_CUT_OFF = 128 + 13  # as a shell says that SIGPIPE ended a command; Windows has no name for the signal
+
 app = typer.Typer(
     name="lamr",
     help="Prune source code for coding agents: keep the lines that answer the question.",
@@ -102,7 +104,7 @@ def main() -> None:
     except BrokenPipeError:
         # The reader (`head`, a pager) has what it wanted; flushing again at exit would complain once more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(128 + signal.SIGPIPE)
+        sys.exit(_CUT_OFF)
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)
     except Exception as error:

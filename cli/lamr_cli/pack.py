@@ -138,7 +138,7 @@ def pack(
     repair and markers cost. Files without a kept line are listed by their definitions as far as tokens last. The pack
     goes to standard output, a summary to standard error.
 
-    A second question about the same repository reads and encodes only what changed.
+    The index of files that didn't change is kept, and so are the model's answers, for the same question asked again.
 
     lamr pack . -q "Where are retries limited?" --max-tokens 16000
 

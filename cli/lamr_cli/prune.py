@@ -9,9 +9,9 @@ import time
 from typing import Annotated, Any
 
 import typer
+from lamr_contract.admission import TIMEOUT_SECONDS
 
 from lamr_cli.arguments import (
-    TIMEOUT,
     AllAsJson,
     Language,
     LineNumbers,
@@ -103,7 +103,7 @@ def prune(
         typer.Option(help="When the server fails: raise (exit 3), or passthrough (the code as it came)."),
     ] = OnError.RAISE,
     model: Model = None,
-    timeout: Timeout = TIMEOUT,
+    timeout: Timeout = TIMEOUT_SECONDS,
     quiet: Quiet = False,
 ) -> None:
     """Prune one file for a question.

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from lamr_contract.admission import TIMEOUT_SECONDS
 
-from lamr_cli.arguments import TIMEOUT, Model, Server, Timeout
+from lamr_cli.arguments import Model, Server, Timeout
 from lamr_cli.credentials import credentials
 from lamr_cli.pages import write_page
 from lamr_cli.printing import say
@@ -42,7 +43,7 @@ def replay(
     ] = None,
     server: Server = None,
     model: Model = None,
-    timeout: Timeout = TIMEOUT,
+    timeout: Timeout = TIMEOUT_SECONDS,
     as_json: Annotated[bool, typer.Option("--json", help="Print every read as JSON.")] = False,
 ) -> None:
     """Replay recorded sessions of agents as if their big reads had been pruned.

@@ -87,7 +87,7 @@ def _local_text(installation: LocalStatus) -> str:
                 "lamr": installation.lamr,
                 "python": installation.python,
                 "numpy": installation.numpy,
-                "onnxruntime": installation.onnxruntime or f"not installed: {how_to_install('serve')}",
+                "onnxruntime": installation.onnxruntime or f"not installed: {how_to_install('local')}",
                 "providers": ", ".join(installation.providers) or None,
                 "triton": installation.triton or f"not installed: {how_to_install('serve')}",
                 "model": f"{installation.model} {installation.model_version}" if installation.model else None,

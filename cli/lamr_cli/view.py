@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from lamr_contract.admission import TIMEOUT_SECONDS
 
-from lamr_cli.arguments import TIMEOUT, Language, Model, Query, Server, Task, Timeout, read_code, read_task
+from lamr_cli.arguments import Language, Model, Query, Server, Task, Timeout, read_code, read_task
 from lamr_cli.credentials import credentials
 from lamr_cli.pages import write_page
 from lamr_cli.printing import say
@@ -35,7 +36,7 @@ def view(
     ] = None,
     language: Language = None,
     model: Model = None,
-    timeout: Timeout = TIMEOUT,
+    timeout: Timeout = TIMEOUT_SECONDS,
     show: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print where the page is, as JSON.")] = False,
 ) -> None:

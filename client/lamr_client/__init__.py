@@ -31,6 +31,7 @@ from lamr_client.transport import AsyncTransport, Transport
 
 if TYPE_CHECKING:
     from lamr_contract.perplexity.local_scorer import LocalScorer
+    from lamr_postprocess import BudgetError
 
     from lamr_client.async_grpc_transport import AsyncGrpcTransport
     from lamr_client.async_pruner import AsyncPruner
@@ -45,6 +46,7 @@ __all__ = [
     "AsyncMockTransport",
     "AsyncPruner",
     "AsyncTransport",
+    "BudgetError",
     "Chunk",
     "ChunkRequest",
     "ChunkResult",
@@ -83,6 +85,7 @@ _LATER = {
     "AsyncGrpcTransport": "lamr_client.async_grpc_transport",
     "AsyncMockTransport": "lamr_client.mock_transport",
     "AsyncPruner": "lamr_client.async_pruner",
+    "BudgetError": "lamr_postprocess",
     "GrpcTransport": "lamr_client.grpc_transport",
     "InProcessTransport": "lamr_client.in_process",
     "LocalScorer": "lamr_contract.perplexity.local_scorer",
@@ -96,3 +99,7 @@ def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_LATER[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from lamr_contract.admission import TIMEOUT_SECONDS
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import LamrError
 from lamr_contract.scoring.scorer import Scorer
@@ -47,7 +48,7 @@ class AsyncPruner(AsyncClosing):
         *,
         model: str | os.PathLike[str] | None = None,
         transport: AsyncTransport | Transport | None = None,
-        timeout: float = 30.0,
+        timeout: float = TIMEOUT_SECONDS,
         max_concurrency: int = 8,
         retries: int = 2,
         on_error: OnError = "raise",

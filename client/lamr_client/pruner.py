@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from lamr_contract.admission import TIMEOUT_SECONDS
 from lamr_contract.encoding import Chunk, PromptEncoder
 from lamr_contract.errors import InvalidInputError, LamrError
 from lamr_contract.model_io import ChunkResult
@@ -51,7 +52,7 @@ class Pruner(Closing):
         *,
         model: str | os.PathLike[str] | None = None,
         transport: Transport | None = None,
-        timeout: float = 30.0,
+        timeout: float = TIMEOUT_SECONDS,
         max_concurrency: int = 8,
         retries: int = 2,
         on_error: OnError = "raise",

@@ -1,5 +1,5 @@
 """How a client says who it is, which model it asks and which trace it acts in, and what a front says to one that comes
-too often.
+too often; and how long a client waits.
 
 Both sides read it here. The module knows header names and wording. It knows neither keys nor gRPC.
 """
@@ -21,6 +21,8 @@ TRACE_STATE_METADATA = "tracestate"
 TRACE_FORM = "[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}"
 
 COME_BACK = "come back in {seconds} s"
+TIMEOUT_SECONDS = 60.0
+"""How long one pruning may take where nothing else is said, from Python as by the command: a large file on a CPU."""
 MOST_WAIT_SECONDS = 86_400.0
 _COME_BACK = re.compile(re.escape(COME_BACK).replace(r"\{seconds\}", r"(\d+(?:\.\d+)?)"))
 

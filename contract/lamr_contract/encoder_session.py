@@ -44,7 +44,7 @@ def open_encoder(
         onnxruntime = import_onnxruntime()
     except ImportError as error:
         raise MissingPackageError(
-            f"pruning in process needs onnxruntime: {how_to_install('serve')}; or name a server",
+            f"pruning in process needs onnxruntime: {how_to_install('local')}; or name a server",
             package="onnxruntime",
         ) from error
     if not path.is_file():

@@ -70,8 +70,8 @@ class ModelMismatchError(LamrError):
 
 
 def how_to_install(extra: str) -> str:
-    """The command that installs one of the distribution's extras, for whoever installed it and whoever cloned it."""
-    return f"pip install 'lamr-server[{extra}]', or in a clone pip install -e '.[{extra}]'"
+    """The command that installs one of the distribution's extras: from a clone, as long as none is published."""
+    return f"pip install '.[{extra}]' in a clone of lamr"
 
 
 # What moves a terminal's cursor, reorders or hides text, or ends a line of a log: control characters, Unicode's marks

@@ -26,6 +26,7 @@ from lamr_export.causal_verify import CausalVerification, random_ids, text_ids, 
 from lamr_export.checkpoint import tokenizer_path
 from lamr_export.errors import CheckpointError, ExportError
 from lamr_export.onnx_tracing import OLDEST_CONTAINER, OLDEST_ONNXRUNTIME, OPSET, save_onnx
+from lamr_export.serving_terms import check_name
 from lamr_export.sources import checkpoint_folder
 from lamr_export.target import check_target, files_of, replacing
 from lamr_export.torch_scorer import weights_digest
@@ -90,6 +91,7 @@ def export_causal(  # noqa: PLR0913 - each is one choice of the command line
     output: str | Path,
     *,
     revision: str | None = None,
+    name: str | None = None,
     max_tokens: int | None = None,
     max_batch_size: int | None = None,
     progress: Callable[[str], None] = lambda _: None,
@@ -100,6 +102,7 @@ def export_causal(  # noqa: PLR0913 - each is one choice of the command line
         checkpoint: its folder, or what else `checkpoint_folder` finds one by.
         output: the repository's folder; a causal model's repository in it is replaced, another folder is refused.
         revision: the revision of a checkpoint that is named by its Hugging Face id.
+        name: what the model is called; the checkpoint's last name if None.
         max_tokens: the longest sequence that is served; if None, the model's window, but not more than `SERVED_TOKENS`.
         max_batch_size: the most sequences in one execution; `BATCH_SIZE` if None.
         progress: takes a line before each step.
@@ -110,12 +113,13 @@ def export_causal(  # noqa: PLR0913 - each is one choice of the command line
     Raises:
         CheckpointError: the checkpoint can't be read, isn't supported, or has a smaller window.
         ModelMismatchError: its tokenizer can't be read.
-        ExportError: the target can't be replaced or written, the model can't be traced, or the written graph doesn't
-            compute what the checkpoint does.
+        ExportError: the target can't be replaced or written, the name can't be shown, the model can't be traced, or the
+            written graph doesn't compute what the checkpoint does.
     """
+    check_name(name)
     target = Path(output)
     check_target(target, [PERPLEXITY], causal_files(target))
-    name = Path(os.path.abspath(checkpoint)).name  # noqa: PTH100  # an id or a link keeps its own name
+    name = name or Path(os.path.abspath(checkpoint)).name  # noqa: PTH100  # an id or a link keeps its own name
     folder = checkpoint_folder(checkpoint, revision, progress)
     progress(f"reading {folder}")
     tokenizer = tokenizer_path(folder)

@@ -6,6 +6,7 @@ or not at all. The modules that it calls make graphs, configurations and compari
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -39,7 +40,7 @@ from lamr_export.errors import CheckpointError, ExportError
 from lamr_export.model import LamrModel
 from lamr_export.quantize import quantize_encoder
 from lamr_export.report import ExportReport
-from lamr_export.serving_terms import served_config, serving_terms
+from lamr_export.serving_terms import check_name, served_config, serving_terms
 from lamr_export.sources import checkpoint_folder
 from lamr_export.target import check_target, files_of, replacing
 from lamr_export.triton import decoder_program, default_batch_size, model_config
@@ -74,6 +75,7 @@ def export_repository(  # noqa: PLR0913 - each is one choice of the command line
     precision: str = "fp32",
     *,
     revision: str | None = None,
+    name: str | None = None,
     scoring: str | None = None,
     chunk_tokens: int | None = None,
     texts: Sequence[SampleText] | None = None,
@@ -89,6 +91,8 @@ def export_repository(  # noqa: PLR0913 - each is one choice of the command line
         precision: `fp32`; `int8` for quantized weights and products; or `bf16`, whose file is that of fp32 (and is
             verified as such) with a configuration that asks OpenVINO for bf16 products.
         revision: the revision of a checkpoint that is named by its Hugging Face id.
+        name: what the model is called, with the first digits of its weights' digest as version; if None, both are the
+            checkpoint's own.
         scoring: `paper` or `emission` instead of the checkpoint's own (see `lamr_contract.scoring.rules`).
         chunk_tokens: the most code tokens of a chunk, cut at lines, instead of the checkpoint's own chunks.
         texts: pairs of a query and code on which changed decisions are counted; questions about the standard library
@@ -102,20 +106,24 @@ def export_repository(  # noqa: PLR0913 - each is one choice of the command line
 
     Raises:
         CheckpointError: the checkpoint can't be read.
-        ExportError: the target can't be replaced or written, the model can't be traced, or the written encoder doesn't
-            compute what the checkpoint does.
+        ExportError: the target can't be replaced or written, the name can't be shown, the model can't be traced, or the
+            written encoder doesn't compute what the checkpoint does.
     """
     if precision not in PRECISIONS:
         raise ExportError(f"precision must be one of {', '.join(PRECISIONS)}, not {precision!r}")
+    check_name(name)
     target = Path(output)
     check_target(target, MODELS, client_files(target))
     checkpoint = checkpoint_folder(checkpoint, revision, progress)
     progress(f"reading {checkpoint}")
     model = load_checkpoint(checkpoint)
+    weights = weights_digest(model)
     model.config = served_config(model.config, scoring, chunk_tokens)
+    if name is not None:
+        model.config = dataclasses.replace(model.config, name=name, version=weights[:8])
     progress(serving_terms(model.config))
     tokenizer = tokenizer_path(checkpoint)
-    spec = model.config.spec(hashlib.sha256(tokenizer.read_bytes()).hexdigest(), weights_digest(model))
+    spec = model.config.spec(hashlib.sha256(tokenizer.read_bytes()).hexdigest(), weights)
     _check_window(model)
     size = max_batch_size or default_batch_size(spec.chunking.window)
     with replacing(target) as folder:
@@ -123,9 +131,9 @@ def export_repository(  # noqa: PLR0913 - each is one choice of the command line
         _write_decoder(folder, model)
         width = model.heads.norm.normalized_shape[0]
         parameters = sum(weights.numel() for weights in model.parameters())
-        for name in MODELS:
-            text = model_config(name, spec, width, size, precision, parameters)
-            config_file(folder, name).write_text(text, encoding="utf-8")
+        for part in MODELS:
+            text = model_config(part, spec, width, size, precision, parameters)
+            config_file(folder, part).write_text(text, encoding="utf-8")
         progress(f"tracing the encoder ({precision})")
         encoder = version_folder(folder, ENCODER)
         graph = onnx_encoder.encoder_to_onnx(model)

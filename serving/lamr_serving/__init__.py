@@ -60,3 +60,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'lamr_serving' has no attribute {name!r}")
     return getattr(importlib.import_module(f"lamr_serving.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
+
+import pytest
 
 HEAVY = ["torch", "onnxruntime", "transformers", "onnx", "scipy", "pandas"]
 LATER = ["grpc", "tritonclient", "asyncio", "concurrent.futures", "google.protobuf", "lamr_decoding", "numba"]
@@ -27,3 +30,9 @@ def test_pruner_is_there_without_grpc_and_asyncio():
 def test_everything_public_is_there_on_demand():
     code = "import lamr_client\nfor name in lamr_client.__all__: getattr(lamr_client, name)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("package", ["lamr_client", "lamr_serving", "lamr_export"])
+def test_dir_shows_all_that_is_public(package: str) -> None:
+    module = importlib.import_module(package)
+    assert set(module.__all__) <= set(dir(module))

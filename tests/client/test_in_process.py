@@ -205,4 +205,4 @@ def test_without_onnxruntime_the_remedy_is_told(model):
         "except LamrError as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "pip install 'lamr-server[serve]'" in done.stdout
+    assert "pip install '.[local]'" in done.stdout

@@ -110,6 +110,8 @@ def test_only_its_own_kind_is_replaced(checkpoint, tmp_path, monkeypatch) -> Non
     (out / "README.md").write_text("mine")
     assert export_causal(checkpoint, out, max_tokens=64) == first
     assert (out / "README.md").read_text() == "mine"
+    named = export_causal(checkpoint, out, max_tokens=64, name="ours")
+    assert (named.name, named.version) == ("ours", first.version)
     (tmp_path / "other" / "src").mkdir(parents=True)
     with pytest.raises(ExportError, match="isn't a model repository"):
         export_causal(checkpoint, tmp_path / "other")

@@ -363,6 +363,19 @@ def test_swe_pruners_folder_is_served_as_its_service_scores(exported):
     )
 
 
+def test_the_name_is_the_given_one_and_the_version_says_which_weights(traced, tmp_path):
+    traced.export(tmp_path / "out", name="ours")
+    spec = load_spec(tmp_path / "out")
+    assert (spec.name, spec.version) == ("ours", spec.weights_sha256[:8])
+    assert config(tmp_path / "out", "lamr").parameters["lamr_name"].string_value == "ours"
+
+
+@pytest.mark.parametrize("name", ["", "  ", "a\nb", "\x1b[2J"])
+def test_a_name_that_cannot_be_shown_is_refused(tmp_path, name):
+    with pytest.raises(ExportError, match="printable"):
+        export_repository(tmp_path, tmp_path / "out", name=name)
+
+
 def test_scoring_and_chunks_can_be_chosen(traced, tmp_path):
     lines: list[str] = []
     chosen = {"emission": (None, "emission"), "paper": (20, "paper")}

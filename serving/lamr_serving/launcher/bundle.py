@@ -21,6 +21,7 @@ from lamr_contract import children
 from lamr_errors import how_to_install
 
 from lamr_serving.errors import ServerStartError
+from lamr_serving.launcher.machine import check_machine
 
 INSTALL = how_to_install("serve")
 DISTRIBUTION = "nvidia-pytriton"
@@ -54,6 +55,7 @@ def find_bundle() -> TritonBundle:
     Raises:
         ServerStartError: the wheel is absent, lacks a file, has no stub for this Python, or numpy is too new.
     """
+    check_machine()
     wheel = importlib.util.find_spec("pytriton")
     places = list(wheel.submodule_search_locations or []) if wheel else []
     if not places:
@@ -93,7 +95,7 @@ def check_numpy(version: str) -> None:
     if int(version.partition(".")[0]) >= 2:
         raise ServerStartError(
             f"numpy {version} is installed, but the bundled Triton passes tensors as numpy 1 lays them out; "
-            "pip install 'numpy<2'"
+            "pip install 'numpy<2', which has wheels for Python 3.10 to 3.12"
         )
 
 

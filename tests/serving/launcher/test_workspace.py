@@ -76,7 +76,7 @@ def test_a_server_is_not_started_with_such_a_numpy(monkeypatch):
 
 def test_without_the_wheel_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(ServerStartError, match=r"pip install 'lamr-server\[serve\]'"):
+    with pytest.raises(ServerStartError, match=r"pip install '\.\[serve\]'"):
         find_bundle()
 
 

@@ -24,7 +24,7 @@ from lamr_decoding import Decoder
 from lamr_evaluation.records import Record
 from lamr_export.checkpoint import CHECKPOINT_WEIGHTS, save_checkpoint
 from lamr_export.model import LamrModel
-from lamr_export.repository_writer import export_repository
+from lamr_export.repository_writer import export_repository, weights_digest
 from lamr_export.verify import standard_texts
 
 from lamr_training.fits.keep_bias import Margins, fit_keep_bias
@@ -49,6 +49,7 @@ def write_scored(model: LamrModel, work: WorkFolder, out: Path, records: Sequenc
 
     The network over lines is that of the model that training began with, or else the bundled one: few files don't teach
     a network, and its features are relative to the file, which other weights of an encoder hardly change.
+    Its version says which weights they are, so that no client takes them for those that were shipped or begun with.
 
     Raises:
         RunError: no record has lines that answer.
@@ -65,7 +66,8 @@ def write_scored(model: LamrModel, work: WorkFolder, out: Path, records: Sequenc
     files = score_files(local.infer_many, encoder, records)
     config = model.config
     scoring = fit_scoring(files, weights, config.rubrics, config.threshold, before=config.scoring)
-    model.config = replace(config, scoring=scoring)
+    began = config.version.partition("+")[0]
+    model.config = replace(config, scoring=scoring, version=f"{began}+{weights_digest(model)[:8]}")
     save_checkpoint(model, out, work.tokenizer_file)
     return compare(files, Scorer(scoring, config.rubrics, weights), config.threshold)
 

@@ -7,7 +7,7 @@ loop and the fits are elsewhere.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -73,12 +73,8 @@ class FineTuneRecipe(Recipe):
         work.train(work.load_after(0), self.settings)
 
     def finish(self, data: Path, work: WorkFolder, out: Path) -> ScoringReport:
-        """Write the trained weights, with bias and scoring fitted on the last validation records.
-
-        The version says which weights they are, so that no client takes them for those of the start.
-        """
+        """Write the trained weights, with bias and scoring fitted on the last validation records."""
         model = work.load_after(1)
-        model.config = replace(model.config, version=f"{model.config.version}+{weights_digest(model)[:8]}")
         records = list(read_records(data / "validation.jsonl"))[-self.scored :]
         return write_scored(model, work, out, records)
 
