@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from lamr_contract.errors import InvalidInputError
 from lamr_postprocess import approximate_tokens
+from lamr_repositories.progress import OnProgress
 from numpy.typing import NDArray
 
 from lamr_evaluation.baselines import BASELINES, LineScorer
@@ -45,9 +46,6 @@ DEFAULT_KEPT = 0.25
 """Fraction of lines at which a scorer is measured that has no threshold and no reference."""
 PRUNER = "lamr"
 """Name of the pruner in `evaluate_pruner`'s report."""
-
-Progress = Callable[[str, int, int], None]
-"""Called with a scorer's name, items done and items in all."""
 
 
 def parses(text: str) -> bool:
@@ -80,7 +78,7 @@ def _score(
     scorer: LineScorer | Selector,
     items: Sequence[Record],
     refusals: Refusals,
-    progress: Progress | None,
+    progress: OnProgress | None,
 ) -> dict[int, _Outcome]:
     """The scorer's outcome on each item, by its place, that neither it nor a scorer before it refuses."""
     outcomes = {}
@@ -161,7 +159,7 @@ def evaluate(  # noqa: PLR0913 - keywords with defaults
     reference: str | None = None,
     bootstrap: Bootstrap = BOOTSTRAP,
     on_problem: Callable[[Problem], None] | None = None,
-    progress: Progress | None = None,
+    progress: OnProgress | None = None,
 ) -> EvalReport:
     """Measure scorers on items.
 
@@ -240,7 +238,7 @@ def evaluate_pruner(  # noqa: PLR0913 - keywords with defaults
     baselines: Mapping[str, LineScorer | Selector] = BASELINES,
     bootstrap: Bootstrap = BOOTSTRAP,
     on_problem: Callable[[Problem], None] | None = None,
-    progress: Progress | None = None,
+    progress: OnProgress | None = None,
 ) -> EvalReport:
     """Measure a pruner and the baselines, each at the pruner's kept fraction.
 

@@ -182,7 +182,3 @@ def _groups(looks: Iterable[_Look]) -> Iterator[list[_Look]]:
     iterator = iter(looks)
     while group := list(itertools.islice(iterator, _GROUP)):
         yield group
-
-
-OnProgress = Callable[[str, int, int], None]
-"""Takes what is being done, how much of it is done, and how much there is."""

@@ -25,8 +25,8 @@ from lamr_repositories.git import (
     served_with,
     transport_of,
 )
-from lamr_repositories.indexing import OnProgress
 from lamr_repositories.own_objects import refuse_foreign_objects
+from lamr_repositories.progress import OnProgress
 from lamr_repositories.watch import Watch
 
 _SCHEMES = ("https", "http", "ssh", "git", "file")

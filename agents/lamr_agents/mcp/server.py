@@ -28,6 +28,7 @@ from lamr_agents.faults import words_of
 from lamr_agents.mcp.roots import Reach, ask_for_roots
 from lamr_agents.policy import Policy
 from lamr_agents.skim import outline as outline_of
+from lamr_agents.thin import NOT_PRUNED, NOTE
 
 MOST_LINES = 800
 """Of one answer of `expand`."""
@@ -214,7 +215,7 @@ class _Warm:
 
 
 def _not_pruned(error: LamrError) -> str:
-    return f"[lamr: not pruned: {type(error).__name__}: {visible(str(error))}]\n"
+    return f"{NOTE} {NOT_PRUNED}: {type(error).__name__}: {visible(str(error))}]\n"
 
 
 def _range(code: str, first: int, last: int, wanted: int | None = None) -> str:

@@ -6,14 +6,12 @@ This module knows neither processes nor clusters; whoever runs the jobs adds eac
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from lamr_repositories.batch.jobs import Job
 from lamr_repositories.batch.shards import Shards
-
-OnProgress = Callable[[str, int, int], None]
+from lamr_repositories.progress import OnProgress
 
 
 @dataclass(eq=False)

@@ -6,7 +6,7 @@ The module knows the order of the stages, each of which is a module of its own.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,8 +23,7 @@ from lamr_repositories.compression.rates import WHOLE, rates
 from lamr_repositories.compression.sections import Sections, cut_sections
 from lamr_repositories.compression.selection import best_lines, knapsack
 from lamr_repositories.compression.values import VALUES, preserved
-
-OnProgress = Callable[[str, int, int], None]
+from lamr_repositories.progress import OnProgress
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from lamr_evaluation.records import Record
+from lamr_repositories.progress import OnProgress
 
 from lamr_training.histories.asked import SHARES, records
 from lamr_training.histories.edits import EditSettings, candidates, edits
@@ -22,7 +23,7 @@ from lamr_training.made.kinds import KINDS
 from lamr_training.made.settings import MadeSettings
 from lamr_training.records import git
 from lamr_training.records.manifest import Repository, bundled_histories
-from lamr_training.records.parts import Foreign, Progress, Repositories, Source, build_parts
+from lamr_training.records.parts import Foreign, Repositories, Source, build_parts
 from lamr_training.records.repository_files import files_at, own_files
 from lamr_training.records.written import ABOUT_HISTORIES, WRITTEN, bundled_questions, written_records
 
@@ -54,7 +55,7 @@ def build_histories(
     output: Path,
     *,
     settings: HistorySettings | None = None,
-    progress: Progress | None = None,
+    progress: OnProgress | None = None,
 ) -> dict[str, int]:
     """Write records of each sort, the manifest, and `counts.json`.
 

@@ -22,6 +22,7 @@ from typing import BinaryIO
 
 from lamr_contract.children import standing_elsewhere
 from lamr_evaluation.problems import Problem
+from lamr_repositories.progress import OnProgress
 
 from lamr_training.errors import RecordError, TrainingError
 from lamr_training.labels.journal import Journal
@@ -31,7 +32,6 @@ from lamr_training.labels.settings import LabelSettings
 PORTION = 64
 """How many rows a process labels at a time."""
 
-Progress = Callable[[str, int, int], None]
 Report = Callable[[Problem], None]
 
 
@@ -63,7 +63,7 @@ def label_file(  # noqa: PLR0913 - keywords with defaults
     *,
     workers: int = 1,
     weights: bool = False,
-    progress: Progress | None = None,
+    progress: OnProgress | None = None,
     report: Report | None = None,
 ) -> LabelSummary:
     """Add `labels` to every record of a file: for each rubric and the aggregate, the 1-based lines it keeps.

@@ -13,12 +13,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from lamr_evaluation.records import Record, write_records
+from lamr_repositories.progress import OnProgress
 
 from lamr_training.errors import CorpusError
 from lamr_training.made.build import made_records
 from lamr_training.made.settings import OF_PACKAGES, MadeSettings
 from lamr_training.packages.fetch import Package, bundled_manifest, fetch_pinned, source_files, write_manifest
-from lamr_training.records.parts import Progress
 from lamr_training.records.source_files import SourceFile
 from lamr_training.records.written import WRITTEN, written_records
 
@@ -29,7 +29,7 @@ def build_packages(
     *,
     packages: Sequence[Package] | None = None,
     settings: MadeSettings = OF_PACKAGES,
-    progress: Progress | None = None,
+    progress: OnProgress | None = None,
 ) -> dict[str, int]:
     """Fetch the packages and write records about their files.
 
@@ -72,7 +72,7 @@ def build_packages(
 
 
 def package_records(
-    files: Iterable[SourceFile], settings: MadeSettings, progress: Progress | None = None
+    files: Iterable[SourceFile], settings: MadeSettings, progress: OnProgress | None = None
 ) -> dict[str, list[Record]]:
     """Records of made questions about the files of each split, shuffled; a file's copies count once."""
     by_project: dict[tuple[str, str], list[SourceFile]] = defaultdict(list)

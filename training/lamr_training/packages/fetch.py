@@ -16,10 +16,10 @@ from pathlib import Path
 
 from lamr_evaluation.reserved import normalized, refuse_reserved, reserved_path
 from lamr_evaluation.wheels import cached_wheel, download_wheel
+from lamr_repositories.progress import OnProgress
 
 from lamr_training.errors import CorpusError
 from lamr_training.records.manifest_rows import bundled_rows, read_rows, write_rows
-from lamr_training.records.parts import Progress
 from lamr_training.records.paths import FOREIGN_FOLDERS
 from lamr_training.records.source_files import SourceFile, decoded
 
@@ -72,7 +72,7 @@ def write_manifest(packages: Iterable[Package], path: Path) -> None:
     write_rows(sorted(packages, key=lambda package: (package.split, package.name)), path)
 
 
-def fetch(names: Sequence[str], cache: Path, split: str, progress: Progress | None = None) -> list[Package]:
+def fetch(names: Sequence[str], cache: Path, split: str, progress: OnProgress | None = None) -> list[Package]:
     """Download the newest wheel of each project that isn't in the cache yet, and describe all of them.
 
     Raises:
@@ -108,7 +108,9 @@ def choose_splits(training: Sequence[str], validation: Sequence[str]) -> dict[st
     return {"train": left, "validation": list(validation)}
 
 
-def fetch_pinned(packages: Sequence[Package], cache: Path, progress: Progress | None = None) -> list[Package]:
+def fetch_pinned(
+    packages: Sequence[Package], cache: Path, progress: OnProgress | None = None
+) -> list[Package]:
     """Download exactly a manifest's files.
 
     Raises:

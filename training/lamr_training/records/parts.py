@@ -18,6 +18,7 @@ from pathlib import Path
 from lamr_evaluation.mirrors import folder_name
 from lamr_evaluation.records import Record, read_records, write_records
 from lamr_evaluation.reserved import reserved_path
+from lamr_repositories.progress import OnProgress
 
 from lamr_training.errors import CorpusError
 from lamr_training.records import git
@@ -27,8 +28,6 @@ from lamr_training.records.manifest import SPLITS, Repository, check_histories, 
 MOST_LIKE = 0.5
 """Share of a file's runs of eight tokens that evaluation files may have too."""
 
-Progress = Callable[[str, int, int], None]
-"""Called with what is counted, how many are done, and how many there are in all."""
 Foreign = Callable[[str, str], bool]
 """Whether the file at a path, with this code, is an evaluation's."""
 
@@ -81,7 +80,7 @@ class Source:
 
 
 def build_parts(
-    repositories: Repositories, manifest: Path, sources: Sequence[Source], progress: Progress | None = None
+    repositories: Repositories, manifest: Path, sources: Sequence[Source], progress: OnProgress | None = None
 ) -> dict[str, int]:
     """Write the records of each source, the manifest, and `counts.json`.
 

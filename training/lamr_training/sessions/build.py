@@ -12,9 +12,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from lamr_evaluation.records import Record
+from lamr_repositories.progress import OnProgress
 
 from lamr_training.records.manifest import Repository
-from lamr_training.records.parts import Foreign, Progress, Repositories, Source, build_parts
+from lamr_training.records.parts import Foreign, Repositories, Source, build_parts
 from lamr_training.sessions.logs import session_logs
 from lamr_training.sessions.reads import ReadSettings, candidates, record_of
 
@@ -41,7 +42,7 @@ def build_sessions(
     output: Path,
     *,
     settings: SessionSettings | None = None,
-    progress: Progress | None = None,
+    progress: OnProgress | None = None,
 ) -> dict[str, int]:
     """Write `train.jsonl`, `validation.jsonl` and `suite.jsonl`, the manifest, and `counts.json`.
 
