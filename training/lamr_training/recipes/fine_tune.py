@@ -17,7 +17,6 @@ from lamr_evaluation.records import read_records
 from lamr_export.checkpoint import load_checkpoint
 from lamr_export.config import CHECKPOINT_CONFIG
 from lamr_export.model import LamrModel
-from lamr_export.repository_writer import weights_digest
 from tokenizers import Tokenizer
 
 from lamr_training.errors import RunError
