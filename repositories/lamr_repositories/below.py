@@ -13,6 +13,8 @@ import re
 import stat
 from pathlib import Path
 
+from lamr_errors import LamrError
+
 MOST_DEPTH = 100
 """Folders on the way to a file; more are made by programs, for programs."""
 OUTSIDE = "outside of the root"
@@ -42,7 +44,7 @@ def problem_of(name: str) -> str | None:
     return TOO_DEEP if name.count("/") > MOST_DEPTH else None
 
 
-class NotBelowError(OSError):
+class NotBelowError(LamrError, OSError):
     """A name leads out of its root, or through a link.
 
     Attributes:
