@@ -18,9 +18,8 @@ CODE = "import os\n\n\n" + "".join(
 )
 LINES = CODE.rstrip("\n").split("\n")
 NUMBERED = "\n".join(f"{n:6}\t{line}" for n, line in enumerate(LINES, 1))
-TASK = (
-    "Make the handler of the thirtieth field write nothing, please, and leave all the other handlers alone."
-)
+# It names no word of every function, which would make each line a needed one as far as words tell.
+TASK = "Make the handler of the thirtieth field do nothing, please, and leave all the others alone."
 SAID = "I'll look at handler_30 first."
 
 

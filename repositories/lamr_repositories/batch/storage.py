@@ -22,6 +22,7 @@ from lamr_errors import how_to_install
 from lamr_repositories.errors import RepositoryError
 
 _LOCK = ".lock"
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _URL = re.compile(r"[a-z][a-z0-9+.-]*(?:::[a-z][a-z0-9+.-]*)*://", re.IGNORECASE)
 
 
@@ -109,7 +110,7 @@ class _Folder(Storage):
         try:
             folder.mkdir(parents=True, exist_ok=True)
             # What lies there already, whosever it is, is neither followed nor emptied.
-            lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+            lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | _NO_LINK, 0o666)
             self._lock = os.fdopen(lock, "rb", buffering=0)
             alone = take_lock(lock)
         except OSError as error:
