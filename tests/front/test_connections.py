@@ -79,7 +79,10 @@ def test_idle_clients_give_way(site, replica, connect, monkeypatch) -> None:
 def test_an_address_has_its_part_of_the_places(site, replica, connect) -> None:
     site.write({"alice": ""}, "max_connections = 20\naddress_connections = 15")
     site.start()
-    callers = [connect() for _ in range(40)]
+    callers = []
+    for _ in range(40):
+        with suppress(ConnectionError):  # one too many may be closed before it is seen to be open
+            callers.append(connect())
     site.until(lambda: sum(map(is_open, callers)) <= 15)
     (row,) = control.admin.read_statistics(control.RunFolder(site.file).current.admin_socket, "api 1 -1")
     assert int(row["dcon"]) >= 25
