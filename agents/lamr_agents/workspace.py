@@ -111,14 +111,14 @@ class Workspace:
             InvalidInputError: the pattern isn't a regular expression, or searches too long.
         """
         wanted = LineSearch(pattern, argument="pattern")
-        found: list[Match] = []
+        matches: list[Match] = []
         for file, text in self._texts(self.resolve(path)):
             lines = split_lines(text)
             for place in wanted.found(lines):
-                if len(found) == MOST_MATCHES:
-                    return found, True
-                found.append(Match(self._shown(file), place + 1, lines[place].strip()[:_LONGEST_MATCH]))
-        return found, False
+                if len(matches) == MOST_MATCHES:
+                    return matches, True
+                matches.append(Match(self._shown(file), place + 1, lines[place].strip()[:_LONGEST_MATCH]))
+        return matches, False
 
     def _texts(self, start: Path) -> Iterator[tuple[Path, str]]:
         """The files under a folder with their texts, or the one file."""

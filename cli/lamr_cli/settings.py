@@ -176,17 +176,17 @@ def defaults(settings: Settings, command: Any, name: str = "") -> dict[str, Any]
         name: its name.
     """
     listed: Mapping[str, Any] = getattr(command, "commands", {})
-    found: dict[str, Any] = {each: defaults(settings, one, each) for each, one in listed.items()}
+    in_force: dict[str, Any] = {each: defaults(settings, one, each) for each, one in listed.items()}
     if name in _BY_OWN_WORDS:
-        return found
+        return in_force
     of_name = settings.of_files if name in _TYPED else settings.of_user
     taken = {parameter.name: parameter.default for parameter in command.params}
     for key in ("server", "model", *(_OF_PACKS if name == "pack" else ())):
         if key in taken:
-            found[key] = _asked(of_name, key, taken[key])
+            in_force[key] = _asked(of_name, key, taken[key])
     if "servers" in taken:
-        found["servers"] = lambda: [server] if (server := of_name("server")) else None
-    return found
+        in_force["servers"] = lambda: [server] if (server := of_name("server")) else None
+    return in_force
 
 
 def _asked(of: Callable[[str], Any], key: str, otherwise: Any) -> Callable[[], Any]:

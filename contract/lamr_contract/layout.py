@@ -113,8 +113,8 @@ def _next_ink(inked: NDArray[np.bool_], places: NDArray[np.int64]) -> NDArray[np
     runs = inked.copy()
     runs[1:] &= ~inked[:-1]
     begins = np.flatnonzero(runs)
-    found: NDArray[np.int64] = np.append(begins, len(inked))[np.searchsorted(begins, places)]
-    return found
+    following: NDArray[np.int64] = np.append(begins, len(inked))[np.searchsorted(begins, places)]
+    return following
 
 
 def single_spaces(text: str) -> NDArray[np.int64]:

@@ -57,10 +57,10 @@ class TorchScorer:
     def _run(self, feed: dict[str, NDArray[np.generic]]) -> NDArray[np.float32]:
         inputs = {name: torch.from_numpy(values).to(self._device) for name, values in feed.items()}
         with torch.inference_mode():
-            found: NDArray[np.float32] = (
+            log_probs: NDArray[np.float32] = (
                 self.model(inputs[INPUT_IDS], inputs[CU_SEQLENS], inputs[MAX_LEN]).cpu().numpy()
             )
-        return found
+        return log_probs
 
 
 def weights_digest(folder: Path) -> str:

@@ -51,12 +51,12 @@ def unpacked(data: bytes) -> bytes:
     """
     reading = zlib.decompressobj()
     try:
-        found = reading.decompress(data, MOST_ENTRY_BYTES)
+        plain = reading.decompress(data, MOST_ENTRY_BYTES)
     except zlib.error as error:
         raise ValueError(f"not compressed ({error})") from error
     if not reading.eof or reading.unused_data:
         raise ValueError("cut off, too large, or followed by something else")
-    return found
+    return plain
 
 
 class Cache:
@@ -77,7 +77,7 @@ class Cache:
 
     def get(self, kind: str, keys: Iterable[str]) -> dict[str, bytes]:
         """Return the entries that are there and whole, by key."""
-        found: dict[str, bytes] = {}
+        values: dict[str, bytes] = {}
         waiting = iter(dict.fromkeys(keys))
         while self._connection and (some := list(itertools.islice(waiting, _AT_ONCE))):
             marks = ",".join("?" * len(some))
@@ -90,8 +90,8 @@ class Cache:
             except sqlite3.Error as error:
                 self._trouble(error)
             else:
-                found.update((key, value[_DIGEST:]) for key, value in rows if _is_whole(kind, key, value))
-        return found
+                values.update((key, value[_DIGEST:]) for key, value in rows if _is_whole(kind, key, value))
+        return values
 
     def put(self, kind: str, entries: Mapping[str, bytes]) -> None:
         """Keep entries; they are there for others when the call returns."""

@@ -103,7 +103,7 @@ class Folder(Source):
         Raises:
             RepositoryError: there are too many, or the patterns are endless work.
         """
-        found: list[str] = []
+        paths: list[str] = []
         size, budget = 0, Budget()
         waiting: list[tuple[str, tuple[tuple[int, Patterns], ...]]] = [("", ())]
         with self._below() as below:
@@ -120,10 +120,10 @@ class Folder(Source):
                     if is_folder and prefix.count("/") < MOST_DEPTH:
                         waiting.append((f"{path}/", rules))
                     else:
-                        found.append(f"{path}/" * is_folder or path)
-                    if len(found) + len(waiting) > MOST_NAMES or size > MOST_LIST_BYTES:
+                        paths.append(f"{path}/" * is_folder or path)
+                    if len(paths) + len(waiting) > MOST_NAMES or size > MOST_LIST_BYTES:
                         raise too_many(self._root)
-        return found
+        return paths
 
 
 def _entries(below: Below, prefix: str) -> Iterable[tuple[str, bool]]:

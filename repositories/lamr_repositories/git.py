@@ -276,14 +276,14 @@ def _command(place: Path | None, folder: Path | None, url: str | None) -> list[s
 
 def _environment(place: Path | None, url: str | None) -> dict[str, str]:
     passed = _PASSED + (_PASSED_TO_TRANSPORTS if url else ())
-    found = {name: os.environ[name] for name in passed if name in os.environ}
+    variables = {name: os.environ[name] for name in passed if name in os.environ}
     path = [each for each in os.environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(each)]  # noqa: PTH117
     allowed = _NO_TRANSPORT if url is None else transport_of(url)
     # A server may send http to https; never the other way.
-    found |= _VARIABLES | {"GIT_ALLOW_PROTOCOL": "http:https" if allowed == "http" else allowed}
+    variables |= _VARIABLES | {"GIT_ALLOW_PROTOCOL": "http:https" if allowed == "http" else allowed}
     if place is not None:
-        found["GIT_CEILING_DIRECTORIES"] = str(place.resolve().parent)
-    return found | {"PATH": os.pathsep.join(path)}
+        variables["GIT_CEILING_DIRECTORIES"] = str(place.resolve().parent)
+    return variables | {"PATH": os.pathsep.join(path)}
 
 
 def _end(git: subprocess.Popen[bytes]) -> None:

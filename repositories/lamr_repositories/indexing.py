@@ -70,7 +70,7 @@ def index_repository(  # noqa: PLR0913  # what is read, by which rules, and what
     Raises:
         RepositoryError: a pattern can't be used, or the repository can't be listed.
     """
-    found = RepositoryIndex(PieceTable(query))
+    index = RepositoryIndex(PieceTable(query))
     wanted = wanted_files(source, options, count)
     done = 0
     for group in _groups(_looks(source, wanted, options, cache)):
@@ -80,12 +80,12 @@ def index_repository(  # noqa: PLR0913  # what is read, by which rules, and what
         for look in looks:
             done += 1
             if count.take(look.listed.path, look.seen.reason, options):
-                _take(found, look, known, fresh)
+                _take(index, look, known, fresh)
             if on_progress:
                 on_progress(done, len(wanted))
         cache.put(KIND, fresh)
         remember(cache, {look.listed: look.seen for look in looks if look.is_new})
-    return found
+    return index
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,11 +131,11 @@ def _read(listed: Listed, data: bytes | None, options: WalkOptions) -> _Look:
 
 def _indexes(cache: Cache, looks: Sequence[_Look]) -> dict[str, FileIndex]:
     """Return the indexes that are kept, by key; damaged ones are made again."""
-    found: dict[str, FileIndex] = {}
+    indexes: dict[str, FileIndex] = {}
     for key, data in cache.get(KIND, (look.seen.key for look in looks if look.seen.key)).items():
         with contextlib.suppress(ValueError):
-            found[key] = FileIndex.from_bytes(data)
-    return found
+            indexes[key] = FileIndex.from_bytes(data)
+    return indexes
 
 
 def _with_text(

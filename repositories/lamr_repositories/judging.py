@@ -148,7 +148,7 @@ class Judge:
         timeout: float | None,
     ) -> dict[str, _Answer]:
         """Ask about chunks; answers are kept as they come, so that an interrupted question goes on later."""
-        found: dict[str, _Answer] = {}
+        answers: dict[str, _Answer] = {}
         fresh: dict[str, bytes] = {}
         last = time.monotonic()
 
@@ -159,20 +159,20 @@ class Judge:
                 marginal = result.rubric_prob[:, self._rubric]
             # Rounded as it is kept, so that a second question gives the same pack.
             answer = _Answer(float(np.float32(result.relevance)), marginal.astype(np.float16))
-            found[keys[place]], fresh[keys[place]] = answer, answer.to_bytes()
+            answers[keys[place]], fresh[keys[place]] = answer, answer.to_bytes()
             if time.monotonic() - last > _PUT_SECONDS:
                 self._cache.put(KIND, fresh)
                 fresh.clear()
                 last = time.monotonic()
             if on_progress:
-                on_progress(total - len(keys) + len(found), total)
+                on_progress(total - len(keys) + len(answers), total)
 
         try:
             if chunks:
                 self._pruner.ask(chunks, take, want_rubrics=self._rubric is not None, timeout=timeout)
         finally:
             self._cache.put(KIND, fresh)
-        return found
+        return answers
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,8 +208,8 @@ class _FileChunks:
 
     def touching(self, first: int, stop: int) -> list[int]:
         """Return the chunks that hold a row from the first to before the last."""
-        found: list[int] = np.flatnonzero((self.first < stop) & (self.last >= first)).tolist()
-        return found
+        numbers: list[int] = np.flatnonzero((self.first < stop) & (self.last >= first)).tolist()
+        return numbers
 
     def lines(self, found: Sequence[tuple[Chunk, _Answer]]) -> Judged:
         """Return the lines' scores from the answers about some of the chunks."""

@@ -168,8 +168,8 @@ def _is_given(match: Any) -> bool:
 
 
 def _value(match: Any) -> bytes:
-    found: bytes = next(each for each in match.groups() if each is not None)
-    return found
+    value: bytes = next(each for each in match.groups() if each is not None)
+    return value
 
 
 @lru_cache(maxsize=1)

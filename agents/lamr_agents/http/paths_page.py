@@ -63,5 +63,5 @@ def _default(field: Schema) -> str:
 def _resolved(body: Schema, schema: Schema) -> Schema:
     """The schema that a reference names."""
     name = body.get("$ref", "").rpartition("/")[2]
-    found: Schema = schema["components"]["schemas"][name] if name else body
-    return found
+    component: Schema = schema["components"]["schemas"][name] if name else body
+    return component

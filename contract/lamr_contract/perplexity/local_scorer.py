@@ -61,9 +61,9 @@ class LocalScorer:
     def _run(self, feed: dict[str, NDArray[np.generic]]) -> NDArray[np.float32]:
         try:
             with self._turn:
-                found: NDArray[np.float32] = self._session.run([LOG_PROB], feed)[0]
+                log_probs: NDArray[np.float32] = self._session.run([LOG_PROB], feed)[0]
         except Exception as error:  # onnxruntime's exceptions share no base but this
             raise ServerError(
                 f"onnxruntime failed on a batch of {len(next(iter(feed.values())))} tokens ({error})"
             ) from error
-        return found
+        return log_probs

@@ -47,10 +47,10 @@ class Shards:
 
     def done(self) -> dict[str, bool]:
         """Return the ids of all rows, and whether each is an error."""
-        found: dict[str, bool] = {}
+        ids: dict[str, bool] = {}
         for name in self._named(self._storage.names()):
-            found.update(self._read(name, lambda stream: dict(self._form.read_ids(stream))))
-        return found
+            ids.update(self._read(name, lambda stream: dict(self._form.read_ids(stream))))
+        return ids
 
     def add(self, rows: Sequence[Row]) -> None:
         """Write a new shard.

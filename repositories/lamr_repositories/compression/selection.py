@@ -47,21 +47,21 @@ def _exact(order: IntArray, value: Float64Array, weight: IntArray, room: int) ->
             with_it[tokens:] = np.maximum(best[tokens:], best[: room + 1 - tokens] + own)
             taken[step] = with_it != best
             best = with_it
-    found = []
+    chosen = []
     for step in reversed(range(len(order))):
         if taken[step, room]:
-            found.append(int(order[step]))
+            chosen.append(int(order[step]))
             room -= int(weight[step])
-    return found
+    return chosen
 
 
 def _greedy(order: IntArray, _value: Float64Array, weight: IntArray, room: int) -> list[int]:
-    found = []
+    chosen = []
     for place, tokens in zip(order.tolist(), weight.tolist(), strict=True):
         if tokens <= room:
-            found.append(place)
+            chosen.append(place)
             room -= tokens
-    return found
+    return chosen
 
 
 def best_lines(values: Float64Array, bounds: IntArray, rate: float, kept: Collection[int]) -> set[int]:

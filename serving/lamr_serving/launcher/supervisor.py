@@ -283,15 +283,15 @@ class Filter:
 
 def regions(token: str) -> list[Path]:
     """This user's regions of shared memory whose names begin with a server's token."""
-    found = []
+    paths = []
     with contextlib.suppress(OSError), os.scandir(SHARED_MEMORY) as entries:
         for entry in entries:
             if entry.name.startswith(token):
                 with contextlib.suppress(OSError):  # it goes meanwhile
                     status = entry.stat(follow_symlinks=False)
                     if status.st_uid == os.geteuid() and stat.S_ISREG(status.st_mode):
-                        found.append(Path(entry.path))
-    return found
+                        paths.append(Path(entry.path))
+    return paths
 
 
 def remove_shared_memory(token: str) -> None:

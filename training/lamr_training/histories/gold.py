@@ -66,11 +66,11 @@ def gold_of(hunks: Iterable[Hunk], lines: Sequence[str], language: str) -> Gold 
 def _imports(lines: Sequence[str]) -> set[int]:
     """Lines of imports that take several lines."""
     text = "\n".join(lines)
-    found: set[int] = set()
+    numbers: set[int] = set()
     for block in _IMPORT_BLOCK.finditer(text):
         first = 1 + text.count("\n", 0, block.start())
-        found.update(range(first, first + block[0].count("\n") + 1))
-    return found
+        numbers.update(range(first, first + block[0].count("\n") + 1))
+    return numbers
 
 
 def _speaks(hunk: Hunk, language: str) -> bool:

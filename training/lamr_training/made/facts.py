@@ -98,12 +98,12 @@ class Facts:
     @cached_property
     def comments(self) -> list[Comment]:
         """Comments that have their rows for themselves, those on adjoining rows as one."""
-        found: list[Comment] = []
+        comments: list[Comment] = []
         for node in self._nodes[0]:
             first, last = _rows(node)
             if self.lines[first][: _column(self.lines[first])].strip() or not self._alone(node, first, last):
                 continue
-            before = found[-1] if found else None
+            before = comments[-1] if comments else None
             joins = (
                 before is not None
                 and before.last + 1 == first
@@ -112,17 +112,17 @@ class Facts:
                 and not self.lines[before.first].lstrip().startswith("/*")
             )
             if before is not None and joins:
-                found[-1] = Comment(before.first, last, node)
+                comments[-1] = Comment(before.first, last, node)
             else:
-                found.append(Comment(first, last, node))
-        return found
+                comments.append(Comment(first, last, node))
+        return comments
 
     @cached_property
     def definitions(self) -> list[Definition]:
         """Functions and types in the order of their rows, one a row."""
         ends = {comment.last: comment for comment in self.comments}
         texts = self._docstrings()
-        found: list[Definition] = []
+        definitions: list[Definition] = []
         around: list[DefinitionSpan] = []
         for span in spans_in(self.source):
             while around and around[-1].last < span.last:
@@ -133,28 +133,28 @@ class Facts:
             owner = around[-1].name if around and not around[-1].is_function else ""
             kind = "class" if not span.is_function else "method" if owner else "function"
             around.append(span)
-            if not found or found[-1].head != span.head:
+            if not definitions or definitions[-1].head != span.head:
                 said = texts.get(span.first) or ends.get(first - 1)
-                found.append(Definition(first, span.last, span.head, span.name, owner, kind, said))
-        return found
+                definitions.append(Definition(first, span.last, span.head, span.name, owner, kind, said))
+        return definitions
 
     @cached_property
     def branches(self) -> list[Branch]:
         """The compound statements in the order of their rows; definitions and what closures hold apart."""
-        found: dict[int, Branch] = {}
+        branches: dict[int, Branch] = {}
         for inner in self._nodes[1]:
             node = inner.parent
             while node is not None and not _FUNCTION.search(node.type) and not self._is_list(node.parent):
                 node = node.parent
-            if node is not None and not _FUNCTION.search(node.type) and node.start_byte not in found:
+            if node is not None and not _FUNCTION.search(node.type) and node.start_byte not in branches:
                 header = self.source.data[node.start_byte : inner.start_byte].decode("utf-8", "replace")
-                found[node.start_byte] = Branch(rows_of(node), header)
-        return list(found.values())
+                branches[node.start_byte] = Branch(rows_of(node), header)
+        return list(branches.values())
 
     @cached_property
     def constants(self) -> dict[str, tuple[range, str]]:
         """The rows and the owner of each constant of the file or of a type, by its name, which is in capitals."""
-        found: dict[str, tuple[range, str]] = {}
+        constants: dict[str, tuple[range, str]] = {}
         names = read_names(self.source, self.language)
         for name, row, scope, role in names.bindings:
             text = name.decode("utf-8", "replace")
@@ -165,8 +165,8 @@ class Facts:
             statement = self.statement_at(start, start + 1)
             around = [d for d in self.definitions if d.kind == "class" and d.first < row <= d.last]
             rows = range(row, row + 1) if statement is None else rows_of(statement)
-            found.setdefault(text, (rows, around[-1].name if around else ""))
-        return found
+            constants.setdefault(text, (rows, around[-1].name if around else ""))
+        return constants
 
     def statements_after(self, comment: Comment, most: int) -> range | None:
         """The rows of the statements that a comment in a function stands above, up to a blank row; None without any.
@@ -216,7 +216,7 @@ class Facts:
 
     def _docstrings(self) -> dict[int, Comment]:
         """The texts that bodies begin with and that can be cut, by the first row of what the body belongs to."""
-        found: dict[int, Comment] = {}
+        docstrings: dict[int, Comment] = {}
         for body in self._nodes[1]:
             said, after = (body.named_child(n) if n < body.named_child_count else None for n in (0, 1))
             if said is None or after is None or said.named_child_count != 1 or body.parent is None:
@@ -224,8 +224,8 @@ class Facts:
             first, last = _rows(said)
             kind = self._kind_of(said.named_child(0))
             if kind and kind.by_row and self._alone(said, first, last):
-                found[_rows(body.parent)[0]] = Comment(first, last, said)
-        return found
+                docstrings[_rows(body.parent)[0]] = Comment(first, last, said)
+        return docstrings
 
     def _is_list(self, node: tree_sitter.Node | None) -> bool:
         """Whether a node's children are statements or members."""

@@ -95,10 +95,10 @@ def _json(file: Path) -> dict[str, Any]:
     if not file.is_file():
         return {}
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        content = json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
         raise RunError(f"{file}: not JSON ({error})") from error
-    return found if isinstance(found, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
 def _embedder(model: Any, tokenizer: Tokenizer, pool: Pool, longest: int, batch: int) -> Embedder:

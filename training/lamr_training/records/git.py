@@ -100,7 +100,7 @@ def diffs(place: Path, shas: Sequence[str]) -> dict[str, dict[str, list[Hunk]]]:
 
 
 def _hunks(output: bytes) -> dict[str, dict[str, list[Hunk]]]:
-    found: dict[str, dict[str, list[Hunk]]] = {}
+    hunks_of: dict[str, dict[str, list[Hunk]]] = {}
     files: dict[str, list[Hunk]] = {}
     hunks: list[Hunk] = []
     lines = iter(output.split(b"\n"))
@@ -112,8 +112,8 @@ def _hunks(output: bytes) -> dict[str, dict[str, list[Hunk]]]:
         elif line.startswith(b"--- a/"):
             hunks = files.setdefault(line[6:].rstrip(b"\t").decode("utf-8", "replace"), [])
         elif _SHA.fullmatch(line):
-            files = found.setdefault(line.decode(), {})
-    return found
+            files = hunks_of.setdefault(line.decode(), {})
+    return hunks_of
 
 
 def _take(lines: Iterator[bytes], count: int) -> tuple[str, ...]:

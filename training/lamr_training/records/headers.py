@@ -14,20 +14,20 @@ _GOES_ON = re.compile(r"[})\]]|(?:else|elif|elsif|catch|except|finally|rescue|en
 
 def headers_of(gold: Sequence[int], lines: Sequence[str]) -> tuple[int, ...]:
     """Lines above that are indented less than what they hold: the conditions, function and class around gold lines."""
-    found: set[int] = set()
+    headers: set[int] = set()
     for number in gold:
         if number - 1 in gold and _indent(lines[number - 2]) <= _indent(lines[number - 1]):
             continue  # the line before leads to the same headers
-        found.update(_above(number, lines))
-    return tuple(sorted(found - set(gold)))
+        headers.update(_above(number, lines))
+    return tuple(sorted(headers - set(gold)))
 
 
 def _above(number: int, lines: Sequence[str]) -> list[int]:
-    found: list[int] = []
+    headers: list[int] = []
     limit = _indent(lines[number - 1])
     for place in range(number - 1, 0, -1):
         text = lines[place - 1]
-        if not limit or len(found) >= MOST_HEADERS:
+        if not limit or len(headers) >= MOST_HEADERS:
             break
         indent = _indent(text)
         if indent >= limit or not (stripped := text.strip()) or _ASIDE.match(text):
@@ -36,8 +36,8 @@ def _above(number: int, lines: Sequence[str]) -> list[int]:
         if _GOES_ON.match(stripped) or stripped == "{":
             limit += 1  # its own header stands as far left as it does
         if not BARE.match(text):
-            found.append(place)
-    return found
+            headers.append(place)
+    return headers
 
 
 def _indent(text: str) -> int:
