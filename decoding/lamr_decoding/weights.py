@@ -18,6 +18,7 @@ import array_api_compat
 import numpy as np
 import numpy.typing as npt
 from lamr_errors import ModelMismatchError
+from lamr_errors.python_parser import PYTHON_PARSER
 
 from lamr_decoding.crf import LinearChainCrf
 from lamr_decoding.packing import Array
@@ -218,7 +219,8 @@ def _read(path: Path) -> dict[str, npt.NDArray[np.float32]]:
                 raise ValueError("it holds one bare array")
             if (size := sum(each.file_size for each in file.zip.infolist())) > MOST_BYTES:
                 raise ValueError(f"it unpacks to {size:,} bytes, more than the {MOST_BYTES:,} that are read")
-            return {name: file[name] for name in file.files}
+            with PYTHON_PARSER:
+                return {name: file[name] for name in file.files}
     except FileNotFoundError as error:
         raise DecoderWeightsError(f"{path} is missing; {_REMEDY}", path=path) from error
     except _UNREADABLE as error:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from lamr_errors.python_parser import PYTHON_PARSER
 from numpy.typing import NDArray
 
 from lamr_contract.errors import ModelMismatchError
@@ -73,7 +74,8 @@ def load_weights(path: Path) -> LineWeights:
         with np.load(io.BytesIO(read_regular(path, _MOST_BYTES)), allow_pickle=False) as data:
             if sum(each.file_size for each in data.zip.infolist()) > _MOST_UNPACKED_BYTES:
                 raise ValueError(f"it unpacks to more than {_MOST_UNPACKED_BYTES:,} bytes")
-            arrays = {name: data[name] for name in data.files}
+            with PYTHON_PARSER:
+                arrays = {name: data[name] for name in data.files}
         network = LineNetwork.from_arrays(_within(arrays, _NETWORK))
         theirs, learned = _within(arrays, _THEIR_NETWORK), _within(arrays, _ASSOCIATIONS)
         if not learned:

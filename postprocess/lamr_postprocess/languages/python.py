@@ -7,6 +7,8 @@ import builtins
 import dataclasses
 import warnings
 
+from lamr_errors.python_parser import PYTHON_PARSER
+
 from lamr_postprocess.languages.table import Comment, Language, ListKind, name_set
 
 _BLOCK = ListKind(filler="pass")
@@ -113,7 +115,8 @@ def _parses(text: str) -> bool:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a file's invalid escapes don't concern the caller
         try:
-            ast.parse(text)
+            with PYTHON_PARSER:
+                ast.parse(text)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return False
     return True
