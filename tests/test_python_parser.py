@@ -38,7 +38,8 @@ def most_at_once(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_one_thread_is_in_the_parser_at_a_time(most_at_once: list[int]) -> None:
     repository = bundled_repository()
     python = language_named("python")
-    assert python is not None and python.parses is not None
+    assert python is not None
+    assert python.parses is not None
     work = [
         lambda: load_weights(client_files(repository) / SCORING_FILE),
         lambda: DecoderWeights.load(version_folder(repository, DECODER) / WEIGHTS_FILE),
