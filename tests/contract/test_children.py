@@ -85,7 +85,8 @@ def test_what_is_installed_stays_though_one_stands_there(
 def test_a_program_forgets_the_current_folder(trap: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = list(sys.path)
     monkeypatch.setattr(sys, "path", ["", str(trap), *before])
-    monkeypatch.setenv("PYTHONPATH", "")
+    for name in ("PYTHONPATH", children.SAFE_PATH):  # which this process's other tests must not inherit
+        monkeypatch.setenv(name, "")
     children.forget_current_folder()
     assert "" not in sys.path
     assert str(trap) not in sys.path
