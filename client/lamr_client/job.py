@@ -13,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 
 from lamr_contract.asked import AskedDocument
 from lamr_contract.encoding import Chunk, PromptEncoder
@@ -83,7 +83,7 @@ class PruneJob:
         self._tokens = asked.length if asked.listing is None else encoder.count_tokens(text)
         self._scorer: DocumentScorer | None = None
         self.want_rubrics = False
-        self.chunks: Iterator[Chunk] = iter(())
+        self.chunks: Iterable[Chunk] = ()
         if asked.length and not self._is_small():
             self._check()
             self._scorer, self.want_rubrics = DocumentScorer(scorer, asked), scorer.want_rubrics
