@@ -22,8 +22,8 @@ from lamr_contract.errors import InvalidInputError
 from lamr_contract.layout import LineLayout, line_layout
 from lamr_contract.reading import Reading
 from lamr_contract.scoring.encoded_data import EncodedData
-from lamr_contract.scoring.features import LineFeatures
-from lamr_contract.scoring.named_lines import named_lines
+from lamr_contract.scoring.line_model import AskedLines, LineModel
+from lamr_contract.scoring.named_lines import named_lines, nearness
 
 Tokens = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Ids int64 [n], and offsets int64 [n, 2]: first and one-past-last character of each token."""
@@ -40,7 +40,7 @@ class AskedDocument:
         text: the document, without the numbers of a listing.
         path: where it comes from; empty where that isn't known.
         layout: the text's lines.
-        words: query and task, read whole or not.
+        intent, task: what is looked for, and what for, as the caller gave them.
         tokenize: makes the tokens of the text; it is called once, when they are first needed.
         data: the encoded data that isn't judged and scores 0; None where all is judged.
         listing: what the text was shown as; None if it wasn't a listing.
@@ -51,7 +51,8 @@ class AskedDocument:
     text: str
     path: str
     layout: LineLayout
-    words: str
+    intent: str
+    task: str
     tokenize: Callable[[], Tokens]
     data: EncodedData | None = None
     listing: Listing | None = None
@@ -100,12 +101,11 @@ class AskedDocument:
         layout, data = line_layout(code), None
         if not judge_data:
             data = _data(layout)
-        words = f"{query}\n{task}"
 
         def tokenize() -> Tokens:
             return encoder.encode_document(code, check) if tokens is None else tokens
 
-        return cls(reading, query_ids, code, path, layout, words, tokenize, data, listing)
+        return cls(reading, query_ids, code, path, layout, query, task, tokenize, data, listing)
 
     @cached_property
     def length(self) -> int:
@@ -139,6 +139,11 @@ class AskedDocument:
         """What is looked for, as the model reads it."""
         return self.reading.text
 
+    @property
+    def words(self) -> str:
+        """Query and task, read whole or not."""
+        return f"{self.intent}\n{self.task}"
+
     @cached_property
     def named(self) -> NDArray[np.bool_] | None:
         """The lines that query or task name by number, bool [L]; None for a listing of lines of no one file."""
@@ -149,10 +154,15 @@ class AskedDocument:
         path = self.path or self.listing.path or ""
         return named_lines(self.words, path, len(self.layout.spans), self.listing.first)
 
-    @cached_property
-    def features(self) -> LineFeatures:
-        """What words and forms say of the lines."""
-        return LineFeatures(self.query, self.text, self.layout)
+    def asked_lines(self, model: LineModel) -> AskedLines:
+        """Return the query and the lines as a line model reads them: query and task whole, however long they are.
+
+        Args:
+            model: the line model.
+        """
+        count = len(self.layout.spans)
+        named = np.zeros(count) if self.named is None else nearness(self.named)
+        return model.ask(self.intent, self.task, self.path, self.text, self.layout, named)
 
     def chunks(self, encoder: PromptEncoder) -> Chunks:
         """Return the document's chunks in order; none for a text without tokens.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain, product
 from typing import Any
 
@@ -29,7 +30,7 @@ _STOP = """
 """
 STOP_WORDS = frozenset(_STOP.split())
 
-_IDENTIFIER = re.compile(r"[^\W\d]\w*|\d+")  # or a number
+IDENTIFIER = re.compile(r"[^\W\d]\w*|\d+")  # or a number
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\dA-Za-z_]+")
 _ENDINGS = ("ings", "ing", "ies", "ied", "es", "ed", "s")
 
@@ -92,15 +93,16 @@ def stem(word: str) -> str:
     return word[:-1] if word.endswith("e") and len(word) > 4 else word
 
 
-def terms(identifier: str) -> list[str]:
+@lru_cache(maxsize=1 << 16)  # the same identifiers come again and again, in a file and in a project
+def terms(identifier: str) -> tuple[str, ...]:
     """Return the stems of an identifier's words and, if there are several, the identifier itself."""
-    words = [stem(word) for word in split_words(identifier)]
-    return words if len(words) < 2 else [*words, identifier.lower().strip("_")]
+    words = tuple(stem(word) for word in split_words(identifier))
+    return words if len(words) < 2 else (*words, identifier.lower().strip("_"))
 
 
 def query_terms(query: str) -> list[str]:
     """Return the distinct terms of a query without stop words, in their order."""
-    identifiers = (each for each in _IDENTIFIER.findall(query) if each.lower() not in STOP_WORDS)
+    identifiers = (each for each in IDENTIFIER.findall(query) if each.lower() not in STOP_WORDS)
     return list(dict.fromkeys(term for each in identifiers for term in terms(each) if len(term) > 1))
 
 

@@ -1,30 +1,29 @@
 """`Presence`: how likely a document holds what a query looks for, by a logistic regression over the whole document,
 and how much less is kept of one that hardly does.
 
-The most relevant chunk alone takes many a file that speaks of the same things for the one that is meant. Where words of
+The best line alone takes many a file that speaks of the same things for the one that is meant. Where words of
 the query stand together and whether it names the file tell more. This module knows numbers, a query's words and a path;
 what its weights are, a model's `Scoring` says.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import PurePosixPath
 from typing import Any
 
 import numpy as np
 
+from lamr_contract.arrays import Float64Array
 from lamr_contract.scoring.odds import logit, sigmoid
-from lamr_contract.words import query_terms, terms
+from lamr_contract.scoring.query_words import name_terms
 
 BEST, MEAN, TOGETHER, NAMED, PATHLESS = "best", "mean", "together", "named", "pathless"
 FEATURES = (BEST, MEAN, TOGETHER, NAMED, PATHLESS)
-"""What is known of a document: the log-odds of its most relevant chunk, and their mean over chunks; the largest share
-of the query's words that one block has; the share of the file's name that the query has; 1 where no path is known."""
+"""What is known of a document: the log-odds of its best line, and their mean over its best tenth; the largest share of
+the query's weight that one block has; the share of the file's name that the query has; 1 where no path is known."""
 
-_WORD = re.compile(r"\w+")
+_PART = 10  # the best tenth of the lines
 _LEAST_LETTERS = 3  # a shorter word of a file's name says nothing
 
 
@@ -65,7 +64,7 @@ class Presence:
 
         Args:
             features: the value of each feature, from `document_features`.
-            understood: how much the model understands of the query (`Associations.understood`). Log-odds below 0 are
+            understood: how much the model understands of the query (`LineModel.understood`). Log-odds below 0 are
                 multiplied by it, since words that mean nothing to the model say nothing of what a document lacks.
         """
         odds = self.bias + sum(weight * features[name] for name, weight in self.weights.items())
@@ -86,30 +85,21 @@ class Presence:
         return min(1.0, threshold / float(sigmoid(logit(probability) + logit(self.prior))))
 
 
-def document_features(
-    relevances: Sequence[float], together: float, query: str, path: str
-) -> dict[str, float]:
+def document_features(logits: Float64Array, together: float, terms: Iterable[str], path: str) -> dict[str, float]:
     """Return the features of a document, by name.
 
     Args:
-        relevances: the relevance of each of its chunks, at least one, in [0, 1].
-        together: `LexicalViews.together` of query and document.
-        query: what is looked for.
+        logits: the log-odds float64 [I] of its lines with ink, at least one.
+        together: the largest share of the query's weight that one block has (`line_model`).
+        terms: the query's.
         path: the document's path; empty where it isn't known.
     """
-    chunks = np.sort(logit(relevances))  # so that the sum doesn't depend on which answer came first
-    named = _name_words(path)
-    asked = set(query_terms(query))
+    best = np.sort(logits)[-max(1, len(logits) // _PART) :]
+    named = {term for term in name_terms(path) if len(term) >= _LEAST_LETTERS}
     return {
-        BEST: float(chunks[-1]),
-        MEAN: float(chunks.mean()),
+        BEST: float(best[-1]),
+        MEAN: float(best.mean()),
         TOGETHER: together,
-        NAMED: len(named & asked) / max(1, len(named)),
+        NAMED: len(named & set(terms)) / max(1, len(named)),
         PATHLESS: float(not path),
     }
-
-
-def _name_words(path: str) -> set[str]:
-    """Return the words of a file's name without its ending, as a query's terms are written."""
-    stem = PurePosixPath(path.replace("\\", "/")).name.split(".")[0]
-    return {term for word in _WORD.findall(stem) for term in terms(word) if len(term) >= _LEAST_LETTERS}

@@ -6,8 +6,8 @@ It calls the other modules of this package in order. A client that prunes, a pac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -20,16 +20,15 @@ from lamr_contract.asked import AskedDocument
 from lamr_contract.errors import ModelMismatchError
 from lamr_contract.layout import LineLayout, token_lines
 from lamr_contract.model_io import ChunkResult
-from lamr_contract.names import KEEP_PROB, RELEVANCE, SCORING_FILE
-from lamr_contract.scoring.associations import Associations
-from lamr_contract.scoring.features import output_logits, output_names, standardized
-from lamr_contract.scoring.merging import Averages, ScoreMerger
-from lamr_contract.scoring.named_lines import nearness
+from lamr_contract.names import SCORING_FILE
+from lamr_contract.scoring.encoder_reading import ENCODED, RUBRICS, encoded_logits, encoder_reading
+from lamr_contract.scoring.line_model import AskedLines, LineModel, ScoredLines
+from lamr_contract.scoring.merging import ScoreMerger
 from lamr_contract.scoring.odds import logit, sigmoid
 from lamr_contract.scoring.presence import document_features
 from lamr_contract.scoring.rules import DEPENDENCY, LINES, SEMANTIC, TOKEN_RULES, LineRule, Scoring
 from lamr_contract.scoring.threshold import adapted
-from lamr_contract.scoring.weights import LineWeights, load_weights
+from lamr_contract.scoring.weights import load_line_model
 from lamr_contract.spec import ModelSpec, client_files
 
 SETTLED = 2.0
@@ -44,26 +43,26 @@ class Scorer:
 
     Attributes:
         scoring: the rule.
-        rubrics: the names of the model's rubrics, in the order of the K axis.
-        weights: the network and what it reads; None for a rule over tokens.
+        rubrics: the names of the encoder's rubrics, in the order of the K axis.
+        lines: the line model; None for a rule over tokens.
 
     Raises:
-        ModelMismatchError: the rule needs weights and there are none, or the network reads what the model doesn't give.
+        ModelMismatchError: the rule needs a line model and there is none, or it reads rubrics that there aren't.
     """
 
     scoring: Scoring
     rubrics: tuple[str, ...]
-    weights: LineWeights | None = None
+    lines: LineModel | None = None
 
     def __post_init__(self) -> None:
-        if (self.weights is None) == (self.scoring.kind == LINES):
+        if (self.lines is None) == (self.scoring.kind == LINES):
             raise ModelMismatchError(
-                f"scoring of the kind {LINES} needs weights, and no other one has any; export the model again"
+                f"scoring of the kind {LINES} needs a line model, and no other one has any; export the model again"
             )
-        if unknown := set(self.outputs) - {KEEP_PROB, RELEVANCE, *self.rubrics}:
+        if self.lines is not None and not set(RUBRICS) <= set(self.rubrics):
             raise ModelMismatchError(
-                f"the network reads {sorted(unknown)}, which is neither {KEEP_PROB}, {RELEVANCE} nor a rubric of "
-                f"{list(self.rubrics)}; export the model again"
+                f"the line model reads the rubrics {list(RUBRICS)}, but the model has {list(self.rubrics)}; export the "
+                f"model again"
             )
 
     @classmethod
@@ -75,29 +74,27 @@ class Scorer:
             spec: its description.
 
         Raises:
-            ModelMismatchError: the weights are missing or damaged, or don't belong to the model.
+            ModelMismatchError: the line model is missing or damaged, or doesn't belong to the model.
         """
         lines = spec.scoring.kind == LINES
-        weights = load_weights(client_files(repository) / SCORING_FILE) if lines else None
-        return cls(spec.scoring, spec.rubrics, weights)
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        """The outputs of the model that features of lines are made of."""
-        return () if self.weights is None else output_names(self.weights.network.features)
+        return cls(
+            spec.scoring,
+            spec.rubrics,
+            load_line_model(client_files(repository) / SCORING_FILE) if lines else None,
+        )
 
     @property
     def instant(self) -> bool:
         """Whether lines can be scored without the encoder."""
-        return self.weights is not None and self.weights.associations is not None
+        return self.lines is not None
 
     @property
     def want_rubrics(self) -> bool:
         """Whether answers must carry `rubric_prob`.
 
-        One rubric alone says nothing that the fused chain doesn't, so it is asked for only if the network reads it.
+        One rubric alone says nothing that the fused chain doesn't.
         """
-        return _wants_rubrics(self.outputs, self.rubrics)
+        return len(self.rubrics) > 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,31 +183,39 @@ class DocumentScorer:
         Raises:
             ModelMismatchError: an answer holds NaN or infinity.
         """
-        weights = self._scorer.weights
-        learned = None if weights is None else weights.associations
-        merged = self._merger.merged() if self._begun or learned is None else None
-        if merged is None:
-            assert learned is not None
-            scores = self._by_words(learned)
-        elif weights is None:
-            scores = self._lines.means(merged.values[:, 0])
-        else:
-            scores = self._by_network(merged, weights)
-        if (data := self._document.data) is not None:
-            scores = np.where(data.lines, np.float32(0), scores)
+        scored = self._by_token_rule() if self._scorer.lines is None else self._by_lines(self._scorer.lines)
+        if (data := self._document.data) is None:
+            return scored
+        return replace(scored, scores=np.where(data.lines, np.float32(0), scored.scores))
+
+    def _by_token_rule(self) -> LineScores:
+        merged = self._merger.merged()
+        scores = self._lines.means(merged.values[:, 0]).astype(np.float32)
+        relevance = max(merged.relevances, default=0.0)
+        dependency = self._dependency(merged.rubrics)
+        return LineScores(scores, dependency, relevance, self._rule, ~self._document.layout.blank)
+
+    def _by_lines(self, model: LineModel) -> LineScores:
+        """Return what the line model says, and what becomes of it by the query's kind."""
+        document, asked = self._document, self._asked_lines
+        read = encoder_reading(self._merger.merged(), self._lines) if self._begun else None
+        scored = model.score(asked, read)
+        scores = over_blank(sigmoid(scored.logits + self._rule.bias), document.layout).astype(np.float32)
         return LineScores(
-            scores,
-            None if merged is None else self._dependency(merged.rubrics),
-            self._relevance(() if merged is None else merged.relevances),
-            self._rule,
-            ~self._document.layout.blank,
+            scores, scored.dependency, self._relevance(scored), self._rule, ~document.layout.blank
         )
+
+    @cached_property
+    def _asked_lines(self) -> AskedLines:
+        """The document as the line model reads it: prepared once, whatever the encoder reads later."""
+        assert self._scorer.lines is not None
+        return self._document.asked_lines(self._scorer.lines)
 
     @cached_property
     def _merger(self) -> ScoreMerger:
         scorer, count, by_token = self._scorer, len(self._document.ids), self._by_token
         if by_token is None:
-            return output_merger(scorer.outputs, scorer.rubrics, count)
+            return encoder_merger(scorer.rubrics, count)
         return ScoreMerger(
             lambda outputs: by_token.value(outputs)[:, None],
             *(1, scorer.rubrics, count),
@@ -222,35 +227,15 @@ class DocumentScorer:
         lines = TokenLines if self._by_token is None else self._by_token.lines
         return lines(self._document.offsets, self._document.layout.points, self._document.layout.spans)
 
-    def _by_words(self, learned: Associations) -> NDArray[np.float32]:
-        """Return line scores [L] from words and lines alone."""
-        document, features = self._document, self._document.features
-        known = features.matrix(learned.known)
-        return self._scores(learned.of(document.query, features.index, document.layout, known))
-
-    def _by_network(self, merged: Averages, weights: LineWeights) -> NDArray[np.float32]:
-        """Return line scores [L] from the model's outputs, by the network over lines."""
-        document, network = self._document, weights.network
-        features = network_features(document, self._lines, merged, network.features, weights.associations)
-        return self._scores(network.logits(features, document.layout))
-
-    def _scores(self, logits: Float64Array) -> NDArray[np.float32]:
-        """Return line scores [L] from log-odds [L], by the query's kind and the lines that it names."""
-        document, rule = self._document, self._rule
-        logits = logits + rule.bias
-        if document.named is not None:
-            logits = logits + rule.named * nearness(document.named)
-        return over_blank(sigmoid(logits), document.layout).astype(np.float32)
-
-    def _relevance(self, relevances: Sequence[float]) -> float:
-        """Return the relevance of the document, from that of each chunk; without any, from words and the path."""
-        presence, document = self._rule.presence, self._document
-        if presence is None:
-            return max(relevances, default=0.0)
-        together = document.features.views.together
-        known = document_features(relevances or (0.5,), together, document.query, document.path)
-        learned = self._scorer.weights and self._scorer.weights.associations
-        return presence.probability(known, learned.understood(document.query) if learned else 1.0)
+    def _relevance(self, scored: ScoredLines) -> float:
+        """Return the relevance of the document, from the scores of its lines."""
+        inked = scored.logits[~self._document.layout.blank]
+        presence = self._rule.presence
+        if presence is None or not len(inked):
+            return float(sigmoid(inked).max(initial=0.0))
+        asked = self._asked_lines
+        known = document_features(inked, asked.together, asked.terms, self._document.path)
+        return presence.probability(known, asked.understood)
 
     def _dependency(self, marginals: Float64Array | None) -> NDArray[np.bool_] | None:
         """Return `LineScores.dependency` from the tokens' marginals [n, K]."""
@@ -261,49 +246,14 @@ class DocumentScorer:
         return self._lines.means(dependency - semantic) > 0
 
 
-def output_merger(outputs: Sequence[str], rubrics: Sequence[str], tokens: int) -> ScoreMerger:
-    """Return what averages the log-odds of a model's outputs over chunks.
+def encoder_merger(rubrics: Sequence[str], tokens: int) -> ScoreMerger:
+    """Return what averages over chunks the log-odds that the line model reads of an encoder.
 
     Args:
-        outputs: their names.
-        rubrics: the names of the model's rubrics, in the order of the K axis.
+        rubrics: the names of the encoder's rubrics, in the order of the K axis.
         tokens: the number of the document's tokens.
     """
-    values = partial(output_logits, names=outputs, rubrics=rubrics)
-    return ScoreMerger(values, len(outputs), rubrics, tokens, want_rubrics=_wants_rubrics(outputs, rubrics))
-
-
-def _wants_rubrics(outputs: Sequence[str], rubrics: Sequence[str]) -> bool:
-    return len(rubrics) > 1 or not set(outputs).isdisjoint(rubrics)
-
-
-def network_features(
-    document: AskedDocument,
-    lines: TokenLines,
-    merged: Averages,
-    names: Iterable[str],
-    associations: Associations | None,
-) -> Float64Array:
-    """Return the features float64 [L, F] of a document's lines.
-
-    Args:
-        document: the document and its query.
-        lines: the lines of its tokens.
-        merged: from `output_merger` for the outputs that the names need.
-        names: the features.
-        associations: the model's, if it has any.
-    """
-    names, features = tuple(names), document.features
-    columns = standardized(merged.values, merged.read)
-    means = {
-        name: lines.means(columns[:, place]).astype(np.float64)
-        for place, name in enumerate(output_names(names))
-    }
-    learned = None
-    if associations is not None:
-        known = features.matrix(associations.known)
-        learned = associations.of(document.query, features.index, document.layout, known)
-    return features.matrix(names, means, learned)
+    return ScoreMerger(partial(encoded_logits, rubrics=rubrics), ENCODED, rubrics, tokens, want_rubrics=True)
 
 
 def over_blank(scores: Float64Array, layout: LineLayout) -> Float64Array:

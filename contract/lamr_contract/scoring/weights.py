@@ -1,33 +1,35 @@
-"""`LineWeights`: what was learned for the scoring of lines, as it lies beside a model's `lamr.json`.
+"""The file of a line model, which lies beside a model's `lamr.json`: an archive of arrays without pickles.
 
-The file is an archive of arrays without pickles: those of the network, and those of the associations and their own
-network where the model has them. The module knows the file; what its numbers do, `network` and `associations` know.
+The module knows the file; what its numbers do, `line_model` knows.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import zipfile
 import zlib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from lamr_decoding import DecoderWeights
 from lamr_errors.python_parser import PYTHON_PARSER
 from numpy.typing import NDArray
 
 from lamr_contract.errors import ModelMismatchError
 from lamr_contract.files import MIB, read_regular
-from lamr_contract.scoring.associations import Associations
-from lamr_contract.scoring.network import LineNetwork
+from lamr_contract.scoring.line_layers import Layer, LineLayers
+from lamr_contract.scoring.line_model import LineModel, WordMatching, WordTable
 
 _MOST_BYTES, _MOST_UNPACKED_BYTES = 64 * MIB, 256 * MIB
+_LEVELS = 127
+_WORDS, _STRIDES = "words", "strides"
 # The beginnings of the arrays' names in the file.
-_NETWORK, _ASSOCIATIONS, _THEIR_NETWORK = "network.", "associations.", "associations.network."
+_QUERY, _LINE, _MATCHING, _LAYERS, _DECODER = "query.", "line.", "matching.", "layers.", "decoder."
 # What numpy and zipfile raise for files that are truncated, damaged, of another format, or pickled. The decoder has
-# nearly the same list, but a client without a model in its process doesn't load it.
+# nearly the same list, but it reads another file.
 _UNREADABLE = (
     OSError,
     ValueError,
@@ -41,31 +43,42 @@ _UNREADABLE = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class LineWeights:
-    """What was learned.
-
-    Attributes:
-        network: gives lines log-odds by their features.
-        associations: which words go together; None for a model whose network doesn't read what they say.
-    """
-
-    network: LineNetwork
-    associations: Associations | None = None
-
-    def to_bytes(self) -> bytes:
-        """Return the file that `load_weights` reads."""
-        arrays = {_NETWORK + name: values for name, values in self.network.to_arrays().items()}
-        if (learned := self.associations) is not None:
-            arrays |= {_ASSOCIATIONS + name: values for name, values in learned.to_arrays().items()}
-            arrays |= {_THEIR_NETWORK + name: values for name, values in learned.network.to_arrays().items()}
-        stream = io.BytesIO()
-        np.savez_compressed(stream, **arrays)
-        return stream.getvalue()
+def word_table(vectors: NDArray[np.floating[Any]], alone: NDArray[np.floating[Any]]) -> WordTable:
+    """Return a table of vectors [V, d], rounded to int8 with a scale for each word."""
+    scale = np.maximum(np.abs(vectors).max(axis=1, keepdims=True, initial=0.0), 1e-6) / _LEVELS
+    rounded = np.rint(vectors / scale).astype(np.int8)
+    return WordTable(rounded, scale.astype(np.float32), alone.astype(np.float32))
 
 
-def load_weights(path: Path) -> LineWeights:
-    """Read what `LineWeights.to_bytes` wrote.
+def line_model_bytes(model: LineModel) -> bytes:
+    """Return the file that `load_line_model` reads; vectors are int8, layers float16."""
+    half = np.float16
+    arrays: dict[str, NDArray[Any]] = {
+        _WORDS: np.frombuffer("\n".join(model.words).encode(), np.uint8),
+        _STRIDES: np.array([layer.stride for layer in model.layers.layers], np.int64),
+    }
+    for prefix, table in ((_QUERY, model.query), (_LINE, model.line)):
+        arrays |= {
+            f"{prefix}vectors": table.vectors,
+            f"{prefix}scale": table.scale,
+            f"{prefix}alone": table.alone.astype(half),
+        }
+    arrays |= {_MATCHING + name: values.astype(half) for name, values in _fields(model.matching).items()}
+    layers = _fields(model.layers)
+    del layers["layers"]
+    arrays |= {_LAYERS + name: values.astype(half) for name, values in layers.items()}
+    for number, layer in enumerate(model.layers.layers):
+        parts = _fields(layer)
+        del parts["stride"]
+        arrays |= {f"{_LAYERS}{number}.{name}": values.astype(half) for name, values in parts.items()}
+    arrays |= {_DECODER + name: np.asarray(values) for name, values in _fields(model.decoder).items()}
+    stream = io.BytesIO()
+    np.savez(stream, **arrays)  # vectors hardly get smaller, and to unpack them would cost every new process time
+    return stream.getvalue()
+
+
+def load_line_model(path: Path) -> LineModel:
+    """Read what `line_model_bytes` wrote.
 
     Raises:
         ModelMismatchError: the file is missing, or no such file.
@@ -76,11 +89,7 @@ def load_weights(path: Path) -> LineWeights:
                 raise ValueError(f"it unpacks to more than {_MOST_UNPACKED_BYTES:,} bytes")
             with PYTHON_PARSER:
                 arrays = {name: data[name] for name in data.files}
-        network = LineNetwork.from_arrays(_within(arrays, _NETWORK))
-        theirs, learned = _within(arrays, _THEIR_NETWORK), _within(arrays, _ASSOCIATIONS)
-        if not learned:
-            return LineWeights(network)
-        return LineWeights(network, Associations.from_arrays(learned, LineNetwork.from_arrays(theirs)))
+        return _line_model(arrays)
     except FileNotFoundError as error:
         raise ModelMismatchError(
             f"{path} is missing, but the model's scoring needs it; export the model again", path=path
@@ -91,6 +100,36 @@ def load_weights(path: Path) -> LineWeights:
         ) from error
 
 
-def _within(arrays: Mapping[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
-    """Return the arrays whose names begin so, by the rest of their names."""
-    return {name.removeprefix(prefix): values for name, values in arrays.items() if name.startswith(prefix)}
+def _line_model(arrays: Mapping[str, NDArray[Any]]) -> LineModel:
+    def table(prefix: str) -> WordTable:
+        vectors = arrays[f"{prefix}vectors"].astype(np.int8, copy=False)
+        return WordTable(vectors, *(_single(arrays[prefix + name]) for name in ("scale", "alone")))
+
+    layers = tuple(
+        Layer(int(stride), **_read(arrays, f"{_LAYERS}{number}.", Layer, {"stride"}))
+        for number, stride in enumerate(arrays[_STRIDES].tolist())
+    )
+    return LineModel(
+        tuple(arrays[_WORDS].astype(np.uint8).tobytes().decode("utf-8").split("\n")),
+        table(_QUERY),
+        table(_LINE),
+        WordMatching(**_read(arrays, _MATCHING, WordMatching)),
+        LineLayers(layers=layers, **_read(arrays, _LAYERS, LineLayers, {"layers"})),
+        DecoderWeights(**_read(arrays, _DECODER, DecoderWeights)),
+    )
+
+
+def _read(
+    arrays: Mapping[str, NDArray[Any]], prefix: str, kind: type, without: Iterable[str] = ()
+) -> dict[str, Any]:
+    """Return the fields of a data class as float32, by their names in the file."""
+    names = {field.name for field in dataclasses.fields(kind)} - set(without)
+    return {name: _single(arrays[prefix + name]) for name in names}
+
+
+def _single(values: NDArray[Any]) -> NDArray[np.float32]:
+    return values.astype(np.float32)
+
+
+def _fields(data: Any) -> dict[str, Any]:
+    return {field.name: getattr(data, field.name) for field in dataclasses.fields(data)}

@@ -1,0 +1,204 @@
+"""What the line model reads of each line before any learned vector: its form, its place, and the query's words in it.
+
+Positions are lines with ink: blank ones say nothing and are left out. The module knows words, layouts and learned
+weights of words as numbers; it knows no vectors and no layers.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lamr_contract.arrays import Float32Array, Float64Array
+from lamr_contract.layout import LineLayout
+from lamr_contract.scoring.bm25 import rarity as rarity_of
+from lamr_contract.scoring.document_words import DocumentWords
+from lamr_contract.scoring.forms import line_forms
+from lamr_contract.scoring.query_words import FEATURES, QueryWords
+
+FORMS = (
+    *("comment", "marks", "imports", "length", "repeats", "indent", "opening", "begins"),
+    *("named", "rarity", "words", "position", "lines", "asks", "heads", "letters"),
+)
+"""What is known of a line without its words' match: the forms of `LineForms`; steps of indentation, a quarter each;
+whether it may head others and whether it begins a block; how near it is to a line that the query names; how rare its
+words are, and how many; where it stands in the file, and how long that is; whether the query asks, how many lines it
+heads, and how long the query is."""
+LEXICAL = (
+    *("own", "near", "wide", "block", "own_share", "block_share"),
+    *("above_own", "above_near", "above_block", "above_above", "own_sum", "wide_sum"),
+)
+"""How the query's words match, each word by its weight: in the line, five and ten lines around it, and in its block,
+all by the best of the file; what the line and the block have of the query's weight; the same of the line that heads it;
+the sums as logarithms."""
+IN_FILE = ("absent", "rarity", "heads", "heads_share")
+"""What a file says of a query's word: whether it lacks it, how rare it is, and how many lines that head others have it."""
+NEAR, WIDE = 5, 10
+MOST_WORDS = 400
+"""Of a query's words those that say most about the file are weighed; the others are left out."""
+_DEEPEST = 12  # steps of indentation beyond which a line is no deeper than others
+_LEAST = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Positions:
+    """The I lines with ink among L, and how they belong together.
+
+    Attributes:
+        layout: the L lines.
+        lines: int64 [I], their numbers.
+        place: int64 [L], the position of each line; -1 for a blank one.
+        blocks: int64 [I], the number of each one's block, from 0 without gaps.
+        header: int64 [I], the position of the line that heads each one; -1 without one.
+    """
+
+    layout: LineLayout
+    lines: NDArray[np.int64]
+    place: NDArray[np.int64]
+    blocks: NDArray[np.int64]
+    header: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, words: DocumentWords) -> Positions:
+        """Return the positions of a document's lines."""
+        layout = words.layout
+        lines = np.flatnonzero(~layout.blank)
+        place = np.full(len(layout.blank) + 1, -1, np.int64)  # the last one for a line that has no header
+        place[lines] = np.arange(len(lines))
+        blocks = layout.blocks[lines]
+        dense = np.cumsum(np.diff(blocks, prepend=blocks[:1]) > 0)
+        return cls(layout, lines, place[:-1], dense, place[words.header[lines]])
+
+    @cached_property
+    def block_starts(self) -> NDArray[np.int64]:
+        """The first position of each block, int64 [B]."""
+        starts: NDArray[np.int64] = np.flatnonzero(np.diff(self.blocks, prepend=-1))
+        return starts
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+
+@dataclass(frozen=True, eq=False)
+class Matches:
+    """Which words of a query stand in which lines.
+
+    Attributes:
+        terms: the Q terms that are weighed.
+        features: float32 [Q, F], what is known of them, that of the file included.
+        rarity: float64 [Q], how rare each is in the file.
+        position, word: int64 [m], a position and a word that stands there, each pair once.
+    """
+
+    terms: tuple[str, ...]
+    features: Float32Array
+    rarity: Float64Array
+    position: NDArray[np.int64]
+    word: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, query: QueryWords, words: DocumentWords, positions: Positions) -> Matches:
+        """Find a query's words in a document."""
+        there = np.array([words.place.get(term, -1) for term in query.terms], np.int64)
+        frequency = np.append(words.frequency, 0)[there]
+        lines = len(words.layout.blank)
+        rarity = rarity_of(frequency, lines)
+        if len(there) > MOST_WORDS:
+            chosen = _telling(there >= 0, rarity, query.features[:, 0])
+            query = QueryWords(tuple(query.terms[place] for place in chosen), query.features[chosen])
+            there, frequency, rarity = there[chosen], frequency[chosen], rarity[chosen]
+        heads = np.bincount(words.term, words.headed[words.line] > 0, len(words.terms) + 1)[there]
+        heads = np.where(there >= 0, heads, 0.0)
+        in_file = (there < 0, rarity / 8, heads > 0, heads / np.maximum(frequency, 1))
+        features = np.concatenate([query.features, np.stack(in_file, axis=1)], axis=1, dtype=np.float32)
+        asked = np.full(len(words.terms) + 1, -1, np.int64)
+        asked[there[there >= 0]] = np.flatnonzero(there >= 0)
+        word = asked[words.term]
+        held = word >= 0
+        return cls(query.terms, features, rarity, positions.place[words.line[held]], word[held])
+
+
+def _telling(present: NDArray[np.bool_], rarity: Float64Array, counts: Float32Array) -> NDArray[np.int64]:
+    """Return the places, ascending, of the `MOST_WORDS` words that say most about a file."""
+    worth = present * (rarity + counts / 2) + counts / 20
+    places: NDArray[np.int64] = np.sort(np.argsort(-worth, kind="stable")[:MOST_WORDS])
+    return places
+
+
+def line_features(
+    text: str, words: DocumentWords, positions: Positions, named: Float64Array, query: QueryWords
+) -> Float32Array:
+    """Return `FORMS` of the positions, float32 [I, F].
+
+    Args:
+        text: the text.
+        words, positions: of its lines.
+        named: float64 [L], how near each line is to one that the query names.
+        query: its words.
+    """
+    layout, lines = positions.layout, positions.lines
+    count, forms = len(layout.blank), line_forms(text, layout)
+    sizes = np.bincount(words.line, minlength=count)
+    rarity = np.bincount(words.line, words.rarity[words.term], count) / np.maximum(sizes, 1)
+    asks, letters = (_first(query, name) for name in ("asks", "length"))
+    columns = (
+        *(forms.comment, forms.marks, forms.imports, forms.length, forms.repeats),
+        *(_depths(layout) / 4, layout.opening, np.diff(layout.blocks, prepend=-1)),
+        *(named, rarity / 8, np.log1p(sizes) / 3, np.arange(count) / max(1, count)),
+        *(np.full(count, math.log1p(count) / 10), np.full(count, asks)),
+        *(np.log1p(words.headed) / 4, np.full(count, letters)),
+    )
+    return np.stack([np.asarray(column, np.float32)[lines] for column in columns], axis=1)
+
+
+def _first(query: QueryWords, name: str) -> float:
+    return float(query.features[0, FEATURES.index(name)]) if len(query.features) else 0.0
+
+
+def lexical(matches: Matches, positions: Positions, weights: Float64Array) -> Float64Array:
+    """Return `LEXICAL` of the positions, float64 [I, 12].
+
+    Args:
+        matches: the query's words.
+        positions: the lines.
+        weights: float64 [Q], what each word weighs.
+    """
+    count, blocks = len(positions), int(positions.blocks[-1]) + 1 if len(positions) else 0
+    total = weights.sum() + _LEAST
+    own = np.bincount(matches.position, weights[matches.word], count)
+    pairs = np.unique(positions.blocks[matches.position] * (len(weights) + 1) + matches.word)
+    of_block = np.bincount(pairs // (len(weights) + 1), weights[pairs % (len(weights) + 1)], blocks)
+    block = of_block[positions.blocks]
+    near, wide = _around(own, NEAR), _around(own, WIDE)
+    best = [values / (values.max(initial=0.0) + _LEAST) for values in (own, near, wide, block)]
+    above = [_above(values, positions.header) for values in (best[0], best[1], best[3])]
+    columns = (
+        *(*best, own / total, block / total),
+        *(*above, _above(above[0], positions.header), np.log1p(own), np.log1p(wide)),
+    )
+    return np.stack(columns, axis=1)
+
+
+def _around(values: Float64Array, reach: int) -> Float64Array:
+    """Return the sums [I] over each position and its `reach` neighbours on both sides."""
+    total = np.zeros(len(values) + 2 * reach + 1)
+    total[reach + 1 : reach + 1 + len(values)] = values
+    np.cumsum(total, out=total)
+    sums: Float64Array = np.maximum(total[2 * reach + 1 :] - total[: len(values)], 0.0)
+    return sums
+
+
+def _above(values: Float64Array, header: NDArray[np.int64]) -> Float64Array:
+    return np.where(header >= 0, values[header], 0.0)
+
+
+def _depths(layout: LineLayout) -> Float64Array:
+    """Return how many steps of the file's own indentation each line has, float64 [L], at most `_DEEPEST`."""
+    indented = layout.columns[(layout.columns > 0) & ~layout.blank]
+    step = max(1.0, float(np.quantile(indented, 0.1))) if len(indented) else 1.0
+    depths: Float64Array = np.where(layout.blank, 0.0, np.minimum(layout.columns / step, _DEEPEST))
+    return depths
