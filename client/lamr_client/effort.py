@@ -73,6 +73,11 @@ class Effort:
     chunks: int | None
     why: str = ""
 
+    @property
+    def faulty(self) -> bool:
+        """Whether a fault kept the encoder from reading, and neither the time nor the scores."""
+        return self.why not in ("", TIME, SETTLED)
+
     def __str__(self) -> str:
         if self.chunks is not None and self.read >= self.chunks:
             return "the one chunk" if self.chunks == 1 else f"all {self.chunks:,} chunks"
