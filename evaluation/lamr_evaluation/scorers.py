@@ -57,9 +57,7 @@ class PruneResultLike(Protocol):
 class PrunerLike(Protocol):
     """The method of `lamr_client.Pruner` that is measured."""
 
-    def prune(
-        self, query: str, code: str, *, task: str = "", path: str | None = None, **options: Any
-    ) -> PruneResultLike: ...
+    def prune(self, query: str, code: str, *, task: str = "", path: str | None = None) -> PruneResultLike: ...
 
 
 class PrunerScorer:
