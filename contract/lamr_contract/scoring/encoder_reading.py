@@ -1,27 +1,29 @@
-"""What an encoder says of lines, as the line model reads it: four log-odds a line, and whether it was read at all.
+"""`EncoderReading`: what an encoder says of lines, by whatever chunks of a document it has read.
 
-The module knows a model's outputs for tokens, and the lines of tokens; what the numbers are worth, the line model knows.
+The module knows a model's outputs for tokens, and the lines of tokens. What the numbers are worth,
+`reader` knows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from lamr_postprocess.lines import TokenLines
+from numpy.typing import NDArray
 
-from lamr_contract.arrays import Float32Array, Float64Array
+from lamr_contract.arrays import Float64Array
 from lamr_contract.scoring.merging import Averages, Outputs, zeros_by_column
 from lamr_contract.scoring.odds import logit
 from lamr_contract.scoring.rules import DEPENDENCY, SEMANTIC
 
 RUBRICS = (SEMANTIC, DEPENDENCY)
-"""The rubrics that the line model reads; an encoder without them can't be read by it."""
+"""The rubrics that are read; an encoder without them has no line model."""
 ENCODED = len(RUBRICS) + 2
 """The outputs that are read: the marginals of these rubrics, the relevance and the marginal of the fused chain."""
-READ = ENCODED + 1
-"""E, the numbers of a line: those of the outputs, and 1 for a line that was read."""
-_SCALE, _MOST = 4.0, 3.0  # log-odds are divided by the first, and then bounded
+# The least spread that log-odds are divided by: a file whose parts are all alike has no ranking to be blown up.
+_LEAST_SPREAD = 0.1
 
 
 def encoded_logits(outputs: Outputs, rubrics: Sequence[str]) -> Float64Array:
@@ -39,18 +41,40 @@ def encoded_logits(outputs: Outputs, rubrics: Sequence[str]) -> Float64Array:
     return columns
 
 
-def encoder_reading(averages: Averages, lines: TokenLines) -> Float32Array:
-    """Return what is known of L lines, float32 [L, 5]; 0 for those of which no token was read.
+@dataclass(frozen=True, eq=False)
+class EncoderReading:
+    """What an encoder says of L lines.
 
-    Args:
-        averages: the means of `encoded_logits` over chunks.
-        lines: the lines of the tokens.
+    Attributes:
+        logits: float64 [L, 4], the means of `encoded_logits` over each line's tokens that were read.
+        read: bool [L], of which lines any token was read.
     """
-    read = lines.means(averages.read.astype(np.float64))
-    held = read > 0
-    reading = np.zeros((len(read), READ), np.float32)
-    for place in range(ENCODED):
-        means = lines.means(averages.values[:, place])
-        reading[held, place] = np.clip(means[held] / read[held] / _SCALE, -_MOST, _MOST)
-    reading[held, -1] = 1.0
-    return reading
+
+    logits: Float64Array
+    read: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, averages: Averages, lines: TokenLines) -> EncoderReading:
+        """Return the reading of lines.
+
+        Args:
+            averages: the means of `encoded_logits` over chunks.
+            lines: the lines of the tokens.
+        """
+        share = lines.means(averages.read.astype(np.float64)).astype(np.float64)
+        read = share > 0
+        means = np.stack([lines.means(averages.values[:, place]) for place in range(ENCODED)], axis=1)
+        return cls(means.astype(np.float64) / np.where(read, share, 1.0)[:, None], read)
+
+    @property
+    def compared(self) -> Float64Array:
+        """The log-odds float64 [L, 4] less their means over the lines that were read, in units of their spreads.
+
+        What counts is how a line compares with the rest of its file. Lines that weren't read have 0.
+        """
+        read = self.read[:, None].astype(np.float64)
+        count = max(1.0, float(read.sum()))
+        mean = (self.logits * read).sum(axis=0) / count
+        spread = np.sqrt((((self.logits - mean) * read) ** 2).sum(axis=0) / count)
+        compared: Float64Array = (self.logits - mean) / (spread + _LEAST_SPREAD) * read
+        return compared

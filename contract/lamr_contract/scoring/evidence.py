@@ -8,6 +8,7 @@ words and lines; it knows no tokens and no model.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,13 +16,12 @@ import numpy as np
 from lamr_contract.arrays import Float64Array
 from lamr_contract.layout import LineLayout
 from lamr_contract.scoring.bm25 import length_norm, rarity, saturated
-from lamr_contract.words import TermIndex, query_terms
+from lamr_contract.words import TermIndex
 
 WINDOW = 20
 """The lines of a sliding window."""
 CONTEXT = 5
 """How many lines before and after a line count as around it."""
-_MOST_LETTERS = 10  # longer words count no more
 # Terms are weighed together, but never so many at once that they take more memory than the document.
 _COUNTS_AT_ONCE = 200_000
 
@@ -35,14 +35,12 @@ class LexicalViews:
         around: the rarity of the query's words in the lines around it.
         passages: BM25 of the line's block.
         own: the rarity of the query's words in the line itself.
-        together: the largest share of the query's words that one block has, in [0, 1]; longer words count more.
     """
 
     windows: Float64Array
     around: Float64Array
     passages: Float64Array
     own: Float64Array
-    together: float = 0.0
 
     def mean(self) -> Float64Array:
         """Return the evidence of all views together, float64 [L]; 0 everywhere where no word of the query occurs."""
@@ -50,28 +48,25 @@ class LexicalViews:
         return together
 
 
-def lexical_views(query: str, layout: LineLayout, index: TermIndex) -> LexicalViews:
+def lexical_views(asked: Sequence[str], layout: LineLayout, index: TermIndex) -> LexicalViews:
     """Return the evidence of each line, view by view.
 
     Args:
-        query: what is looked for.
+        asked: the terms of what is looked for (`words.query_terms`).
         layout: the document's L lines.
         index: the terms of these lines.
     """
     count = len(layout.spans)
     if not count:
         return LexicalViews(*(np.zeros(0),) * 4)
-    asked = query_terms(query)
     counts = index.counts(asked)
     occurs = counts.lines.any(axis=0)
     occurring = counts.lines.T[occurs]
-    letters = np.fromiter((min(len(term), _MOST_LETTERS) for term in asked), np.float64, len(asked))
     block = layout.blocks
     starts = layout.block_starts
     window_norm = length_norm(_moving_sum(counts.lengths, WINDOW // 2))
     block_norm = length_norm(np.add.reduceat(counts.lengths, starts))
     windows, blocks, hits = np.zeros(count), np.zeros(len(starts)), np.zeros(count)
-    shared = np.zeros(len(starts))
     at_once = max(1, _COUNTS_AT_ONCE // count)
     for first in range(0, len(occurring), at_once):
         lines = occurring[first : first + at_once]
@@ -80,13 +75,11 @@ def lexical_views(query: str, layout: LineLayout, index: TermIndex) -> LexicalVi
         windows += _weighed(frequency, saturated(frequency, window_norm))
         frequency = np.add.reduceat(lines, starts, axis=1)
         blocks += _weighed(frequency, saturated(frequency, block_norm))
-        shared += letters[occurs][first : first + at_once] @ (frequency > 0)
     return LexicalViews(
         windows=_scaled(_moving_sum(windows, WINDOW // 2)),
         around=_scaled(_moving_sum(hits, CONTEXT)),
         passages=_scaled(blocks)[block],
         own=_scaled(hits),
-        together=float(shared.max() / max(letters.sum(), 1.0)),
     )
 
 

@@ -17,8 +17,10 @@ from lamr_contract.arrays import Float32Array, Float64Array
 from lamr_contract.layout import LineLayout
 from lamr_contract.scoring.bm25 import rarity as rarity_of
 from lamr_contract.scoring.document_words import DocumentWords
+from lamr_contract.scoring.evidence import lexical_views
 from lamr_contract.scoring.forms import line_forms
 from lamr_contract.scoring.query_words import FEATURES, QueryWords
+from lamr_contract.words import TermIndex
 
 FORMS = (
     *("comment", "marks", "imports", "length", "repeats", "indent", "opening", "begins"),
@@ -35,9 +37,18 @@ LEXICAL = (
 """How the query's words match, each word by its weight: in the line, five and ten lines around it, and in its block,
 all by the best of the file; what the line and the block have of the query's weight; the same of the line that heads it;
 the sums as logarithms."""
+EVIDENCE = (
+    *("windows", "passages", "around", "rare"),
+    *("above_around", "above_rare", "above_passages", "below_rare", "below_around"),
+)
+"""BM25 and rarity of the query's rarest words (`LexicalViews`), the same of the line that heads it, and the means over
+the lines that it heads."""
 IN_FILE = ("absent", "rarity", "heads", "heads_share")
-"""What a file says of a query's word: whether it lacks it, how rare it is, and how many lines that head others have it."""
+"""What a file says of a query's word: whether it lacks it, how rare it is, whether lines that head others have it, and
+which share of its lines these are."""
 NEAR, WIDE = 5, 10
+MOST_EVIDENCE = 48
+"""Of a query's words the rarest that the file has make up the evidence; it costs time for each word and line."""
 MOST_WORDS = 400
 """Of a query's words those that say most about the file are weighed; the others are left out."""
 _DEEPEST = 12  # steps of indentation beyond which a line is no deeper than others
@@ -70,7 +81,7 @@ class Positions:
         place = np.full(len(layout.blank) + 1, -1, np.int64)  # the last one for a line that has no header
         place[lines] = np.arange(len(lines))
         blocks = layout.blocks[lines]
-        dense = np.cumsum(np.diff(blocks, prepend=blocks[:1]) > 0)
+        dense: NDArray[np.int64] = np.cumsum(np.diff(blocks, prepend=blocks[:1]) > 0)
         return cls(layout, lines, place[:-1], dense, place[words.header[lines]])
 
     @cached_property
@@ -169,7 +180,7 @@ def lexical(matches: Matches, positions: Positions, weights: Float64Array) -> Fl
     """
     count, blocks = len(positions), int(positions.blocks[-1]) + 1 if len(positions) else 0
     total = weights.sum() + _LEAST
-    own = np.bincount(matches.position, weights[matches.word], count)
+    own: Float64Array = np.bincount(matches.position, weights[matches.word], count).astype(np.float64)
     pairs = np.unique(positions.blocks[matches.position] * (len(weights) + 1) + matches.word)
     of_block = np.bincount(pairs // (len(weights) + 1), weights[pairs % (len(weights) + 1)], blocks)
     block = of_block[positions.blocks]
@@ -181,6 +192,28 @@ def lexical(matches: Matches, positions: Positions, weights: Float64Array) -> Fl
         *(*above, _above(above[0], positions.header), np.log1p(own), np.log1p(wide)),
     )
     return np.stack(columns, axis=1)
+
+
+def evidence(matches: Matches, index: TermIndex, positions: Positions) -> Float64Array:
+    """Return `EVIDENCE` of the positions, float64 [I, 9].
+
+    Args:
+        matches: the query's words.
+        index: the terms of the text's lines.
+        positions: the lines.
+    """
+    there = np.unique(matches.word)
+    rarest = np.sort(there[np.argsort(-matches.rarity[there], kind="stable")[:MOST_EVIDENCE]])
+    views = lexical_views([matches.terms[place] for place in rarest], positions.layout, index)
+    lines, header = positions.lines, positions.header
+    windows, around, passages, own = (
+        view[lines] for view in (views.windows, views.around, views.passages, views.own)
+    )
+    inside = header >= 0
+    headed = np.maximum(np.bincount(header[inside], minlength=len(positions)), 1)
+    below = [np.bincount(header[inside], view[inside], len(positions)) / headed for view in (own, around)]
+    above = [_above(view, header) for view in (around, own, passages)]
+    return np.stack([windows, passages, around, own, *above, *below], axis=1)
 
 
 def _around(values: Float64Array, reach: int) -> Float64Array:

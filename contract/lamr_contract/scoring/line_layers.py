@@ -91,7 +91,7 @@ class Layer:
 
     def __call__(self, states: Float32Array, positions: Positions, relations: Relations) -> Float32Array:
         """Return states float32 [I, W] from states, without the relu's residual."""
-        count, width = states.shape
+        count = len(states)
         starts = positions.block_starts
         sizes = np.diff(np.append(starts, count)).astype(np.float32)[:, None]
         of_block = np.add.reduceat(states, starts, axis=0) / sizes
@@ -118,7 +118,6 @@ class LineLayers:
     Attributes:
         first: float32 [N, W], from the N inputs of a line to its first state.
         bias: float32 [W].
-        read: float32 [E, W], from what the encoder says of a line, if it has read it.
         layers: the layers.
         last: float32 [W + N, P], what of states and inputs stands beside the states at the end.
         last_bias: float32 [P].
@@ -129,7 +128,6 @@ class LineLayers:
 
     first: Float32Array
     bias: Float32Array
-    read: Float32Array
     layers: tuple[Layer, ...]
     last: Float32Array
     last_bias: Float32Array
@@ -139,7 +137,6 @@ class LineLayers:
         square = (len(self.layers[0].own), width, width) if self.layers else ()
         shapes = [
             (self.bias, (width,)),
-            (self.read, (self.read.shape[0], width)),
             (self.last, (width + inputs, len(self.last_bias))),
             *(
                 (values, shape)
@@ -162,26 +159,17 @@ class LineLayers:
         """P + W, the numbers of a line's fused state."""
         return int(self.first.shape[1] + len(self.last_bias))
 
-    def states(
-        self,
-        inputs: Float32Array,
-        positions: Positions,
-        relations: Relations,
-        read: Float32Array | None = None,
-    ) -> Float32Array:
+    def states(self, inputs: Float32Array, positions: Positions, relations: Relations) -> Float32Array:
         """Return the fused states float32 [I, W + P].
 
         Args:
             inputs: float32 [I, N].
             positions, relations: of the lines.
-            read: float32 [I, E], what the encoder says of each line, 0 where it hasn't read; None for nothing read.
         """
         states = inputs @ self.first + self.bias
-        if read is not None:
-            states += read @ self.read
+        width = states.shape[1]
         np.maximum(states, 0, out=states)
         for layer in self.layers:
             states = states + np.maximum(layer(states, positions, relations), 0)
-        width = states.shape[1]
         beside = states @ self.last[:width] + inputs @ self.last[width:] + self.last_bias
         return np.concatenate([states, beside], axis=1)

@@ -2,8 +2,7 @@
 
 Its positions are lines. Each word of the query is weighed by what it tells about this file; it matches words of lines
 exactly and by vectors, layers over lines carry what is known from line to line, and LaMR's own heads, gate and chains
-decide (`lamr_decoding`). What an encoder has read of some lines is a further input of the same model. The module needs
-numpy alone; it knows no tokens, no server and no thresholds.
+decide (`lamr_decoding`). The module needs numpy alone; it knows no tokens, no encoder and no thresholds.
 """
 
 from __future__ import annotations
@@ -19,11 +18,13 @@ from lamr_contract.arrays import Float32Array, Float64Array
 from lamr_contract.layout import LineLayout
 from lamr_contract.scoring.document_words import DocumentWords
 from lamr_contract.scoring.line_inputs import (
+    EVIDENCE,
     FORMS,
     IN_FILE,
     LEXICAL,
     Matches,
     Positions,
+    evidence,
     lexical,
     line_features,
 )
@@ -44,6 +45,8 @@ MOST_VECTORS = 96
 """Of a query's words, those that weigh most have vectors that are matched."""
 LEAST_UNDERSTOOD = 0.05
 """What a query is understood at least, so that documents keep their order even for a query without a known word."""
+INPUTS = (*FORMS, *LEXICAL, *EVIDENCE)
+"""The last of a line's inputs, by name: those that aren't of vectors."""
 _MOST_WEIGHT, _LEAST_WEIGHT = 4.0, -6.0  # of a word, as a logarithm
 
 
@@ -126,6 +129,11 @@ class AskedLines:
     together: float
     understood: float
 
+    def column(self, name: str) -> Float32Array:
+        """Return one of the inputs that aren't of vectors, float32 [I], by its name in `INPUTS`."""
+        column: Float32Array = self.inputs[:, INPUTS.index(name) - len(INPUTS)]
+        return column
+
 
 @dataclass(frozen=True, eq=False)
 class LineModel:
@@ -178,17 +186,19 @@ class LineModel:
             text, layout: the file.
             near_named: float64 [L], how near each line is to one that the query names by number.
         """
-        words = DocumentWords.of(TermIndex.of(text, layout), layout)
+        index = TermIndex.of(text, layout)
+        words = DocumentWords.of(index, layout)
         positions = Positions.of(words)
         asked = QueryWords.of(query, task, path, self.place)
         matches = Matches.of(asked, words, positions)
         weights = self.matching.weights(matches.features)
-        exact, vector, mean = np.exp(np.clip(weights, _LEAST_WEIGHT, _MOST_WEIGHT)).T
+        exact, _, mean = np.exp(np.clip(weights, _LEAST_WEIGHT, _MOST_WEIGHT)).T
         by_words = lexical(matches, positions, exact * matches.rarity)
         inputs = (
             self._by_vectors(matches.terms, weights[:, 1], mean, words, positions),
             line_features(text, words, positions, near_named, asked),
             by_words.astype(np.float32),
+            evidence(matches, index, positions).astype(np.float32),
         )
         defined, using = (positions.place[lines] for lines in words.definitions)
         together = float(by_words[:, LEXICAL.index("block_share")].max(initial=0.0))
@@ -201,19 +211,17 @@ class LineModel:
             self.understood(asked.terms),
         )
 
-    def score(self, asked: AskedLines, read: Float32Array | None = None) -> ScoredLines:
+    def score(self, asked: AskedLines) -> ScoredLines:
         """Score a file's lines.
 
         Args:
             asked: from `ask`.
-            read: float32 [L, E], what the encoder says of lines (`encoder_reading`); None for nothing read.
         """
         positions = asked.positions
         count = len(positions.layout.blank)
         logits, dependency = np.full(count, -np.inf), np.zeros(count, np.bool_)
         if len(positions):
-            here = None if read is None else read[positions.lines]
-            states = self.layers.states(asked.inputs, positions, asked.relations, here)
+            states = self.layers.states(asked.inputs, positions, asked.relations)
             decoded = self._decoder.decode(states, np.array([0, len(states)]), want_rubrics=True)
             assert decoded.rubric_prob is not None
             logits[positions.lines] = logit(decoded.keep_prob)
@@ -292,7 +300,7 @@ class LineModel:
 
 def input_count(width: int) -> int:
     """Return N, the inputs of a line, for vectors of d numbers."""
-    return 2 * VIEWS + 1 + 4 * width + len(FORMS) + len(LEXICAL)
+    return 2 * VIEWS + 1 + 4 * width + len(INPUTS)
 
 
 def _segment_sums(vectors: Float32Array, sizes: NDArray[np.int64]) -> Float32Array:

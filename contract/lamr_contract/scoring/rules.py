@@ -52,7 +52,10 @@ class LineRule:
     """What becomes of the line model's log-odds of lines, for one sort of query. It is fitted on validation projects.
 
     Attributes:
-        bias: is added to the log-odds of all lines.
+        bias: is added to the log-odds of all lines, where the encoder has read some.
+        unread: is added instead where it has read none.
+        named: is added to those of lines that the query names by number, and less to lines around them
+            (`named_lines`).
         shares: the least and the largest share of a document's inked lines that the model's threshold may select;
             beyond them it adapts, so that a query that says little isn't answered by the hardest cut. None sets no
             bounds.
@@ -64,6 +67,8 @@ class LineRule:
     """
 
     bias: float = 0.0
+    unread: float = 0.0
+    named: float = 0.0
     shares: tuple[float, float] | None = None
     presence: Presence | None = None
 

@@ -21,14 +21,15 @@ from lamr_contract.errors import ModelMismatchError
 from lamr_contract.layout import LineLayout, token_lines
 from lamr_contract.model_io import ChunkResult
 from lamr_contract.names import SCORING_FILE
-from lamr_contract.scoring.encoder_reading import ENCODED, RUBRICS, encoded_logits, encoder_reading
-from lamr_contract.scoring.line_model import AskedLines, LineModel, ScoredLines
+from lamr_contract.scoring.encoder_reading import ENCODED, RUBRICS, EncoderReading, encoded_logits
+from lamr_contract.scoring.line_model import AskedLines, ScoredLines
 from lamr_contract.scoring.merging import ScoreMerger
+from lamr_contract.scoring.named_lines import nearness
 from lamr_contract.scoring.odds import logit, sigmoid
 from lamr_contract.scoring.presence import document_features
 from lamr_contract.scoring.rules import DEPENDENCY, LINES, SEMANTIC, TOKEN_RULES, LineRule, Scoring
 from lamr_contract.scoring.threshold import adapted
-from lamr_contract.scoring.weights import load_line_model
+from lamr_contract.scoring.weights import LineWeights, load_weights
 from lamr_contract.spec import ModelSpec, client_files
 
 SETTLED = 2.0
@@ -44,7 +45,7 @@ class Scorer:
     Attributes:
         scoring: the rule.
         rubrics: the names of the encoder's rubrics, in the order of the K axis.
-        lines: the line model; None for a rule over tokens.
+        weights: what scores lines; None for a rule over tokens.
 
     Raises:
         ModelMismatchError: the rule needs a line model and there is none, or it reads rubrics that there aren't.
@@ -52,14 +53,14 @@ class Scorer:
 
     scoring: Scoring
     rubrics: tuple[str, ...]
-    lines: LineModel | None = None
+    weights: LineWeights | None = None
 
     def __post_init__(self) -> None:
-        if (self.lines is None) == (self.scoring.kind == LINES):
+        if (self.weights is None) == (self.scoring.kind == LINES):
             raise ModelMismatchError(
                 f"scoring of the kind {LINES} needs a line model, and no other one has any; export the model again"
             )
-        if self.lines is not None and not set(RUBRICS) <= set(self.rubrics):
+        if self.weights is not None and not set(RUBRICS) <= set(self.rubrics):
             raise ModelMismatchError(
                 f"the line model reads the rubrics {list(RUBRICS)}, but the model has {list(self.rubrics)}; export the "
                 f"model again"
@@ -80,13 +81,13 @@ class Scorer:
         return cls(
             spec.scoring,
             spec.rubrics,
-            load_line_model(client_files(repository) / SCORING_FILE) if lines else None,
+            load_weights(client_files(repository) / SCORING_FILE) if lines else None,
         )
 
     @property
     def instant(self) -> bool:
         """Whether lines can be scored without the encoder."""
-        return self.lines is not None
+        return self.weights is not None
 
     @property
     def want_rubrics(self) -> bool:
@@ -183,7 +184,8 @@ class DocumentScorer:
         Raises:
             ModelMismatchError: an answer holds NaN or infinity.
         """
-        scored = self._by_token_rule() if self._scorer.lines is None else self._by_lines(self._scorer.lines)
+        weights = self._scorer.weights
+        scored = self._by_token_rule() if weights is None else self._by_lines(weights)
         if (data := self._document.data) is None:
             return scored
         return replace(scored, scores=np.where(data.lines, np.float32(0), scored.scores))
@@ -195,21 +197,31 @@ class DocumentScorer:
         dependency = self._dependency(merged.rubrics)
         return LineScores(scores, dependency, relevance, self._rule, ~self._document.layout.blank)
 
-    def _by_lines(self, model: LineModel) -> LineScores:
-        """Return what the line model says, and what becomes of it by the query's kind."""
-        document, asked = self._document, self._asked_lines
-        read = encoder_reading(self._merger.merged(), self._lines) if self._begun else None
-        scored = model.score(asked, read)
-        scores = over_blank(sigmoid(scored.logits + self._rule.bias), document.layout).astype(np.float32)
-        return LineScores(
-            scores, scored.dependency, self._relevance(scored), self._rule, ~document.layout.blank
-        )
+    def _by_lines(self, weights: LineWeights) -> LineScores:
+        """Return what the line model says, with what was read, and what becomes of it by the query's kind."""
+        document, rule, scored = self._document, self._rule, self._by_words
+        if self._begun:
+            reading = EncoderReading.of(self._merger.merged(), self._lines)
+            logits = weights.reader.logits(self._asked_lines, scored.logits, reading) + rule.bias
+        else:
+            logits = scored.logits + rule.unread
+        if document.named is not None:
+            logits = logits + rule.named * nearness(document.named)
+        scores = over_blank(sigmoid(logits), document.layout).astype(np.float32)
+        relevance = self._relevance(scored)
+        return LineScores(scores, scored.dependency, relevance, rule, ~document.layout.blank)
 
     @cached_property
     def _asked_lines(self) -> AskedLines:
         """The document as the line model reads it: prepared once, whatever the encoder reads later."""
-        assert self._scorer.lines is not None
-        return self._document.asked_lines(self._scorer.lines)
+        assert self._scorer.weights is not None
+        return self._document.asked_lines(self._scorer.weights.model)
+
+    @cached_property
+    def _by_words(self) -> ScoredLines:
+        """What the line model says."""
+        assert self._scorer.weights is not None
+        return self._scorer.weights.model.score(self._asked_lines)
 
     @cached_property
     def _merger(self) -> ScoreMerger:

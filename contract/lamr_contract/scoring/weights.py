@@ -1,6 +1,6 @@
-"""The file of a line model, which lies beside a model's `lamr.json`: an archive of arrays without pickles.
+"""`LineWeights`: a line model and a reader, as they lie beside a model's `lamr.json`: arrays without pickles.
 
-The module knows the file; what its numbers do, `line_model` knows.
+The module knows the file; what its numbers do, `line_model` and `reader` know.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import io
 import zipfile
 import zlib
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +23,15 @@ from lamr_contract.errors import ModelMismatchError
 from lamr_contract.files import MIB, read_regular
 from lamr_contract.scoring.line_layers import Layer, LineLayers
 from lamr_contract.scoring.line_model import LineModel, WordMatching, WordTable
+from lamr_contract.scoring.network import LineNetwork
+from lamr_contract.scoring.reader import Reader
 
 _MOST_BYTES, _MOST_UNPACKED_BYTES = 64 * MIB, 256 * MIB
 _LEVELS = 127
 _WORDS, _STRIDES = "words", "strides"
 # The beginnings of the arrays' names in the file.
 _QUERY, _LINE, _MATCHING, _LAYERS, _DECODER = "query.", "line.", "matching.", "layers.", "decoder."
+_READER, _TAKEN = "reader.", "reader.taken"
 # What numpy and zipfile raise for files that are truncated, damaged, of another format, or pickled. The decoder has
 # nearly the same list, but it reads another file.
 _UNREADABLE = (
@@ -43,6 +47,19 @@ _UNREADABLE = (
 )
 
 
+@dataclass(frozen=True, eq=False)
+class LineWeights:
+    """What scores lines.
+
+    Attributes:
+        model: scores the lines of a file by itself.
+        reader: scores them with what an encoder has read.
+    """
+
+    model: LineModel
+    reader: Reader
+
+
 def word_table(vectors: NDArray[np.floating[Any]], alone: NDArray[np.floating[Any]]) -> WordTable:
     """Return a table of vectors [V, d], rounded to int8 with a scale for each word."""
     scale = np.maximum(np.abs(vectors).max(axis=1, keepdims=True, initial=0.0), 1e-6) / _LEVELS
@@ -50,9 +67,9 @@ def word_table(vectors: NDArray[np.floating[Any]], alone: NDArray[np.floating[An
     return WordTable(rounded, scale.astype(np.float32), alone.astype(np.float32))
 
 
-def line_model_bytes(model: LineModel) -> bytes:
-    """Return the file that `load_line_model` reads; vectors are int8, layers float16."""
-    half = np.float16
+def weights_bytes(weights: LineWeights) -> bytes:
+    """Return the file that `load_weights` reads; vectors are int8, layers float16."""
+    model, half = weights.model, np.float16
     arrays: dict[str, NDArray[Any]] = {
         _WORDS: np.frombuffer("\n".join(model.words).encode(), np.uint8),
         _STRIDES: np.array([layer.stride for layer in model.layers.layers], np.int64),
@@ -72,13 +89,17 @@ def line_model_bytes(model: LineModel) -> bytes:
         del parts["stride"]
         arrays |= {f"{_LAYERS}{number}.{name}": values.astype(half) for name, values in parts.items()}
     arrays |= {_DECODER + name: np.asarray(values) for name, values in _fields(model.decoder).items()}
+    arrays |= {_READER + name: values for name, values in weights.reader.network.to_arrays().items()}
+    arrays[_TAKEN] = np.array([weights.reader.scale, weights.reader.shift], np.float64)
     stream = io.BytesIO()
-    np.savez(stream, **arrays)  # vectors hardly get smaller, and to unpack them would cost every new process time
+    np.savez(
+        stream, **arrays
+    )  # vectors hardly get smaller, and to unpack them would cost every new process time
     return stream.getvalue()
 
 
-def load_line_model(path: Path) -> LineModel:
-    """Read what `line_model_bytes` wrote.
+def load_weights(path: Path) -> LineWeights:
+    """Read what `weights_bytes` wrote.
 
     Raises:
         ModelMismatchError: the file is missing, or no such file.
@@ -89,7 +110,9 @@ def load_line_model(path: Path) -> LineModel:
                 raise ValueError(f"it unpacks to more than {_MOST_UNPACKED_BYTES:,} bytes")
             with PYTHON_PARSER:
                 arrays = {name: data[name] for name in data.files}
-        return _line_model(arrays)
+        network = {name.removeprefix(_READER): arrays[name] for name in arrays if name.startswith(_READER)}
+        scale, shift = arrays[_TAKEN].tolist()
+        return LineWeights(_line_model(arrays), Reader(LineNetwork.from_arrays(network), scale, shift))
     except FileNotFoundError as error:
         raise ModelMismatchError(
             f"{path} is missing, but the model's scoring needs it; export the model again", path=path

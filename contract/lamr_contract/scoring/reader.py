@@ -1,0 +1,91 @@
+"""`Reader`: what lines are worth once an encoder has read some of them.
+
+A network over lines weighs what the encoder says against the line model's log-odds and the forms of lines. Lines that
+weren't read have nothing of the encoder, and go by the others. The module knows features by name; it knows no chunks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lamr_contract.arrays import Float64Array
+from lamr_contract.names import KEEP_PROB, RELEVANCE
+from lamr_contract.scoring.encoder_reading import RUBRICS, EncoderReading
+from lamr_contract.scoring.line_model import AskedLines
+from lamr_contract.scoring.network import LineNetwork
+from lamr_contract.scoring.rules import SEMANTIC
+
+ENCODER_OUTPUTS = (*RUBRICS, RELEVANCE, KEEP_PROB)
+LINES = "lines"
+"""The feature that is the line model's log-odds."""
+ABOVE, BELOW = "above.", "below."
+"""Each begins the name of a feature that is taken of the line that heads the line, or as the mean over the lines that
+it heads itself; 0 where there is none."""
+FEATURES = (
+    *(*ENCODER_OUTPUTS, "windows", "around", "passages", "rare"),
+    *("comment", "marks", "imports", "length", "repeats", "indent", "opening", "begins"),
+    *(ABOVE + name for name in (SEMANTIC, RELEVANCE, KEEP_PROB, "windows", "around", "passages", "rare")),
+    *(BELOW + name for name in (SEMANTIC, "around", "rare")),
+    *(LINES, "asks"),
+)
+"""What the network reads of a line."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reader:
+    """The network, and how it takes the line model's log-odds.
+
+    Attributes:
+        network: it reads `FEATURES`.
+        scale, shift: the line model's log-odds are multiplied by the first, and the second is added.
+
+    Raises:
+        ValueError: the network reads other features.
+    """
+
+    network: LineNetwork
+    scale: float = 1.0
+    shift: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.network.features != FEATURES:
+            raise ValueError(f"the network reads {list(self.network.features)}, not {list(FEATURES)}")
+
+    def logits(self, asked: AskedLines, lines: Float64Array, reading: EncoderReading) -> Float64Array:
+        """Return the log-odds of L lines, float64 [L].
+
+        Args:
+            asked: the query and the lines, as the line model read them.
+            lines: float64 [L], the line model's log-odds.
+            reading: what the encoder says.
+        """
+        positions = asked.positions
+        features = np.zeros((len(positions.layout.blank), len(FEATURES)))
+        features[positions.lines] = self._features(asked, lines, reading)
+        return self.network.logits(features, positions.layout)
+
+    def _features(self, asked: AskedLines, lines: Float64Array, reading: EncoderReading) -> Float64Array:
+        """Return `FEATURES` of the positions, float64 [I, F]."""
+        inked, header = asked.positions.lines, asked.positions.header
+        known = dict(zip(ENCODER_OUTPUTS, reading.compared[inked].T, strict=True))
+        known[LINES] = self.scale * lines[inked] + self.shift
+
+        def column(name: str) -> Float64Array:
+            if name.startswith(ABOVE):
+                return np.where(header >= 0, column(name.removeprefix(ABOVE))[header], 0.0)
+            if name.startswith(BELOW):
+                return _below(column(name.removeprefix(BELOW)), header)
+            return known[name] if name in known else asked.column(name).astype(np.float64)
+
+        return np.stack([column(name) for name in FEATURES], axis=1)
+
+
+def _below(values: Float64Array, header: NDArray[np.int64]) -> Float64Array:
+    """Return the means [I] over the lines that each line heads; 0 for one that heads none."""
+    inside = header >= 0
+    counts = np.bincount(header[inside], minlength=len(values))
+    below: Float64Array = np.bincount(header[inside], values[inside], len(values)) / np.maximum(counts, 1)
+    return below
