@@ -146,6 +146,7 @@ class DocumentScorer:
         self._rule = scorer.scoring.for_query(document.query)
         self._by_token = TOKEN_RULES.get(scorer.scoring.kind)
         self._begun = False
+        self._finished: LineScores | None = None
 
     def add(self, tokens: tuple[int, int], result: ChunkResult) -> None:
         """Take in the answer about the chunk of this token range.
@@ -153,7 +154,7 @@ class DocumentScorer:
         Raises:
             ModelMismatchError: the answer doesn't fit the chunk or the model's rubrics.
         """
-        self._begun = True
+        self._begun, self._finished = True, None
         self._merger.add(tokens, result)
 
     def gains(
@@ -186,6 +187,11 @@ class DocumentScorer:
         Raises:
             ModelMismatchError: an answer holds NaN or infinity.
         """
+        if self._finished is None:
+            self._finished = self._scored()
+        return self._finished
+
+    def _scored(self) -> LineScores:
         weights = self._scorer.weights
         learned = None if weights is None else weights.associations
         merged = self._merger.merged() if self._begun or learned is None else None
