@@ -196,7 +196,8 @@ class PruneJob:
         """
         why = why_degraded(error) if self.reads and self._by_lines else None
         late = isinstance(error, DeadlineExceededError)
-        if why is None or not (self._options.degrade or (late and self._is_limited)):
+        over = self._is_limited and not self._until.allows(0)
+        if why is None or not (self._options.degrade or (late and over)):
             return False
         self._why, self._trouble = why, "" if late else f"{type(error).__name__}: {error}"
         return True

@@ -166,7 +166,7 @@ def test_view_writes_a_page_whose_slider_starts_at_the_threshold(file: Path, tmp
 def test_the_slider_starts_where_a_prune_cuts(file: Path, tmp_path: Path, query: str) -> None:
     done = lamr("view", file, "-q", query, "-o", tmp_path / "page.html", "--json")
     start = json.loads(done.stdout)["threshold"]
-    pruned = json.loads(lamr("prune", file, "-q", query, "--quiet", "--json").stdout)
+    pruned = json.loads(lamr("prune", file, "-q", query, "--quiet", "--json", "--effort", "full").stdout)
     expected = prune_lines(CODE, pruned["line_scores"], path="shapes.py", threshold=start).kept_lines
     assert tuple(pruned["kept_lines"]) == expected
     assert pruned["threshold"] == start
@@ -175,7 +175,7 @@ def test_the_slider_starts_where_a_prune_cuts(file: Path, tmp_path: Path, query:
 def test_view_starts_where_a_prune_with_a_task_cuts(file: Path, tmp_path: Path) -> None:
     asked = ("-q", "Fix it", "--task", "How is the area of a shape computed? " * 60)
     done = lamr("view", file, *asked, "-o", tmp_path / "page.html", "--json")
-    pruned = json.loads(lamr("prune", file, *asked, "--quiet", "--json").stdout)
+    pruned = json.loads(lamr("prune", file, *asked, "--quiet", "--json", "--effort", "full").stdout)
     assert json.loads(done.stdout)["threshold"] == pruned["threshold"]
 
 

@@ -162,7 +162,7 @@ def test_who_wants_it_gets_the_code_whatever_fails(served: Site, error: Exceptio
 
 
 def test_a_server_behind_that_fails_leaves_the_answer_to_the_line_model(served: Site) -> None:
-    served.transport.errors = [ServerUnavailableError("nothing answers")]
+    served.transport.errors = [ServerUnavailableError("nothing answers")] * 99
     status, answer, _ = served.post("/v1/prune", {"query": QUERY, "code": CODE})
     assert (status, answer["effort"]) == (200, "line model; server unavailable")
     assert "nothing answers" in answer["reason"]
