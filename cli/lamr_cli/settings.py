@@ -137,7 +137,7 @@ class Settings:
         values = _read(path, follow=False)
         if refused := [key for key in values if not KINDS[key].of_projects]:
             say(
-                f"lamr: {path} names a {' and a '.join(refused)}, which isn't used: a project's file may come from "
+                f"lamr: {path} sets {' and '.join(refused)}, which isn't used: a project's file may come from "
                 f"a stranger. If you trust it, write it into {config_folder() / NAME}.",
                 err=True,
             )

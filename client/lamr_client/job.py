@@ -15,6 +15,8 @@ import dataclasses
 import os
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from lamr_contract.asked import AskedDocument
@@ -24,13 +26,12 @@ from lamr_contract.model_io import ChunkResult
 from lamr_contract.scoring.scorer import DocumentScorer, LineScores, Scorer
 from lamr_postprocess import BudgetError, PrunedCode, prune_lines
 from lamr_postprocess.repair import GAP, REASONS
-from lamr_postprocess.selection import approximate_tokens
 from numpy.typing import NDArray
 
 from lamr_client.call import Call
 from lamr_client.deadline import Deadline
 from lamr_client.dispatch import OnResult, grouped
-from lamr_client.effort import AUTO_SECONDS, Effort, why_degraded
+from lamr_client.effort import AUTO_SECONDS, TIME, Effort, why_degraded
 from lamr_client.inputs import check_code, check_query, check_task
 from lamr_client.pace import Pace
 from lamr_client.prune_options import PruneOptions
@@ -41,13 +42,23 @@ from lamr_client.unjudged import model_name, unpruned
 OnProgress = Callable[[int, int], None]
 """Takes the number of tokens that are judged so far, and the number of all tokens."""
 
+_SAMPLES, _SAMPLE_CHARS = 8, 1024
+"""Pieces of a text, and their characters, by which its tokens are estimated."""
 _NEVER_SETTLED = 1e-9
 """What every chunk brings where all are to be read, as far as there is time."""
 
 
-def finishing_pace() -> Pace:
-    """Return a pace for the end of a job, by characters: line scores, selection, repair and rendering."""
-    return Pace(overhead=10_000, guess=2e-6)
+@dataclass(frozen=True)
+class Paces:
+    """How long the parts of a job take, by characters; the guesses are for a slow machine.
+
+    Attributes:
+        preparing: making tokens and chunks, and judging what reading each would bring.
+        finishing: line scores, selection, repair and rendering.
+    """
+
+    preparing: Pace = field(default_factory=lambda: Pace(overhead=10_000, guess=2e-6))
+    finishing: Pace = field(default_factory=lambda: Pace(overhead=10_000, guess=2e-6))
 
 
 class PruneJob:
@@ -68,7 +79,7 @@ class PruneJob:
         text: str,
         options: PruneOptions,
         call: Call,
-        pace: Pace,
+        paces: Paces,
     ) -> None:
         """Check a query and a text.
 
@@ -77,7 +88,7 @@ class PruneJob:
             scorer: the model's way from answers to line scores.
             query, text, options: what the caller gave.
             call: its deadlines are checked between slices of text and between steps, here, in `groups` and in `finish`.
-            pace: of `finishing_pace`; the time that `finish` needs is left for it, and measured.
+            paces: the time that the rest of the job needs is left for it, and measured.
 
         Raises:
             InvalidInputError: the query or the code can't be used, or the model can't do without the encoder.
@@ -93,7 +104,7 @@ class PruneJob:
                 argument="effort",
             )
         self._encoder, self._text, self._options = encoder, text, options
-        self._call, self._pace, self._until = call, pace, call.deadline
+        self._call, self._paces, self._until = call, paces, call.deadline
         self._by_lines = scorer.instant
         self._asked = AskedDocument.of(
             encoder,
@@ -123,7 +134,8 @@ class PruneJob:
         options, until = self._options, self._call.wanted
         if self._by_lines and (options.degrade or self._is_limited):
             auto = options.effort == "auto" and options.within is None
-            until = until.earlier(self._pace.seconds(len(self._text)) or 0.0, AUTO_SECONDS if auto else None)
+            spare = self._paces.finishing.seconds(len(self._text)) or 0.0
+            until = until.earlier(spare, AUTO_SECONDS if auto else None)
         self._until = until
         return until
 
@@ -139,15 +151,18 @@ class PruneJob:
         """
         if not self.reads:
             return
-        begin = time.perf_counter()
+        begin, preparing, size = time.perf_counter(), self._paces.preparing, len(self._text)
+        if self.leaves and not preparing.fits(size, self._until.seconds()):
+            self._why = TIME
+            return
         chunks = self._asked.chunks(self._encoder)
         self._chunks = len(chunks)
-        self._encoding += time.perf_counter() - begin
         if self.leaves:
             self._plan = ReadingPlan(chunks, self._gains, pace, self._until)
-            yield from self._plan.groups(most)
-        else:
-            yield from grouped(chunks, most)
+            self._plan.judge()
+            preparing.measured(size, time.perf_counter() - begin)
+        self._encoding += time.perf_counter() - begin
+        yield from grouped(chunks, most) if self._plan is None else self._plan.groups(most)
 
     def add(self, tokens: tuple[int, int], result: ChunkResult) -> None:
         """Take in the answer about the chunk of this token range, in any order.
@@ -181,7 +196,8 @@ class PruneJob:
         """
         why = why_degraded(error) if self.reads and self._by_lines else None
         late = isinstance(error, DeadlineExceededError)
-        if why is None or not (self._options.degrade or (late and self._is_limited)):
+        over = self._is_limited and not self._until.allows(0)
+        if why is None or not (self._options.degrade or (late and over)):
             return False
         self._why, self._trouble = why, "" if late else f"{type(error).__name__}: {error}"
         return True
@@ -205,7 +221,7 @@ class PruneJob:
             self._check()
             threshold = self._threshold(scores)
             result = self._result(scores, threshold, self._prune(scores, threshold))
-            self._pace.measured(len(self._text), time.perf_counter() - answered)
+            self._paces.finishing.measured(len(self._text), time.perf_counter() - answered)
         end, begin = time.perf_counter(), self._call.begin
         timings = Timings(self._encoding, answered - begin - self._encoding, end - answered, end - begin)
         return dataclasses.replace(result, timings=timings)
@@ -240,10 +256,23 @@ class PruneJob:
     def _tokens(self) -> int:
         """How many tokens the code has, as it was given."""
         if not self._counts_exactly:
-            return approximate_tokens(self._text)
+            return self._estimated(self._text)
         if self._asked.listing is None and self._options.effort != "instant":
             return self._asked.length
         return self._encoder.count_tokens(self._text)
+
+    def _estimated(self, text: str) -> int:
+        """Return about how many tokens a text has that was made of the code, by samples of the code."""
+        return round(len(text) * self._tokens_a_character)
+
+    @cached_property
+    def _tokens_a_character(self) -> float:
+        text, size = self._text, _SAMPLE_CHARS
+        if len(text) <= _SAMPLES * size:
+            return self._encoder.count_tokens(text) / len(text)
+        begins = [at * (len(text) - size) // (_SAMPLES - 1) for at in range(_SAMPLES)]
+        counts = self._encoder.count_each([text[begin : begin + size] for begin in begins])
+        return float(counts.sum()) / (_SAMPLES * size)
 
     def _is_small(self) -> bool:
         """Return whether `min_tokens` lets the code pass; a budget that the code exceeds forbids it."""
@@ -289,7 +318,7 @@ class PruneJob:
         data, reading = self._asked.data, self._asked.reading
         unchanged = pruned.text == self._text
         before = self._tokens
-        count = self._encoder.count_tokens if self._counts_exactly else approximate_tokens
+        count = self._encoder.count_tokens if self._counts_exactly else self._estimated
         tokens = before if unchanged else count(pruned.text)
         result = PruneResult(
             text=pruned.text,

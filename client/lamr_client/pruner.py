@@ -28,7 +28,7 @@ from lamr_client.deferred import BATCH_SIZE, DeferredTransport
 from lamr_client.dispatch import Dispatcher, grouped
 from lamr_client.effort import EffortName
 from lamr_client.inputs import decode_code
-from lamr_client.job import OnProgress, PruneJob, finishing_pace
+from lamr_client.job import OnProgress, Paces, PruneJob
 from lamr_client.prune_options import PruneOptions
 from lamr_client.result import PruneResult
 from lamr_client.tracing import in_trace
@@ -90,7 +90,7 @@ class Pruner(Closing):
         self.spec = self._encoder.spec
         self._scorer = Scorer.from_repository(repository, self.spec)
         transport = transport or deferred_transport(connection, repository, self.spec)
-        self._finishing = finishing_pace()
+        self._paces = Paces()
         self._dispatcher = Dispatcher(transport, max_concurrency, Retry(retries))
 
     def prune(  # noqa: PLR0913  # keyword-only, each with a default
@@ -194,7 +194,7 @@ class Pruner(Closing):
         call = self._defaults.begin(timeout, on_error, within)
         text = decode_code(code)
         try:
-            job = PruneJob(self._encoder, self._scorer, query, text, options, call, self._finishing)
+            job = PruneJob(self._encoder, self._scorer, query, text, options, call, self._paces)
             try:
                 with in_trace(traceparent):
                     self._read(job, on_progress)

@@ -56,7 +56,7 @@ class ReadingPlan:
             most: chunks of one call.
         """
         while self._left.any():
-            self._judge()
+            self.judge()
             if not self._order:
                 self.why = SETTLED
                 return
@@ -65,7 +65,7 @@ class ReadingPlan:
                 return
             yield group
 
-    def _judge(self) -> None:
+    def judge(self) -> None:
         """Put what is left into its order, if enough was read since that was last done."""
         if self._judged_at is None or self._read >= max(1, 2 * self._judged_at):
             self._judged_at = self._read

@@ -144,6 +144,7 @@ class DocumentScorer:
         self._rule = scorer.scoring.for_query(document.query)
         self._by_token = TOKEN_RULES.get(scorer.scoring.kind)
         self._begun = False
+        self._finished: LineScores | None = None
 
     def add(self, tokens: tuple[int, int], result: ChunkResult) -> None:
         """Take in the answer about the chunk of this token range.
@@ -151,7 +152,7 @@ class DocumentScorer:
         Raises:
             ModelMismatchError: the answer doesn't fit the chunk or the model's rubrics.
         """
-        self._begun = True
+        self._begun, self._finished = True, None
         self._merger.add(tokens, result)
 
     def gains(
@@ -184,6 +185,11 @@ class DocumentScorer:
         Raises:
             ModelMismatchError: an answer holds NaN or infinity.
         """
+        if self._finished is None:
+            self._finished = self._scored()
+        return self._finished
+
+    def _scored(self) -> LineScores:
         weights = self._scorer.weights
         scored = self._by_token_rule() if weights is None else self._by_lines(weights)
         if (data := self._document.data) is None:
