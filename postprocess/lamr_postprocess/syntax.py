@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 import tree_sitter
@@ -46,7 +46,7 @@ class Grammar:
         comments, companions, prefixes, padded, opaque: the kind ids in the table's columns of these names.
         plain: the kind ids that no column names, of which the tree has most.
         names: the name of each kind id.
-        query, definitions: the compiled queries `names` and `definitions`, None where the table has none.
+        language: the table.
     """
 
     parser: tree_sitter.Language
@@ -58,8 +58,20 @@ class Grammar:
     opaque: frozenset[int]
     plain: frozenset[int]
     names: dict[int, str]
-    query: tree_sitter.Query | None
-    definitions: tree_sitter.Query | None
+    language: Language
+
+    @cached_property
+    def query(self) -> tree_sitter.Query | None:
+        """The compiled query `names`, None where the table has none."""
+        return self._compiled(self.language.names)
+
+    @cached_property
+    def definitions(self) -> tree_sitter.Query | None:
+        """The compiled query `definitions`, None where the table has none."""
+        return self._compiled(self.language.definitions)
+
+    def _compiled(self, query: str) -> tree_sitter.Query | None:
+        return tree_sitter.Query(self.parser, query) if query else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,9 +91,9 @@ class Source:
     grammar: Grammar
 
 
-@cache  # one entry a language: compiled queries are costly, and immutable
+@cache  # one entry a language: compiled queries are costly, and don't change
 def grammar_of(language: Language) -> Grammar:
-    """Load a language's grammar wheel and compile its table.
+    """Load a language's grammar wheel and put its table into numbers; its queries are compiled when they are used.
 
     Raises:
         ValueError: the table names a kind that the grammar doesn't have.
@@ -119,8 +131,7 @@ def grammar_of(language: Language) -> Grammar:
         opaque=opaque,
         plain=frozenset(names) - {_ERROR, *lists, *comments, *companions, *padded, *opaque},
         names=names,
-        query=tree_sitter.Query(parser, language.names) if language.names else None,
-        definitions=tree_sitter.Query(parser, language.definitions) if language.definitions else None,
+        language=language,
     )
 
 
