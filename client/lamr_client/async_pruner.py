@@ -13,7 +13,6 @@ from lamr_contract.errors import LamrError
 from lamr_contract.scoring.scorer import Scorer
 from lamr_contract.spec import ModelSpec, bundled_repository
 from lamr_postprocess import LEAST_CUT
-from lamr_postprocess.analyses import Analyses
 from lamr_postprocess.selection import Keep
 
 from lamr_client.async_dispatch import AsyncDispatcher
@@ -69,7 +68,6 @@ class AsyncPruner(AsyncClosing):
         repository = bundled_repository() if model is None else Path(model)
         self._encoder = PromptEncoder.from_repository(repository)
         self.spec = self._encoder.spec
-        self._analyses = Analyses()
         self._scorer = Scorer.from_repository(repository, self.spec)
         transport = transport or _open_transport(connection, repository, self.spec)
         transport = ThreadedTransport(transport) if isinstance(transport, Transport) else transport
@@ -118,7 +116,7 @@ class AsyncPruner(AsyncClosing):
         text = await asyncio.to_thread(decode_code, code)
         try:
             job = await asyncio.to_thread(
-                PruneJob, self._encoder, self._scorer, query, text, options, call.deadline, self._analyses
+                PruneJob, self._encoder, self._scorer, query, text, options, call.deadline
             )
             with in_trace(traceparent):
                 await self._dispatcher.run(

@@ -21,7 +21,6 @@ from lamr_contract.errors import InvalidInputError
 from lamr_contract.model_io import ChunkResult
 from lamr_contract.scoring.scorer import DocumentScorer, LineScores, Scorer
 from lamr_postprocess import BudgetError, PrunedCode, prune_lines
-from lamr_postprocess.analyses import Analyses
 from lamr_postprocess.repair import GAP, REASONS
 
 from lamr_client.deadline import Deadline
@@ -51,7 +50,6 @@ class PruneJob:
         text: str,
         options: PruneOptions,
         deadline: Deadline | None = None,
-        analyses: Analyses | None = None,
     ) -> None:
         """Check and encode a query and a text.
 
@@ -60,7 +58,6 @@ class PruneJob:
             scorer: the model's way from answers to line scores.
             query, text, options: what the caller gave.
             deadline: checked between slices of text and between steps, here and in `finish`; None for no end.
-            analyses: what is known of texts that were pruned before.
 
         Raises:
             InvalidInputError: the query or the code can't be used.
@@ -74,7 +71,6 @@ class PruneJob:
         self._encoder = encoder
         self._text = text
         self._options = options
-        self._analyses = analyses
         self._asked = asked = AskedDocument.of(
             encoder,
             query,
@@ -168,7 +164,6 @@ class PruneJob:
                 markers=options.markers,
                 line_numbers=options.line_numbers,
                 min_cut=options.min_cut,
-                analyses=self._analyses,
             )
         except BudgetError:
             raise

@@ -18,7 +18,6 @@ from lamr_contract.model_io import ChunkResult
 from lamr_contract.scoring.scorer import Scorer
 from lamr_contract.spec import ModelSpec, bundled_repository
 from lamr_postprocess import LEAST_CUT
-from lamr_postprocess.analyses import Analyses
 from lamr_postprocess.selection import Keep
 
 from lamr_client.call import CallDefaults, OnError
@@ -88,7 +87,6 @@ class Pruner(Closing):
         repository = bundled_repository() if model is None else Path(model)
         self._encoder = PromptEncoder.from_repository(repository)
         self.spec = self._encoder.spec
-        self._analyses = Analyses()
         self._scorer = Scorer.from_repository(repository, self.spec)
         transport = transport or _open_transport(connection, repository, self.spec)
         self._dispatcher = Dispatcher(transport, max_concurrency, Retry(retries))
@@ -176,7 +174,7 @@ class Pruner(Closing):
         )
         text = decode_code(code)
         try:
-            job = PruneJob(self._encoder, self._scorer, query, text, options, call.deadline, self._analyses)
+            job = PruneJob(self._encoder, self._scorer, query, text, options, call.deadline)
             with in_trace(traceparent):
                 self._dispatcher.run(job.chunks, job.want_rubrics, job.reporting(on_progress), call.deadline)
             return job.finish()
