@@ -52,10 +52,9 @@ def test_the_model_fits(wheel: Path) -> None:
 @pytest.mark.timeout(600)
 def test_installed_wheel_prunes_and_serves(wheel: Path, tmp_path: Path) -> None:
     environment = tmp_path / "environment"
-    run(sys.executable, "-m", "venv", "--without-pip", environment, cwd=tmp_path)
-    lamr = environment / "bin" / "lamr"
-    install = (sys.executable, "-m", "pip", "--python", environment, "install", "--quiet", "--no-compile")
-    run(*install, f"{wheel}[serve]", cwd=tmp_path)
+    run(sys.executable, "-m", "venv", environment, cwd=tmp_path)
+    python, lamr = environment / "bin" / "python", environment / "bin" / "lamr"
+    run(python, "-m", "pip", "install", "--quiet", "--no-compile", f"{wheel}[serve]", cwd=tmp_path)
     assert not list(environment.glob("lib/*/site-packages/torch"))
 
     here = run(lamr, "prune", FILE, "-q", QUERY, "--quiet", cwd=tmp_path).stdout
