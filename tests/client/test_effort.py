@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from lamr_client import (
     AccessDeniedError,
+    AsyncGrpcTransport,
     AsyncPruner,
     ClosedError,
     DeadlineExceededError,
@@ -303,6 +304,17 @@ def test_a_call_in_haste_doesnt_wait_for_somebody_elses_loading() -> None:
     transport.check_time(Deadline(0.01))
     assert transport.loaded
     transport.close()
+
+
+async def test_a_call_in_haste_doesnt_begin_to_load_grpc() -> None:
+    transport = AsyncGrpcTransport("127.0.0.1:1")
+    assert not transport.loaded
+    with pytest.raises(DeadlineExceededError):
+        transport.check_time(Deadline(0.01))
+    transport.check_time(Deadline(60.0))
+    await transport.warm()
+    transport.check_time(Deadline(0.01))
+    await transport.close()
 
 
 def test_what_was_read_is_told_in_a_few_words() -> None:
