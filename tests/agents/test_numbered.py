@@ -9,6 +9,7 @@ import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from lamr_agents import Known, intent_of, skim
 from lamr_agents.skim import asked_for, outline
 from lamr_client.mock_transport import MockTransport, uniform_answer
 from lamr_client.pruner import Pruner
+from lamr_client.result import PruneResult
 from lamr_postprocess import split_lines
 from lamr_sessions import Read
 
@@ -55,6 +57,13 @@ NUMBERED = {
 }
 
 
+class InFull(Pruner):
+    """Reads every chunk, however busy the machine is."""
+
+    def prune(self, query: str, code: str | bytes, **options: Any) -> PruneResult:
+        return super().prune(query, code, **{**options, "effort": "full"})
+
+
 def lines_of(text: str) -> list[str]:
     return [line.rstrip("\r\n") for line in split_lines(text)]
 
@@ -63,8 +72,8 @@ def lines_of(text: str) -> list[str]:
 def test_numbers_arent_judged_and_kept_lines_have_theirs(tmp_path: Path, name: str) -> None:
     text = NUMBERED[name](tmp_path)
     transport, bare = (MockTransport(lambda request: uniform_answer(request, 0.5)) for _ in range(2))
-    shown = skim(Pruner(transport=transport), asked_for(text, Read("a.py"), intent=INTENT), INTENT)
-    plain = skim(Pruner(transport=bare), asked_for(CODE, Read("a.py"), intent=INTENT), INTENT)
+    shown = skim(InFull(transport=transport), asked_for(text, Read("a.py"), intent=INTENT), INTENT)
+    plain = skim(InFull(transport=bare), asked_for(CODE, Read("a.py"), intent=INTENT), INTENT)
     assert [r.input_ids.tolist() for r in transport.requests] == [r.input_ids.tolist() for r in bare.requests]
     # A number makes a line of what stands behind the last line end, so one more blank line may be there to keep.
     assert set(shown.kept_lines) - set(plain.kept_lines) <= {len(lines_of(CODE)) + 1}
