@@ -53,6 +53,7 @@ MOST_WORDS = 400
 """Of a query's words those that say most about the file are weighed; the others are left out."""
 _DEEPEST = 12  # steps of indentation beyond which a line is no deeper than others
 _LEAST = 1e-6
+_MOST_LETTERS = 10  # longer words count no more
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,6 +215,23 @@ def evidence(matches: Matches, index: TermIndex, positions: Positions) -> Float6
     below = [np.bincount(header[inside], view[inside], len(positions)) / headed for view in (own, around)]
     above = [_above(view, header) for view in (around, own, passages)]
     return np.stack([windows, passages, around, own, *above, *below], axis=1)
+
+
+def together(query: QueryWords, matches: Matches, positions: Positions) -> float:
+    """Return the largest share of a query's words that one block has, in [0, 1]; longer words count more.
+
+    Args:
+        query: all words of the query.
+        matches: those that are weighed.
+        positions: the lines.
+    """
+    letters = np.array([min(len(term), _MOST_LETTERS) for term in matches.terms], np.float64)
+    count = max(1, len(letters))
+    pairs = np.unique(positions.blocks[matches.position] * count + matches.word)
+    of_block = np.bincount(pairs // count, letters[pairs % count])
+    return float(of_block.max(initial=0.0)) / max(
+        1, sum(min(len(term), _MOST_LETTERS) for term in query.terms)
+    )
 
 
 def _around(values: Float64Array, reach: int) -> Float64Array:

@@ -27,6 +27,7 @@ from lamr_contract.scoring.line_inputs import (
     evidence,
     lexical,
     line_features,
+    together,
 )
 from lamr_contract.scoring.line_layers import LineLayers, Relations
 from lamr_contract.scoring.odds import logit
@@ -118,7 +119,7 @@ class AskedLines:
         positions, relations: of the lines with ink.
         inputs: float32 [I, N].
         terms: those of the query that are weighed.
-        together: the largest share of the query's weight that one block has, in [0, 1].
+        together: the largest share of the query's words that one block has, in [0, 1].
         understood: see `LineModel.understood`.
     """
 
@@ -201,13 +202,12 @@ class LineModel:
             evidence(matches, index, positions).astype(np.float32),
         )
         defined, using = (positions.place[lines] for lines in words.definitions)
-        together = float(by_words[:, LEXICAL.index("block_share")].max(initial=0.0))
         return AskedLines(
             positions,
             Relations.of(positions, defined, using),
             np.concatenate(inputs, axis=1),
             matches.terms,
-            together,
+            together(asked, matches, positions),
             self.understood(asked.terms),
         )
 

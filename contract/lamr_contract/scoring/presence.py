@@ -1,7 +1,7 @@
 """`Presence`: how likely a document holds what a query looks for, by a logistic regression over the whole document,
 and how much less is kept of one that hardly does.
 
-The best line alone takes many a file that speaks of the same things for the one that is meant. Where words of
+The best part alone takes many a file that speaks of the same things for the one that is meant. Where words of
 the query stand together and whether it names the file tell more. This module knows numbers, a query's words and a path;
 what its weights are, a model's `Scoring` says.
 """
@@ -20,8 +20,8 @@ from lamr_contract.scoring.query_words import name_terms
 
 BEST, MEAN, TOGETHER, NAMED, PATHLESS = "best", "mean", "together", "named", "pathless"
 FEATURES = (BEST, MEAN, TOGETHER, NAMED, PATHLESS)
-"""What is known of a document: the log-odds of its best line, and their mean over its best tenth; the largest share of
-the query's weight that one block has; the share of the file's name that the query has; 1 where no path is known."""
+"""What is known of a document: the log-odds of its best part, and their mean over parts; the largest share of the
+query's words that one block has; the share of the file's name that the query has; 1 where no path is known."""
 
 _PART = 10  # the best tenth of the lines
 _LEAST_LETTERS = 3  # a shorter word of a file's name says nothing
@@ -86,22 +86,29 @@ class Presence:
 
 
 def document_features(
-    logits: Float64Array, together: float, terms: Iterable[str], path: str
+    opinions: Float64Array, together: float, terms: Iterable[str], path: str
 ) -> dict[str, float]:
     """Return the features of a document, by name.
 
     Args:
-        logits: the log-odds float64 [I] of its lines with ink, at least one.
-        together: the largest share of the query's weight that one block has (`line_model`).
+        opinions: log-odds that parts of the document hold what is looked for, at least one: the relevance of the chunks
+            that an encoder has read, or the scores of the best lines (`best_lines`).
+        together: the largest share of the query's words that one block has.
         terms: the query's.
         path: the document's path; empty where it isn't known.
     """
-    best = np.sort(logits)[-max(1, len(logits) // _PART) :]
     named = {term for term in name_terms(path) if len(term) >= _LEAST_LETTERS}
+    ordered = np.sort(opinions)  # so that the sum doesn't depend on which answer came first
     return {
-        BEST: float(best[-1]),
-        MEAN: float(best.mean()),
+        BEST: float(ordered[-1]),
+        MEAN: float(ordered.mean()),
         TOGETHER: together,
         NAMED: len(named & set(terms)) / max(1, len(named)),
         PATHLESS: float(not path),
     }
+
+
+def best_lines(logits: Float64Array) -> Float64Array:
+    """Return the best tenth of the log-odds [I] of lines, at least one."""
+    best: Float64Array = np.sort(logits)[-max(1, len(logits) // _PART) :]
+    return best

@@ -61,6 +61,7 @@ class LineRule:
             bounds.
         presence: what makes a document's relevance out of its chunks', and how much it has to say about what is kept;
             None takes the largest of theirs, and it says nothing.
+        unread_presence: the same by the best lines, where the encoder has read nothing.
 
     Raises:
         ValueError: a share lies outside [0, 1].
@@ -71,6 +72,7 @@ class LineRule:
     named: float = 0.0
     shares: tuple[float, float] | None = None
     presence: Presence | None = None
+    unread_presence: Presence | None = None
 
     def __post_init__(self) -> None:
         if self.shares is not None and not 0.0 <= self.shares[0] <= self.shares[1] <= 1.0:
@@ -84,11 +86,10 @@ class LineRule:
             TypeError: a field is unknown, or `shares` or `presence` of another form.
             ValueError: see the class.
         """
-        shares, presence = data.get("shares"), data.get("presence")
-        parts = {
-            "shares": None if shares is None else tuple(map(float, shares)),
-            "presence": None if presence is None else Presence(**presence),
-        }
+        shares = data.get("shares")
+        parts: dict[str, Any] = {"shares": None if shares is None else tuple(map(float, shares))}
+        for name in ("presence", "unread_presence"):
+            parts[name] = None if data.get(name) is None else Presence(**data[name])
         return cls(**{**data, **parts})
 
 

@@ -26,7 +26,7 @@ from lamr_contract.scoring.line_model import AskedLines, ScoredLines
 from lamr_contract.scoring.merging import ScoreMerger
 from lamr_contract.scoring.named_lines import nearness
 from lamr_contract.scoring.odds import logit, sigmoid
-from lamr_contract.scoring.presence import document_features
+from lamr_contract.scoring.presence import best_lines, document_features
 from lamr_contract.scoring.rules import DEPENDENCY, LINES, SEMANTIC, TOKEN_RULES, LineRule, Scoring
 from lamr_contract.scoring.threshold import adapted
 from lamr_contract.scoring.weights import LineWeights, load_weights
@@ -246,13 +246,17 @@ class DocumentScorer:
         return lines(self._document.offsets, self._document.layout.points, self._document.layout.spans)
 
     def _relevance(self, scored: ScoredLines) -> float:
-        """Return the relevance of the document, from the scores of its lines."""
+        """Return the relevance of the document, from that of the chunks that were read, or else from its best lines."""
         inked = scored.logits[~self._document.layout.blank]
-        presence = self._rule.presence
-        if presence is None or not len(inked):
-            return float(sigmoid(inked).max(initial=0.0))
-        asked = self._asked_lines
-        known = document_features(inked, asked.together, asked.terms, self._document.path)
+        if not len(inked):
+            return 0.0
+        rule, asked = self._rule, self._asked_lines
+        read = self._merger.merged().relevances if self._begun else ()
+        presence = rule.presence if read else rule.unread_presence
+        opinions = logit(read) if read else best_lines(inked)
+        if presence is None:
+            return float(sigmoid(opinions).max())
+        known = document_features(opinions, asked.together, asked.terms, self._document.path)
         return presence.probability(known, asked.understood)
 
     def _dependency(self, marginals: Float64Array | None) -> NDArray[np.bool_] | None:
