@@ -24,7 +24,8 @@ from lamr_contract.layout import LineLayout, line_layout
 from lamr_contract.names import TOKENIZER_FILE
 from lamr_contract.reading import Reading, read
 from lamr_contract.spec import Chunking, ModelSpec, client_files, load_spec
-from lamr_contract.text_slices import in_groups, slice_bounds
+from lamr_contract.text_slices import cuts_inside, in_groups, slice_bounds
+from lamr_contract.token_counts import TokenCounts
 from lamr_contract.tokenizer_files import parse_tokenizer
 
 READ_SHARE = 0.3
@@ -88,6 +89,7 @@ class PromptEncoder:
         self._before, self._between, self._after = pieces
         self._tokenizer.encode_special_tokens = True
         self._protect_prompt_tokens()
+        self._counts = TokenCounts.of(self._tokenizer)
         self.prompt_tokens = sum(map(len, pieces))
         if spec.chunking.window - self.prompt_tokens < 1 + self._least_code(spec.chunking):
             raise ModelMismatchError(
@@ -138,16 +140,17 @@ class PromptEncoder:
         return self._tokenize(code, check)
 
     def count_tokens(self, text: str) -> int:
-        """Return how many tokens `encode_document` would give, in less time than it takes."""
+        """Return how many tokens `encode_document` would give, in much less time where `TokenCounts` knows the way."""
+        if self._counts is not None and not cuts_inside(text):
+            return int(self._counts.count([text])[0])
         slices = (text[a:b] for a, b in itertools.pairwise(slice_bounds(text)))
-        return sum(
-            len(encoding)
-            for group in in_groups(slices)
-            for encoding in self._tokenizer.encode_batch_fast(group, add_special_tokens=False)
-        )
+        return sum(int(self._asked_each(group).sum()) for group in in_groups(slices))
 
     def count_each(self, texts: Sequence[str]) -> NDArray[np.int64]:
         """Return how many tokens each of n short texts has by itself, int64 [n]; long ones are for `count_tokens`."""
+        return self._asked_each(texts) if self._counts is None else self._counts.count(texts)
+
+    def _asked_each(self, texts: Sequence[str]) -> NDArray[np.int64]:
         encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
         return np.fromiter(map(len, encodings), np.int64, len(encodings))
 

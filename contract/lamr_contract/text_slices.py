@@ -12,10 +12,14 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 
+import numpy as np
+from lamr_postprocess.lines import code_points
+
 from lamr_contract.layout import single_spaces
 
 SLICE_CHARS, MOST_SLICE_CHARS = 2048, 8192
 _SLICES_AT_ONCE = 16
+_NEWLINE, _SPACE, _DELETE = 10, 32, 127
 # The next best places for a cut: before spaces inside or at the end of a line, then before a line that isn't indented.
 _SECOND_BEST = (re.compile(r".*(?<=\S)(?= )", re.DOTALL), re.compile(r".*\n(?=\S)", re.DOTALL))
 
@@ -41,6 +45,21 @@ def slice_bounds(text: str) -> list[int]:
             cut = hard if hard == len(text) else _second_best(text, start, hard)
         bounds.append(cut)
     return bounds if bounds[-1] == len(text) else [*bounds, len(text)]
+
+
+def cuts_inside(text: str) -> bool:
+    """Return whether a slice may begin inside a word, or inside white space that belongs together.
+
+    This takes a stretch as long as a slice without a space behind ink and without a line that isn't indented.
+    """
+    if len(text) <= MOST_SLICE_CHARS:
+        return False
+    points = code_points(text)
+    inked = (points > _SPACE) & (points < _DELETE)
+    places = (
+        np.flatnonzero((inked[:-1] & (points[1:] == _SPACE)) | ((points[:-1] == _NEWLINE) & inked[1:])) + 1
+    )
+    return int(np.diff(places, prepend=0, append=len(text)).max()) > MOST_SLICE_CHARS - 2
 
 
 def in_groups(slices: Iterator[str]) -> Iterator[list[str]]:

@@ -19,8 +19,12 @@ no language; `names.py` decides which binding a use means. The captures are:
 
 from __future__ import annotations
 
+import math
 import re
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 import tree_sitter
@@ -38,14 +42,18 @@ _LONG_ROW = 20_000  # bytes
 # people write is 20 to 60 levels deep (250 for long sums), for which 256 open matches are enough.
 _DEEPEST = 1_000  # levels of the tree; names below are not read
 _OPEN_MATCHES = 256
+_SECTION = 1 << 17  # bytes
 _WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
-_OPEN, _OUTSIDE, _ROLE, _QUOTED = 0, 1, 2, 3
+_OPEN, _OUTSIDE = 0, 1
 _SCOPES = {"scope": FUNCTION, "scope.members": MEMBERS, "scope.expression": EXPRESSION}
 _BINDERS = ("update", "variable", "variable.function", "definition", "import")
 _DECLARATIONS = ("declare.global", "declare.enclosing")
 _USES = ("name", "update", *_DECLARATIONS)
 # Later roles overrule earlier ones where one identifier is captured twice.
 _ROLES = ("name", "ignore", *_BINDERS, *_DECLARATIONS)
+_IS_BINDER, _IS_DECLARATION, _IS_USE = (
+    np.array([role in wanted for role in _ROLES]) for wanted in (_BINDERS, _DECLARATIONS, _USES)
+)
 
 
 @dataclass(eq=False, slots=True)
@@ -87,45 +95,110 @@ class Names:
 
     Attributes:
         scopes: all scopes, outer ones first.
-        uses: name, row and scope of each use.
+        words: the distinct words that are used.
+        uses: int [n, 3], word (its place in `words`), row and scope of each use; each once, in document order.
         bindings: name, row, scope and role of each binding.
         wildcards: rows of imports that may bind anything.
     """
 
     scopes: list[Scope]
-    uses: list[tuple[bytes, int, int]]
+    words: list[bytes]
+    uses: IntArray
     bindings: list[tuple[bytes, int, int, str]]
     wildcards: list[int]
 
 
 def read_names(source: Source, language: Language) -> Names:
     """Collect every name of a parsed file. A language without a query has none."""
-    names = Names([Scope(NO_SCOPE, FUNCTION)], [], [], [])
+    names = Names([Scope(NO_SCOPE, FUNCTION)], [], np.zeros((0, 3), np.int64), [], [])
     if source.grammar.query is None:
         return names
     captures = _captures(source, source.grammar.query)
-    _read_extras(captures, source, language, names)
-    events = _events(captures, source)
+    implicit = _read_extras(captures, source, language, names)
+    roles, quoted = _role_table(captures), _spans(captures.get("quoted", []))
+    scope_at = _scopes(captures, names)
     del captures  # a node for every name: as long as they live, each collection of garbage walks over them
-    scope = 0
-    stack: list[tuple[int, int]] = [(len(source.data) + 1, 0)]  # (end, scope in force until there)
-    for start, end, row, what, detail in events:
-        while start >= stack[-1][0]:
-            stack.pop()
-            scope = stack[-1][1]
-        if what == _ROLE:
-            _enter(names, source.data[start:end], row, scope, _ROLES[detail])
-            continue
-        if what == _QUOTED:
-            names.uses.extend((word, row, scope) for word in _WORD.findall(source.data[start:end]))
-            continue
-        if what == _OPEN:
-            names.scopes.append(Scope(scope, detail))
-            scope = len(names.scopes) - 1
+    starts = roles[:, 0]
+    placed = np.column_stack([_rows(source, starts), scope_at(starts), roles[:, 2]])
+    texts = list(map(source.data.__getitem__, map(slice, starts.tolist(), roles[:, 1].tolist())))
+    for at in np.flatnonzero(_IS_BINDER[roles[:, 2]] | _IS_DECLARATION[roles[:, 2]]).tolist():
+        row, scope, role = placed[at].tolist()
+        if _IS_BINDER[role]:
+            names.bindings.append((texts[at], row, scope, _ROLES[role]))
         else:
-            scope = max(names.scopes[scope].parent, 0)
-        stack.append((end, scope))
+            names.scopes[scope].declared.setdefault(texts[at], (_ROLES[role], row))
+    used = np.flatnonzero(_IS_USE[roles[:, 2]])
+    words, places, order = list(map(texts.__getitem__, used.tolist())), placed[used, :2], starts[used]
+    if len(quoted):
+        quoted_words, at = _quoted_words(source, quoted)
+        words += quoted_words
+        inside = np.column_stack([_rows(source, quoted[:, 0]), scope_at(quoted[:, 0])])
+        places = np.concatenate([places, inside[at]])
+        # A name that begins where quoted text does comes before its words.
+        by_place = np.argsort(np.append(2 * order, 2 * quoted[at, 0] + 1), kind="stable")
+        words, places = list(map(words.__getitem__, by_place.tolist())), places[by_place]
+    _enter_uses(names, implicit, words, places)
     return names
+
+
+def _enter_uses(
+    names: Names, implicit: list[tuple[bytes, int]], words: list[bytes], places: IntArray
+) -> None:
+    """Record each distinct use: implicit ones, which are the file's, and words with their rows and scopes [n, 2]."""
+    words = [*(word for word, _ in implicit), *words]
+    first = np.array([(row, 0) for _, row in implicit], np.int64).reshape(-1, 2)
+    number = {word: at for at, word in enumerate(dict.fromkeys(words))}
+    numbers = np.fromiter(map(number.__getitem__, words), np.int64, len(words))
+    table = np.column_stack([numbers, np.concatenate([first, places])])
+    keys = (numbers * (int(table[:, 1].max(initial=0)) + 1) + table[:, 1]) * len(names.scopes) + table[:, 2]
+    _, once = np.unique(keys, return_index=True)
+    names.words, names.uses = list(number), table[np.sort(once)]
+
+
+def _quoted_words(source: Source, quoted: IntArray) -> tuple[list[bytes], list[int]]:
+    """The words of quoted texts, and the place of each word's text in the table of their spans."""
+    words_of = [_WORD.findall(source.data[start:end]) for start, end in quoted[:, :2].tolist()]
+    return [word for words in words_of for word in words], [
+        at for at, words in enumerate(words_of) for _ in words
+    ]
+
+
+def _scopes(captures: dict[str, list[tree_sitter.Node]], names: Names) -> Callable[[IntArray], IntArray]:
+    """Open the scopes of a file; returns a function from offsets int [n] to the scopes in force there."""
+    parts = [(captures.get(name, []), _OPEN, kind) for name, kind in _SCOPES.items()]
+    parts.append((captures.get("outside", []), _OUTSIDE, 0))
+    tables = [
+        np.column_stack([spans, np.full((len(spans), 2), (what, detail))])
+        for nodes, what, detail in parts
+        if len(spans := _spans(nodes))
+    ]
+    places, scopes = [0], [0]  # from each place on, the scope that is in force
+    stack: list[tuple[float, int]] = [(math.inf, 0)]  # (end, scope in force until there)
+
+    def leave(until: float) -> None:
+        while stack[-1][0] <= until:
+            end, _ = stack.pop()
+            places.append(max(int(end), places[-1]))
+            scopes.append(stack[-1][1])
+
+    if tables:
+        table = np.concatenate(tables)
+        # A scope opens before its parts, and the outer one of two that begin together before the inner one.
+        table = table[np.lexsort((-table[:, 1], table[:, 2], table[:, 0]))]
+        for start, end, what, detail in table.tolist():
+            leave(start)
+            scope = scopes[-1]
+            if what == _OPEN:
+                names.scopes.append(Scope(scope, detail))
+                scope = len(names.scopes) - 1
+            else:
+                scope = max(names.scopes[scope].parent, 0)
+            stack.append((end, scope))
+            places.append(start)
+            scopes.append(scope)
+        leave(sys.maxsize)
+    where, which = np.array(places, np.int64), np.array(scopes, np.int64)
+    return lambda offsets: which[np.searchsorted(where, offsets, side="right") - 1]
 
 
 def _captures(source: Source, query: tree_sitter.Query) -> dict[str, list[tree_sitter.Node]]:
@@ -148,17 +221,32 @@ def bounded_captures(
 
     tree-sitter's `captures` is quick, but to keep document order it holds ended matches back until all earlier ones
     end, and those count against the limit. Its `matches` takes 3.7 times as long and holds none back; the limit makes
-    it drop the outermost open matches, such as the quoted annotations of the outer ones of hundreds of nested calls.
+    it drop the outermost open matches, such as the quoted annotations of the outer ones of hundreds of nested calls. So
+    a text goes in sections, and only those that meet the limit take the slow way.
     """
-    cursor = _bounded_cursor(query, between)
-    captures = cursor.captures(root)
-    if not cursor.did_exceed_match_limit:
-        return captures
-    captures = {}
-    for _, captured in _bounded_cursor(query, between).matches(root):
-        for name, nodes in captured.items():
-            captures.setdefault(name, []).extend(nodes)
-    return captures
+    nodes: dict[str, dict[int, tree_sitter.Node]] = {}  # by their ids, since some are in several sections
+    sections = _sections(root, between)
+    for section in sections:
+        cursor = _bounded_cursor(query, section)
+        found = [cursor.captures(root)]
+        if len(sections) == 1 and not cursor.did_exceed_match_limit:
+            return found[0]
+        if cursor.did_exceed_match_limit:
+            found = [captured for _, captured in _bounded_cursor(query, section).matches(root)]
+        for captured in found:
+            for name, its in captured.items():
+                nodes.setdefault(name, {}).update((node.id, node) for node in its)
+    return {name: list(its.values()) for name, its in nodes.items()}
+
+
+def _sections(root: tree_sitter.Node, between: tuple[int, int] | None) -> list[tuple[int, int]]:
+    """Stretches of bytes that begin where a child of the root does, none much shorter than `_SECTION`."""
+    start, end = between or (0, root.end_byte)
+    edges = [start]
+    for child in root.children:
+        if edges[-1] + _SECTION <= child.start_byte < end:
+            edges.append(child.start_byte)
+    return list(pairwise([*edges, max(end, edges[-1] + 1)]))
 
 
 def _bounded_cursor(query: tree_sitter.Query, between: tuple[int, int] | None) -> tree_sitter.QueryCursor:
@@ -169,69 +257,33 @@ def _bounded_cursor(query: tree_sitter.Query, between: tuple[int, int] | None) -
     return cursor
 
 
-def _enter(names: Names, name: bytes, row: int, scope: int, role: str) -> None:
-    """Record one identifier as what its role makes it."""
-    if role in _BINDERS:
-        names.bindings.append((name, row, scope, role))
-    elif role in _DECLARATIONS:
-        names.scopes[scope].declared.setdefault(name, (role, row))
-    if role in _USES:
-        names.uses.append((name, row, scope))
-
-
-def _events(captures: dict[str, list[tree_sitter.Node]], source: Source) -> list[list[int]]:
-    """Start, end, row, what and detail of each capture, sorted: a scope opens before its parts, a part before its
-    names."""
-    columns: list[IntArray] = []
-    roles = _role_table(captures)
-    if roles.shape[0]:
-        columns.append(np.column_stack([roles[:, :2], np.full(len(roles), _ROLE), roles[:, 2]]))
-    for name, kind in _SCOPES.items():
-        columns.append(_spans(captures.get(name, []), _OPEN, kind))
-    columns.append(_spans(captures.get("outside", []), _OUTSIDE, 0))
-    columns.append(_spans(captures.get("quoted", []), _QUOTED, 0))
-    table = np.concatenate(columns)
-    table = table[np.lexsort((-table[:, 1], table[:, 2], table[:, 0]))]
-    events: list[list[int]] = np.column_stack(
-        [table[:, :2], _rows(source, table[:, 0]), table[:, 2:]]
-    ).tolist()
-    return events
-
-
 def _rows(source: Source, starts: IntArray) -> IntArray:
     """The rows int [n] of byte offsets. A node that a grammar makes up at the end of a text belongs to the last row."""
     rows: IntArray = np.searchsorted(source.rows[:, 1], starts, side="right")
     return np.minimum(rows, len(source.rows) - 1)
 
 
-def _spans(nodes: list[tree_sitter.Node], what: int, detail: int) -> IntArray:
-    """Start, end, `what` and `detail` of each node, int [n, 4]."""
-    flat = [edge for node in nodes for edge in (node.start_byte, node.end_byte)]
-    spans = np.array(flat, dtype=np.int64).reshape(-1, 2)
-    table: IntArray = np.column_stack([spans, np.full((len(spans), 2), (what, detail), dtype=np.int64)])
-    return table
+def _spans(nodes: list[tree_sitter.Node]) -> IntArray:
+    """Start and end of each node, int [n, 2]."""
+    edges = [edge for node in nodes for edge in (node.start_byte, node.end_byte)]
+    return np.array(edges, dtype=np.int64).reshape(-1, 2)
 
 
 def _role_table(captures: dict[str, list[tree_sitter.Node]]) -> IntArray:
-    """Start, end and strongest role of each identifier, int [n, 3]."""
-    parts = []
-    for number, role in enumerate(_ROLES):
-        spans = _spans(captures.get(role, []), number, 0)
-        if len(spans):
-            parts.append(spans[:, :3])
-    if not parts:
-        return np.zeros((0, 3), dtype=np.int64)
-    table = np.concatenate(parts)
-    table = table[np.lexsort((table[:, 2], table[:, 0]))]
-    strongest = np.append(table[1:, 0] != table[:-1, 0], True)
+    """Start, end and strongest role of each identifier, int [n, 3], in document order."""
+    spans = [_spans(captures.get(role, [])) for role in _ROLES]
+    roles = np.repeat(np.arange(len(_ROLES)), [len(each) for each in spans])
+    table = np.column_stack([np.concatenate(spans), roles])
+    table = table[np.argsort(table[:, 0] * len(_ROLES) + roles, kind="stable")]
+    strongest = np.append(table[1:, 0] != table[:-1, 0], True)[: len(table)]
     identifiers: IntArray = table[strongest]
     return identifiers
 
 
 def _read_extras(
     captures: dict[str, list[tree_sitter.Node]], source: Source, language: Language, names: Names
-) -> None:
-    """Add imports by path, wildcard imports and implicit uses, all of which stand in the outermost scope."""
+) -> list[tuple[bytes, int]]:
+    """Add imports by path and wildcard imports, and return implicit uses with their rows; all are the file's own."""
 
     def rows(capture: str) -> list[int]:
         starts = np.array([node.start_byte for node in captures.get(capture, [])], dtype=np.int64)
@@ -243,5 +295,4 @@ def _read_extras(
         names.bindings.extend((word, row, 0, "import") for part in parts for word in _WORD.findall(part))
     names.wildcards = sorted(set(rows("import.all")))
     implicit = language.implicit_name.encode()
-    if implicit:
-        names.uses.extend((implicit, row, 0) for row in sorted(set(rows("implicit"))))
+    return [(implicit, row) for row in sorted(set(rows("implicit")))] if implicit else []

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -261,15 +262,16 @@ def _fillers(outline: Outline) -> Fillers:
     row_of_group = np.full(outline.groups, NOBODY, dtype=np.int64)
     owned = np.flatnonzero(outline.owner != NOBODY)[::-1]
     row_of_group[outline.owner[owned]] = owned
-    lists = [each for each in outline.lists if each.kind.filler]
-    lists = [each for each in lists if row_of_group[outline.unit_group[each.owner]] != NOBODY]
+    owned_unit = (row_of_group[outline.unit_group] != NOBODY).tolist()
+    lists = [each for each in outline.lists if each.kind.filler and owned_unit[each.owner]]
     if not lists:
         return _no_fillers()
-    rows = [outline.unit_row[each.items] for each in lists]
+    bounds = np.cumsum([0, *(len(each.items) for each in lists)])
+    rows = outline.unit_row[list(chain.from_iterable(each.items for each in lists))]
     return Fillers(
         text=tuple(each.kind.filler for each in lists),
-        first_row=np.array([each[0] for each in rows], dtype=np.int64),
-        items=np.concatenate(rows),
-        bounds=np.cumsum([0, *(len(each) for each in rows)]),
+        first_row=rows[bounds[:-1]],
+        items=rows,
+        bounds=bounds,
         owner_row=row_of_group[outline.unit_group[[each.owner for each in lists]]],
     )

@@ -9,6 +9,8 @@ from __future__ import annotations
 import bisect
 from typing import NamedTuple
 
+import numpy as np
+
 from lamr_postprocess.captures import (
     EXPRESSION,
     FUNCTION,
@@ -45,8 +47,8 @@ def requirements_of(source: Source, outline: Outline, language: Language) -> lis
     names = read_names(source, language)
     _bind(names)
     resolver = _Resolver(names, outline, language)
-    for name, row, scope in dict.fromkeys(names.uses):
-        resolver.resolve(name, row, scope)
+    for word, row, scope in resolver.resolvable(names):
+        resolver.resolve(names.words[word], row, scope)
     for name, row, scope, _ in names.bindings:
         resolver.require_declaration(name, row, scope)
     return resolver.requirements
@@ -93,6 +95,15 @@ class _Resolver:
         self.seen: set[int] = set()
         self.known: dict[tuple[bytes, int], tuple[Binding | None, bool]] = {}
         self.requirements: list[Requirement] = []
+
+    def resolvable(self, names: Names) -> list[list[int]]:
+        """The uses that may need anything: where imports may bind any name all of them, else those of bound names."""
+        bound = np.array([word in self.anywhere for word in names.words], np.bool_)
+        declaring = np.zeros(len(names.scopes), np.bool_)
+        declaring[list(self.declaring)] = True
+        needing = bound[names.uses[:, 0]] | declaring[names.uses[:, 2]] | bool(self.wildcards)
+        uses: list[list[int]] = names.uses[needing].tolist()
+        return uses
 
     def resolve(self, name: bytes, row: int, scope: int) -> None:
         """Add what a use of the name needs."""

@@ -11,7 +11,9 @@ This module turns what `walk.py` finds into arrays by row. It knows no names, no
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -85,7 +87,7 @@ def _by_row(walk: Walk, rows: int, continued: IntArray) -> Outline:
     unit_of_row = np.full(rows, NOBODY, dtype=np.int64)
     companion = np.zeros(rows, dtype=np.bool_)
     if walk.segments:
-        parts = np.array(walk.segments, dtype=np.int64)
+        parts = _table(walk.segments, 4)
         lengths = parts[:, 1] - parts[:, 0] + 1
         where = np.repeat(parts[:, 0] - (np.cumsum(lengths) - lengths), lengths) + np.arange(
             int(lengths.sum())
@@ -97,24 +99,37 @@ def _by_row(walk: Walk, rows: int, continued: IntArray) -> Outline:
             walk.join(int(unit_of_row[row]), int(unit_of_row[row + 1]))
         elif unit_of_row[row] != NOBODY:
             unit_of_row[row + 1] = unit_of_row[row]
-    heads = np.array([walk.find(unit) for unit in range(len(walk.joined))], dtype=np.int64)
+    heads = _heads(walk.joined)
+    parents, unit_rows, ends, statements, markups = _table(walk.units, 5).T
     _, unit_group = np.unique(heads, return_inverse=True)
     owner = np.where(unit_of_row == NOBODY, NOBODY, unit_group[unit_of_row])
-    ends = np.array(walk.unit_ends, dtype=np.int64)
     starts = np.zeros(rows, dtype=np.bool_)
-    starts[np.array(walk.unit_rows[1:], dtype=np.int64)] = True
+    starts[unit_rows[1:]] = True
     return Outline(
         owner=owner,
         companion=companion,
         starts=starts,
         groups=int(unit_group.max()) + 1,
         unit_group=unit_group.astype(np.int64),
-        unit_parent=np.array(walk.parents, dtype=np.int64),
-        unit_row=np.array(walk.unit_rows, dtype=np.int64),
+        unit_parent=parents,
+        unit_row=unit_rows,
         lists=[each for each in walk.lists if each.items],
         followers=walk.followers,
         list_end=np.where(unit_of_row == NOBODY, rows - 1, ends[unit_of_row]),
-        statement=np.where(unit_of_row == NOBODY, NOBODY, heads[np.array(walk.statements)[unit_of_row]]),
-        markup=np.where(unit_of_row == NOBODY, NOBODY, np.array(walk.markups)[unit_of_row]),
+        statement=np.where(unit_of_row == NOBODY, NOBODY, heads[statements[unit_of_row]]),
+        markup=np.where(unit_of_row == NOBODY, NOBODY, markups[unit_of_row]),
         comments=tuple(walk.comments),
     )
+
+
+def _table(rows: Sequence[tuple[int, ...]], columns: int) -> IntArray:
+    """The tuples as rows of a table, int [n, columns]."""
+    return np.fromiter(chain.from_iterable(rows), np.int64, len(rows) * columns).reshape(-1, columns)
+
+
+def _heads(joined: Sequence[int]) -> IntArray:
+    """The first of the units that each unit is joined with, int [units], for pointers that lead there step by step."""
+    heads = np.array(joined, dtype=np.int64)
+    while (heads != (further := heads[heads])).any():
+        heads = further
+    return heads

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lamr_postprocess.analyses import Analyses
 from lamr_postprocess.document import LEAST_CUT, Document, analyse
 from lamr_postprocess.languages import Language, detect_language, language_named
 from lamr_postprocess.lines import BoolArray
@@ -48,6 +49,7 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
     markers: str = "comment",
     line_numbers: bool = False,
     min_cut: int = LEAST_CUT,
+    analyses: Analyses | None = None,
 ) -> PrunedCode:
     """Keep the lines that score high, repair the result, and mark what was cut (paper section 3.4).
 
@@ -72,6 +74,7 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
         line_numbers: whether original line numbers stand before the lines.
         min_cut: characters, without indentation, that a cut between two kept lines hides at least; what is smaller is
             kept where all that it needs is, because a marker costs about as much. 0 keeps blank lines only.
+        analyses: what is known of texts that were pruned before; None parses each anew, and so do `named` markers.
 
     Raises:
         BudgetError: the smallest valid output has more than `max_tokens` (a ValueError, with both numbers).
@@ -83,15 +86,12 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
     limit = _limit(code, ratio, max_tokens, count)
     listing = read_listing(code)
     body, place = (code, path) if listing is None else (listing.body, path or listing.path)
-    naming = count if markers == NAMED else None
-    document = analyse(
-        code,
-        _language(body, place, language),
-        listing=listing,
-        repair=repair,
-        naming=naming,
-        least_cut=min_cut,
-    )
+    table = _language(body, place, language)
+    if analyses is None or markers == NAMED:
+        naming = count if markers == NAMED else None
+        document = analyse(code, table, listing=listing, repair=repair, naming=naming, least_cut=min_cut)
+    else:
+        document = analyses.document(code, table, listing=listing, repair=repair, least_cut=min_cut)
     lines = document.spans.shape[0]
     if style.is_swe_pruners:
         document = replace(document, rules=replace(document.rules, singles=single_gaps(lines)))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 import tree_sitter
@@ -27,6 +27,7 @@ _ERROR = 65_535  # tree-sitter's kind id of an ERROR node; it is outside the gra
 _REPORTS = 10_000
 _REPORTS_PER_KILOBYTE = 40
 _PIECE = 1 << 16  # bytes handed to the parser at a time
+_PIECE_OF_A_NODE = 1 << 8  # bytes handed to a query at a time, which compares the text of single nodes
 # A scanner that looks ahead to the end of the text at every token reads the last piece again each time (200 us).
 _REPORTS_PER_PIECE = 8
 
@@ -43,8 +44,9 @@ class Grammar:
         parser: the grammar itself.
         lists: for each kind id, the specification by the parent's kind id; the key -1 stands for any parent.
         comments, companions, prefixes, padded, opaque: the kind ids in the table's columns of these names.
+        plain: the kind ids that no column names, of which the tree has most.
         names: the name of each kind id.
-        query, definitions: the compiled queries `names` and `definitions`, None where the table has none.
+        language: the table.
     """
 
     parser: tree_sitter.Language
@@ -54,9 +56,22 @@ class Grammar:
     prefixes: frozenset[int]
     padded: frozenset[int]
     opaque: frozenset[int]
+    plain: frozenset[int]
     names: dict[int, str]
-    query: tree_sitter.Query | None
-    definitions: tree_sitter.Query | None
+    language: Language
+
+    @cached_property
+    def query(self) -> tree_sitter.Query | None:
+        """The compiled query `names`, None where the table has none."""
+        return self._compiled(self.language.names)
+
+    @cached_property
+    def definitions(self) -> tree_sitter.Query | None:
+        """The compiled query `definitions`, None where the table has none."""
+        return self._compiled(self.language.definitions)
+
+    def _compiled(self, query: str) -> tree_sitter.Query | None:
+        return tree_sitter.Query(self.parser, query) if query else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,9 +91,9 @@ class Source:
     grammar: Grammar
 
 
-@cache  # one entry a language: compiled queries are costly, and immutable
+@cache  # one entry a language: compiled queries are costly, and don't change
 def grammar_of(language: Language) -> Grammar:
-    """Load a language's grammar wheel and compile its table.
+    """Load a language's grammar wheel and put its table into numbers; its queries are compiled when they are used.
 
     Raises:
         ValueError: the table names a kind that the grammar doesn't have.
@@ -104,17 +119,19 @@ def grammar_of(language: Language) -> Grammar:
         for number in kinds(frozenset({kind})):
             for above in kinds(frozenset({parent})) if parent else (-1,):
                 lists.setdefault(number, {})[above] = spec
+    comments, companions, opaque = map(kinds, (language.comments, language.companions, language.opaque))
+    padded = kinds(language.padded)
     return Grammar(
         parser=parser,
         lists=lists,
-        comments=kinds(language.comments),
-        companions=kinds(language.companions),
+        comments=comments,
+        companions=companions,
         prefixes=kinds(language.prefixes),
-        padded=kinds(language.padded),
-        opaque=kinds(language.opaque),
+        padded=padded,
+        opaque=opaque,
+        plain=frozenset(names) - {_ERROR, *lists, *comments, *companions, *padded, *opaque},
         names=names,
-        query=tree_sitter.Query(parser, language.names) if language.names else None,
-        definitions=tree_sitter.Query(parser, language.definitions) if language.definitions else None,
+        language=language,
     )
 
 
@@ -139,7 +156,7 @@ def parse(text: str, language: Language) -> Source:
 
 def _tree(data: bytes, grammar: Grammar) -> tree_sitter.Tree:
     """The tree of a text, or CostlySyntaxError when the text's operations are used up."""
-    left = _REPORTS + _REPORTS_PER_KILOBYTE * len(data) // 1_000
+    left, piece = _REPORTS + _REPORTS_PER_KILOBYTE * len(data) // 1_000, _PIECE
 
     def exhausted(_offset: int, _error: bool) -> bool:
         nonlocal left
@@ -149,9 +166,11 @@ def _tree(data: bytes, grammar: Grammar) -> tree_sitter.Tree:
     def read(offset: int, _point: tree_sitter.Point) -> bytes:
         nonlocal left
         left -= _REPORTS_PER_PIECE
-        return data[offset : offset + _PIECE]
+        return data[offset : offset + piece]
 
     try:
-        return tree_sitter.Parser(grammar.parser).parse(read, progress_callback=exhausted)
+        tree = tree_sitter.Parser(grammar.parser).parse(read, progress_callback=exhausted)
     except ValueError:  # what tree-sitter raises for a parse that its callback ends
         raise CostlySyntaxError(f"{len(data)} bytes that take too long to parse") from None
+    piece = _PIECE_OF_A_NODE
+    return tree

@@ -1,12 +1,13 @@
 """The walk over a syntax tree that finds units, their frames and the lists that they stand in.
 
-`outline.py` defines these words. The walk goes through the tree once, with a cursor and without recursion, so that
+`outline.py` defines these words. The walk goes through the tree once, without recursion, so that
 depth has no limit, and enters only nodes that span rows. It knows nodes and the lists of the tables. To it, rows are
 numbers.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import tree_sitter
@@ -48,6 +49,7 @@ class _Place:
         last_item: the last item of that list so far, or `NOBODY`.
         list_end: the last row of the innermost list around.
         kind: the kind of the node around.
+        fields: the names of the fields of the node around by the ids of its children, if its list needs them.
         prefix: whether the last item belongs to the next one.
     """
 
@@ -57,6 +59,7 @@ class _Place:
     last_item: int
     list_end: int
     kind: int
+    fields: dict[int, str] | None = None
     prefix: bool = False
 
 
@@ -82,19 +85,15 @@ class Walk:
 
     def __init__(self, source: Source, strict: bool, joiners: str) -> None:
         self.grammar = source.grammar
-        self.cursor = source.tree.walk()
-        self.careful = source.tree.root_node.has_error and strict
+        self.root = source.tree.root_node
+        self.careful = self.root.has_error and strict
         self.data, self.joiners = source.data, frozenset(joiners.encode())
         self.followers: list[tuple[int, int]] = []  # (item, the item before it, which it needs)
         self.broken: set[int] = set()
-        self.parents: list[int] = []
-        self.unit_rows: list[int] = []
-        self.unit_ends: list[int] = []
-        self.statements: list[int] = []
+        self.units: list[tuple[int, int, int, int, int]] = []
         self.comments: dict[Comment, int] = {}
         self.comment_above: _CommentAbove | None = None
-        self.markups: list[int] = []
-        self.joined: list[int] = []  # union-find over units
+        self.joined: list[int] = []  # union-find over units; each points to itself or to one before it
         self.lists: list[ItemList] = []
         self.segments: list[tuple[int, int, int, bool]] = []
         self.last_row = -1
@@ -106,23 +105,40 @@ class Walk:
             NOBODY, 0, rows - 1, _ANY
         )  # owns what lies outside all lists, which is usually nothing
         place = _Place(top, None, False, NOBODY, rows - 1, -1)
-        stack: list[_Place] = []
-        cursor = self.cursor
+        plain = self.grammar.plain
+        stack: list[tuple[_Place, Iterator[tree_sitter.Node]]] = []
+        nodes = iter([self.root])
         while True:
-            node = cursor.node
-            assert node is not None  # only a cursor of a deleted tree has none
-            if node.is_error or node.is_missing:
-                self.broken.add(place.unit if place.items is None else place.last_item)
-                place.prefix = True
-            inner = self.visit(node, place) if node.start_byte < node.end_byte else None
-            if inner is not None and cursor.goto_first_child():
-                stack.append(place)
-                place = inner
-                continue
-            while not cursor.goto_next_sibling():
-                if not stack or not cursor.goto_parent():
-                    return
-                place = stack.pop()
+            inner = None
+            for node in nodes:
+                if node.start_byte >= node.end_byte:
+                    if node.is_missing or node.is_error:
+                        self.add_broken(place)
+                    continue
+                if place.items is None and node.kind_id in plain:
+                    row = node.start_point[0]
+                    if row == node.end_point[0]:
+                        # What most nodes are: a part of one row of a frame, of which nothing more is to be known.
+                        if row > self.last_row or place.unit != self.last_unit:
+                            self.emit(place.unit, row, row, place.companion)
+                        continue
+                elif node.is_error:
+                    self.add_broken(place)
+                inner = self.visit(node, place)
+                if inner is not None:
+                    break
+            if inner is not None:
+                stack.append((place, nodes))
+                place, nodes = inner, iter(node.children)
+            elif stack:
+                place, nodes = stack.pop()
+            else:
+                return
+
+    def add_broken(self, place: _Place) -> None:
+        """Note an error in the frame around, or in the item before it if it stands in a list."""
+        self.broken.add(place.unit if place.items is None else place.last_item)
+        place.prefix = True
 
     def visit(self, node: tree_sitter.Node, place: _Place) -> _Place | None:
         """Emit the node's rows, or return the place of its children if the walk must enter the node."""
@@ -134,12 +150,14 @@ class Walk:
             row, last = _inked_rows(node, row)
             if row > last:
                 return None
-        unit, is_item = self.unit_of(node, row, last, place)
-        companion = kind in grammar.companions or (place.companion and not is_item)
-        spec = self.list_kind(node, place.kind)
-        whole = (
-            (kind in grammar.comments or kind in grammar.opaque) and (spec is None or not spec.by_row)
-        ) or (self.careful and (node.is_error or (is_item and node.has_error)))
+        unit, is_item = self.unit_of(node, kind, row, last, place)
+        companion = place.companion and not is_item
+        spec, whole = None, self.careful and (node.is_error or (is_item and node.has_error))
+        if kind not in grammar.plain:
+            companion = companion or kind in grammar.companions
+            spec = self.list_kind(node, place.kind)
+            by_row = spec is not None and spec.by_row
+            whole = whole or ((kind in grammar.comments or kind in grammar.opaque) and not by_row)
         if whole or (last == row and (spec is None or is_item)):
             self.emit(unit, row, last, companion)
             return None
@@ -153,19 +171,22 @@ class Walk:
             return None
         items = ItemList(unit, spec)
         self.lists.append(items)
-        return _Place(unit, items, companion, NOBODY, last, kind)
+        fields = _fields(node) if spec.items or spec.fixed else None
+        return _Place(unit, items, companion, NOBODY, last, kind, fields)
 
-    def unit_of(self, node: tree_sitter.Node, row: int, last: int, place: _Place) -> tuple[int, bool]:
+    def unit_of(
+        self, node: tree_sitter.Node, kind: int, row: int, last: int, place: _Place
+    ) -> tuple[int, bool]:
         """The unit that the node's tokens belong to, and whether the node is a unit itself."""
-        items, kind = place.items, node.kind_id
+        items, names = place.items, self.grammar.names
         if kind in self.grammar.comments:
             return self.comment_unit(row, last, node.start_point[1], place), True
         if items is None:
             return place.unit, False
         if not node.is_named:
-            joins = place.last_item != NOBODY and self.grammar.names[kind] in items.kind.separators
+            joins = place.last_item != NOBODY and names[kind] in items.kind.separators
             return place.last_item if joins else place.unit, False
-        if not self.can_be_cut(kind, items.kind):
+        if place.fields is not None and not _can_be_cut({names[kind], place.fields.get(node.id)}, items.kind):
             return place.unit, False
         unit = self.new_unit(place.unit, row, place.list_end, items.kind)
         if place.last_item != NOBODY:
@@ -175,7 +196,7 @@ class Walk:
                 self.followers.append((unit, place.last_item))
         place.last_item, place.prefix = unit, kind in self.grammar.prefixes or node.is_error
         items.items.append(unit)
-        items.last_kind = self.grammar.names[kind]
+        items.last_kind = names[kind]
         return unit, True
 
     def comment_unit(self, row: int, last: int, column: int, place: _Place) -> int:
@@ -191,14 +212,6 @@ class Walk:
             self.comment_above = _CommentAbove(unit, first, last, column, place.unit)
         return unit
 
-    def can_be_cut(self, kind: int, list_kind: ListKind) -> bool:
-        """Whether the child under the cursor is one of the list's items."""
-        if not list_kind.items and not list_kind.fixed:
-            return True
-        marks = (self.grammar.names[kind], self.cursor.field_name)
-        wanted = not list_kind.items or any(mark in list_kind.items for mark in marks)
-        return wanted and not any(mark in list_kind.fixed for mark in marks)
-
     def list_kind(self, node: tree_sitter.Node, parent_kind: int) -> ListKind | None:
         """The specification of a node that is a list, or None."""
         specs = self.grammar.lists.get(node.kind_id)
@@ -213,14 +226,10 @@ class Walk:
         """Make a unit in a list of that kind; an element belongs to the statement that its literal stands in."""
         number = len(self.joined)
         self.joined.append(number)
-        self.parents.append(parent)
-        self.unit_rows.append(row)
-        self.unit_ends.append(list_end)
-        self.statements.append(self.statements[parent] if kind.is_literal else number)
-        markup = (
-            NOBODY if kind.comment is None else self.comments.setdefault(kind.comment, len(self.comments))
-        )
-        self.markups.append(markup)
+        statement = self.units[parent][3] if kind.is_literal else number
+        comment, comments = kind.comment, self.comments
+        markup = NOBODY if comment is None else comments.setdefault(comment, len(comments))
+        self.units.append((parent, row, list_end, statement, markup))
         return number
 
     def emit(self, unit: int, row: int, last: int, companion: bool) -> None:
@@ -259,10 +268,27 @@ class Walk:
         """Join each unit that has an error in its frame with all units inside it, where nothing can be relied on."""
         if self.broken:
             self.broken.discard(NOBODY)
-            for unit, parent in enumerate(self.parents):
+            for unit, (parent, *_) in enumerate(self.units):
                 if parent in self.broken:
                     self.join(unit, parent)
                     self.broken.add(unit)
+
+
+def _can_be_cut(marks: set[str | None], list_kind: ListKind) -> bool:
+    """Whether a child of these marks, its kind and its field, is one of a list's items, where not all are."""
+    wanted = not list_kind.items or not marks.isdisjoint(list_kind.items)
+    return wanted and marks.isdisjoint(list_kind.fixed)
+
+
+def _fields(node: tree_sitter.Node) -> dict[int, str]:
+    """The field of each child that has one, by the child's id."""
+    cursor, fields = node.walk(), {}
+    within = cursor.goto_first_child()
+    while within:
+        if cursor.field_name is not None and cursor.node is not None:
+            fields[cursor.node.id] = cursor.field_name
+        within = cursor.goto_next_sibling()
+    return fields
 
 
 def _inked_rows(node: tree_sitter.Node, row: int) -> tuple[int, int]:

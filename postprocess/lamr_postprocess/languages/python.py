@@ -71,9 +71,14 @@ _NAMES = """
 (splat_pattern (identifier) @variable)
 (type_alias_statement left: (type (identifier) @definition))
 (type_alias_statement left: (type (generic_type (identifier) @definition)))
-(_ type_parameters: (type_parameter (type (identifier) @variable)))
-(_ type_parameters: (type_parameter (type (constrained_type . (type (identifier) @variable)))))
-(_ type_parameters: (type_parameter (type (splat_type (identifier) @variable))))
+(class_definition type_parameters: (type_parameter (type [
+  (identifier) @variable
+  (constrained_type . (type (identifier) @variable))
+  (splat_type (identifier) @variable)])))
+(function_definition type_parameters: (type_parameter (type [
+  (identifier) @variable
+  (constrained_type . (type (identifier) @variable))
+  (splat_type (identifier) @variable)])))
 
 (import_statement name: (dotted_name (identifier) @ignore))
 (import_statement name: (dotted_name . (identifier) @import))
@@ -91,16 +96,14 @@ _NAMES = """
 (global_statement (identifier) @declare.global)
 (nonlocal_statement (identifier) @declare.enclosing)
 (type) @implicit
-(type (string (string_content) @quoted))
-(type (binary_operator (string (string_content) @quoted)))
-(subscript value: (_) @_generic subscript: (string (string_content) @quoted)
-  (#match? @_generic "(^|[.])[A-Z][A-Za-z]*$"))
-(subscript value: (_) @_generic subscript: (list (string (string_content) @quoted))
+(type [(string (string_content) @quoted) (binary_operator (string (string_content) @quoted))])
+(subscript value: [(identifier) (attribute)] @_generic
+  subscript: [(string (string_content) @quoted) (list (string (string_content) @quoted))]
   (#match? @_generic "(^|[.])[A-Z][A-Za-z]*$"))
 (assignment type: (type (identifier) @_alias) right: (string (string_content) @quoted) (#eq? @_alias "TypeAlias"))
-(call function: (_) @_cast arguments: (argument_list . (string (string_content) @quoted))
+(call function: [(identifier) (attribute)] @_cast arguments: (argument_list . (string (string_content) @quoted))
   (#match? @_cast "^([A-Za-z_]+[.])?(cast|ForwardRef)$"))
-(call function: (_) @_fields
+(call function: [(identifier) (attribute)] @_fields
   arguments: (argument_list [
     (keyword_argument value: (string (string_content) @quoted))
     (dictionary (pair value: (string (string_content) @quoted)))
