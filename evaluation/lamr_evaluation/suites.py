@@ -2,9 +2,10 @@
 
 `questions` is the benchmark in Python. `polyglot` holds written questions about files in ten other languages; `edits`
 messages of commits, for which the lines that the commit changed in its parent's file are gold; `sessions` big reads of
-recorded agents, for which the lines that the session later needed are. For each item of these, a manifest under `data/`
-names repository, commit, path and hash of the file and the gold lines; nobody's code stands in it. No project of theirs
-is used for training. This module joins manifests with files; it measures nothing.
+recorded agents, for which the lines that the session later needed are; `contexts` whole issues, for which the lines
+that ContextBench's annotators marked are. For each item of these, a manifest under `data/` names repository, commit,
+path and hash of the file, and the gold lines unless the source of the query has them; nobody's code stands in it. No
+project of theirs is used for training. This module joins manifests with files; it measures nothing.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ from __future__ import annotations
 import importlib.resources
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 from lamr_sessions import FORMATS, BigRead, big_reads, read_events, recognize
 
+from lamr_evaluation import contextbench
 from lamr_evaluation.benchmark import build_items
 from lamr_evaluation.errors import DataError
 from lamr_evaluation.mirrors import Mirrors
@@ -74,8 +76,30 @@ class PinnedRead:
     kept_frags: tuple[int, ...]
 
 
-Pinned = PinnedItem | PinnedRead
-_FORMS = {frozenset(field.name for field in fields(form)): form for form in (PinnedItem, PinnedRead)}
+@dataclass(frozen=True)
+class PinnedIssue:
+    """One row of a manifest: a file that an instance of ContextBench has gold lines in.
+
+    Attributes:
+        repository, commit, licence, language, path, blob: of the file; see `PinnedItem`.
+        instance: ContextBench's name of it. The query is its issue, and the gold lines are its annotators'.
+        kind: what sort of text the query is.
+    """
+
+    repository: str
+    commit: str
+    licence: str
+    language: str
+    path: str
+    blob: str
+    instance: str
+    kind: str
+
+
+Pinned = PinnedItem | PinnedRead | PinnedIssue
+_FORMS = {
+    frozenset(field.name for field in fields(form)): form for form in (PinnedItem, PinnedRead, PinnedIssue)
+}
 
 
 def read_manifest(path: Path) -> list[Pinned]:
@@ -91,10 +115,11 @@ def read_manifest(path: Path) -> list[Pinned]:
         except ValueError as error:
             raise DataError(f"{path}:{number}: {error}") from error
         form = _FORMS.get(frozenset(row)) if isinstance(row, dict) else None
-        if form is None or not isinstance(row["kept_frags"], list):
+        gold = row.get("kept_frags", []) if form else None
+        if form is None or not isinstance(gold, list):
             forms = " or ".join(", ".join(sorted(names)) for names in _FORMS)
             raise DataError(f"{path}:{number}: expected exactly the fields {forms}")
-        items.append(form(**{**row, "kept_frags": tuple(row["kept_frags"])}))
+        items.append(form(**row | ({"kept_frags": tuple(gold)} if "kept_frags" in row else {})))
     return items
 
 
@@ -109,26 +134,22 @@ def join(items: Sequence[Pinned], mirrors: Mirrors) -> list[Record]:
     Raises:
         DataError: a file can't be had or isn't what the item says, or an item doesn't fit its file.
     """
-    logs: dict[str, dict[str, BigRead]] = {}
+    sources = _Sources(mirrors)
     records = []
     for item in items:
-        if isinstance(item, PinnedItem):
-            query, code, path = item.query, mirrors.read(item.repository, item.blob), item.path
-        else:
-            read = _find_read(item, mirrors, logs)
-            query, code, path = words_before(read), "\n".join(read.shown.lines) + "\n", read.read.path
+        text = sources.find(item)
         try:
             record = Record(
-                query=query,
-                code=code,
-                kept_frags=item.kept_frags,
-                path=path,
+                query=text.query,
+                code=text.code,
+                kept_frags=text.gold,
+                path=text.path,
                 project=item.repository,
                 kind=item.kind,
                 language=item.language,
             )
         except ValueError as error:
-            raise DataError(f"{query!r} on {item.repository}/{path}: {error}") from error
+            raise DataError(f"{text.query!r} on {item.repository}/{text.path}: {error}") from error
         records.append(record)
     return records
 
@@ -148,18 +169,63 @@ def words_before(read: BigRead, most: int = MOST_CHARACTERS) -> str:
     return "\n\n".join(filter(None, (own, task))) or read.read.path
 
 
-def _find_read(item: PinnedRead, mirrors: Mirrors, logs: dict[str, dict[str, BigRead]]) -> BigRead:
-    """The read that an item names; `logs` keeps the reads of each log by call."""
-    name = f"{item.repository}/{item.path}"
-    if item.blob not in logs:
-        log = mirrors.read(item.repository, item.blob)
-        form = recognize(log, FORMATS)
-        if form is None:
-            raise DataError(f"{name}: no known host writes such a log")
-        logs[item.blob] = {read.call.call: read for read in big_reads(read_events(log, form))}
-    if item.call not in logs[item.blob]:
-        raise DataError(f"{name}: has no big read by the call {item.call}")
-    return logs[item.blob][item.call]
+@dataclass(frozen=True)
+class _Found:
+    """What a row of a manifest names: a query, a file's path and code, and 1-based gold lines."""
+
+    query: str
+    path: str
+    code: str
+    gold: tuple[int, ...]
+
+
+class _Sources:
+    """Finds what rows of a manifest name; each log, and ContextBench's file, is read once."""
+
+    def __init__(self, mirrors: Mirrors) -> None:
+        self._mirrors = mirrors
+        self._logs: dict[str, dict[str, BigRead]] = {}
+
+    def find(self, item: Pinned) -> _Found:
+        """Find a row's query, file and gold.
+
+        Raises:
+            DataError: they can't be had.
+        """
+        if isinstance(item, PinnedRead):
+            read = self._read(item)
+            code = "\n".join(read.shown.lines) + "\n"
+            return _Found(words_before(read), read.read.path, code, item.kept_frags)
+        if isinstance(item, PinnedItem):
+            query, gold = item.query, item.kept_frags
+        else:
+            query, gold = self._annotated(item)
+        return _Found(query, item.path, self._mirrors.read(item.repository, item.blob), gold)
+
+    def _annotated(self, item: PinnedIssue) -> tuple[str, tuple[int, ...]]:
+        instance = self._instances.get(item.instance)
+        if instance is None or item.path not in instance.gold:
+            raise DataError(
+                f"{item.repository}/{item.path}: ContextBench has no gold there by {item.instance}"
+            )
+        return instance.issue, instance.gold[item.path]
+
+    @cached_property
+    def _instances(self) -> dict[str, contextbench.Instance]:
+        data = self._mirrors.read_bytes(contextbench.REPOSITORY, contextbench.BLOB)
+        return contextbench.read_instances(data)
+
+    def _read(self, item: PinnedRead) -> BigRead:
+        name = f"{item.repository}/{item.path}"
+        if item.blob not in self._logs:
+            log = self._mirrors.read(item.repository, item.blob)
+            form = recognize(log, FORMATS)
+            if form is None:
+                raise DataError(f"{name}: no known host writes such a log")
+            self._logs[item.blob] = {read.call.call: read for read in big_reads(read_events(log, form))}
+        if item.call not in self._logs[item.blob]:
+            raise DataError(f"{name}: has no big read by the call {item.call}")
+        return self._logs[item.blob][item.call]
 
 
 def _from_wheels(cache: Path, mirror: Path | None) -> list[Record]:  # noqa: ARG001 - a builder like the others
@@ -176,6 +242,7 @@ SUITES: dict[str, Callable[[Path, Path | None], list[Record]]] = {
     "polyglot": partial(_from_repositories, "polyglot"),
     "edits": partial(_from_repositories, "edits"),
     "sessions": partial(_from_repositories, "sessions"),
+    "contexts": partial(_from_repositories, "contexts"),
 }
 """How each suite is built, by name: from a folder for downloads and, perhaps, a folder of bare repositories."""
 
