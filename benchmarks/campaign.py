@@ -27,6 +27,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import psutil
 from lamr_client import AsyncPruner, DeadlineExceededError, GrpcTransport, LamrError, Pruner, triton_wire
@@ -42,6 +43,7 @@ from tritonclient.utils import InferenceServerException
 from benchmarks.load import chunks
 from benchmarks.report import Figure, model_options, run
 
+IN_FULL: dict[str, Any] = {"effort": "full", "degrade": False}
 QUESTION = "Where is the exit status of a child decoded?"
 CODE = Path(subprocess.__file__).read_text(encoding="utf-8")
 DOCUMENTS = tuple(CODE[start : start + size] for start, size in ((0, 1500), (20_000, 4000), (40_000, 9000)))
@@ -95,7 +97,7 @@ def steady_clients(ground: Ground, expected: tuple[str, ...]) -> Iterator[None]:
         while not over.is_set():
             place = (place + 1) % len(DOCUMENTS)
             try:
-                text = pruner.prune(QUESTION, DOCUMENTS[place], path="code.py").text
+                text = pruner.prune(QUESTION, DOCUMENTS[place], path="code.py", **IN_FULL).text
                 ground.steady["right" if text == expected[place] else "wrong"] += 1
             except LamrError as error:
                 ground.steady[type(error).__name__] += 1
@@ -142,7 +144,7 @@ def cancellations(ground: Ground, options: argparse.Namespace) -> None:
         chance = random.Random(1)
         async with AsyncPruner(ground.address, max_concurrency=64) as pruner:
             for _ in range(max(1, options.calls // 500)):
-                tasks = [asyncio.create_task(pruner.prune(QUESTION, CODE)) for _ in range(50)]
+                tasks = [asyncio.create_task(pruner.prune(QUESTION, CODE, **IN_FULL)) for _ in range(50)]
                 await asyncio.sleep(chance.uniform(0, 0.5))
                 for task in tasks:
                     task.cancel()
@@ -185,7 +187,7 @@ def impatient_processes(ground: Ground, options: argparse.Namespace) -> None:
     program = (
         "import sys; from lamr_client import Pruner\n"
         "with Pruner(sys.argv[1]) as pruner:\n"
-        "    while True: pruner.prune('What is decoded?', open(sys.argv[2]).read())"
+        "    while True: pruner.prune('What is decoded?', open(sys.argv[2]).read(), effort='full', degrade=False)"
     )
     for _ in range(options.rounds):
         client = subprocess.Popen([sys.executable, "-c", program, ground.address, subprocess.__file__])
@@ -219,7 +221,7 @@ def pauses(ground: Ground, options: argparse.Namespace) -> None:
             until = time.monotonic() + PAUSE_SECONDS
             while time.monotonic() < until:
                 try:
-                    pruner.prune(QUESTION, DOCUMENTS[0])
+                    pruner.prune(QUESTION, DOCUMENTS[0], **IN_FULL)
                     ground.outcomes["answered"] += 1
                 except DeadlineExceededError:
                     ground.outcomes["DeadlineExceededError"] += 1
@@ -272,7 +274,9 @@ def measure(options: argparse.Namespace) -> Iterator[Figure | str]:
     server.start(witness=Witness(died=ground.died))
     try:
         with Pruner(ground.address, timeout=STEADY_TIMEOUT) as pruner:
-            expected = tuple(pruner.prune(QUESTION, code, path="code.py").text for code in DOCUMENTS)
+            expected = tuple(
+                pruner.prune(QUESTION, code, path="code.py", **IN_FULL).text for code in DOCUMENTS
+            )
         for name in options.only or PHASES:
             ground.outcomes.clear()
             ground.steady.clear()

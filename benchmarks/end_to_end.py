@@ -57,7 +57,7 @@ def microseconds_a_token(pruner: Pruner, size: int, runs: int) -> tuple[int, flo
     """The tokens of a text of about `size`, and the median cost of each in whole prunes; small texts run oftener."""
     code = library(size)
     repeats = max(1, min(20, runs * GROWTH[-1] // (10 * size)))
-    results = [pruner.prune(QUERY, code, path="library.py") for _ in range(repeats)]
+    results = [pruner.prune(QUERY, code, path="library.py", effort="full") for _ in range(repeats)]
     seconds = statistics.median(result.timings.total for result in results)
     return results[0].tokens_in, 1e6 * seconds / results[0].tokens_in
 

@@ -22,7 +22,7 @@ QUERY = "How is the exit status of a child process decoded?"
 
 def prune_figures(pruner: Pruner, name: str, code: str, path: str) -> Iterator[Figure]:
     """Prune once; every line must be either kept or cut."""
-    result = pruner.prune(QUERY, code, path=path)
+    result = pruner.prune(QUERY, code, path=path, effort="full")
     assert len(result.kept_lines) + sum(cut.lines for cut in result.cuts) == len(result.line_scores)
     seconds = result.timings
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

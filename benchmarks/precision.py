@@ -31,7 +31,9 @@ ROUNDS = 3
 def kept(pruner: Pruner, query: str, code: str) -> NDArray[np.bool_]:
     """Which lines of a file stay, bool [lines]."""
     mask = np.zeros(len(line_spans(code)), dtype=np.bool_)
-    mask[np.array(pruner.prune(query, code, language="python").kept_lines, dtype=int) - 1] = True
+    mask[np.array(pruner.prune(query, code, language="python", effort="full").kept_lines, dtype=int) - 1] = (
+        True
+    )
     return mask
 
 

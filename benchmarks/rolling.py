@@ -72,7 +72,7 @@ class Version:
     def learn(self, address: str) -> None:
         """Ask a server of this version directly."""
         with Pruner(address, model=self.repository) as pruner:
-            self.expected = pruner.prune(QUERY, CODE).text
+            self.expected = pruner.prune(QUERY, CODE, effort="full", degrade=False).text
 
 
 @dataclass
@@ -114,7 +114,9 @@ class Load:
         ) as pruner:
             while not self._stop.is_set():
                 try:
-                    right = pruner.prune(QUERY, CODE).text == self.version.expected
+                    right = (
+                        pruner.prune(QUERY, CODE, effort="full", degrade=False).text == self.version.expected
+                    )
                     ended = "answered" if right else "wrong version"
                 except LamrError as error:
                     ended = type(error).__name__

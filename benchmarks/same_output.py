@@ -39,7 +39,9 @@ def rows(paths: list[Path]) -> list[str]:
     with Pruner(timeout=600) as pruner:
         for path in paths:
             for name, options in OPTIONS.items():
-                result = pruner.prune(question(path), path.read_bytes(), path=path.name, **options)
+                result = pruner.prune(
+                    question(path), path.read_bytes(), path=path.name, effort="full", **options
+                )
                 data = result.to_dict()
                 fields = {
                     key: data[key] for key in ("text", "kept_lines", "reasons", "line_scores", "relevance")

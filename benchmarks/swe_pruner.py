@@ -120,7 +120,7 @@ def codes(files: list[Path]) -> list[tuple[str, str]]:
 
 def pruned(pruner: Pruner, query: str, code: str) -> PruneResult:
     """The selection alone, with SWE-Pruner's text."""
-    return pruner.prune(query, code, language="text", repair=False, markers="swe-pruner")
+    return pruner.prune(query, code, language="text", repair=False, markers="swe-pruner", effort="full")
 
 
 def compare(

@@ -121,11 +121,15 @@ def measure(options: argparse.Namespace) -> Iterator[Figure | str]:
         TritonServer(repository, ServerOptions(threads=threads)) as server,
         Pruner(server.addresses.grpc, model=repository, timeout=600, max_concurrency=IN_FLIGHT) as pruner,
     ):
-        pruner.prune(QUERY, work[0][0], language="python")
+        pruner.prune(QUERY, work[0][0], language="python", effort="full")
         padded = [baseline()]
         busy, begun = encoder_seconds(server.pid), time.perf_counter()
         with ThreadPoolExecutor(CLIENTS) as pool:
-            list(pool.map(lambda request: pruner.prune(QUERY, request[0], language="python"), work))
+            list(
+                pool.map(
+                    lambda request: pruner.prune(QUERY, request[0], language="python", effort="full"), work
+                )
+            )
         served = time.perf_counter() - begun
         busy = encoder_seconds(server.pid) - busy
         padded.append(baseline())

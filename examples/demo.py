@@ -45,6 +45,7 @@ def main() -> None:
     )
     print(f"tokens    {result.tokens_in:,} before, {result.tokens_out:,} after")
     print(f"relevance {result.relevance:.2f}")
+    print(f"effort    {result.effort}")
     print(
         f"seconds   {spent.total:.2f} = encode {spent.encode:.2f} + infer {spent.infer:.2f} + "
         f"postprocess {spent.postprocess:.2f}; starting the server took {started:.1f}"

@@ -40,8 +40,8 @@ def main() -> None:
     code = Path(file).read_text(encoding="utf-8")
     transport = CachingTransport(InProcessTransport(bundled_repository()))
     with Pruner(transport=transport) as pruner:
-        first = pruner.prune(query, code, path=file)
-        second = pruner.prune(query, code + "\n# the end\n", path=file)
+        first = pruner.prune(query, code, path=file, effort="full")
+        second = pruner.prune(query, code + "\n# the end\n", path=file, effort="full")
     print(
         f"first time {first.timings.infer:.3f} s, second time {second.timings.infer:.3f} s; "
         f"{transport.hits} chunks were known"

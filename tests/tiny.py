@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from lamr_contract.names import SCORING_FILE, SPEC_FILE, TOKENIZER_FILE
@@ -13,6 +14,8 @@ from lamr_contract.scoring.weights import LineWeights
 from lamr_contract.spec import Chunking, ModelSpec, PromptTemplate, client_files
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
+IN_FULL: dict[str, Any] = {"effort": "full", "degrade": False}
+"""For tests of what the encoder and its server do, so that nothing else answers in their place."""
 CORPUS = [
     "def area(width, height):\n    return width * height\n\n\nclass Shape:\n    def __init__(self, name):\n",
     "import os\r\nfor item in items:\r\n\tprint(item, len(items))\r\n\r\nwhich function computes the area?",

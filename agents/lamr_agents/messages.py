@@ -144,7 +144,7 @@ class Conversations:
     def _skimmed(self, asked: Asked, intent: Intent, left: float | None) -> Skim:
         if left is not None and left <= 0 and self._policy.passes(asked) is None:
             return unjudged(asked, f"the {self._timeout:g} s of this request are over")
-        return skim_anyway(self._pruner, asked, intent, self._policy, timeout=left)
+        return skim_anyway(self._pruner, asked, intent, self._policy, within=left)
 
 
 def _key(first_words: str, call: Event, text: str) -> str:

@@ -42,7 +42,7 @@ class Prunes(Protocol):
         threshold: float | None,
         keep: Sequence[tuple[int, int]],
         markers: str,
-        timeout: float | None,
+        within: float | None,
     ) -> PruneResult:
         """As `Pruner.prune`."""
         ...
@@ -152,7 +152,7 @@ def skim(  # noqa: PLR0913  # keyword-only, each with a default
     policy: Policy | None = None,
     *,
     archive: Archive | None = None,
-    timeout: float | None = None,
+    within: float | None = None,
 ) -> Skim:
     """Skim the result of a call that read a file.
 
@@ -164,7 +164,7 @@ def skim(  # noqa: PLR0913  # keyword-only, each with a default
         intent: what the agent is after.
         policy: the limits.
         archive: keeps the original of a cut text that lies in no file; such a text passes without one.
-        timeout: seconds for the pruner; None for its own.
+        within: seconds until an answer is wanted, by what was read by then; None for the pruner's own.
     """
     policy = policy or Policy()
     reason = policy.passes(asked) or (_NO_ARCHIVE if asked.name and archive is None else None)
@@ -180,7 +180,7 @@ def skim(  # noqa: PLR0913  # keyword-only, each with a default
             threshold=policy.threshold,
             keep=pointed,
             markers=NAMED,
-            timeout=timeout,
+            within=within,
         )
     except LamrError as error:
         return unjudged(asked, error)
@@ -190,7 +190,7 @@ def skim(  # noqa: PLR0913  # keyword-only, each with a default
         done = OUTLINED
     needed = archive if asked.name else None
     undo = needed.how_to_show(asked.text, *largest_cut(kept, asked.lines)) if needed else _BY_RANGE
-    why = _WHY_OUTLINED if done == OUTLINED else ""
+    why = (_WHY_OUTLINED if done == OUTLINED else "") + haste(result)
     first, alike = _first_line(asked), _alike(text)
     text = _closed(text) + note(kept, asked.lines, undo, first=first, why=why, alike=alike)
     tokens = approximate_tokens(text)
@@ -242,6 +242,11 @@ def note(  # noqa: PLR0913  # keyword-only but for the parts
     """
     own = f"; {alike} of these have `{NOTE}` in them, which is the text's own" if alike else ""
     return f"{NOTE} {why}{len(kept)} of the lines {first}-{first + lines - 1} are shown{own}; {undo}]\n"
+
+
+def haste(result: PruneResult) -> str:
+    """Say that a fault kept the encoder from reading, so that the line model judged; nothing where none did."""
+    return f"judged in haste ({result.effort}): " if result.effort and result.effort.faulty else ""
 
 
 def largest_cut(kept: Sequence[int], lines: int) -> tuple[int, int]:

@@ -92,7 +92,7 @@ def _call(site: Site, number: int, outcome: Outcome, stop: threading.Event) -> N
                 code = LARGE if rng.random() < LARGE_FILES else SMALL
                 begun = time.perf_counter()
                 try:
-                    pruner.prune("How is the value used?", code)
+                    pruner.prune("How is the value used?", code, effort="full", degrade=False)
                     ended = "answered"
                 except LamrError as error:
                     ended = "given up" if gives_up else type(error).__name__
@@ -115,10 +115,10 @@ def _disturb(site: Site, tables: dict[str, str], seconds: float) -> Iterator[str
         site.tenants({**tables, "revoked": ""}, SETTINGS)
     yield "ten reloads"
     with Pruner(site.address, api_key=site.keys["revoked"], retries=0) as pruner:
-        pruner.prune("value", SMALL)
+        pruner.prune("value", SMALL, effort="full", degrade=False)
         site.tenants(tables, SETTINGS)
         try:
-            pruner.prune("value", SMALL)
+            pruner.prune("value", SMALL, effort="full", degrade=False)
             yield "a revoked key still opens: a defect"
         except LamrError as error:
             yield f"a key was revoked on an open connection: {type(error).__name__}"

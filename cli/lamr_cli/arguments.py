@@ -64,6 +64,26 @@ CacheFile = Annotated[
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Keep nothing, and use nothing that was kept.")]
 Timeout = Annotated[float, typer.Option(help="Seconds to wait for the whole answer.", min=0.001)]
 
+
+class EffortName(str, enum.Enum):
+    """What `--effort` takes: how much of a file the encoder reads."""
+
+    AUTO = "auto"
+    INSTANT = "instant"
+    FULL = "full"
+
+
+EFFORT_HELP = (
+    "How much the encoder reads: instant, nothing, so that the line model answers in milliseconds; full, every chunk; "
+    "auto, the chunks that the line model leaves open, the best first."
+)
+Within = Annotated[
+    float | None,
+    typer.Option(
+        help="Seconds until an answer is wanted, with what was read by then.", min=0.001, show_default=False
+    ),
+]
+
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 
 

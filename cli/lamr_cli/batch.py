@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from lamr_cli.arguments import CacheFile, Model, NoCache, cache_file
+from lamr_cli.arguments import EFFORT_HELP, CacheFile, EffortName, Model, NoCache, Within, cache_file
 from lamr_cli.credentials import credentials
 from lamr_cli.exits import INCOMPLETE
 from lamr_cli.printing import say
@@ -67,6 +67,10 @@ def batch(
         ),
     ] = None,
     max_tokens: Annotated[int | None, typer.Option(help="The budget of rows that name none.", min=1)] = None,
+    effort: Annotated[
+        EffortName, typer.Option(help=f"Of rows about files that name none. {EFFORT_HELP}")
+    ] = EffortName.FULL,
+    within: Within = None,
     timeout: Annotated[float, typer.Option(help="Seconds for one file.", min=0.001)] = 120.0,
     retry_errors: Annotated[
         bool, typer.Option("--retry-errors", help="Run rows again whose answer is an error.")
@@ -100,6 +104,8 @@ def batch(
         cache=cache_file(cache, no_cache, None if ray else default_cache_file()),
         max_tokens=max_tokens,
         timeout=timeout,
+        effort=effort.value,
+        within=within,
         retry_errors=retry_errors,
         format=form.value,
         ray=ray,

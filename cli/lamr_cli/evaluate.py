@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lamr_cli.arguments import Model, Server
+from lamr_cli.arguments import EFFORT_HELP, EffortName, Model, Server, Within
 from lamr_cli.credentials import credentials
 from lamr_cli.exits import INCOMPLETE
 from lamr_cli.extras import needs_extra
@@ -55,6 +55,8 @@ def evaluate(
     ] = None,
     server: Server = None,
     model: Model = None,
+    effort: Annotated[EffortName, typer.Option(help=EFFORT_HELP)] = EffortName.FULL,
+    within: Within = None,
     timeout: Annotated[float, typer.Option(help="Seconds for one item.", min=0.001)] = 300.0,
     plot: Annotated[
         Path | None, typer.Option(help="Draw recall against kept fraction into this PNG.")
@@ -107,7 +109,11 @@ def evaluate(
         raise typer.BadParameter("--encoder goes with --cosine")
     if perplexity is not None and repositories is None:
         raise typer.BadParameter("--perplexity goes with --repositories")
-    asked = Asked(server, model, timeout, _embedder(encoder) if cosine else None, perplexity)
+    if repositories is not None and (effort is not EffortName.FULL or within is not None):
+        raise typer.BadParameter("--effort and --within are for items about single files")
+    asked = Asked(
+        server, model, timeout, _embedder(encoder) if cosine else None, perplexity, effort.value, within
+    )
     if repositories is not None:
         packs = _of_packs(repositories, mirror, asked, strict)
         say(packs.to_json() if as_json else packs.table())
@@ -142,6 +148,7 @@ class Asked:
         server, model, timeout: of the pruner.
         embed: the sentence encoder; None measures none.
         perplexity: names the causal language model (`scorers.scorer_of`); None measures none.
+        effort, within: of the pruner's calls.
     """
 
     server: str | None
@@ -149,6 +156,13 @@ class Asked:
     timeout: float
     embed: Embedder | None
     perplexity: str | None
+    effort: str
+    within: float | None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Of every call of the pruner. A fault ends the evaluation rather than being measured."""
+        return {"effort": self.effort, "within": self.within, "degrade": False}
 
     def pruner(self) -> Pruner:
         """Make the pruner."""
@@ -200,7 +214,12 @@ def _of_files(items: Items, asked: Asked, strict: bool) -> EvalReport:
         baselines["cosine-functions"] = CosineOverFunctions(asked.embed)
     with asked.pruner() as pruner, bar() as progress, _named(items.name, items.data):
         report = evaluate_pruner(
-            records, pruner, baselines=baselines, on_problem=on_problem, progress=progress
+            records,
+            pruner,
+            options=asked.options,
+            baselines=baselines,
+            on_problem=on_problem,
+            progress=progress,
         )
     return replace(report, left_out=tuple(sorted(problems)))
 

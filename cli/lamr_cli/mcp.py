@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from lamr_cli.arguments import Model, Server
+from lamr_cli.arguments import EFFORT_HELP, EffortName, Model, Server, Within
 from lamr_cli.credentials import credentials
 from lamr_cli.extras import needs_extra
 from lamr_cli.stopping import end_well_on_sigterm
@@ -40,6 +40,8 @@ def mcp(
     ] = 8081,
     server: Server = None,
     model: Model = None,
+    effort: Annotated[EffortName, typer.Option(help=EFFORT_HELP)] = EffortName.AUTO,
+    within: Within = None,
     timeout: Annotated[float, typer.Option(help="Seconds for one pruning.", min=0.001)] = 30.0,
 ) -> None:
     """Give agents tools that read files for a question: read_file, expand, outline, search, prune_text.
@@ -63,7 +65,8 @@ def mcp(
         return AsyncPruner(server, model=model, timeout=timeout, **credentials(server))
 
     folders = Workspace(root or [Path.cwd()]).roots
-    made = create_server(Reach(folders, not root and transport is Way.STDIO), make_pruner)
+    reach = Reach(folders, not root and transport is Way.STDIO)
+    made = create_server(reach, make_pruner, effort.value, within)
     if transport is Way.STDIO:
         made.run("stdio")
     else:

@@ -12,7 +12,9 @@ import typer
 from lamr_contract.admission import TIMEOUT_SECONDS
 
 from lamr_cli.arguments import (
+    EFFORT_HELP,
     AllAsJson,
+    EffortName,
     Language,
     LineNumbers,
     Model,
@@ -22,6 +24,7 @@ from lamr_cli.arguments import (
     Server,
     Task,
     Timeout,
+    Within,
     parse_keep,
     read_code,
     read_task,
@@ -89,6 +92,15 @@ def prune(
             help="Characters that a cut between kept lines hides at least: markers cost tokens, too.", min=0
         ),
     ] = None,
+    effort: Annotated[EffortName, typer.Option(help=EFFORT_HELP)] = EffortName.AUTO,
+    within: Within = None,
+    degrade: Annotated[
+        bool,
+        typer.Option(
+            "--degrade/--no-degrade",
+            help="Let the line model answer where the server fails; without it, that is an error.",
+        ),
+    ] = True,
     form: Annotated[
         Form,
         typer.Option(
@@ -139,17 +151,21 @@ def prune(
             repair=repair,
             markers=markers.value,
             min_cut=LEAST_CUT if min_cut is None else min_cut,
+            effort=effort.value,
+            within=within,
+            degrade=degrade,
             on_error=on_error.value,
             on_progress=None if quiet or not sys.stderr.isatty() else _Progress(),
         )
-    if as_json:
-        print_exactly(json.dumps(result.to_dict(), ensure_ascii=False) + "\n")
-    else:
-        color = _colored()
-        text = rendered(form, code, result, color=color)
-        print_exactly(text, colored=color and form is Form.HEAT)
-    if not quiet:
-        say(_summary(result), err=True)
+        # Before the pruner is closed, which waits for what the encoder is still at.
+        if as_json:
+            print_exactly(json.dumps(result.to_dict(), ensure_ascii=False) + "\n")
+        else:
+            color = _colored()
+            text = rendered(form, code, result, color=color)
+            print_exactly(text, colored=color and form is Form.HEAT)
+        if not quiet:
+            say(_summary(result), err=True)
 
 
 class _Progress:
@@ -177,6 +193,7 @@ def _summary(result: Any) -> str:
         f"{result.status}: {len(result.kept_lines):,} of {len(result.line_scores):,} lines",
         f"{result.tokens_in:,} → {result.tokens_out:,} tokens",
         f"relevance {result.relevance:.2f}" if result.relevance is not None else "",
+        str(result.effort) if result.effort is not None else "",
         f"{result.timings.total:.2f} s",
     ]
     summary = " · ".join(part for part in parts if part)

@@ -77,9 +77,16 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) and bool(value.strip()) and value.isprintable()
 
 
+_EFFORTS = ("auto", "instant", "full")
 KINDS = {
     "server": _Kind("a text, HOST:PORT or https://HOST", _is_text, False),
     "model": _Kind("a text, the folder of a model repository", _is_text, False),
+    "effort": _Kind(f"one of {', '.join(_EFFORTS)}", lambda value: value in _EFFORTS, False),
+    "within": _Kind(
+        "seconds, a number above 0",
+        lambda value: isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1 << 31,
+        False,
+    ),
     "max_tokens": _Kind(
         "a whole number from 1",
         lambda value: isinstance(value, int) and not isinstance(value, bool) and 1 <= value < 1 << 31,
@@ -130,7 +137,7 @@ class Settings:
         values = _read(path, follow=False)
         if refused := [key for key in values if not KINDS[key].of_projects]:
             say(
-                f"lamr: {path} names a {' and a '.join(refused)}, which isn't used: a project's file may come from "
+                f"lamr: {path} sets {' and '.join(refused)}, which isn't used: a project's file may come from "
                 f"a stranger. If you trust it, write it into {config_folder() / NAME}.",
                 err=True,
             )
@@ -159,6 +166,7 @@ class Settings:
 
 
 _OF_PACKS = ("max_tokens", "exclude")
+_OF_PRUNES = ("effort", "within")
 _TYPED = ("pack", "prune", "view")
 """Commands that somebody types in a project; the others read the user's file alone."""
 _BY_OWN_WORDS = ("install",)
@@ -181,7 +189,7 @@ def defaults(settings: Settings, command: Any, name: str = "") -> dict[str, Any]
         return in_force
     of_name = settings.of_files if name in _TYPED else settings.of_user
     taken = {parameter.name: parameter.default for parameter in command.params}
-    for key in ("server", "model", *(_OF_PACKS if name == "pack" else ())):
+    for key in ("server", "model", *(_OF_PACKS if name == "pack" else _OF_PRUNES if name == "prune" else ())):
         if key in taken:
             in_force[key] = _asked(of_name, key, taken[key])
     if "servers" in taken:

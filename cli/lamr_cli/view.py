@@ -57,7 +57,9 @@ def view(
     code, serves = read_code(file, query), read_task(task)
     with Pruner(server, model=model, timeout=timeout, **credentials(server)) as pruner:
         # At threshold 0 every line is kept by its own reason, which the page needs for all of them.
-        result = pruner.prune(query, code, task=serves, path=path, language=language, threshold=0)
+        result = pruner.prune(
+            query, code, task=serves, path=path, language=language, threshold=0, effort="full"
+        )
         if threshold is None:
             read = pruner.encoder.read_query(query, serves, code).text
             threshold = default_threshold(pruner.spec, read, code, result)

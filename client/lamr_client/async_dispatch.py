@@ -11,36 +11,64 @@ from lamr_contract.errors import DeadlineExceededError, ServerError
 from lamr_contract.model_io import ChunkResult
 
 from lamr_client.deadline import Deadline, Retry
-from lamr_client.dispatch import OnResult, closed, deliver, grouped, requests_of
+from lamr_client.dispatch import (
+    OVERHEAD_TOKENS,
+    OnResult,
+    closed,
+    deliver,
+    requests_of,
+    timing,
+    tokens_of,
+)
+from lamr_client.pace import Pace
 from lamr_client.transport import AsyncTransport
 
 
 class AsyncDispatcher:
-    """Tasks around one transport, which all callers share."""
+    """Tasks around one transport, which all callers share.
+
+    Attributes:
+        batch_size, pace: see `Dispatcher`.
+    """
 
     def __init__(self, transport: AsyncTransport, max_concurrency: int, retry: Retry) -> None:
         """Start no task yet; see `Dispatcher` for the arguments."""
         self._transport = transport
         self._retry = retry
         self._most = min(max_concurrency, transport.concurrency or max_concurrency)
+        self.batch_size = transport.batch_size
+        self.pace = Pace(OVERHEAD_TOKENS)
         self._slots = asyncio.Semaphore(self._most)
         self._closed = False
 
     async def run(
-        self, chunks: Iterable[Chunk], want_rubrics: bool, on_result: OnResult, deadline: Deadline
+        self,
+        groups: Iterable[list[Chunk]],
+        want_rubrics: bool,
+        on_result: OnResult,
+        deadline: Deadline,
+        *,
+        leave: bool = False,
     ) -> None:
-        """Ask about all chunks and hand each result to `on_result`, in any order; see `Dispatcher.run`.
+        """Ask about groups of chunks and hand each result to `on_result`, in any order; see `Dispatcher.run`.
 
-        An error, or cancelling the run, cancels the calls under way and waits until they have let go.
+        Groups are made in threads. An error, or cancelling the run, cancels the calls under way and waits until they
+        have let go.
         """
         if self._closed:
             raise closed()
-        groups = grouped(chunks, self._transport.batch_size)
+        if leave:
+            self._transport.check_time(deadline)
+        groups, more = iter(groups), True
         pending: dict[asyncio.Task[list[ChunkResult]], list[Chunk]] = {}
         try:
             while True:
-                for group in itertools.islice(groups, self._most - len(pending)):
-                    pending[asyncio.create_task(self._call(group, want_rubrics, deadline))] = group
+                while more and len(pending) < self._most:
+                    if (group := await asyncio.to_thread(next, groups, None)) is None:
+                        more = False
+                    else:
+                        call = self._call(group, want_rubrics, deadline, leave)
+                        pending[asyncio.create_task(call)] = group
                 if not pending:
                     return
                 done, _ = await asyncio.wait(
@@ -53,18 +81,30 @@ class AsyncDispatcher:
                 task.cancel()
             await asyncio.gather(*pending, return_exceptions=True)
 
+    async def warm(self) -> None:
+        """See `Dispatcher.warm`."""
+        if self._closed:
+            raise closed()
+        await self._transport.warm()
+
     async def close(self) -> None:
         """Close the transport, which ends the calls under way."""
         self._closed = True
         await self._transport.close()
 
-    async def _call(self, group: list[Chunk], want_rubrics: bool, deadline: Deadline) -> list[ChunkResult]:
-        requests = requests_of(group, want_rubrics)
+    async def _call(
+        self, group: list[Chunk], want_rubrics: bool, deadline: Deadline, leave: bool
+    ) -> list[ChunkResult]:
+        requests, size = requests_of(group, want_rubrics), tokens_of(group)
         failure: ServerError | None = None
         for failures in itertools.count(1):
             try:
                 async with self._slots:
-                    return await self._transport.infer_many(requests, deadline.remaining(failure))
+                    left = deadline.remaining(failure)
+                    if leave and not self.pace.fits(size, left):
+                        return []
+                    with timing(self.pace, size, self._transport):
+                        return await self._transport.infer_many(requests, left)
             except DeadlineExceededError as error:
                 raise deadline.exceeded() from error
             except ServerError as error:

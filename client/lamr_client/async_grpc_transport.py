@@ -16,6 +16,7 @@ from lamr_contract.spec import ModelSpec
 from lamr_client import triton_wire as wire
 from lamr_client.connection import Connection, parse_connection
 from lamr_client.deadline import Deadline
+from lamr_client.deferred import OPENING_SECONDS
 from lamr_client.patience import Patience
 from lamr_client.tracing import trace_metadata
 from lamr_client.transport import AsyncTransport
@@ -61,6 +62,18 @@ class AsyncGrpcTransport(AsyncTransport):
             raise deadline.exceeded()
         async with self._errors():
             return wire.result_of(call.result(), request, endpoint)
+
+    @property
+    def loaded(self) -> bool:
+        return self._client is not None
+
+    async def warm(self) -> None:
+        async with self._lock:
+            await self._open()
+
+    def check_time(self, deadline: Deadline) -> None:
+        if not self.loaded and not deadline.allows(OPENING_SECONDS):
+            raise deadline.exceeded()
 
     async def check(self, timeout: float) -> None:
         """See `AsyncTransport.check`: the model's configuration is asked for anew."""

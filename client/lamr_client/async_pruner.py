@@ -20,10 +20,11 @@ from lamr_client.call import CallDefaults, OnError
 from lamr_client.closing import AsyncClosing
 from lamr_client.connection import Connection
 from lamr_client.deadline import Retry
+from lamr_client.effort import EffortName
 from lamr_client.inputs import decode_code
-from lamr_client.job import OnProgress, PruneJob
+from lamr_client.job import OnProgress, Paces, PruneJob
 from lamr_client.prune_options import PruneOptions
-from lamr_client.pruner import check_setup, connect_to
+from lamr_client.pruner import check_setup, connect_to, deferred_transport
 from lamr_client.result import PruneResult
 from lamr_client.tracing import in_trace
 from lamr_client.transport import AsyncTransport, ThreadedTransport, Transport
@@ -72,6 +73,7 @@ class AsyncPruner(AsyncClosing):
         transport = transport or _open_transport(connection, repository, self.spec)
         transport = ThreadedTransport(transport) if isinstance(transport, Transport) else transport
         self._transport: AsyncTransport = transport
+        self._paces = Paces()
         self._dispatcher = AsyncDispatcher(transport, max_concurrency, Retry(retries))
 
     async def prune(  # noqa: PLR0913  # keyword-only, each with a default
@@ -91,13 +93,15 @@ class AsyncPruner(AsyncClosing):
         repair: bool = True,
         markers: str = "comment",
         min_cut: int = LEAST_CUT,
+        effort: EffortName = "auto",
+        within: float | None = None,
+        degrade: bool = True,
         on_error: OnError | None = None,
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
         traceparent: str | None = None,
     ) -> PruneResult:
         """See `Pruner.prune`. A cancelled one returns at once; requests that were sent stay with the server."""
-        call = self._defaults.begin(timeout, on_error)
         options = PruneOptions(
             task=task,
             path=path,
@@ -111,22 +115,41 @@ class AsyncPruner(AsyncClosing):
             repair=repair,
             markers=markers,
             min_cut=min_cut,
+            effort=effort,
+            within=within,
+            degrade=degrade,
             traceparent=traceparent,
         )
+        call = self._defaults.begin(timeout, on_error, within)
         text = await asyncio.to_thread(decode_code, code)
         try:
             job = await asyncio.to_thread(
-                PruneJob, self._encoder, self._scorer, query, text, options, call.deadline
+                PruneJob, self._encoder, self._scorer, query, text, options, call, self._paces
             )
-            with in_trace(traceparent):
-                await self._dispatcher.run(
-                    job.chunks, job.want_rubrics, job.reporting(on_progress), call.deadline
-                )
+            try:
+                with in_trace(traceparent):
+                    await self._read(job, on_progress)
+            except LamrError as error:
+                if not job.stops(error):
+                    raise
             return await asyncio.to_thread(job.finish)
         except LamrError as error:
             if call.on_error == "raise":
                 raise
             return await asyncio.to_thread(passthrough, self._encoder, text, options, error, call.begin)
+
+    async def _read(self, job: PruneJob, on_progress: OnProgress | None) -> None:
+        """Ask about a job's chunks."""
+        dispatcher = self._dispatcher
+        if job.warms:
+            await dispatcher.warm()
+        until = job.begin_reading()
+        groups = job.groups(dispatcher.pace, dispatcher.batch_size)
+        await dispatcher.run(groups, job.want_rubrics, job.reporting(on_progress), until, leave=job.leaves)
+
+    async def warm(self) -> None:
+        """See `Pruner.warm`."""
+        await self._dispatcher.warm()
 
     async def check(self, timeout: float = 2.0) -> None:
         """Ask the server, if there is one, whether it would answer; no code is sent.
@@ -148,9 +171,7 @@ def _open_transport(
     connection: Connection | None, repository: Path, spec: ModelSpec
 ) -> AsyncTransport | Transport:
     if connection is None:
-        from lamr_client.in_process import InProcessTransport  # noqa: PLC0415  # onnxruntime and the decoder
-
-        return InProcessTransport(repository)
-    from lamr_client.async_grpc_transport import AsyncGrpcTransport  # noqa: PLC0415  # gRPC
+        return deferred_transport(None, repository, spec)
+    from lamr_client.async_grpc_transport import AsyncGrpcTransport  # noqa: PLC0415  # gRPC, when it is needed
 
     return AsyncGrpcTransport(connection, spec)

@@ -23,11 +23,13 @@ class Call:
     Attributes:
         on_error: whether an error is raised or gives the text as it came.
         deadline: when the call must end.
+        wanted: when the caller wants an answer, by then or earlier.
         begin: `time.perf_counter()` when the call began.
     """
 
     on_error: OnError
     deadline: Deadline
+    wanted: Deadline
     begin: float = field(default_factory=time.perf_counter)
 
 
@@ -57,14 +59,16 @@ class CallDefaults:
                 f"on_error must be 'raise' or 'passthrough', not {self.on_error!r}", argument="on_error"
             )
 
-    def begin(self, timeout: float | None, on_error: OnError | None) -> Call:
+    def begin(self, timeout: float | None, on_error: OnError | None, within: float | None = None) -> Call:
         """Start a call's clock.
 
         Args:
             timeout, on_error: what the call says; None takes the defaults.
+            within: seconds until an answer is wanted; None for the timeout's.
 
         Raises:
             InvalidInputError: see the class.
         """
         own = CallDefaults(self.timeout if timeout is None else timeout, on_error or self.on_error)
-        return Call(own.on_error, Deadline(own.timeout))
+        deadline = Deadline(own.timeout)
+        return Call(own.on_error, deadline, deadline.earlier(most=within))

@@ -53,6 +53,23 @@ class Deadline:
             raise failure or self.exceeded()
         return left
 
+    def seconds(self) -> float | None:
+        """Return the seconds left, 0 or less where it is over; None without an end."""
+        return None if self._end is None else self._end - time.monotonic()
+
+    def earlier(self, spare: float = 0.0, most: float | None = None) -> Deadline:
+        """Return a deadline that ends so many seconds earlier than this one.
+
+        Args:
+            spare: seconds.
+            most: seconds from now that the new one ends in at the latest; None sets no such end.
+        """
+        ends = [] if self._end is None else [self._end - spare]
+        ends += [] if most is None else [time.monotonic() + most]
+        sooner = Deadline(self.timeout)
+        sooner._end = min(ends, default=None)
+        return sooner
+
     def allows(self, seconds: float) -> bool:
         """Return whether more than so many seconds are left."""
         return self._end is None or time.monotonic() + seconds < self._end

@@ -7,28 +7,38 @@ neither prompts nor scores.
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import itertools
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from lamr_contract.encoding import Chunk
-from lamr_contract.errors import ClosedError, ServerError
+from lamr_contract.errors import ClosedError, DeadlineExceededError, ServerError
 from lamr_contract.model_io import ChunkRequest, ChunkResult
 
 from lamr_client.attempts import until_answered
 from lamr_client.deadline import Deadline, Retry
-from lamr_client.transport import Transport
+from lamr_client.pace import Pace
+from lamr_client.transport import AsyncTransport, Transport
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor  # imported when there is more than one chunk
 
+OVERHEAD_TOKENS = 32
+"""What a call costs beside its chunks' tokens, in tokens."""
 OnResult = Callable[[tuple[int, int], ChunkResult], None]
 
 
 class Dispatcher:
-    """Threads around one transport, which all callers share."""
+    """Threads around one transport, which all callers share.
+
+    Attributes:
+        batch_size: how many chunks one call takes best.
+        pace: seconds for a token, as its calls were answered.
+    """
 
     def __init__(self, transport: Transport, max_concurrency: int, retry: Retry) -> None:
         """Start no thread yet.
@@ -41,21 +51,31 @@ class Dispatcher:
         self._transport = transport
         self._retry = retry
         self._most = min(max_concurrency, transport.concurrency or max_concurrency)
+        self.batch_size = transport.batch_size
+        self.pace = Pace(OVERHEAD_TOKENS)
         self._slots = threading.BoundedSemaphore(self._most)
         self._pool: ThreadPoolExecutor | None = None
         self._lock = threading.Lock()
         self._closed = False
 
     def run(
-        self, chunks: Iterable[Chunk], want_rubrics: bool, on_result: OnResult, deadline: Deadline
+        self,
+        groups: Iterable[list[Chunk]],
+        want_rubrics: bool,
+        on_result: OnResult,
+        deadline: Deadline,
+        *,
+        leave: bool = False,
     ) -> None:
-        """Ask about all chunks and hand each result to `on_result`, in the caller's thread and in any order.
+        """Ask about groups of chunks and hand each result to `on_result`, in the caller's thread and in any order.
 
         Args:
-            chunks: taken one by one, as they are sent.
+            groups: the chunks of one call each; taken one by one, as they are sent.
             want_rubrics: whether answers must carry `rubric_prob`.
             on_result: takes a chunk's token range and its answer.
             deadline: when the last answer must be there.
+            leave: whether the run ends at the deadline whatever a call is at, which then goes on in its thread. Calls
+                that can't end in time aren't begun.
 
         Raises:
             ServerError, ModelMismatchError: the first one that retries didn't cure; the others are dropped.
@@ -63,13 +83,28 @@ class Dispatcher:
         """
         if self._closed:
             raise closed()
-        groups = grouped(chunks, self._transport.batch_size)
-        first = list(itertools.islice(groups, 1 if self._most == 1 else 2))
-        groups = itertools.chain(first, groups)
-        if len(first) < 2:  # with nothing to do at once, a thread isn't worth its switch
-            for group in groups:
-                deliver(group, self._call(group, want_rubrics, deadline), on_result)
-            return
+        groups = iter(groups)
+        if leave:
+            self._transport.check_time(deadline)
+        else:
+            first = list(itertools.islice(groups, 1 if self._most == 1 else 2))
+            groups = itertools.chain(first, groups)
+            if len(first) < 2:  # with nothing to do at once, a thread isn't worth its switch
+                for group in groups:
+                    deliver(group, self._call(group, want_rubrics, deadline, leave), on_result)
+                return
+        self._run_at_once(
+            groups, lambda group: self._call(group, want_rubrics, deadline, leave), on_result, deadline
+        )
+
+    def _run_at_once(
+        self,
+        groups: Iterator[list[Chunk]],
+        call: Callable[[list[Chunk]], list[ChunkResult]],
+        on_result: OnResult,
+        deadline: Deadline,
+    ) -> None:
+        """Make the calls in threads, a few at once; see `run`."""
         from concurrent.futures import FIRST_COMPLETED, CancelledError, wait  # noqa: PLC0415
 
         pending: dict[Future[list[ChunkResult]], list[Chunk]] = {}
@@ -78,7 +113,7 @@ class Dispatcher:
             while True:
                 for group in itertools.islice(groups, self._most - len(pending)):
                     context = contextvars.copy_context()  # OpenTelemetry's current span, among others
-                    pending[pool.submit(context.run, self._call, group, want_rubrics, deadline)] = group
+                    pending[pool.submit(context.run, call, group)] = group
                 if not pending:
                     return
                 done, _ = wait(pending, deadline.remaining(), return_when=FIRST_COMPLETED)
@@ -92,6 +127,17 @@ class Dispatcher:
             for future in pending:
                 future.cancel()
 
+    def warm(self) -> None:
+        """Load now what the first call would load.
+
+        Raises:
+            ModelMismatchError, MissingPackageError: see `Pruner.warm`.
+            ClosedError: the dispatcher was closed.
+        """
+        if self._closed:
+            raise closed()
+        self._transport.warm()
+
     def close(self) -> None:
         """Close the transport, which ends the calls under way, and wait for their threads."""
         with self._lock:
@@ -101,14 +147,20 @@ class Dispatcher:
         if pool:
             pool.shutdown(wait=True, cancel_futures=True)
 
-    def _call(self, group: list[Chunk], want_rubrics: bool, deadline: Deadline) -> list[ChunkResult]:
-        requests = requests_of(group, want_rubrics)
+    def _call(
+        self, group: list[Chunk], want_rubrics: bool, deadline: Deadline, leave: bool
+    ) -> list[ChunkResult]:
+        requests, size = requests_of(group, want_rubrics), tokens_of(group)
 
         def ask(failure: ServerError | None) -> list[ChunkResult]:
             if not self._slots.acquire(timeout=deadline.remaining(failure)):
                 raise failure or deadline.exceeded()
             try:
-                return self._transport.infer_many(requests, deadline.remaining(failure))
+                left = deadline.remaining(failure)
+                if leave and not self.pace.fits(size, left):
+                    return []
+                with timing(self.pace, size, self._transport):
+                    return self._transport.infer_many(requests, left)
             finally:
                 self._slots.release()
 
@@ -142,7 +194,26 @@ def requests_of(group: list[Chunk], want_rubrics: bool) -> list[ChunkRequest]:
     return [ChunkRequest(chunk.input_ids, chunk.document_span, want_rubrics) for chunk in group]
 
 
+def tokens_of(group: list[Chunk]) -> int:
+    """Return how many tokens the inputs of a group of chunks have."""
+    return sum(len(chunk.input_ids) for chunk in group)
+
+
+@contextlib.contextmanager
+def timing(pace: Pace, size: int, transport: Transport | AsyncTransport) -> Iterator[None]:
+    """Let a pace know what a call took, though it ended without an answer in time; not one that loads a model first."""
+    loaded, begin = transport.loaded, time.monotonic()
+    try:
+        yield
+    except DeadlineExceededError:
+        if loaded:
+            pace.measured(size, time.monotonic() - begin)
+        raise
+    if loaded:
+        pace.measured(size, time.monotonic() - begin)
+
+
 def deliver(group: list[Chunk], results: list[ChunkResult], on_result: OnResult) -> None:
-    """Hand over the results of a group of chunks, one by one."""
-    for chunk, result in zip(group, results, strict=True):
+    """Hand over the results of a group of chunks, one by one; none of a call that wasn't begun."""
+    for chunk, result in zip(group, results, strict=True) if results else ():
         on_result(chunk.tokens, result)

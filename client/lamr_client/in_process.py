@@ -14,13 +14,14 @@ from lamr_contract.local_model import LocalModel
 from lamr_contract.model_io import ChunkRequest, ChunkResult
 
 from lamr_client.deadline import Deadline
+from lamr_client.deferred import BATCH_SIZE
 from lamr_client.transport import Transport
 
 
 class InProcessTransport(Transport):
     """One local model. Calls of several threads take turns: each uses all the CPUs that it may."""
 
-    batch_size = 64
+    batch_size = BATCH_SIZE
     concurrency = 1
 
     def __init__(self, repository: Path, **options: Any) -> None:

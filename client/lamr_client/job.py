@@ -3,8 +3,9 @@
 `Pruner` and `AsyncPruner` share this module, which knows neither threads nor event loops. A `PruneJob` holds one
 document:
 
-    job = PruneJob(encoder, scorer, query, text, options)       # checks, tokenizes, plans chunks
-    for chunk in job.chunks: job.add(chunk.tokens, ask(chunk))
+    job = PruneJob(encoder, scorer, query, text, options, call)     # checks
+    for group in job.groups(pace, most):                            # tokenizes, plans chunks
+        for chunk in group: job.add(chunk.tokens, ask(chunk))
     result = job.finish()                               # line scores, selection, repair, rendering
 """
 
@@ -14,32 +15,60 @@ import dataclasses
 import os
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
 
+import numpy as np
 from lamr_contract.asked import AskedDocument
 from lamr_contract.encoding import Chunk, PromptEncoder
-from lamr_contract.errors import InvalidInputError
+from lamr_contract.errors import DeadlineExceededError, InvalidInputError, LamrError
 from lamr_contract.model_io import ChunkResult
 from lamr_contract.scoring.scorer import DocumentScorer, LineScores, Scorer
 from lamr_postprocess import BudgetError, PrunedCode, prune_lines
 from lamr_postprocess.repair import GAP, REASONS
+from numpy.typing import NDArray
 
+from lamr_client.call import Call
 from lamr_client.deadline import Deadline
-from lamr_client.dispatch import OnResult
+from lamr_client.dispatch import OnResult, grouped
+from lamr_client.effort import AUTO_SECONDS, TIME, Effort, why_degraded
 from lamr_client.inputs import check_code, check_query, check_task
+from lamr_client.pace import Pace
 from lamr_client.prune_options import PruneOptions
+from lamr_client.reading_plan import ReadingPlan
 from lamr_client.result import PruneResult, Timings
 from lamr_client.unjudged import model_name, unpruned
 
 OnProgress = Callable[[int, int], None]
 """Takes the number of tokens that are judged so far, and the number of all tokens."""
 
+_SAMPLES, _SAMPLE_CHARS = 8, 1024
+"""Pieces of a text, and their characters, by which its tokens are estimated."""
+_NEVER_SETTLED = 1e-9
+"""What every chunk brings where all are to be read, as far as there is time."""
+
+
+@dataclass(frozen=True)
+class Paces:
+    """How long the parts of a job take, by characters; the guesses are for a slow machine.
+
+    Attributes:
+        preparing: making tokens and chunks, and judging what reading each would bring.
+        finishing: line scores, selection, repair and rendering.
+    """
+
+    preparing: Pace = field(default_factory=lambda: Pace(overhead=10_000, guess=2e-6))
+    finishing: Pace = field(default_factory=lambda: Pace(overhead=10_000, guess=2e-6))
+
 
 class PruneJob:
     """A query, a document, the document's chunks and what is known of them so far.
 
     Attributes:
-        chunks: the chunks to ask about, each made when it is taken; none for code that is not judged.
         want_rubrics: whether answers must carry `rubric_prob`.
+        reads: whether the encoder reads any of the code.
+        leaves: whether reading ends at the deadline with an answer, whatever the encoder is at.
+        warms: whether what the encoder needs is loaded before the clock of its reading starts.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917  # a model, what is asked of it, and how
@@ -49,29 +78,35 @@ class PruneJob:
         query: str,
         text: str,
         options: PruneOptions,
-        deadline: Deadline | None = None,
+        call: Call,
+        paces: Paces,
     ) -> None:
-        """Check and encode a query and a text.
+        """Check a query and a text.
 
         Args:
             encoder: the model's prompt and tokenizer.
             scorer: the model's way from answers to line scores.
             query, text, options: what the caller gave.
-            deadline: checked between slices of text and between steps, here and in `finish`; None for no end.
+            call: its deadlines are checked between slices of text and between steps, here, in `groups` and in `finish`.
+            paces: the time that the rest of the job needs is left for it, and measured.
 
         Raises:
-            InvalidInputError: the query or the code can't be used.
+            InvalidInputError: the query or the code can't be used, or the model can't do without the encoder.
             DeadlineExceededError: the text is too large for the time.
         """
-        self._check = (deadline or Deadline(None)).remaining
-        self._begin = time.perf_counter()
         check_query(query)
         check_task(options.task)
         check_code(text)
-        self._encoder = encoder
-        self._text = text
-        self._options = options
-        self._asked = asked = AskedDocument.of(
+        if options.effort == "instant" and not scorer.instant:
+            raise InvalidInputError(
+                f"{encoder.spec.name} has no line model, so it can't answer without its encoder; leave out "
+                "effort=instant, or take a model with one",
+                argument="effort",
+            )
+        self._encoder, self._text, self._options = encoder, text, options
+        self._call, self._paces, self._until = call, paces, call.deadline
+        self._by_lines = scorer.instant
+        self._asked = AskedDocument.of(
             encoder,
             query,
             text,
@@ -80,15 +115,54 @@ class PruneJob:
             judge_data=not options.repair,  # without repair the caller wants the model's own selection
             check=self._check,
         )
-        self._tokens = asked.length if asked.listing is None else encoder.count_tokens(text)
         self._scorer: DocumentScorer | None = None
-        self.want_rubrics = False
-        self.chunks: Iterator[Chunk] = iter(())
-        if asked.length and not self._is_small():
+        if not self._asked.layout.blank.all() and not self._is_small():
             self._check()
-            self._scorer, self.want_rubrics = DocumentScorer(scorer, asked), scorer.want_rubrics
-            self.chunks = asked.chunks(encoder)
-        self._encoded = time.perf_counter()
+            self._scorer = DocumentScorer(scorer, self._asked)
+        self.want_rubrics = scorer.want_rubrics
+        self.reads = self._scorer is not None and options.effort != "instant"
+        self.leaves = self.reads and self._by_lines and self._is_limited
+        self.warms = self.reads and not (self.leaves and options.within is not None)
+        self._plan: ReadingPlan | None = None
+        self._chunks: int | None = None
+        self._read = 0
+        self._why = self._trouble = ""
+        self._encoding = time.perf_counter() - call.begin
+
+    def begin_reading(self) -> Deadline:
+        """Start the clock of the encoder's reading, and return when its answers must be there."""
+        options, until = self._options, self._call.wanted
+        if self._by_lines and (options.degrade or self._is_limited):
+            auto = options.effort == "auto" and options.within is None
+            spare = self._paces.finishing.seconds(len(self._text)) or 0.0
+            until = until.earlier(spare, AUTO_SECONDS if auto else None)
+        self._until = until
+        return until
+
+    def groups(self, pace: Pace, most: int) -> Iterator[list[Chunk]]:
+        """Yield the chunks of one call after another, each made when it is taken; none for code that isn't read.
+
+        Args:
+            pace: seconds for a token that is encoded.
+            most: chunks of one call.
+
+        Raises:
+            DeadlineExceededError: the text is too large for the time.
+        """
+        if not self.reads:
+            return
+        begin, preparing, size = time.perf_counter(), self._paces.preparing, len(self._text)
+        if self.leaves and not preparing.fits(size, self._until.seconds()):
+            self._why = TIME
+            return
+        chunks = self._asked.chunks(self._encoder)
+        self._chunks = len(chunks)
+        if self.leaves:
+            self._plan = ReadingPlan(chunks, self._gains, pace, self._until)
+            self._plan.judge()
+            preparing.measured(size, time.perf_counter() - begin)
+        self._encoding += time.perf_counter() - begin
+        yield from grouped(chunks, most) if self._plan is None else self._plan.groups(most)
 
     def add(self, tokens: tuple[int, int], result: ChunkResult) -> None:
         """Take in the answer about the chunk of this token range, in any order.
@@ -98,23 +172,38 @@ class PruneJob:
         """
         assert self._scorer is not None, "a job without chunks gets no answers"
         self._scorer.add(tokens, result)
+        self._read += 1
+        if self._plan is not None:
+            self._plan.answered()
 
     def reporting(self, on_progress: OnProgress | None) -> OnResult:
         """Return `add`, or if somebody wants to know how far the job is, a function that also tells them."""
         if on_progress is None:
             return self.add
-        judged = 0
 
         def add(tokens: tuple[int, int], result: ChunkResult) -> None:
-            nonlocal judged
             self.add(tokens, result)
-            judged = max(judged, tokens[1])
-            on_progress(judged, len(self._asked.ids))
+            every = len(self._asked.ids)
+            on_progress(every * self._read // max(1, self._chunks or 0), every)
 
         return add
 
+    def stops(self, error: LamrError) -> bool:
+        """Take in an error of reading, and return whether the line model answers all the same.
+
+        Args:
+            error: what ended the reading. It is to be raised if the answer is no.
+        """
+        why = why_degraded(error) if self.reads and self._by_lines else None
+        late = isinstance(error, DeadlineExceededError)
+        over = self._is_limited and not self._until.allows(0)
+        if why is None or not (self._options.degrade or (late and over)):
+            return False
+        self._why, self._trouble = why, "" if late else f"{type(error).__name__}: {error}"
+        return True
+
     def finish(self) -> PruneResult:
-        """Return the result, after every chunk was added.
+        """Return the result, by the chunks that were added.
 
         Raises:
             InvalidInputError: the text shows that an option can't be used.
@@ -123,23 +212,72 @@ class PruneJob:
             DeadlineExceededError: the text is too large for the time.
         """
         answered = time.perf_counter()
-        if self._scorer is None:
-            result = self._too_small() if self._asked.length else self._nothing_to_judge()
+        self._until = self._call.deadline
+        if self._scorer is None or self._chunks == 0:
+            small = self._scorer is None and not self._asked.layout.blank.all()
+            result = self._too_small() if small else self._nothing_to_judge()
         else:
             scores = self._scorer.finish()
             self._check()
             threshold = self._threshold(scores)
             result = self._result(scores, threshold, self._prune(scores, threshold))
-        end = time.perf_counter()
-        timings = Timings(
-            self._encoded - self._begin, answered - self._encoded, end - answered, end - self._begin
-        )
+            self._paces.finishing.measured(len(self._text), time.perf_counter() - answered)
+        end, begin = time.perf_counter(), self._call.begin
+        timings = Timings(self._encoding, answered - begin - self._encoding, end - answered, end - begin)
         return dataclasses.replace(result, timings=timings)
+
+    @property
+    def _is_limited(self) -> bool:
+        """Whether the caller wants no more of the encoder than it has time for."""
+        return self._options.effort == "auto" or self._options.within is not None
+
+    def _check(self) -> None:
+        """Raise if the time of what the job is at is over."""
+        self._until.remaining()
+
+    def _gains(self, ranges: NDArray[np.int64]) -> NDArray[np.float64]:
+        assert self._scorer is not None, "only a job that reads has chunks"
+        gains = self._scorer.gains(ranges, self._threshold)
+        return gains + _NEVER_SETTLED if self._options.effort == "full" else gains
+
+    @property
+    def _effort(self) -> Effort:
+        planned = self._plan.why if self._plan is not None else ""
+        return Effort(self._read, self._chunks, self._why or planned)
+
+    @property
+    def _counts_exactly(self) -> bool:
+        """Whether tokens are counted by the model's tokenizer: for a limit, or where they were made anyway."""
+        options = self._options
+        limited = options.min_tokens or options.ratio is not None or options.max_tokens is not None
+        return bool(limited) or self._scorer is None or self._chunks is not None
+
+    @property
+    def _tokens(self) -> int:
+        """How many tokens the code has, as it was given."""
+        if not self._counts_exactly:
+            return self._estimated(self._text)
+        if self._asked.listing is None and self._options.effort != "instant":
+            return self._asked.length
+        return self._encoder.count_tokens(self._text)
+
+    def _estimated(self, text: str) -> int:
+        """Return about how many tokens a text has that was made of the code, by samples of the code."""
+        return round(len(text) * self._tokens_a_character)
+
+    @cached_property
+    def _tokens_a_character(self) -> float:
+        text, size = self._text, _SAMPLE_CHARS
+        if len(text) <= _SAMPLES * size:
+            return self._encoder.count_tokens(text) / len(text)
+        begins = [at * (len(text) - size) // (_SAMPLES - 1) for at in range(_SAMPLES)]
+        counts = self._encoder.count_each([text[begin : begin + size] for begin in begins])
+        return float(counts.sum()) / (_SAMPLES * size)
 
     def _is_small(self) -> bool:
         """Return whether `min_tokens` lets the code pass; a budget that the code exceeds forbids it."""
-        budget = self._options.max_tokens
-        return self._tokens < self._options.min_tokens and (budget is None or self._tokens <= budget)
+        least, budget = self._options.min_tokens, self._options.max_tokens
+        return bool(least) and self._tokens < least and (budget is None or self._tokens <= budget)
 
     def _threshold(self, scores: LineScores) -> float:
         """Return the caller's threshold, or without one the model's as it adapts to the scores."""
@@ -179,26 +317,30 @@ class PruneJob:
         by_budget = self._options.ratio is not None or self._options.max_tokens is not None
         data, reading = self._asked.data, self._asked.reading
         unchanged = pruned.text == self._text
-        tokens = self._tokens if unchanged else self._encoder.count_tokens(pruned.text)
+        before = self._tokens
+        count = self._encoder.count_tokens if self._counts_exactly else self._estimated
+        tokens = before if unchanged else count(pruned.text)
         result = PruneResult(
             text=pruned.text,
             kept_lines=pruned.kept_lines,
             line_scores=tuple(scores.scores.tolist()),
             reasons=pruned.reasons,
             relevance=scores.relevance,
-            tokens_in=self._tokens,
+            tokens_in=before,
             tokens_out=tokens,
             status="pruned",
-            reason="; ".join(filter(None, (pruned.note, data.note() if data else None))) or None,
+            reason="; ".join(filter(None, (self._trouble, pruned.note, data.note() if data else None)))
+            or None,
             language=pruned.language,
             cuts=pruned.cuts,
             model=model_name(self._encoder),
             threshold=None if by_budget else threshold,
             query_read=None if reading.whole else reading.text,
+            effort=self._effort,
         )
         # Line numbers are wanted for themselves, whatever they cost, and without repair the selection as it is.
         as_asked = self._options.line_numbers or not self._options.repair
-        return self._uncut(result) if tokens > self._tokens and not as_asked else result
+        return self._uncut(result) if tokens > before and not as_asked else result
 
     def _uncut(self, result: PruneResult) -> PruneResult:
         """Return a result with every line kept, for a cut whose markers cost more than its lines."""
@@ -209,7 +351,7 @@ class PruneJob:
             text=self._text,
             kept_lines=tuple(lines),
             reasons={line: result.reasons.get(line, REASONS[GAP]) for line in lines},
-            tokens_out=self._tokens,
+            tokens_out=result.tokens_in,
             reason=f"{result.reason}; {reason}" if result.reason else reason,
             cuts=(),
         )

@@ -6,6 +6,7 @@ import math
 import os
 import re
 from dataclasses import dataclass
+from typing import get_args
 
 from lamr_contract.errors import InvalidInputError
 from lamr_postprocess import LEAST_CUT, language_named
@@ -13,6 +14,7 @@ from lamr_postprocess.patterns import check_expressions
 from lamr_postprocess.render import STYLES
 from lamr_postprocess.selection import Keep
 
+from lamr_client.effort import EffortName
 from lamr_client.tracing import is_traceparent
 
 
@@ -36,6 +38,9 @@ class PruneOptions:
     repair: bool = True
     markers: str = "comment"
     min_cut: int = LEAST_CUT
+    effort: EffortName = "auto"
+    within: float | None = None
+    degrade: bool = True
     traceparent: str | None = None
 
     def __post_init__(self) -> None:
@@ -44,6 +49,15 @@ class PruneOptions:
         _check_range("max_tokens", self.max_tokens, 1, math.inf)
         _check_range("min_tokens", self.min_tokens, 0, math.inf)
         _check_range("min_cut", self.min_cut, 0, math.inf)
+        if self.effort not in get_args(EffortName):
+            efforts = ", ".join(get_args(EffortName))
+            raise InvalidInputError(
+                f"effort must be one of {efforts}, not {self.effort!r}", argument="effort"
+            )
+        if self.within is not None and not self.within > 0:
+            raise InvalidInputError(
+                f"within must be more than 0 seconds, not {self.within!r}", argument="within"
+            )
         if self.markers not in STYLES:
             raise InvalidInputError(f"markers must be one of {', '.join(STYLES)}, not {self.markers!r}")
         check_expressions((each for each in self.keep if isinstance(each, str)), argument="keep")

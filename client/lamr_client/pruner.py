@@ -24,9 +24,11 @@ from lamr_client.call import CallDefaults, OnError
 from lamr_client.closing import Closing
 from lamr_client.connection import Connection, parse_connection
 from lamr_client.deadline import Retry
-from lamr_client.dispatch import Dispatcher
+from lamr_client.deferred import BATCH_SIZE, DeferredTransport
+from lamr_client.dispatch import Dispatcher, grouped
+from lamr_client.effort import EffortName
 from lamr_client.inputs import decode_code
-from lamr_client.job import OnProgress, PruneJob
+from lamr_client.job import OnProgress, Paces, PruneJob
 from lamr_client.prune_options import PruneOptions
 from lamr_client.result import PruneResult
 from lamr_client.tracing import in_trace
@@ -61,7 +63,7 @@ class Pruner(Closing):
         cert: str | os.PathLike[str] | None = None,
         key: str | os.PathLike[str] | None = None,
     ) -> None:
-        """Load the client's files of a model and, without a server, the model too. Nothing is sent yet.
+        """Load the client's files of a model. Nothing is sent yet, and the encoder is loaded when it is first needed.
 
         Args:
             server: `host:port` of a Triton's gRPC port, or `https://host:port` of one with TLS; None prunes in this
@@ -77,9 +79,8 @@ class Pruner(Closing):
             cert, key: PEM files of a certificate and its private key, which prove the same as a key.
 
         Raises:
-            ModelMismatchError: a file of the repository is missing or broken.
+            ModelMismatchError: a client's file of the repository is missing or broken.
             InvalidInputError: an option can't be used.
-            MissingPackageError: pruning in process needs onnxruntime, which isn't installed.
         """
         check_setup(server, transport, max_concurrency, retries)
         connection = connect_to(server, api_key=api_key, ca=ca, cert=cert, key=key)
@@ -88,7 +89,8 @@ class Pruner(Closing):
         self._encoder = PromptEncoder.from_repository(repository)
         self.spec = self._encoder.spec
         self._scorer = Scorer.from_repository(repository, self.spec)
-        transport = transport or _open_transport(connection, repository, self.spec)
+        transport = transport or deferred_transport(connection, repository, self.spec)
+        self._paces = Paces()
         self._dispatcher = Dispatcher(transport, max_concurrency, Retry(retries))
 
     def prune(  # noqa: PLR0913  # keyword-only, each with a default
@@ -108,6 +110,9 @@ class Pruner(Closing):
         repair: bool = True,
         markers: str = "comment",
         min_cut: int = LEAST_CUT,
+        effort: EffortName = "auto",
+        within: float | None = None,
+        degrade: bool = True,
         on_error: OnError | None = None,
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
@@ -135,6 +140,15 @@ class Pruner(Closing):
                 SWE-Pruner's text.
             min_cut: characters, without indentation, that a cut between two kept lines hides at least; what is smaller
                 is kept where all that it needs is, because a marker costs about as much.
+            effort: how much the encoder reads. `instant`: nothing, the line model alone answers, in milliseconds and
+                without a server. `full`: every chunk. `auto`: the chunks that the line model leaves open, the best
+                first, until nothing more is expected of any or the time is used. A model without a line model reads
+                every chunk, and refuses `instant`. The result's `effort` says what was read.
+            within: seconds until an answer is wanted, with what was read by then. Default: the timeout, and in `auto`
+                `effort.AUTO_SECONDS` for the encoder's reading. Without a line model it is a second timeout.
+            degrade: whether the line model answers, with what was read, where a server is overloaded, slow, restarting
+                or gone, or the encoder can't be loaded (`effort.DEGRADES`). The result's `effort` and `reason` say
+                so. False raises the error.
             on_error: `raise`, or `passthrough`: any `LamrError` about the query, the code or the server gives the
                 original text with `status="passthrough"` and the error as `reason`. Code that can't be decoded, and
                 options that can't be used, raise all the same. Default: the pruner's.
@@ -151,12 +165,14 @@ class Pruner(Closing):
             InvalidInputError: the query is blank, query, task or code holds NUL, the code isn't UTF-8, or an option
                 can't be used.
             BudgetError: the smallest valid output exceeds `max_tokens`.
-            ServerUnavailableError, OverloadedError, DeadlineExceededError: after the retries that were safe.
+            ServerUnavailableError, OverloadedError: after the retries that were safe, unless the line model answers.
+            QuotaExceededError: the front's quota is used up for longer than the encoder may read.
+            DeadlineExceededError: the timeout passed before there was any answer.
+            MissingPackageError: the encoder needs onnxruntime, which isn't installed, unless the line model answers.
             AccessDeniedError: the server wants another key.
             ModelMismatchError: the server serves another model than the client's files are of.
             ClosedError: the pruner was closed.
         """
-        call = self._defaults.begin(timeout, on_error)
         options = PruneOptions(
             task=task,
             path=path,
@@ -170,18 +186,45 @@ class Pruner(Closing):
             repair=repair,
             markers=markers,
             min_cut=min_cut,
+            effort=effort,
+            within=within,
+            degrade=degrade,
             traceparent=traceparent,
         )
+        call = self._defaults.begin(timeout, on_error, within)
         text = decode_code(code)
         try:
-            job = PruneJob(self._encoder, self._scorer, query, text, options, call.deadline)
-            with in_trace(traceparent):
-                self._dispatcher.run(job.chunks, job.want_rubrics, job.reporting(on_progress), call.deadline)
+            job = PruneJob(self._encoder, self._scorer, query, text, options, call, self._paces)
+            try:
+                with in_trace(traceparent):
+                    self._read(job, on_progress)
+            except LamrError as error:
+                if not job.stops(error):
+                    raise
             return job.finish()
         except LamrError as error:
             if call.on_error == "raise":
                 raise
             return passthrough(self._encoder, text, options, error, call.begin)
+
+    def _read(self, job: PruneJob, on_progress: OnProgress | None) -> None:
+        """Ask about a job's chunks."""
+        dispatcher = self._dispatcher
+        if job.warms:
+            dispatcher.warm()
+        until = job.begin_reading()
+        groups = job.groups(dispatcher.pace, dispatcher.batch_size)
+        dispatcher.run(groups, job.want_rubrics, job.reporting(on_progress), until, leave=job.leaves)
+
+    def warm(self) -> None:
+        """Load now what the first call of the encoder would load, so that no call with `within` finds it missing.
+
+        Raises:
+            ModelMismatchError: a file of the encoder is missing or broken.
+            MissingPackageError: the encoder needs onnxruntime, which isn't installed.
+            ClosedError: the pruner was closed.
+        """
+        self._dispatcher.warm()
 
     @property
     def encoder(self) -> PromptEncoder:
@@ -211,8 +254,9 @@ class Pruner(Closing):
         """
         deadline = self._defaults.begin(timeout, None).deadline
         numbered = (dataclasses.replace(chunk, tokens=(place, place)) for place, chunk in enumerate(chunks))
+        groups = grouped(numbered, self._dispatcher.batch_size)
         self._dispatcher.run(
-            numbered, want_rubrics, lambda place, result: on_answer(place[0], result), deadline
+            groups, want_rubrics, lambda place, result: on_answer(place[0], result), deadline
         )
 
     def close(self) -> None:
@@ -256,11 +300,20 @@ def connect_to(
     return None
 
 
-def _open_transport(connection: Connection | None, repository: Path, spec: ModelSpec) -> Transport:
-    if connection is None:
+def deferred_transport(connection: Connection | None, repository: Path, spec: ModelSpec) -> Transport:
+    """Return a blocking transport to a server, or to the model in this process, that is made when it is needed."""
+
+    def local() -> Transport:
         from lamr_client.in_process import InProcessTransport  # noqa: PLC0415  # onnxruntime and the decoder
 
         return InProcessTransport(repository)
-    from lamr_client.grpc_transport import GrpcTransport  # noqa: PLC0415  # gRPC
 
-    return GrpcTransport(connection, spec)
+    if connection is None:
+        return DeferredTransport(local, BATCH_SIZE, 1)
+
+    def served() -> Transport:
+        from lamr_client.grpc_transport import GrpcTransport  # noqa: PLC0415  # gRPC
+
+        return GrpcTransport(connection, spec)
+
+    return DeferredTransport(served)

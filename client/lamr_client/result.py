@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 from lamr_postprocess import Cut
 
+from lamr_client.effort import Effort
+
 Status = Literal["pruned", "passthrough"]
 
 
@@ -44,10 +46,12 @@ class PruneResult:
             empty where nothing was scored.
         relevance: how likely the code holds what the query looks for (P("yes") of the most relevant chunk, for a model
             whose scoring knows no presence); None where nothing was scored.
-        tokens_in, tokens_out: tokens of the original and of `text`, markers included, by the model's tokenizer.
+        tokens_in, tokens_out: tokens of the original and of `text`, markers included, by the model's tokenizer;
+            estimated where the line model alone answered and no limit had to be kept.
         status: `pruned`, or `passthrough` if an error was met and `on_error="passthrough"`, or if the code has fewer
             tokens than `min_tokens`.
-        reason: why passthrough, or what was not done as usual ("… does not parse: line level"); None if all was.
+        reason: why passthrough, or what was not done as usual ("… does not parse: line level", or the error that ended
+            the reading); None if all was.
         language: the code's language by its usual name; None if it wasn't found out.
         cuts: the removed runs of lines.
         model: the model's name and version.
@@ -55,6 +59,7 @@ class PruneResult:
             this code. None where lines were taken in falling order of score (`ratio`, `max_tokens`) or not scored.
         query_read: what the model read of the query and the task, where they were too long to be read whole; None
             where they weren't.
+        effort: what the encoder read and why no more; None where nothing was scored.
         timings: how long the call took.
     """
 
@@ -72,11 +77,13 @@ class PruneResult:
     model: str
     threshold: float | None = None
     query_read: str | None = None
+    effort: Effort | None = None
     timings: Timings = field(default_factory=Timings)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name, in JSON's types: line numbers in `reasons` become strings, cuts `{start, end}`.
 
+        The effort becomes its few words.
         Line scores are rounded to six places, but for those that rounding would move across the threshold, which isn't
         rounded. So what is printed gives the same lines again.
         """
@@ -84,6 +91,7 @@ class PruneResult:
         data["kept_lines"] = list(self.kept_lines)
         data["line_scores"] = [self._rounded(score) for score in self.line_scores]
         data["reasons"] = {str(line): reason for line, reason in self.reasons.items()}
+        data["effort"] = None if self.effort is None else str(self.effort)
         data["cuts"] = [dataclasses.asdict(cut) for cut in self.cuts]
         return data
 

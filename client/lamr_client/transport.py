@@ -7,12 +7,21 @@ To write another one, subclass `Transport` (one method) or `AsyncTransport` and 
 from __future__ import annotations
 
 import abc
-from collections.abc import Sequence
+import contextvars
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from lamr_contract.model_io import ChunkRequest, ChunkResult
 
 from lamr_client.closing import AsyncClosing, Closing
 from lamr_client.deadline import Deadline
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
+MOST_THREADS = 32
+"""Of a blocking transport under an event loop, where it doesn't say how many calls at once are of use."""
+Answer = TypeVar("Answer")
 
 
 class Transport(Closing, abc.ABC):
@@ -21,10 +30,15 @@ class Transport(Closing, abc.ABC):
     Attributes:
         batch_size: how many requests one call of `infer_many` takes best; 1 where each travels alone.
         concurrency: how many calls at once are of use; None leaves it to the caller.
+        loaded: whether calls are answered without something being loaded first.
     """
 
     batch_size: int = 1
     concurrency: int | None = None
+
+    @property
+    def loaded(self) -> bool:  # most are ready when they are made
+        return True
 
     @abc.abstractmethod
     def infer(self, request: ChunkRequest, timeout: float | None = None) -> ChunkResult:
@@ -43,6 +57,16 @@ class Transport(Closing, abc.ABC):
         deadline = Deadline(timeout)
         return [self.infer(request, deadline.remaining()) for request in requests]
 
+    def warm(self) -> None:  # most are ready when they are made
+        """Load now what the first call would load."""
+
+    def check_time(self, deadline: Deadline) -> None:  # most are ready when they are made
+        """Refuse a call that must be answered by a deadline, whatever the encoder does, if loading would hold it up.
+
+        Raises:
+            ServerError: there isn't the time, or somebody else is loading.
+        """
+
     def close(self) -> None:  # not every transport holds something
         """Let go of connections and memory. Calls under way fail; closing twice is harmless."""
 
@@ -52,6 +76,11 @@ class AsyncTransport(AsyncClosing, abc.ABC):
 
     batch_size: int = 1
     concurrency: int | None = None
+
+    @property
+    def loaded(self) -> bool:  # most are ready when they are made
+        """See `Transport.loaded`."""
+        return True
 
     @abc.abstractmethod
     async def infer(self, request: ChunkRequest, timeout: float | None = None) -> ChunkResult:
@@ -70,6 +99,12 @@ class AsyncTransport(AsyncClosing, abc.ABC):
             for task in tasks:
                 task.cancel()
 
+    async def warm(self) -> None:  # most are ready when they are made
+        """See `Transport.warm`."""
+
+    def check_time(self, deadline: Deadline) -> None:  # most are ready when they are made
+        """See `Transport.check_time`."""
+
     async def check(self, timeout: float) -> None:  # not every transport has a server behind it
         """Ask the server, if there is one, whether it has the model that requests are for.
 
@@ -87,7 +122,8 @@ class AsyncTransport(AsyncClosing, abc.ABC):
 class ThreadedTransport(AsyncTransport):
     """Makes a `Transport` usable from an event loop: each call runs in a thread.
 
-    The thread of a cancelled call goes on until its timeout or answer, which nobody waits for.
+    The thread of a cancelled call goes on until its timeout or answer, which nobody waits for. Threads are its own, so
+    that calls which hang don't keep the loop's other work from its threads.
     """
 
     def __init__(self, inner: Transport) -> None:
@@ -95,20 +131,38 @@ class ThreadedTransport(AsyncTransport):
         self._inner = inner
         self.batch_size = inner.batch_size
         self.concurrency = inner.concurrency
+        self._pool: ThreadPoolExecutor | None = None
 
     async def infer(self, request: ChunkRequest, timeout: float | None = None) -> ChunkResult:
-        import asyncio  # noqa: PLC0415  # importing the client shouldn't load it
-
-        return await asyncio.to_thread(self._inner.infer, request, timeout)
+        return await self._in_thread(self._inner.infer, request, timeout)
 
     async def infer_many(
         self, requests: Sequence[ChunkRequest], timeout: float | None = None
     ) -> list[ChunkResult]:
-        import asyncio  # noqa: PLC0415  # importing the client shouldn't load it
+        return await self._in_thread(self._inner.infer_many, requests, timeout)
 
-        return await asyncio.to_thread(self._inner.infer_many, requests, timeout)
+    async def warm(self) -> None:
+        await self._in_thread(self._inner.warm)
+
+    @property
+    def loaded(self) -> bool:
+        return self._inner.loaded
+
+    def check_time(self, deadline: Deadline) -> None:
+        self._inner.check_time(deadline)
 
     async def close(self) -> None:
         import asyncio  # noqa: PLC0415  # importing the client shouldn't load it
 
         await asyncio.to_thread(self._inner.close)
+        if self._pool is not None:
+            self._pool.shutdown(wait=False)
+
+    async def _in_thread(self, work: Callable[..., Answer], *arguments: object) -> Answer:
+        import asyncio  # noqa: PLC0415  # importing the client shouldn't load it
+        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
+
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.concurrency or MOST_THREADS, "lamr-client")
+        run = contextvars.copy_context().run  # OpenTelemetry's current span, among others
+        return await asyncio.get_running_loop().run_in_executor(self._pool, run, work, *arguments)

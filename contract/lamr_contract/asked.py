@@ -2,20 +2,22 @@
 
 Client, packs, fits and training all prepare their documents here, so that a model learns from and is fitted on what it
 is served with. The module calls the others in order: a listing's numbers are put aside, the reading of query and task
-is chosen, tokens are made, encoded data is left out, lines that the query names are found. It knows no scores.
+is chosen, encoded data is left out, lines that the query names are found. Tokens are made when they are first needed,
+because what reads words alone needs none. The module knows no scores.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from lamr_postprocess.lines import ink
 from lamr_postprocess.listing import Listing, read_listing
 from numpy.typing import NDArray
 
-from lamr_contract.encoding import Chunk, PromptEncoder
+from lamr_contract.encoding import Chunks, PromptEncoder
 from lamr_contract.errors import InvalidInputError
 from lamr_contract.layout import LineLayout, line_layout
 from lamr_contract.reading import Reading
@@ -38,9 +40,8 @@ class AskedDocument:
         text: the document, without the numbers of a listing.
         path: where it comes from; empty where that isn't known.
         layout: the text's lines.
-        ids, offsets: the n tokens that are judged, see `Tokens`.
-        length: how many tokens the text has, those that aren't judged included.
         words: query and task, read whole or not.
+        tokenize: makes the tokens of the text; it is called once, when they are first needed.
         data: the encoded data that isn't judged and scores 0; None where all is judged.
         listing: what the text was shown as; None if it wasn't a listing.
     """
@@ -50,10 +51,8 @@ class AskedDocument:
     text: str
     path: str
     layout: LineLayout
-    ids: NDArray[np.int64]
-    offsets: NDArray[np.int64]
-    length: int
     words: str
+    tokenize: Callable[[], Tokens]
     data: EncodedData | None = None
     listing: Listing | None = None
 
@@ -84,7 +83,7 @@ class AskedDocument:
             tokens: the tokens of the text as it stands, where they are at hand, such as in a cache; or `NO_TOKENS` for
                 whoever reads words alone. The text is then taken for a file's own, never for a listing.
             judge_data: whether encoded data is judged like code, for callers who want the model's own selection.
-            check: called between slices of text; what it raises ends the work.
+            check: called between slices of text while tokens are made; what it raises ends the work.
 
         Raises:
             InvalidInputError: the query has no word that the tokenizer knows, or leaves no room for code.
@@ -98,12 +97,42 @@ class AskedDocument:
                 "the query has no word that the model's tokenizer knows; say it differently", argument="query"
             )
         encoder.code_room(len(query_ids))  # before time goes into the code
-        ids, offsets = encoder.encode_document(code, check) if tokens is None else tokens
-        length, layout, data = len(ids), line_layout(code), None
+        layout, data = line_layout(code), None
         if not judge_data:
-            ids, offsets, data = _without_data(layout, ids, offsets)
+            data = _data(layout)
         words = f"{query}\n{task}"
-        return cls(reading, query_ids, code, path, layout, ids, offsets, length, words, data, listing)
+
+        def tokenize() -> Tokens:
+            return encoder.encode_document(code, check) if tokens is None else tokens
+
+        return cls(reading, query_ids, code, path, layout, words, tokenize, data, listing)
+
+    @cached_property
+    def length(self) -> int:
+        """How many tokens the text has, those that aren't judged included."""
+        return len(self._tokens[0])
+
+    @property
+    def ids(self) -> NDArray[np.int64]:
+        """The ids int64 [n] of the tokens that are judged."""
+        return self._judged[0]
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """The characters int64 [n, 2] of the tokens that are judged."""
+        return self._judged[1]
+
+    @cached_property
+    def _tokens(self) -> Tokens:
+        return self.tokenize()
+
+    @cached_property
+    def _judged(self) -> Tokens:
+        ids, offsets = self._tokens
+        if self.data is None:
+            return ids, offsets
+        outside = self.data.outside(offsets)
+        return (ids[outside], offsets[outside]) if outside.any() else (ids, offsets)
 
     @property
     def query(self) -> str:
@@ -125,23 +154,17 @@ class AskedDocument:
         """What words and forms say of the lines."""
         return LineFeatures(self.query, self.text, self.layout)
 
-    def chunks(self, encoder: PromptEncoder) -> Iterator[Chunk]:
-        """Return the document's chunks in order, each made when it is asked for; none for a text without tokens.
+    def chunks(self, encoder: PromptEncoder) -> Chunks:
+        """Return the document's chunks in order; none for a text without tokens.
 
         Args:
             encoder: what the document was prepared with.
         """
-        if not len(self.ids):
-            return iter(())
-        return encoder.iter_chunks(self.query_ids, self.ids, self.offsets, self.text, layout=self.layout)
+        return encoder.chunk(self.query_ids, self.ids, self.offsets, self.text, layout=self.layout)
 
 
-def _without_data(
-    layout: LineLayout, ids: NDArray[np.int64], offsets: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], EncodedData | None]:
-    """Return the tokens that aren't encoded data, and the data. A text of nothing else is judged like any other."""
+def _data(layout: LineLayout) -> EncodedData | None:
+    """Return a text's encoded data; None without any. A text of nothing else is judged like any other."""
     data = EncodedData.of(layout)
-    outside = data.outside(offsets)
-    if not len(data.spans) or not outside.any():
-        return ids, offsets, None
-    return ids[outside], offsets[outside], data
+    inked = np.flatnonzero(ink(layout.points)) if len(data.spans) else np.zeros(0, np.int64)
+    return data if data.outside(np.stack([inked, inked], axis=1)).any() else None

@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 import itertools
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +50,34 @@ class Chunk:
     input_ids: NDArray[np.int64]
     document_span: tuple[int, int]
     tokens: tuple[int, int]
+
+
+class Chunks(Sequence[Chunk]):
+    """The chunks of a document, each made when it is asked for, so that those of a large one needn't all be held.
+
+    Attributes:
+        ranges: int64 [C, 2], the range of each one's tokens within the document.
+    """
+
+    def __init__(self, ranges: NDArray[np.int64], make: Callable[[int], Chunk]) -> None:
+        """Keep what makes a chunk.
+
+        Args:
+            ranges: see the class.
+            make: gives a chunk by its place, from 0.
+        """
+        self.ranges, self._make = ranges, make
+
+    def __len__(self) -> int:
+        return len(self.ranges)
+
+    @overload
+    def __getitem__(self, place: int) -> Chunk: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Chunk]: ...
+    def __getitem__(self, place: int | slice) -> Chunk | list[Chunk]:
+        places = range(len(self))[place]
+        return self._make(places) if isinstance(places, int) else [self._make(each) for each in places]
 
 
 class PromptEncoder:
@@ -175,7 +204,7 @@ class PromptEncoder:
             )
         return min(chunking.tokens, left)
 
-    def iter_chunks(  # noqa: PLR0913  # what one document is
+    def chunk(  # noqa: PLR0913  # what one document is
         self,
         query_ids: NDArray[np.int64],
         ids: NDArray[np.int64],
@@ -184,8 +213,8 @@ class PromptEncoder:
         chunking: Chunking | None = None,
         *,
         layout: LineLayout | None = None,
-    ) -> Iterator[Chunk]:
-        """Yield a document's chunks in order, each made when it is asked for.
+    ) -> Chunks:
+        """Return a document's chunks in order.
 
         Args:
             query_ids: what `encode_query` returned.
@@ -195,7 +224,7 @@ class PromptEncoder:
             layout: `line_layout(code)`, where it is at hand.
 
         Raises:
-            InvalidInputError: the query leaves no room for code. The call raises it, not the first `next`.
+            InvalidInputError: the query leaves no room for code.
         """
         chunking = chunking or self.spec.chunking
         room = self.code_room(len(query_ids), chunking)
@@ -209,24 +238,14 @@ class PromptEncoder:
         headers = header_tokens(offsets, layout, plan, chunking.headers, starts)
         beside = chunking.window - len(prompt) - len(self._after)
 
-        def make(first: int, last: int, above: NDArray[np.int64]) -> Chunk:
-            above = above[: beside - (last - first)]
+        def make(place: int) -> Chunk:
+            first, last = plan[place].tolist()
+            above = headers[place][: beside - (last - first)]
             head = len(prompt) + len(above)
             input_ids = np.concatenate([prompt, ids[above], ids[first:last], self._after])
             return Chunk(input_ids, (head, head + last - first), (first, last))
 
-        return (make(a, b, above) for (a, b), above in zip(plan.tolist(), headers, strict=True))
-
-    def chunk(
-        self,
-        query_ids: NDArray[np.int64],
-        ids: NDArray[np.int64],
-        offsets: NDArray[np.int64],
-        code: str,
-        chunking: Chunking | None = None,
-    ) -> list[Chunk]:
-        """Return all chunks of `iter_chunks` as a list."""
-        return list(self.iter_chunks(query_ids, ids, offsets, code, chunking))
+        return Chunks(plan, make)
 
     def _tokenize(
         self, text: str, check: Callable[[], object] = lambda: None

@@ -16,6 +16,7 @@ import ast
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from lamr_contract.errors import InvalidInputError
@@ -235,6 +236,7 @@ def evaluate_pruner(  # noqa: PLR0913 - keywords with defaults
     items: Sequence[Record],
     pruner: PrunerLike,
     *,
+    options: Mapping[str, Any] | None = None,
     baselines: Mapping[str, LineScorer | Selector] = BASELINES,
     bootstrap: Bootstrap = BOOTSTRAP,
     on_problem: Callable[[Problem], None] | None = None,
@@ -245,13 +247,14 @@ def evaluate_pruner(  # noqa: PLR0913 - keywords with defaults
     Args:
         items: at least one.
         pruner: a `lamr_client.Pruner`, or anything with its `prune`.
+        options: of its every call; see `PrunerScorer`.
         baselines: what to compare it with, by name.
         bootstrap, on_problem, progress: see `evaluate`.
 
     Raises:
         RecordError, ValueError: see `evaluate`.
     """
-    scorers: dict[str, LineScorer | Selector] = {PRUNER: PrunerScorer(pruner), **baselines}
+    scorers: dict[str, LineScorer | Selector] = {PRUNER: PrunerScorer(pruner, options), **baselines}
     return evaluate(
         items, scorers, reference=PRUNER, bootstrap=bootstrap, on_problem=on_problem, progress=progress
     )

@@ -6,9 +6,9 @@ can be measured in the same way. This module knows results; it knows no metrics.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,8 +63,14 @@ class PrunerLike(Protocol):
 class PrunerScorer:
     """Measures a pruner: line scores for ranking, its kept lines at its default threshold."""
 
-    def __init__(self, pruner: PrunerLike) -> None:
-        self._pruner = pruner
+    def __init__(self, pruner: PrunerLike, options: Mapping[str, Any] | None = None) -> None:
+        """Measure a pruner.
+
+        Args:
+            pruner: anything with `lamr_client.Pruner`'s `prune`.
+            options: of its every call, such as its effort.
+        """
+        self._pruner, self._options = pruner, options or {}
 
     def __call__(self, query: str, code: str) -> FloatArray:
         """Scores of the lines, float `[L]`."""
@@ -76,7 +82,9 @@ class PrunerScorer:
         Raises:
             ValueError: the result's lines aren't those of the item.
         """
-        result = self._pruner.prune(item.query, item.code, task=item.task, path=item.path or None)
+        result = self._pruner.prune(
+            item.query, item.code, task=item.task, path=item.path or None, **self._options
+        )
         count = len(item.lines)
         scores = np.asarray(result.line_scores, dtype=np.float64)
         lines = np.asarray(result.kept_lines, dtype=np.intp)

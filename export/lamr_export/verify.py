@@ -248,7 +248,7 @@ def _chunks(encoder: PromptEncoder, query: str, code: str) -> Iterator[ChunkRequ
     ids, offsets = encoder.encode_document(code)
     own = encoder.spec.chunking
     chunking = dataclasses.replace(own, tokens=min(own.tokens, LONGEST))
-    chunks = encoder.iter_chunks(encoder.encode_query(query), ids, offsets, code, chunking)
+    chunks = encoder.chunk(encoder.encode_query(query), ids, offsets, code, chunking)
     for chunk in itertools.islice(chunks, CHUNKS_PER_TEXT):
         yield ChunkRequest(chunk.input_ids, chunk.document_span)
 

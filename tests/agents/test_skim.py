@@ -12,8 +12,8 @@ from lamr_agents import Asked, Known, Policy, intent_of, skim
 from lamr_agents.local.texts import Archive, Place, Texts
 from lamr_agents.policy import OUTLINED, PRUNED
 from lamr_agents.skim import asked_for, outline
-from lamr_client import ServerUnavailableError
-from lamr_client.mock_transport import uniform_answer
+from lamr_client import AccessDeniedError, ServerUnavailableError
+from lamr_client.mock_transport import MockTransport, uniform_answer
 from lamr_sessions import Read
 
 from tests.agents.samples import CODE, SAID, TASK, line_of, pruner
@@ -110,13 +110,39 @@ def test_an_outline_names_every_definition_and_nothing_else() -> None:
 
 def test_a_pruner_that_fails_doesnt_fail_the_call() -> None:
     def fails(request):
-        raise ServerUnavailableError("nothing answers at 127.0.0.1:1")
+        raise AccessDeniedError("127.0.0.1:1 refuses")
 
     with pruner(fails) as asking:
         shown = skim(asking, ASKED, INTENT)
     assert (shown.text, shown.failed, shown.late) == (CODE, True, False)
-    assert shown.reason.startswith("not pruned: ServerUnavailableError: nothing answers")
+    assert shown.reason.startswith("not pruned: AccessDeniedError: 127.0.0.1:1 refuses")
     assert shown.failure == f"[lamr: {shown.reason}]"
+
+
+def test_a_server_that_fails_leaves_the_text_to_the_line_model_and_the_note_says_so() -> None:
+    def fails(request):
+        raise ServerUnavailableError("nothing answers at 127.0.0.1:1")
+
+    with pruner(fails) as asking:
+        shown = skim(asking, ASKED, INTENT)
+    assert (shown.reason, shown.failed) == (PRUNED, False)
+    last = shown.text.splitlines()[-1]
+    assert last.startswith("[lamr: judged in haste (line model; server unavailable): ")
+    assert f"{len(shown.kept_lines)} of the lines" in last
+
+
+def test_the_time_that_a_host_has_is_when_an_answer_is_wanted() -> None:
+    heard = []
+
+    class Hearing(lamr_client.Pruner):
+        def prune(self, *arguments, **options):
+            heard.append(options)
+            return super().prune(*arguments, **options)
+
+    with Hearing(transport=MockTransport(lambda request: uniform_answer(request, 0.5))) as asking:
+        skim(asking, ASKED, INTENT, within=5.0)
+    assert heard[0]["within"] == 5.0
+    assert "timeout" not in heard[0]
 
 
 def test_a_cut_that_saves_little_isnt_made() -> None:

@@ -30,6 +30,7 @@ from lamr_postprocess.patterns import LineSearch, check_expressions
 
 from tests.attack.case import Case
 from tests.attack.place import LAMR, Place
+from tests.tiny import IN_FULL
 
 CODE = "".join(f"def f{i}(a):\n    return a + {i}\n\n" for i in range(12))
 BODY = {"query": "what does f7 return", "code": CODE, "path": "a.py"}
@@ -259,7 +260,7 @@ def _lie(how: str) -> Callable[[Place], str]:
             begin = time.monotonic()
             try:
                 with Pruner(address, timeout=5.0) as pruner:
-                    pruner.prune("what does f7 return", CODE)
+                    pruner.prune("what does f7 return", CODE, **IN_FULL)
                 said = "answered"
             except LamrError as error:
                 fit = str(error).isprintable() and len(str(error)) < 1000
@@ -325,7 +326,7 @@ def _model(file: str, change: Callable[[Path], object]) -> Callable[[Place], str
         shutil.copytree(bundled_repository(), copy)
         change(next(copy.rglob(file)))
         (place.folder / "a.py").write_text(CODE)
-        ran = place.lamr("prune", "a.py", "-q", "what does f7 return", "--model", copy)
+        ran = place.lamr("prune", "a.py", "-q", "what does f7 return", "--model", copy, "--no-degrade")
         return f"{ran.code}; {b'Traceback (most recent' in ran.err}"
 
     return attempt

@@ -19,6 +19,7 @@ from lamr_serving.launcher.addresses import free_ports
 
 from tests.attack.place import LAMR, Place
 from tests.processes import below
+from tests.tiny import IN_FULL
 
 CODE = "def helper(x):\n    return x + 1\n\n\ndef launch_code():\n    password = 'zebra-7391'\n    return password\n"
 SAME = "; answers; the same server"
@@ -67,7 +68,11 @@ class Server:
         while True:
             try:
                 with Pruner(self.grpc, timeout=20) as pruner:
-                    return "answers" if pruner.prune("What is the launch code?", CODE).text else "empty"
+                    return (
+                        "answers"
+                        if pruner.prune("What is the launch code?", CODE, **IN_FULL).text
+                        else "empty"
+                    )
             except LamrError as error:
                 if time.monotonic() > until:
                     return f"no answer: {error}"

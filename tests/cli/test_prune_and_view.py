@@ -9,8 +9,13 @@ from pathlib import Path
 import pytest
 from lamr_cli.main import app, main
 from lamr_cli.rendering import Form
+from lamr_client import ServerUnavailableError
 from lamr_postprocess import prune_lines, split_lines
 from typer.testing import CliRunner, Result
+
+from tests.client.conftest import free_port
+
+__all__ = ["free_port"]
 
 QUERY = "How is the area of a shape computed?"
 CODE = "".join(
@@ -63,6 +68,30 @@ def test_a_task_comes_as_text_or_from_a_file(file: Path, tmp_path: Path) -> None
     missing = lamr("prune", file, "-q", QUERY, "--task", "@nowhere.md")
     assert missing.exit_code == 2
     assert "nowhere.md" in missing.stderr
+
+
+def test_effort_is_an_option_and_the_last_line_says_what_was_read(file: Path) -> None:
+    said = {
+        effort: lamr("prune", file, "-q", QUERY, "--effort", effort).stderr.splitlines()[-1]
+        for effort in ("instant", "full")
+    }
+    assert " · line model · " in said["instant"]
+    assert re.search(r" · (all \d+ chunks|the one chunk) · ", said["full"])
+    shown = json.loads(
+        lamr("prune", file, "-q", QUERY, "--within", "60", "--effort", "full", "--json").stdout
+    )
+    assert shown["effort"].endswith(("chunks", "the one chunk"))
+    assert lamr("prune", file, "-q", QUERY, "--effort", "lazy").exit_code == 2
+    assert lamr("prune", file, "-q", QUERY, "--within", "0").exit_code == 2
+
+
+def test_a_server_that_is_away_leaves_the_answer_to_the_line_model(file: Path, free_port: int) -> None:
+    asked = ("prune", file, "-q", QUERY, "--server", f"127.0.0.1:{free_port}", "--within", "60")
+    degraded = lamr(*asked)
+    assert degraded.exit_code == 0
+    assert "line model; server unavailable" in degraded.stderr
+    assert "can't be reached" in degraded.stderr
+    assert isinstance(lamr(*asked, "--no-degrade").exception, ServerUnavailableError)
 
 
 def test_heat_has_colours_where_they_are_wanted(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,7 +166,7 @@ def test_view_writes_a_page_whose_slider_starts_at_the_threshold(file: Path, tmp
 def test_the_slider_starts_where_a_prune_cuts(file: Path, tmp_path: Path, query: str) -> None:
     done = lamr("view", file, "-q", query, "-o", tmp_path / "page.html", "--json")
     start = json.loads(done.stdout)["threshold"]
-    pruned = json.loads(lamr("prune", file, "-q", query, "--quiet", "--json").stdout)
+    pruned = json.loads(lamr("prune", file, "-q", query, "--quiet", "--json", "--effort", "full").stdout)
     expected = prune_lines(CODE, pruned["line_scores"], path="shapes.py", threshold=start).kept_lines
     assert tuple(pruned["kept_lines"]) == expected
     assert pruned["threshold"] == start
@@ -146,7 +175,7 @@ def test_the_slider_starts_where_a_prune_cuts(file: Path, tmp_path: Path, query:
 def test_view_starts_where_a_prune_with_a_task_cuts(file: Path, tmp_path: Path) -> None:
     asked = ("-q", "Fix it", "--task", "How is the area of a shape computed? " * 60)
     done = lamr("view", file, *asked, "-o", tmp_path / "page.html", "--json")
-    pruned = json.loads(lamr("prune", file, *asked, "--quiet", "--json").stdout)
+    pruned = json.loads(lamr("prune", file, *asked, "--quiet", "--json", "--effort", "full").stdout)
     assert json.loads(done.stdout)["threshold"] == pruned["threshold"]
 
 

@@ -97,7 +97,7 @@ def test_a_projects_file_names_no_server_and_no_model(project: Path, command: st
         assert taken.get(key, lambda: None)() is None
     done = lamr("prune", "area.py", "-q", "How is the area computed?")
     assert done.exit_code == 0
-    assert f"{project}/lamr.toml names a server and a model, which isn't used" in done.stderr
+    assert f"{project}/lamr.toml sets server and model, which isn't used" in done.stderr
     assert done.stderr.count("isn't used") == 1
     assert {"server", "model"} & {key for key, (value, _) in in_force().items() if value} == set()
 
@@ -189,3 +189,20 @@ def test_the_search_ends_at_the_repositorys_root(project: Path, tmp_path: Path, 
     assert project_file(tmp_path) == tmp_path / "lamr.toml"
     (home / "lamr.toml").write_text(OWN)
     assert project_file(home) is None
+
+
+def test_effort_and_time_are_the_users_own_and_those_of_one_file(home: Path, project: Path) -> None:
+    (home / "lamr.toml").write_text('effort = "instant"\nwithin = 5\n')
+    taken = defaults(Settings(project), typer.main.get_command(app))
+    assert (taken["prune"]["effort"](), taken["prune"]["within"]()) == ("instant", 5)
+    assert "effort" not in taken["eval"], "a measurement says itself what it measures"
+    asked = ("prune", "area.py", "-q", "area width height")
+    assert " · line model · " in lamr(*asked).stderr
+    assert " · the one chunk · " in lamr(*asked, "--effort", "full").stderr
+    (home / "lamr.toml").unlink()
+    (project / "lamr.toml").write_text('effort = "instant"\n')
+    assert "effort, which isn't used" in lamr(*asked).stderr
+    for wrong in ('effort = "lazy"', "within = 0", "within = true", 'effort = ["full"]'):
+        (home / "lamr.toml").write_text(wrong)
+        with pytest.raises(SettingsError, match=r"lamr\.toml:1: (effort|within) must be"):
+            _ = Settings(project).user

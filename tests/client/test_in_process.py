@@ -201,7 +201,7 @@ def test_without_onnxruntime_the_remedy_is_told(model):
     code = (
         "import sys; sys.modules['onnxruntime'] = None\n"
         "from lamr_client import Pruner, LamrError\n"
-        f"try: Pruner(model={str(model)!r})\n"
+        f"try: Pruner(model={str(model)!r}).warm()\n"
         "except LamrError as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import json
 import math
 import threading
@@ -27,7 +28,9 @@ from lamr_client import (
     job,
     unjudged,
 )
+from lamr_client.call import Call
 from lamr_client.mock_transport import MockTransport, uniform_answer
+from lamr_client.pace import Pace
 from lamr_client.prune_options import PruneOptions
 from lamr_contract.model_io import ChunkRequest
 from lamr_contract.scoring.rules import Scoring
@@ -664,25 +667,33 @@ def unreachable(*_, **__):
     raise AssertionError("the deadline was over before")
 
 
-def test_a_deadline_is_kept_while_a_text_is_encoded(repository, monkeypatch):
-    encoder = PromptEncoder.from_repository(repository)
-    monkeypatch.setattr(job, "DocumentScorer", unreachable)
+def job_until(repository, deadline, code, **options) -> job.PruneJob:
+    """A job whose every step looks at a deadline."""
+    encoder, call = PromptEncoder.from_repository(repository), Call("raise", deadline, deadline)
+    return job.PruneJob(encoder, SCORER, QUERY, code, PruneOptions(**options), call, job.Paces())
+
+
+def answer_all(subject: job.PruneJob) -> None:
+    for chunk in itertools.chain.from_iterable(subject.groups(Pace(), 8)):
+        subject.add(
+            chunk.tokens, answer(ChunkRequest(chunk.input_ids, chunk.document_span, subject.want_rubrics))
+        )
+
+
+def test_a_deadline_is_kept_while_a_text_is_encoded(repository):
     deadline = Expiring(3)
+    subject = job_until(repository, deadline, program(2000))
     with pytest.raises(DeadlineExceededError):
-        job.PruneJob(encoder, SCORER, QUERY, program(2000), PruneOptions(), deadline)
+        next(subject.groups(Pace(), 8))
     assert deadline.left == -1
     with pruner(repository, MockTransport(answer)) as subject, pytest.raises(DeadlineExceededError):
         subject.prune(QUERY, program(2000), timeout=1e-6)
 
 
 def test_a_deadline_is_kept_before_a_text_is_repaired(repository, monkeypatch):
-    encoder = PromptEncoder.from_repository(repository)
     deadline = Expiring(10_000)
-    subject = job.PruneJob(encoder, SCORER, QUERY, program(20), PruneOptions(), deadline)
-    for chunk in subject.chunks:
-        subject.add(
-            chunk.tokens, answer(ChunkRequest(chunk.input_ids, chunk.document_span, subject.want_rubrics))
-        )
+    subject = job_until(repository, deadline, program(20))
+    answer_all(subject)
     monkeypatch.setattr(job, "prune_lines", unreachable)
     deadline.left = 0
     with pytest.raises(DeadlineExceededError):
@@ -690,13 +701,9 @@ def test_a_deadline_is_kept_before_a_text_is_repaired(repository, monkeypatch):
 
 
 def test_a_deadline_is_kept_while_a_budget_is_searched(repository):
-    encoder = PromptEncoder.from_repository(repository)
     deadline = Expiring(10_000)
-    subject = job.PruneJob(encoder, SCORER, QUERY, program(20), PruneOptions(max_tokens=50), deadline)
-    for chunk in subject.chunks:
-        subject.add(
-            chunk.tokens, answer(ChunkRequest(chunk.input_ids, chunk.document_span, subject.want_rubrics))
-        )
+    subject = job_until(repository, deadline, program(20), max_tokens=50)
+    answer_all(subject)
     deadline.left = 2  # one before the search, one in it
     with pytest.raises(DeadlineExceededError):
         subject.finish()

@@ -205,3 +205,17 @@ def test_the_client_s_pruner_is_one_that_can_be_measured():
 
 def test_a_pruner_scores_without_an_item_too():
     np.testing.assert_array_equal(PrunerScorer(Pruner())("b", "a\nb\n"), [0.0, 1.0])
+
+
+def test_options_go_with_every_call_of_the_pruner():
+    heard = []
+
+    class Hearing(Pruner):
+        def prune(self, query, code, *, effort, within, **options):
+            heard.append((effort, within))
+            return super().prune(query, code, **options)
+
+    evaluate_pruner(
+        items(), Hearing(), options={"effort": "auto", "within": 1.0}, baselines={}, bootstrap=FAST
+    )
+    assert heard == [("auto", 1.0)] * len(items())

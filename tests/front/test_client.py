@@ -21,6 +21,7 @@ from lamr_client import (
 from lamr_serving import server_status
 
 from tests.repositories.batch.rows import answers
+from tests.tiny import IN_FULL
 
 CODE = "def area(width, height):\n    return width * height\n\n\ndef other():\n    pass\n"
 QUERY = "How is the area computed?"
@@ -47,25 +48,25 @@ def test_keys_and_certificates(secure) -> None:
     server, ca = f"https://127.0.0.1:{secure.port}", secure.folder / "ca.pem"
     own = {"cert": secure.folder / "agent.pem", "key": secure.folder / "agent.key"}
     with Pruner(server, api_key=secure.keys["alice"], ca=ca) as pruner:
-        assert pruner.prune(QUERY, CODE).status == "pruned"
+        assert pruner.prune(QUERY, CODE, **IN_FULL).status == "pruned"
     with Pruner(server, ca=ca, **own) as pruner:
-        assert pruner.prune(QUERY, CODE).status == "pruned"
+        assert pruner.prune(QUERY, CODE, **IN_FULL).status == "pruned"
 
     async def ask() -> str:
         async with AsyncPruner(server, ca=ca, **own) as pruner:
-            return (await pruner.prune(QUERY, CODE)).status
+            return (await pruner.prune(QUERY, CODE, **IN_FULL)).status
 
     assert asyncio.run(ask()) == "pruned"
     secure.until(lambda: len(secure.logged()) >= 6)
     assert {line["tenant"] for line in secure.logged()} == {"alice", "bob"}
     for wrong in ({}, {"api_key": "lamr_wrong"}):
         with Pruner(server, ca=ca, **wrong) as pruner, pytest.raises(AccessDeniedError, match="API key"):
-            pruner.prune(QUERY, CODE)
+            pruner.prune(QUERY, CODE, **IN_FULL)
     with (
         Pruner(server, api_key=secure.keys["alice"]) as pruner,
         pytest.raises(ServerUnavailableError, match="LAMR_CA"),
     ):
-        pruner.prune(QUERY, CODE)
+        pruner.prune(QUERY, CODE, **IN_FULL)
     with pytest.raises(InvalidInputError, match="unencrypted"):
         Pruner(f"10.0.0.1:{secure.port}", api_key=secure.keys["alice"])
 
@@ -74,11 +75,11 @@ def test_a_quota_is_an_error_of_its_own(secure) -> None:
     server, ca = f"https://127.0.0.1:{secure.port}", secure.folder / "ca.pem"
     with Pruner(server, api_key=secure.keys["alice"], ca=ca, timeout=20) as pruner:
         for _ in range(3):  # the first asks for the configuration, too
-            assert pruner.prune(QUERY, CODE).status == "pruned"
+            assert pruner.prune(QUERY, CODE, **IN_FULL).status == "pruned"
         with pytest.raises(QuotaExceededError, match="4 requests in 86400 s") as caught:
-            pruner.prune(QUERY, CODE)
+            pruner.prune(QUERY, CODE, **IN_FULL)
         assert caught.value.retry_after > 20
-        result = pruner.prune(QUERY, CODE, on_error="passthrough")
+        result = pruner.prune(QUERY, CODE, on_error="passthrough", **IN_FULL)
     assert (result.text, result.status) == (CODE, "passthrough")
 
 
@@ -97,7 +98,7 @@ def test_the_command_line_takes_keys_from_the_environment(secure) -> None:
             check=False,
         )
 
-    prune = ["prune", str(secure.folder / "area.py"), "-q", QUERY]
+    prune = ["prune", str(secure.folder / "area.py"), "-q", QUERY, "--effort", "full", "--no-degrade"]
     done = lamr(*prune, key=secure.keys["bob"])
     assert done.returncode == 0, done.stderr
     assert "pruned:" in done.stderr

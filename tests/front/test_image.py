@@ -25,6 +25,7 @@ from lamr_serving.launcher.command_line import environment, package_folders
 from tritonclient.grpc import service_pb2
 
 from tests.processes import all_end, below, commanded
+from tests.tiny import IN_FULL
 
 from .conftest import stub_of
 from .test_client import QUERY
@@ -153,13 +154,13 @@ def serve_and_drain(own: Container) -> None:
     code = "".join(f"def step_{n}(value):\n    return value * {n}\n\n" for n in range(100))
     own.await_health()
     with Pruner(own.grpc, timeout=60, retries=0) as pruner:
-        expected = pruner.prune(QUERY, code).text
+        expected = pruner.prune(QUERY, code, **IN_FULL).text
         with grpc.insecure_channel(own.grpc) as channel, pytest.raises(grpc.RpcError, match="restricted"):
             stub_of(channel).RepositoryModelUnload(
                 service_pb2.RepositoryModelUnloadRequest(model_name="lamr"), timeout=10
             )
         with ThreadPoolExecutor(4) as pool:
-            under_way = [pool.submit(pruner.prune, QUERY, code) for _ in range(4)]
+            under_way = [pool.submit(pruner.prune, QUERY, code, **IN_FULL) for _ in range(4)]
             time.sleep(0.1)
             drained = subprocess.run(
                 ["sh", str(DOCKER / "drain.sh"), "30"],
@@ -174,6 +175,6 @@ def serve_and_drain(own: Container) -> None:
         assert all(each == expected or isinstance(each, ServerUnavailableError) for each in ended)
         assert own.process.poll() is None
         with pytest.raises((ServerUnavailableError, DeadlineExceededError)):
-            pruner.prune(QUERY, code, timeout=2)
+            pruner.prune(QUERY, code, timeout=2, **IN_FULL)
         own.process.send_signal(signal.SIGTERM)
         assert own.process.wait(SECONDS) == 0, own.log.read_text()

@@ -15,6 +15,8 @@ import yaml
 from lamr_client import Pruner, bundled_repository
 from lamr_serving import ServerOptions, TritonServer
 
+from tests.tiny import IN_FULL
+
 from .test_client import CODE, QUERY
 
 FOLDER = Path(__file__).resolve().parents[2] / "docker" / "monitoring"
@@ -76,7 +78,7 @@ def test_a_real_front_has_every_metric_of_alerts_and_dashboard(site, replica) ->
 def test_a_real_triton_has_every_metric_of_the_dashboard() -> None:
     with TritonServer(bundled_repository(), ServerOptions(threads=1)) as server:
         with Pruner(server.addresses.grpc) as pruner:
-            pruner.prune(QUERY, CODE)
+            pruner.prune(QUERY, CODE, **IN_FULL)
         scrape = read(f"http://{server.addresses.metrics}/metrics")
     assert not list(missing(dashboard_expressions(), "nv", scrape))
 

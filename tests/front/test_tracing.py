@@ -14,6 +14,8 @@ from lamr_client import Pruner, bundled_repository
 from lamr_serving import ServerOptions, TritonServer
 from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, use_span
 
+from tests.tiny import IN_FULL
+
 pytestmark = pytest.mark.server
 SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 SPANS = {"lamr", "lamr_encoder", "lamr_decoder"}
@@ -88,7 +90,9 @@ def test_a_trace_is_followed_to_tritons_spans(site, collector) -> None:
             use_span(NonRecordingSpan(context)),
         ):
             for _ in range(ATTEMPTS):
-                assert pruner.prune("How is the area computed?", "def area(a, b):\n    return a * b\n").text
+                assert pruner.prune(
+                    "How is the area computed?", "def area(a, b):\n    return a * b\n", **IN_FULL
+                ).text
                 if comes(exported):
                     break
         site.until(lambda: len(site.logged()) >= 2)

@@ -14,6 +14,8 @@ from lamr_front.errors import TenantsFileError
 from lamr_front.tenants_file import parse_fleet
 from tritonclient.grpc import service_pb2 as pb
 
+from tests.tiny import IN_FULL
+
 from .conftest import Replica, inference, stub_of
 from .test_client import CODE, QUERY
 
@@ -118,7 +120,7 @@ def test_a_version_that_nobody_serves_is_refused_by_whoever_is_asked(pool) -> No
 def test_our_client_names_its_model(pool) -> None:
     with Pruner(f"127.0.0.1:{pool.port}", api_key=pool.keys["alice"]) as pruner:
         for _ in range(6):
-            assert pruner.prune(QUERY, CODE).status == "pruned"
+            assert pruner.prune(QUERY, CODE, **IN_FULL).status == "pruned"
     assert seen(pool)[2] == 0
     assert sum(seen(pool)) == 6
 

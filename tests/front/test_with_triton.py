@@ -10,6 +10,8 @@ from lamr_client import Pruner, ServerUnavailableError, bundled_repository
 from lamr_front import control
 from lamr_serving import ServerOptions, TritonServer
 
+from tests.tiny import IN_FULL
+
 from .test_client import CODE, QUERY
 
 pytestmark = pytest.mark.server
@@ -44,19 +46,19 @@ def test_a_server_is_replaced_and_nothing_is_lost(site, authority) -> None:
         )
         site.start()
         with Pruner(f"https://{first.addresses.grpc}", **own) as direct:
-            expected = direct.prune(QUERY, CODE)
+            expected = direct.prune(QUERY, CODE, **IN_FULL)
         with (
             Pruner(f"https://{first.addresses.grpc}", ca=own["ca"], timeout=1) as stranger,
             pytest.raises(ServerUnavailableError),
         ):
-            stranger.prune(QUERY, CODE)
+            stranger.prune(QUERY, CODE, **IN_FULL)
 
         results, stop = [], threading.Event()
         with Pruner(f"https://127.0.0.1:{site.port}", api_key=site.keys["alice"], ca=own["ca"]) as pruner:
 
             def ask() -> None:
                 while not stop.is_set():
-                    results.append(pruner.prune(QUERY, CODE, on_error="passthrough"))
+                    results.append(pruner.prune(QUERY, CODE, on_error="passthrough", **IN_FULL))
 
             thread = threading.Thread(target=ask)
             thread.start()

@@ -19,6 +19,7 @@ from tests.processes import all_end, below, shared_memory
 
 QUERY = "How is the compiled pattern cached between calls?"
 FILE = STDLIB / "glob.py"
+IN_FULL = ("prune", str(FILE), "-q", QUERY, "--effort", "full", "--no-degrade", "--quiet")
 DEAD = "127.0.0.1:9"  # the discard port: nothing listens
 
 
@@ -97,11 +98,11 @@ def test_bad_input_is_exit_2_and_names_the_cause(
 
 
 def test_dead_server_is_exit_3_or_passthrough() -> None:
-    refused = lamr("prune", str(FILE), "-q", QUERY, "--server", DEAD, "--timeout", "5")
+    refused = lamr("prune", str(FILE), "-q", QUERY, "--server", DEAD, "--no-degrade")
     assert refused.returncode == 3
     assert DEAD in refused.stderr.decode()
     passed = lamr(
-        "prune", str(FILE), "-q", QUERY, "--server", DEAD, "--timeout", "5", "--on-error", "passthrough"
+        *("prune", str(FILE), "-q", QUERY, "--server", DEAD, "--no-degrade", "--on-error", "passthrough")
     )
     assert passed.returncode == 0
     assert passed.stdout == FILE.read_bytes()
@@ -121,9 +122,9 @@ def test_status_in_process_tells_the_model() -> None:
 
 @pytest.mark.server
 def test_server_option_and_status(server: TritonServer) -> None:
-    done = lamr("prune", str(FILE), "-q", QUERY, "--server", server.addresses.grpc, "--quiet")
+    done = lamr(*IN_FULL, "--server", server.addresses.grpc)
     assert done.returncode == 0, done.stderr.decode()
-    assert done.stdout == lamr("prune", str(FILE), "-q", QUERY, "--quiet").stdout
+    assert done.stdout == lamr(*IN_FULL).stdout
     text = lamr("status", "--server", server.addresses.grpc).stdout.decode()
     assert "triton" in text
     assert "lamr-mini" in text
@@ -142,7 +143,7 @@ def test_serve_stops_cleanly(number: signal.Signals, tmp_path: Path) -> None:
     children = below(process.pid)
     segments = shared_memory(children)
     assert segments, "a tritonserver and its models' processes run below the command"
-    assert lamr("prune", str(FILE), "-q", QUERY, "--server", ready["grpc"], "--quiet").returncode == 0
+    assert lamr(*IN_FULL, "--server", ready["grpc"]).returncode == 0
     process.send_signal(number)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors.decode()

@@ -32,6 +32,7 @@ from tritonclient.utils import InferenceServerException
 
 from tests.integration.conftest import STDLIB
 from tests.processes import runs
+from tests.tiny import IN_FULL
 
 QUERY = "Where is the exit status of a child decoded?"
 CODE = (STDLIB / "subprocess.py").read_text(encoding="utf-8")
@@ -40,12 +41,12 @@ DEAD = "127.0.0.1:9"  # the discard port: nothing listens
 
 def test_dead_server() -> None:
     with Pruner(DEAD, timeout=5) as pruner, pytest.raises(ServerUnavailableError, match=DEAD):
-        pruner.prune(QUERY, CODE)
+        pruner.prune(QUERY, CODE, **IN_FULL)
 
 
 async def test_dead_server_passthrough_says_why() -> None:
     async with AsyncPruner(DEAD, timeout=5, on_error="passthrough") as pruner:
-        result = await pruner.prune(QUERY, CODE)
+        result = await pruner.prune(QUERY, CODE, **IN_FULL)
     assert result.status == "passthrough"
     assert result.text == CODE
     assert DEAD in (result.reason or "")
@@ -54,12 +55,12 @@ async def test_dead_server_passthrough_says_why() -> None:
 @pytest.mark.server
 def test_server_killed_in_mid_request() -> None:
     with TritonServer(bundled_repository()) as server, Pruner(server.addresses.grpc, timeout=60) as pruner:
-        assert pruner.prune(QUERY, "x = 1\n").status == "pruned"
+        assert pruner.prune(QUERY, "x = 1\n", **IN_FULL).status == "pruned"
         caught: list[BaseException] = []
 
         def ask() -> None:
             try:
-                pruner.prune(QUERY, CODE * 40)
+                pruner.prune(QUERY, CODE * 40, **IN_FULL)
             except BaseException as error:
                 caught.append(error)
 
@@ -78,7 +79,7 @@ def test_server_killed_in_mid_request() -> None:
 @pytest.mark.server
 def test_deadline(server: TritonServer) -> None:
     with Pruner(server.addresses.grpc, timeout=0.3) as pruner, pytest.raises(DeadlineExceededError):
-        pruner.prune(QUERY, CODE * 20)
+        pruner.prune(QUERY, CODE * 20, **IN_FULL)
 
 
 @pytest.mark.server
@@ -111,7 +112,7 @@ def test_deadlines_and_cancellations_of_other_clients_do_not_kill_the_server(ser
             pass
     assert given_up["StatusCode.DEADLINE_EXCEEDED"] > 24
     with Pruner(server.addresses.grpc, timeout=60, retries=10) as pruner:
-        assert pruner.prune(QUERY, "x = 1\n").status == "pruned"
+        assert pruner.prune(QUERY, "x = 1\n", **IN_FULL).status == "pruned"
     # On a busy machine a model process may stand still for so long that it ends the server by itself.
     assert server.options.log_file is not None
     assert runs(process.pid) or "stood still for" in server.options.log_file.read_text()
@@ -120,7 +121,7 @@ def test_deadlines_and_cancellations_of_other_clients_do_not_kill_the_server(ser
 def test_wrong_model_name(server: TritonServer) -> None:
     transport = GrpcTransport(server.addresses.grpc, load_spec(bundled_repository()), model="lamr_none")
     with Pruner(transport=transport) as pruner, pytest.raises(ModelMismatchError, match="lamr_none"):
-        pruner.prune(QUERY, CODE)
+        pruner.prune(QUERY, CODE, **IN_FULL)
 
 
 @pytest.mark.server
@@ -133,7 +134,7 @@ def test_client_files_of_another_model(server: TritonServer, tmp_path: Path) -> 
         Pruner(server.addresses.grpc, model=tmp_path) as pruner,
         pytest.raises(ModelMismatchError, match="lamr-other"),
     ):
-        pruner.prune(QUERY, CODE)
+        pruner.prune(QUERY, CODE, **IN_FULL)
 
 
 @pytest.mark.parametrize(

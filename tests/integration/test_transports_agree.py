@@ -7,6 +7,7 @@ import pytest
 from lamr_client import Pruner
 
 from tests.integration.conftest import STDLIB
+from tests.tiny import IN_FULL
 
 FILES = [
     "signal.py",
@@ -52,8 +53,8 @@ def test_same_kept_lines(name: str, served: Pruner, in_process: Pruner) -> None:
     code = (STDLIB / name).read_bytes()
     assert 50 <= code.count(b"\n") <= 3000
     query = QUERIES[FILES.index(name) % 2]
-    here = in_process.prune(query, code, path=name)
-    there = served.prune(query, code, path=name)
+    here = in_process.prune(query, code, path=name, **IN_FULL)
+    there = served.prune(query, code, path=name, **IN_FULL)
     assert there.kept_lines == here.kept_lines
     np.testing.assert_allclose(there.line_scores, here.line_scores, atol=1e-3)
     assert there.text == here.text

@@ -57,7 +57,9 @@ def test_installed_wheel_prunes_and_serves(wheel: Path, tmp_path: Path) -> None:
     run(python, "-m", "pip", "install", "--quiet", "--no-compile", f"{wheel}[serve]", cwd=tmp_path)
     assert not list(environment.glob("lib/*/site-packages/torch"))
 
-    here = run(lamr, "prune", FILE, "-q", QUERY, "--quiet", cwd=tmp_path).stdout
+    here = run(
+        lamr, "prune", FILE, "-q", QUERY, "--effort", "full", "--no-degrade", "--quiet", cwd=tmp_path
+    ).stdout
     assert "pruned (" in here
 
     server = subprocess.Popen(
@@ -68,7 +70,18 @@ def test_installed_wheel_prunes_and_serves(wheel: Path, tmp_path: Path) -> None:
         ready = json.loads(server.stdout.readline())
         assert ready["server"] == "triton"
         there = run(
-            lamr, "prune", FILE, "-q", QUERY, "--quiet", "--server", ready["grpc"], cwd=tmp_path
+            lamr,
+            "prune",
+            FILE,
+            "-q",
+            QUERY,
+            "--effort",
+            "full",
+            "--no-degrade",
+            "--quiet",
+            "--server",
+            ready["grpc"],
+            cwd=tmp_path,
         ).stdout
     finally:
         server.terminate()

@@ -65,6 +65,8 @@ STATUSES: Sequence[tuple[type[LamrError], int]] = (
 """The status of an error; the first that it is one of."""
 MOST_DETAILS = 20
 """Of what is wrong with one body."""
+_IN_FULL: dict[str, Any] = {"effort": "full", "degrade": False}
+"""For answers in others' formats, which can't say what was read."""
 _LATER = (429, 503)
 """Statuses after which the same request may be sent again."""
 
@@ -79,10 +81,15 @@ class _Metrics:
         self.seconds = Histogram("lamr_http_seconds", "Seconds a request.", ("path",), registry=self.registry)
         self.under_way = Gauge("lamr_http_under_way", "Requests under way.", registry=self.registry)
         self.tokens = Counter("lamr_http_tokens", "Tokens in and out.", ("way",), registry=self.registry)
+        self.efforts = Counter(
+            "lamr_http_efforts", "Prunings, by why no more was read.", ("why",), registry=self.registry
+        )
 
     def count(self, result: PruneResult) -> None:
         self.tokens.labels("in").inc(result.tokens_in)
         self.tokens.labels("out").inc(result.tokens_out)
+        if result.effort is not None:
+            self.efforts.labels(result.effort.why or ("all" if result.effort.read else "instant")).inc()
 
 
 def create_app(
@@ -101,6 +108,7 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with await asyncio.to_thread(make_pruner) as pruner:
+            await pruner.warm()
             app.state.pruner = pruner
             app.state.readiness = Readiness(pruner)
             yield
@@ -227,6 +235,7 @@ def _add_paths(app: FastAPI, metrics: _Metrics, texts: Texts) -> None:
                 keep=(1,) if body.always_keep_first_frags else (),
                 repair=False,
                 markers=SWE_PRUNER,
+                **_IN_FULL,
             )
         except InvalidInputError as error:  # that service, too, answers with the code as it came
             return _swe_pruners(body.code, None, f"{type(error).__name__}: {error}")
@@ -235,7 +244,9 @@ def _add_paths(app: FastAPI, metrics: _Metrics, texts: Texts) -> None:
 
     async def relevances(query: str, documents: Sequence[str]) -> list[tuple[int, float]]:
         """Index and relevance of each document, the most relevant first."""
-        results = await asyncio.gather(*(app.state.pruner.prune(query, each) for each in documents))
+        results = await asyncio.gather(
+            *(app.state.pruner.prune(query, each, **_IN_FULL) for each in documents)
+        )
         scored = [(index, result.relevance or 0.0) for index, result in enumerate(results)]
         return sorted(scored, key=lambda each: -each[1])
 

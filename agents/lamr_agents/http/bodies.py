@@ -48,6 +48,14 @@ class PruneBody(Body):
     min_cut: int = Field(
         LEAST_CUT, ge=0, description="Characters that a cut between kept lines hides at least."
     )
+    effort: Literal["auto", "instant", "full"] = Field(
+        "auto",
+        description="How much the encoder reads: the chunks that the line model leaves open, nothing, or every chunk.",
+    )
+    within: float | None = Field(
+        None, gt=0, description="Seconds until an answer is wanted, with what was read by then."
+    )
+    degrade: bool = Field(True, description="Let the line model answer where the server behind fails.")
 
     on_error: Literal["raise", "passthrough"] = Field(
         "raise", description="passthrough: trouble gives the code as it came, with the error as `reason`."

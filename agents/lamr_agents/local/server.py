@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from lamr_client import DeadlineExceededError
+from lamr_client import DeadlineExceededError, LamrError
 from lamr_contract.private_files import open_private, private_folder, take_lock
 
 from lamr_agents.hook_host import Call, HookHost
@@ -102,7 +102,7 @@ class LocalServer:
             with closing(_Listener(str(self._path), self._handle)) as listener:
                 self._path.chmod(0o600)
                 made = self._path.stat()
-                threading.Thread(target=self._warm, daemon=True).start()
+                threading.Thread(target=self._load, daemon=True).start()
                 if ready:
                     ready()
                 while self._is_wanted(idle) and _is_still(self._path, made):
@@ -151,9 +151,7 @@ class LocalServer:
             try:
                 pruner = self._warm()
                 left = max(end - time.monotonic(), _LEAST_SECONDS)
-                done.set_result(
-                    skim(pruner, asked, intent, self._policy, archive=self._archive, timeout=left)
-                )
+                done.set_result(skim(pruner, asked, intent, self._policy, archive=self._archive, within=left))
             except BaseException as error:
                 done.set_exception(error)
 
@@ -187,6 +185,15 @@ class LocalServer:
             if self._pruner is None:
                 self._pruner = self._make_pruner()
             return self._pruner
+
+    def _load(self) -> None:
+        """Make the pruner, and have it load its encoder; calls that come before are answered by the line model."""
+        try:
+            load = getattr(self._warm(), "warm", None)  # another's pruner may have nothing to load
+            if load is not None:
+                load()
+        except LamrError as error:  # calls say it, each to its own agent
+            _log.warning("the encoder can't be loaded: %s", error)
 
     def _handle(self, connection: Any) -> None:
         connection.settimeout(30.0)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import wraps
 from importlib.metadata import version
 from typing import Annotated, Any, TypeVar, cast
 
-from lamr_client import AsyncPruner, InvalidInputError, LamrError
+from lamr_client import AsyncPruner, InvalidInputError, LamrError, PruneResult
+from lamr_client.effort import EffortName
 from lamr_errors import visible
 from lamr_postprocess import split_lines
 from lamr_postprocess.render import NAMED
@@ -27,6 +28,7 @@ from pydantic import ValidationError
 from lamr_agents.faults import words_of
 from lamr_agents.mcp.roots import Reach, ask_for_roots
 from lamr_agents.policy import Policy
+from lamr_agents.skim import haste
 from lamr_agents.skim import outline as outline_of
 from lamr_agents.thin import NOT_PRUNED, NOTE
 
@@ -43,12 +45,18 @@ _INSTRUCTIONS = (
 )
 
 
-def create_server(reach: Reach, make_pruner: Callable[[], AsyncPruner]) -> MCPServer:
+def create_server(
+    reach: Reach,
+    make_pruner: Callable[[], AsyncPruner],
+    effort: EffortName = "auto",
+    within: float | None = None,
+) -> MCPServer:
     """Make the server.
 
     Args:
         reach: the folders whose files may be read.
         make_pruner: gives the pruner; called in a thread, when a tool first needs it.
+        effort, within: of each pruning, see `lamr_client.Pruner.prune`.
     """
     warm = _Warm(make_pruner)
 
@@ -66,7 +74,7 @@ def create_server(reach: Reach, make_pruner: Callable[[], AsyncPruner]) -> MCPSe
         lifespan=lifespan,
         log_level="WARNING",
     )
-    tools = _Tools(reach, warm)
+    tools = _Tools(reach, warm, {"effort": effort, "within": within})
     for tool in (tools.read_file, tools.expand, tools.outline, tools.search, tools.prune_text):
         # Else hosts get the text once more as a field of a structure, and some show the model that one, with its line
         # ends and quotes escaped. `getdoc` takes the source's indentation off what the model is told in every session.
@@ -108,9 +116,10 @@ def _telling(tool: _Tool) -> _Tool:
 class _Tools:
     """The tools; their docstrings and arguments are what a model is told of them, `roots` is asked of the client."""
 
-    def __init__(self, reach: Reach, warm: _Warm) -> None:
+    def __init__(self, reach: Reach, warm: _Warm, limits: Mapping[str, Any]) -> None:
         self._reach = reach
         self._warm = warm
+        self._limits = limits
 
     @_telling
     async def read_file(self, path: str, question: str, task: str = "", *, roots: Roots) -> str:
@@ -131,12 +140,13 @@ class _Tools:
                 markers=NAMED,
                 line_numbers=True,
                 min_tokens=Policy.least_tokens,
+                **self._limits,
             )
         except InvalidInputError:
             raise
         except LamrError as error:
             return _not_pruned(error) + _range(code, 1, MOST_UNPRUNED_LINES)
-        return _numbered(code, 1) if result.status == "passthrough" else result.text
+        return _numbered(code, 1) if result.status == "passthrough" else result.text + _fault(result)
 
     @_telling
     async def expand(self, path: str, first: int, last: int, *, roots: Roots) -> str:
@@ -187,12 +197,14 @@ class _Tools:
             path: a file name that tells the text's language.
         """
         try:
-            result = await (await self._warm.pruner()).prune(question, text, path=path or None, markers=NAMED)
+            result = await (await self._warm.pruner()).prune(
+                question, text, path=path or None, markers=NAMED, **self._limits
+            )
         except InvalidInputError:
             raise
         except LamrError as error:
             return _not_pruned(error) + text
-        return result.text
+        return result.text + _fault(result)
 
 
 class _Warm:
@@ -212,6 +224,12 @@ class _Warm:
     async def close(self) -> None:
         if self._pruner is not None:
             await self._pruner.close()
+
+
+def _fault(result: PruneResult) -> str:
+    """The last line of an answer that a fault left to the line model; nothing where none did."""
+    end = "" if result.text.endswith("\n") else "\n"
+    return f"{end}{NOTE} {haste(result)}ask again later for a better answer]\n" if haste(result) else ""
 
 
 def _not_pruned(error: LamrError) -> str:

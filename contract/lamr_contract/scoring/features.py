@@ -84,16 +84,22 @@ def output_logits(outputs: Outputs, names: Sequence[str], rubrics: Sequence[str]
     return columns
 
 
-def standardized(logits: Float64Array) -> Float64Array:
-    """Return each column of a document's log-odds [n, F] less its mean, in units of its spread.
+def standardized(logits: Float64Array, read: NDArray[np.bool_]) -> Float64Array:
+    """Return each column of a document's log-odds [n, F] less its mean, in units of its spread; 0 for unread tokens.
 
     What counts is how a line compares with the rest of its file.
+
+    Args:
+        logits: the log-odds.
+        read: bool [n], the tokens whose log-odds are known.
     """
-    if not len(logits):
-        return logits
-    centred = logits - np.add.reduce(logits, axis=0) / len(logits)
-    spread = np.sqrt(np.add.reduce(centred * centred, axis=0) / len(logits))
-    scaled: Float64Array = centred / (spread + _LEAST_SPREAD)
+    scaled = np.zeros_like(logits)
+    known = logits if read.all() else logits[read]
+    if not len(known):
+        return scaled
+    centred = known - np.add.reduce(known, axis=0) / len(known)
+    spread = np.sqrt(np.add.reduce(centred * centred, axis=0) / len(known))
+    scaled[read] = centred / (spread + _LEAST_SPREAD)
     return scaled
 
 

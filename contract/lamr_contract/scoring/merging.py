@@ -56,13 +56,15 @@ class Averages:
     """What is known of a document's n tokens, averaged over chunks.
 
     Attributes:
-        values: float64 [n, F], the averages.
-        rubrics: float64 [n, K], each rubric's marginals; None if they weren't asked for.
+        values: float64 [n, F], the averages; 0 for tokens that no chunk held.
+        rubrics: float64 [n, K], each rubric's marginals, likewise; None if they weren't asked for.
+        read: bool [n], which tokens a chunk held.
         relevances: the relevance of each chunk, in the order of their arrival.
     """
 
     values: Float64Array
     rubrics: Float64Array | None
+    read: NDArray[np.bool_]
     relevances: tuple[float, ...]
 
 
@@ -110,16 +112,18 @@ class ScoreMerger:
             self._add_waiting()
 
     def merged(self) -> Averages:
-        """Return the averages, after every token was in a chunk.
+        """Return the averages over the chunks so far.
 
         Raises:
             ModelMismatchError: a value is NaN or infinite.
         """
         self._add_waiting()
-        counts = self._counts()[:, None]
+        counts = self._counts()
+        held = np.maximum(counts, 1)[:, None]
         return Averages(
-            self._sums / counts,
-            None if self._rubrics is None else self._rubrics / counts,
+            self._sums / held,
+            None if self._rubrics is None else self._rubrics / held,
+            counts > 0,
             tuple(self._relevances),
         )
 

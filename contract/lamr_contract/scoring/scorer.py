@@ -6,9 +6,9 @@ It calls the other modules of this package in order. A client that prunes, a pac
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -18,19 +18,24 @@ from numpy.typing import NDArray
 from lamr_contract.arrays import Float64Array
 from lamr_contract.asked import AskedDocument
 from lamr_contract.errors import ModelMismatchError
-from lamr_contract.layout import LineLayout
+from lamr_contract.layout import LineLayout, token_lines
 from lamr_contract.model_io import ChunkResult
 from lamr_contract.names import KEEP_PROB, RELEVANCE, SCORING_FILE
 from lamr_contract.scoring.associations import Associations
 from lamr_contract.scoring.features import output_logits, output_names, standardized
 from lamr_contract.scoring.merging import Averages, ScoreMerger
 from lamr_contract.scoring.named_lines import nearness
-from lamr_contract.scoring.odds import sigmoid
+from lamr_contract.scoring.odds import logit, sigmoid
 from lamr_contract.scoring.presence import document_features
 from lamr_contract.scoring.rules import DEPENDENCY, LINES, SEMANTIC, TOKEN_RULES, LineRule, Scoring
 from lamr_contract.scoring.threshold import adapted
 from lamr_contract.scoring.weights import LineWeights, load_weights
 from lamr_contract.spec import ModelSpec, client_files
+
+SETTLED = 2.0
+"""Log-odds between a line and the threshold beyond which nothing that is read is expected to move the line across."""
+LEAST_GAIN = 0.05
+"""Lines' worth of doubt; a chunk with less isn't worth its reading."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +87,11 @@ class Scorer:
         return () if self.weights is None else output_names(self.weights.network.features)
 
     @property
+    def instant(self) -> bool:
+        """Whether lines can be scored without the encoder."""
+        return self.weights is not None and self.weights.associations is not None
+
+    @property
     def want_rubrics(self) -> bool:
         """Whether answers must carry `rubric_prob`.
 
@@ -120,7 +130,10 @@ class LineScores:
 
 
 class DocumentScorer:
-    """Takes in the answers about one document's chunks, in any order, and gives the scores of its lines."""
+    """Takes in the answers about a document's chunks, any of them in any order, and gives the scores of its lines.
+
+    Tokens are made when there is an answer to take in, or a chunk's gain to tell.
+    """
 
     def __init__(self, scorer: Scorer, document: AskedDocument) -> None:
         """Begin without an answer.
@@ -131,18 +144,9 @@ class DocumentScorer:
         """
         self._scorer, self._document = scorer, document
         self._rule = scorer.scoring.for_query(document.query)
-        count, layout = len(document.ids), document.layout
-        by_token = TOKEN_RULES.get(scorer.scoring.kind)
-        if by_token is None:
-            self._merger = output_merger(scorer.outputs, scorer.rubrics, count)
-        else:
-            self._merger = ScoreMerger(
-                lambda outputs: by_token.value(outputs)[:, None],
-                *(1, scorer.rubrics, count),
-                want_rubrics=scorer.want_rubrics,
-            )
-        lines = TokenLines if by_token is None else by_token.lines
-        self._lines = lines(document.offsets, layout.points, layout.spans)
+        self._by_token = TOKEN_RULES.get(scorer.scoring.kind)
+        self._begun = False
+        self._finished: LineScores | None = None
 
     def add(self, tokens: tuple[int, int], result: ChunkResult) -> None:
         """Take in the answer about the chunk of this token range.
@@ -150,43 +154,107 @@ class DocumentScorer:
         Raises:
             ModelMismatchError: the answer doesn't fit the chunk or the model's rubrics.
         """
+        self._begun, self._finished = True, None
         self._merger.add(tokens, result)
 
+    def gains(
+        self, ranges: NDArray[np.int64], threshold: Callable[[LineScores], float]
+    ) -> NDArray[np.float64]:
+        """Return what reading each of some chunks is expected to bring, float64 [C]; 0 where all is settled.
+
+        It is the sum over a chunk's lines of how open it is whether the line reaches the threshold, as far as its
+        tokens haven't been read.
+
+        Args:
+            ranges: int64 [C, 2], the range of each chunk's tokens.
+            threshold: gives the threshold that scores are compared with.
+        """
+        scores = self.finish()
+        cut = logit(min(max(threshold(scores), 0.0), 1.0))
+        open_lines = np.maximum(0.0, 1.0 - np.abs(logit(scores.scores) - cut) / SETTLED) * scores.inked
+        line = token_lines(self._document.offsets, self._document.layout)
+        of_token = open_lines[line] / np.bincount(line, minlength=len(open_lines))[line]
+        if self._begun:
+            of_token[self._merger.merged().read] = 0.0
+        sums = np.concatenate([[0.0], np.cumsum(of_token)])
+        gains: NDArray[np.float64] = sums[ranges[:, 1]] - sums[ranges[:, 0]]
+        gains[gains < LEAST_GAIN] = 0.0
+        return gains
+
     def finish(self) -> LineScores:
-        """Return the line scores, after every chunk's answer was added. Lines of encoded data score 0.
+        """Return the line scores by what was read so far, nothing included. Lines of encoded data score 0.
 
         Raises:
             ModelMismatchError: an answer holds NaN or infinity.
         """
-        merged, weights = self._merger.merged(), self._scorer.weights
-        scores = (
-            self._lines.means(merged.values[:, 0]) if weights is None else self._by_network(merged, weights)
-        )
+        if self._finished is None:
+            self._finished = self._scored()
+        return self._finished
+
+    def _scored(self) -> LineScores:
+        weights = self._scorer.weights
+        learned = None if weights is None else weights.associations
+        merged = self._merger.merged() if self._begun or learned is None else None
+        if merged is None:
+            assert learned is not None
+            scores = self._by_words(learned)
+        elif weights is None:
+            scores = self._lines.means(merged.values[:, 0])
+        else:
+            scores = self._by_network(merged, weights)
         if (data := self._document.data) is not None:
             scores = np.where(data.lines, np.float32(0), scores)
         return LineScores(
             scores,
-            self._dependency(merged.rubrics),
-            self._relevance(merged.relevances),
+            None if merged is None else self._dependency(merged.rubrics),
+            self._relevance(() if merged is None else merged.relevances),
             self._rule,
             ~self._document.layout.blank,
         )
 
+    @cached_property
+    def _merger(self) -> ScoreMerger:
+        scorer, count, by_token = self._scorer, len(self._document.ids), self._by_token
+        if by_token is None:
+            return output_merger(scorer.outputs, scorer.rubrics, count)
+        return ScoreMerger(
+            lambda outputs: by_token.value(outputs)[:, None],
+            *(1, scorer.rubrics, count),
+            want_rubrics=scorer.want_rubrics,
+        )
+
+    @cached_property
+    def _lines(self) -> TokenLines:
+        lines = TokenLines if self._by_token is None else self._by_token.lines
+        return lines(self._document.offsets, self._document.layout.points, self._document.layout.spans)
+
+    def _by_words(self, learned: Associations) -> NDArray[np.float32]:
+        """Return line scores [L] from words and lines alone."""
+        document, features = self._document, self._document.features
+        known = features.matrix(learned.known)
+        return self._scores(learned.of(document.query, features.index, document.layout, known))
+
     def _by_network(self, merged: Averages, weights: LineWeights) -> NDArray[np.float32]:
         """Return line scores [L] from the model's outputs, by the network over lines."""
-        document, rule, network = self._document, self._rule, weights.network
+        document, network = self._document, weights.network
         features = network_features(document, self._lines, merged, network.features, weights.associations)
-        logits = network.logits(features, document.layout) + rule.bias
+        return self._scores(network.logits(features, document.layout))
+
+    def _scores(self, logits: Float64Array) -> NDArray[np.float32]:
+        """Return line scores [L] from log-odds [L], by the query's kind and the lines that it names."""
+        document, rule = self._document, self._rule
+        logits = logits + rule.bias
         if document.named is not None:
             logits = logits + rule.named * nearness(document.named)
         return over_blank(sigmoid(logits), document.layout).astype(np.float32)
 
     def _relevance(self, relevances: Sequence[float]) -> float:
-        """Return the relevance of the document, from that of each chunk."""
+        """Return the relevance of the document, from that of each chunk; without any, from words and the path."""
         presence, document = self._rule.presence, self._document
-        if presence is None or not relevances:
+        if presence is None:
             return max(relevances, default=0.0)
-        known = document_features(relevances, document.features.views.together, document.query, document.path)
+        together = document.features.views.together
+        known = document_features(relevances or (0.5,), together, document.query, document.path)
         learned = self._scorer.weights and self._scorer.weights.associations
         return presence.probability(known, learned.understood(document.query) if learned else 1.0)
 
@@ -232,7 +300,7 @@ def network_features(
         associations: the model's, if it has any.
     """
     names, features = tuple(names), document.features
-    columns = standardized(merged.values)
+    columns = standardized(merged.values, merged.read)
     means = {
         name: lines.means(columns[:, place]).astype(np.float64)
         for place, name in enumerate(output_names(names))

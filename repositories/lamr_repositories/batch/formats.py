@@ -26,6 +26,7 @@ _ANSWER_COLUMNS = {
     "kept_lines": "list<int64>",
     "relevance": "float64",
     "reason": "string",
+    "effort": "string",
     "files": "list<string>",
     "notes": "list<string>",
     "error": "string",

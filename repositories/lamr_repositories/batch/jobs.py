@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
+
+from lamr_client.effort import EffortName
 
 from lamr_repositories.batch.formats import Row, format_of
+from lamr_repositories.batch.options import EFFORT
 from lamr_repositories.batch.storage import open_place
 from lamr_repositories.errors import RepositoryError
 
-_TEXTS = ("query", "path", "repo", "code", "rev", "ranker", "format")
+_TEXTS = ("query", "path", "repo", "code", "rev", "ranker", "format", "effort")
 _SOURCES = ("path", "repo", "code")
 
 
@@ -79,18 +82,28 @@ def _job(row: Row | str, name: str, place: str) -> Job:
 
 def _problem(fields: dict[str, Any]) -> str:
     """Return what is wrong with a row; nothing for a job."""
-    unknown = sorted(fields.keys() - {*_TEXTS, "max_tokens"})
+    unknown = sorted(fields.keys() - {*_TEXTS, "max_tokens", "within"})
     if unknown:
-        return f"unknown field {unknown[0]!r}; there are id, {', '.join(_TEXTS)} and max_tokens"
-    for name in _TEXTS:
-        if not isinstance(fields.get(name, ""), str):
-            return f"{name} must be text"
-    tokens = fields.get("max_tokens", 1)
-    if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 1:
-        return "max_tokens must be a whole number of at least 1"
+        return f"unknown field {unknown[0]!r}; there are id, {', '.join(_TEXTS)}, max_tokens and within"
+    if wrong := _wrong_value(fields):
+        return wrong
     if "query" not in fields:
         return "the field query is missing"
     return _wrong_together(fields)
+
+
+def _wrong_value(fields: dict[str, Any]) -> str:
+    """Return which field of a row has a value that it can't have; nothing where none has."""
+    for name in _TEXTS:
+        if not isinstance(fields.get(name, ""), str):
+            return f"{name} must be text"
+    tokens, within = fields.get("max_tokens", 1), fields.get("within", 1.0)
+    if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 1:
+        return "max_tokens must be a whole number of at least 1"
+    if isinstance(within, bool) or not isinstance(within, int | float) or not within > 0:
+        return "within must be seconds, a number above 0"
+    efforts = get_args(EffortName)
+    return "" if fields.get("effort", EFFORT) in efforts else f"effort must be one of {', '.join(efforts)}"
 
 
 def _wrong_together(fields: dict[str, Any]) -> str:
@@ -99,4 +112,7 @@ def _wrong_together(fields: dict[str, Any]) -> str:
     if ("repo" in fields) == has_code:
         return f"give one of {', '.join(_SOURCES)}; path may name the language of code"
     wrong = sorted({"rev", "ranker", "format"} & fields.keys()) if has_code else []
-    return f"{wrong[0]} goes with repo" if wrong else ""
+    if wrong:
+        return f"{wrong[0]} goes with repo"
+    single = [] if has_code else sorted({"effort", "within"} & fields.keys())
+    return f"{single[0]} goes with path or code" if single else ""

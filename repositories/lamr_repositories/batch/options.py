@@ -7,7 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lamr_client.effort import EffortName
 from lamr_contract.errors import InvalidInputError
+
+EFFORT: EffortName = "full"
+"""Nobody waits for a row, and its answer shouldn't depend on how busy a machine is."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +23,7 @@ class BatchOptions:
         servers: addresses that the workers share out among themselves; without any, each has the model in its process.
         credentials: for each server what opens it, as arguments of `Pruner`; never shown. None for open ones.
         folder: what the jobs' relative paths start from; the current one unless another is given.
-        model, cache, max_tokens, timeout: see `WorkerOptions`.
+        model, cache, max_tokens, timeout, effort, within: see `WorkerOptions`.
         shard_rows, shard_seconds: a shard is written after so many answers, or so long after the first of them.
         retry_errors: whether rows whose answer is an error are run again.
         format: of the answers; see `formats`.
@@ -43,6 +47,8 @@ class BatchOptions:
     ray_cpus: float = 0.01
     credentials: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
     folder: Path = field(default_factory=Path.cwd)
+    effort: EffortName = EFFORT
+    within: float | None = None
 
     def __post_init__(self) -> None:
         if self.workers < 1 or self.shard_rows < 1:

@@ -142,6 +142,8 @@ def _run(ray: Any, jobs: list[Any], gathering: Gathering, options: BatchOptions,
         options.max_tokens,
         options.timeout,
         folder=options.folder,
+        effort=options.effort,
+        within=options.within,
     )
     # Ray Data restarts actors and repeats their blocks without end, unless it is told otherwise.
     answered = ray.data.from_arrow_refs(jobs).map_batches(

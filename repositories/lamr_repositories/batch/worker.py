@@ -17,8 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from lamr_client import InProcessTransport, LamrError, Pruner
+from lamr_client.effort import EffortName
 from lamr_contract.spec import bundled_repository
 
+from lamr_repositories.batch.options import EFFORT
 from lamr_repositories.batch.storage import local_path, open_place, place_in
 from lamr_repositories.options import PackOptions
 from lamr_repositories.pack import pack
@@ -42,6 +44,7 @@ class WorkerOptions:
         cache: see `pack`.
         max_tokens: the budget of jobs that name none: of repositories, and of files if it isn't None.
         timeout: seconds for one file.
+        effort, within: of jobs about files that name none; see `Pruner.prune`.
         folder: what the jobs' relative paths start from. The worker itself stands elsewhere.
     """
 
@@ -53,6 +56,8 @@ class WorkerOptions:
     timeout: float = 120.0
     credentials: Mapping[str, Any] = field(default_factory=dict, repr=False)
     folder: Path = field(default_factory=Path.cwd)
+    effort: EffortName = EFFORT
+    within: float | None = None
 
 
 class RowWorker:
@@ -119,9 +124,13 @@ def answer_job(fields: Mapping[str, Any], pruner: Pruner, options: WorkerOptions
         path=fields.get("path"),
         max_tokens=fields.get("max_tokens") or options.max_tokens,
         timeout=options.timeout,
+        effort=fields.get("effort") or options.effort,
+        within=fields.get("within") or options.within,
+        degrade=False,  # a row that meets a fault is an error, which is run again
     )
     return {"text": pruned.text, "tokens": pruned.tokens_out, "kept_lines": list(pruned.kept_lines),
-            "relevance": pruned.relevance, "reason": pruned.reason}  # fmt: skip
+            "relevance": pruned.relevance, "reason": pruned.reason,
+            "effort": str(pruned.effort) if pruned.effort else None}  # fmt: skip
 
 
 def _read(place: str) -> str:

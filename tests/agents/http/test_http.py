@@ -154,11 +154,30 @@ def test_an_original_is_kept_where_that_is_asked_for(served: Site) -> None:
 @pytest.mark.parametrize("error", [ServerUnavailableError("nothing answers"), DeadlineExceededError("none")])
 def test_who_wants_it_gets_the_code_whatever_fails(served: Site, error: Exception) -> None:
     served.transport.errors = [error]
-    body = {"query": QUERY, "code": CODE, "on_error": "passthrough", "keep_original": True}
+    body = {"query": QUERY, "code": CODE, "on_error": "passthrough", "keep_original": True, "degrade": False}
     status, answer, _ = served.post("/v1/prune", body)
     assert (status, answer["text"], answer["status"]) == (200, CODE, "passthrough")
     assert answer["reason"].startswith(type(error).__name__)
     assert "key" not in answer
+
+
+def test_a_server_behind_that_fails_leaves_the_answer_to_the_line_model(served: Site) -> None:
+    served.transport.errors = [ServerUnavailableError("nothing answers")] * 99
+    status, answer, _ = served.post("/v1/prune", {"query": QUERY, "code": CODE})
+    assert (status, answer["effort"]) == (200, "line model; server unavailable")
+    assert "nothing answers" in answer["reason"]
+    assert 'lamr_http_efforts_total{why="server unavailable"} ' in served.get("/metrics")
+
+
+def test_effort_and_time_are_options_of_a_request(served: Site) -> None:
+    served.transport.requests.clear()
+    body = {"query": QUERY, "code": CODE, "effort": "instant", "within": 5}
+    status, answer, _ = served.post("/v1/prune", body)
+    assert (status, answer["effort"]) == (200, "line model")
+    assert not served.transport.requests
+    assert served.post("/v1/prune", {**body, "effort": "full"})[1]["effort"].startswith("all ")
+    assert served.post("/v1/prune", {**body, "effort": "some"})[0] == 422
+    assert served.post("/v1/prune", {**body, "within": 0})[0] == 422
 
 
 def test_swe_pruners_request_gets_swe_pruners_answer(served: Site) -> None:
@@ -222,7 +241,8 @@ def test_documents_are_ranked_by_relevance() -> None:
 @pytest.mark.parametrize("path", ["/v1/prune", "/prune"])
 def test_trouble_behind_is_a_status(served: Site, path: str, error: Exception, status: int) -> None:
     served.transport.errors = [error]
-    found, answer, headers = served.post(path, {"query": QUERY, "code": CODE})
+    body = {"query": QUERY, "code": CODE} | ({"degrade": False} if path == "/v1/prune" else {})
+    found, answer, headers = served.post(path, body)
     assert found == status
     assert answer["error"] == type(error).__name__
     assert answer["message"]

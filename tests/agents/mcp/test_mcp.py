@@ -15,7 +15,7 @@ import mcp_types
 import pytest
 from lamr_agents.mcp.roots import Reach
 from lamr_agents.mcp.server import MOST_UNPRUNED_LINES, create_server
-from lamr_client import AsyncPruner, DeadlineExceededError, ServerUnavailableError
+from lamr_client import AccessDeniedError, AsyncPruner, ModelMismatchError, ServerUnavailableError
 from lamr_client.mock_transport import AsyncMockTransport, uniform_answer
 
 from tests.agents.samples import CODE, LINES, line_of
@@ -123,10 +123,8 @@ async def test_what_a_caller_can_mend_is_told(
         assert message in "".join(part.text for part in answer.content)
 
 
-@pytest.mark.parametrize(
-    "error", [ServerUnavailableError("it was killed"), DeadlineExceededError("too slow")]
-)
-async def test_a_file_comes_whole_with_the_reason_while_the_server_is_away(
+@pytest.mark.parametrize("error", [AccessDeniedError("it wants a key"), ModelMismatchError("another model")])
+async def test_a_file_comes_whole_with_the_reason_while_the_server_refuses(
     root: Path, error: Exception
 ) -> None:
     transport = AsyncMockTransport(lambda request: uniform_answer(request, 0.5))
@@ -143,9 +141,31 @@ async def test_a_file_comes_whole_with_the_reason_while_the_server_is_away(
         assert "pruned (1-" in await text_of(client, "read_file", path="a.py", question=QUESTION)
 
 
+async def test_a_server_that_fails_leaves_the_answer_to_the_line_model(root: Path) -> None:
+    transport = AsyncMockTransport(errors=[ServerUnavailableError("it was killed")] * 99)
+    last = "[lamr: judged in haste (line model; server unavailable): ask again later for a better answer]"
+    async with in_process(root, transport=transport) as client:
+        shown = await text_of(client, "read_file", path="a.py", question=QUESTION)
+        assert shown.splitlines()[-1] == last
+        text = await text_of(client, "prune_text", text=CODE, question=QUESTION)
+        assert text.splitlines()[-1] == last
+
+
+async def test_effort_and_time_are_those_of_the_server(root: Path) -> None:
+    transport = AsyncMockTransport(lambda request: uniform_answer(request, 0.5))
+
+    def make() -> AsyncPruner:
+        return AsyncPruner(transport=transport)
+
+    async with mcp.Client(create_server(Reach([root]), make, "instant", 5.0)) as client:
+        assert "pruned (1-" in await text_of(client, "read_file", path="a.py", question=QUESTION)
+        await text_of(client, "prune_text", text=CODE, question=QUESTION)
+    assert not transport.requests
+
+
 async def test_a_large_file_that_cant_be_pruned_comes_with_what_is_missing(root: Path) -> None:
     (root / "large.py").write_text("value = compute(1)\n" * (MOST_UNPRUNED_LINES + 1))
-    transport = AsyncMockTransport(errors=[ServerUnavailableError("it was killed")] * 99)
+    transport = AsyncMockTransport(errors=[AccessDeniedError("it wants a key")] * 99)
     async with in_process(root, transport=transport) as client:
         shown = await text_of(client, "read_file", path="large.py", question=QUESTION)
         assert shown.endswith("2000 lines at a time; expand shows others]\n")

@@ -62,6 +62,13 @@ def test_outputs_are_what_no_text_gives() -> None:
 def test_outputs_are_compared_with_the_rest_of_the_document() -> None:
     values = np.array([[1.0, 3.0], [3.0, 3.0], [8.0, 3.0]])
     expected = (values - values.mean(axis=0)) / (values.std(axis=0) + 0.1)
-    np.testing.assert_allclose(standardized(values), expected)
-    assert not standardized(values)[:, 1].any(), "what is alike everywhere says nothing"
-    assert standardized(np.zeros((0, 2))).shape == (0, 2)
+    every = np.ones(3, np.bool_)
+    np.testing.assert_allclose(standardized(values, every), expected)
+    assert not standardized(values, every)[:, 1].any(), "what is alike everywhere says nothing"
+    assert standardized(np.zeros((0, 2)), every[:0]).shape == (0, 2)
+
+
+def test_unread_tokens_are_neither_above_nor_below_the_others() -> None:
+    values, read = np.array([[1.0], [0.0], [3.0]]), np.array([True, False, True])
+    np.testing.assert_allclose(standardized(values, read)[:, 0], np.array([-1, 0, 1]) / 1.1)
+    assert not standardized(values, np.zeros(3, np.bool_)).any()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,6 +16,7 @@ from lamr_contract.model_io import ChunkResult
 from lamr_contract.scoring.rules import LineRule, Scoring
 from lamr_contract.scoring.scorer import DocumentScorer, LineScores, Scorer, over_blank
 
+from tests.contract.scoring.test_associations import made
 from tests.tiny import BERT_PROMPT, line_weights, lines_scoring, make_spec, wordpiece
 
 CODE = "a = 1\n\n\nbb = 22\n  \nccc = 333"
@@ -112,3 +115,60 @@ def test_blank_lines_take_the_smaller_neighbour(text: str, seed: int) -> None:
         around = [over[inked[inked < line][-1:]], over[inked[inked > line][:1]]]
         if len(inked):
             assert over[line] == min(np.concatenate(around))
+
+
+def _halved(learned: bool) -> tuple[DocumentScorer, np.ndarray]:
+    """A document of two chunks, and their ranges; scored by a model that can or can't do without them."""
+    weights = line_weights(own=1.0, keep_prob=1.0)
+    weights = replace(weights, associations=made(known=("own",))) if learned else weights
+    offsets = np.stack([np.arange(len(CODE)), np.arange(len(CODE)) + 1], axis=1)
+    asked = AskedDocument.of(encoder(), ASKED, CODE, tokens=(np.zeros(len(CODE), np.int64), offsets))
+    return DocumentScorer(Scorer(lines_scoring(), RUBRICS, weights), asked), np.array(
+        [[0, 12], [8, len(CODE)]]
+    )
+
+
+def _answer(span: np.ndarray, probability: float) -> ChunkResult:
+    values = np.linspace(0.1, probability, span[1] - span[0]).astype(np.float32)
+    return ChunkResult((values > 0.5).astype(np.uint8), values, np.stack([values] * 2, 1), None, probability)
+
+
+@pytest.mark.parametrize("learned", [False, True])
+def test_lines_are_scored_by_what_was_read(learned: bool) -> None:
+    none, some, every = (_halved(learned)[0] for _ in range(3))
+    ranges = _halved(learned)[1]
+    some.add((0, 12), _answer(ranges[0], 0.9))
+    for span in ranges[::-1]:
+        every.add((span[0], span[1]), _answer(span, 0.9))
+    scores = [each.finish().scores for each in (none, some, every)]
+    assert all(np.isfinite(each).all() and len(each) == CODE.count("\n") + 1 for each in scores)
+    assert (scores[0] != scores[1]).any()
+    assert (scores[1] != scores[2]).any()
+
+
+def test_no_token_is_made_for_lines_that_no_chunk_scores() -> None:
+    def tokenize() -> None:
+        raise AssertionError("tokens were made")
+
+    document, _ = _halved(True)
+    asked = replace(document._document, tokenize=tokenize)
+    assert (
+        DocumentScorer(document._scorer, asked).finish().scores.tolist() == document.finish().scores.tolist()
+    )
+
+
+def test_a_chunk_gains_as_long_as_its_lines_are_open_and_unread() -> None:
+    document, ranges = _halved(True)
+    middle = float(np.median(document.finish().scores))
+    assert (document.gains(ranges, lambda _: middle) > 0).all()
+    document.add((0, 12), _answer(ranges[0], 0.9))
+    first, second = document.gains(ranges, lambda scores: float(np.median(scores.scores)))
+    assert first < second
+    assert document.gains(ranges[:1], lambda _: 0.5).tolist() == [0.0], "it was read"
+    assert document.gains(ranges, lambda _: 1.0).tolist() == [0.0, 0.0], "no line comes near"
+
+
+def test_who_can_do_without_the_encoder() -> None:
+    assert _halved(True)[0]._scorer.instant
+    assert not _halved(False)[0]._scorer.instant
+    assert not Scorer(Scoring(), RUBRICS).instant

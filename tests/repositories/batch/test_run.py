@@ -36,6 +36,10 @@ def test_rows_are_checked_one_by_one(tmp_path: Path) -> None:
         '{"query": "q", "code": 1}',
         '{"query": "q", "code": "a", "max_tokens": 0}',
         '{"query": "q", "code": "a", "x": 1}',
+        '{"query": "q", "code": "a", "effort": "lazy"}',
+        '{"query": "q", "code": "a", "within": 0}',
+        '{"query": "q", "code": "a", "within": true}',
+        '{"query": "q", "repo": "a", "effort": "full"}',
     ]
     good = ['{"id": 7, "query": "q", "code": "a", "path": "a.py"}', '{"query": "q", "repo": "b", "rev": "c"}']
     file.write_text("\n".join([*rows, "", *good]) + "\n")
@@ -66,6 +70,7 @@ def test_shards_are_whole_and_one_process_writes_them(tmp_path: Path) -> None:
 
 def test_every_kind_of_job_is_answered_and_errors_are_named(folder: Path, tmp_path: Path) -> None:
     rows = [
+        {"id": "quick", "query": QUERY, "code": POOL, "path": "pool.py", "effort": "instant", "within": 60},
         {"id": "code", "query": QUERY, "code": POOL, "path": "pool.py", "max_tokens": 150},
         {"id": "path", "query": QUERY, "path": str(folder / "src" / "pool.py"), "max_tokens": 150},
         {"id": "repo", "query": QUERY, "repo": str(folder), "max_tokens": 500, "ranker": "bm25", "format": "plain"},
@@ -76,7 +81,9 @@ def test_every_kind_of_job_is_answered_and_errors_are_named(folder: Path, tmp_pa
     jobs = write_jobs(tmp_path / "jobs.jsonl", rows)
     count = run_batch(jobs, tmp_path / "out", BatchOptions(cache=tmp_path / "cache.sqlite"))
     found = {row["id"]: row for row in answers(tmp_path / "out")}
-    assert (count.answered, count.failed) == (3, 3)
+    assert (count.answered, count.failed) == (4, 3)
+    assert found["quick"]["effort"] == "line model"
+    assert found["code"]["effort"] == found["path"]["effort"] != "line model"
     assert found["code"]["text"] == found["path"]["text"]
     assert found["repo"]["tokens"] <= 500  # type: ignore[operator]
     assert {name: found[name]["error"] for name in ("gone", "small", "wrong")} == {
@@ -87,7 +94,7 @@ def test_every_kind_of_job_is_answered_and_errors_are_named(folder: Path, tmp_pa
     (tmp_path / "gone.py").write_text(POOL)
     assert run_batch(jobs, tmp_path / "out").before == len(rows)
     again = run_batch(jobs, tmp_path / "out", BatchOptions(retry_errors=True))
-    assert (again.before, again.answered, again.failed) == (3, 1, 2)
+    assert (again.before, again.answered, again.failed) == (4, 1, 2)
     assert len(answers(tmp_path / "out")) == len(rows)
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import random
+from itertools import chain
 
 import numpy as np
 import pytest
 from lamr_client import MockTransport
-from lamr_client.job import PruneJob
+from lamr_client.call import CallDefaults
+from lamr_client.job import Paces, PruneJob
+from lamr_client.pace import Pace
 from lamr_client.prune_options import PruneOptions
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.model_io import ChunkRequest
@@ -34,8 +37,9 @@ SCORERS = {
 
 def served(encoder: PromptEncoder, scorer: Scorer, code: str) -> tuple[float, ...]:
     """Line scores of a prune job whose answers arrive in any order."""
-    job = PruneJob(encoder, scorer, QUERY, code, PruneOptions(path="shapes.py"))
-    chunks = list(job.chunks)
+    call = CallDefaults(60.0, "raise").begin(None, None)
+    job = PruneJob(encoder, scorer, QUERY, code, PruneOptions(path="shapes.py", effort="full"), call, Paces())
+    chunks = list(chain.from_iterable(job.groups(Pace(), 8)))
     assert len(chunks) > 3
     random.Random(0).shuffle(chunks)
     for chunk in chunks:

@@ -21,6 +21,7 @@ from lamr_export.verify import standard_texts
 from lamr_training.errors import RunError
 from lamr_training.model.served import load_served
 
+from tests.tiny import IN_FULL
 from tests.training.samples import CACHE
 
 
@@ -55,7 +56,10 @@ def test_it_can_be_exported_in_fp32_although_it_amplifies_rounding(tmp_path: Pat
     assert report.verification.changed_percent == 0
     question = "when is an answer too old?"
     with Pruner() as shipped, Pruner(model=tmp_path / "repository") as floats:
-        kept = [pruner.prune(question, CACHE, path="cache.py").kept_lines for pruner in (shipped, floats)]
+        kept = [
+            pruner.prune(question, CACHE, path="cache.py", **IN_FULL).kept_lines
+            for pruner in (shipped, floats)
+        ]
     assert kept[0] == kept[1]
 
 

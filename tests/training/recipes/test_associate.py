@@ -21,6 +21,7 @@ from lamr_training.fits.network import NETWORK_FEATURES, NetworkSettings
 from lamr_training.fits.word_vectors import surfaces
 from lamr_training.recipes.associate import HALVES, BuildSettings, associate, half_of
 
+from tests.tiny import IN_FULL
 from tests.training.fits.test_associations import records
 from tests.training.samples import CACHE
 
@@ -64,7 +65,7 @@ def test_a_repository_gets_associations_and_keeps_its_model(data: Path, tmp_path
     sizes = json.loads(report_file.read_text(encoding="utf-8"))["files"]
     assert sizes == {name: size for name, size in files_of(out).items() if (out / name) != report_file}
     with Pruner(model=out) as pruner:
-        result = pruner.prune("Where are old entries removed?", CACHE, path="cache.py")
+        result = pruner.prune("Where are old entries removed?", CACHE, path="cache.py", **IN_FULL)
     assert result.kept_lines
     (client_files(out) / SCORING_FILE).write_bytes(b"broken")
     with pytest.raises(ModelRepositoryError, match="can't be read"):

@@ -1,0 +1,85 @@
+"""How much of a text the encoder reads, what was read in the end, and which errors end the reading with an answer.
+
+A line model scores all lines by itself; the encoder's chunks make the scores better, one by one. The module knows words
+and errors; it reads nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from lamr_contract.errors import (
+    AccessDeniedError,
+    DeadlineExceededError,
+    LamrError,
+    MissingPackageError,
+    ModelMismatchError,
+    OverloadedError,
+    QuotaExceededError,
+    ServerError,
+    ServerUnavailableError,
+)
+
+EffortName = Literal["auto", "instant", "full"]
+AUTO_SECONDS = 1.0
+"""That `auto` lets the encoder read where the caller doesn't say `within`; loading the model isn't counted."""
+
+TIME, SETTLED = "time", "settled"
+"""Why no more was read: there was no time for more, or nothing more was expected of it."""
+
+
+class EncoderLoadingError(ServerUnavailableError):
+    """Somebody else is loading the model just now, and the call hasn't the time to wait."""
+
+
+DEGRADES: Sequence[tuple[type[LamrError], str | None]] = (
+    (EncoderLoadingError, "encoder loading"),
+    (ServerUnavailableError, "server unavailable"),
+    (QuotaExceededError, None),  # the caller's own contract with a front, and waiting mends it
+    (OverloadedError, "server overloaded"),
+    (DeadlineExceededError, TIME),
+    (AccessDeniedError, None),  # a wrong key stays wrong
+    (ServerError, "encoder failed"),
+    (MissingPackageError, "no onnxruntime"),
+)
+"""Which errors of reading end it with an answer by what was read, and how that is said; None for those that are raised.
+The first row that an error is one of counts; an error that is in no row is raised."""
+
+
+def why_degraded(error: LamrError) -> str | None:
+    """Return in words why an error of reading leaves the answer to the line model; None where it is to be raised.
+
+    A model's file that can't be read in this process is as good as no encoder. Every other mismatch is raised, because
+    the answers of another model would be wrong.
+    """
+    if isinstance(error, ModelMismatchError):
+        return None if error.path is None else "encoder damaged"
+    return next((why for kind, why in DEGRADES if isinstance(error, kind)), None)
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What was read of a text; as a text it says so in a few words, such as `12 of 40 chunks; time`.
+
+    Attributes:
+        read: the chunks that the encoder read.
+        chunks: the chunks that the text has; None where it wasn't cut into chunks.
+        why: why no more was read; empty where all was, or where only the line model was asked for.
+    """
+
+    read: int
+    chunks: int | None
+    why: str = ""
+
+    @property
+    def faulty(self) -> bool:
+        """Whether a fault kept the encoder from reading, and neither the time nor the scores."""
+        return self.why not in ("", TIME, SETTLED)
+
+    def __str__(self) -> str:
+        if self.chunks is not None and self.read >= self.chunks:
+            return "the one chunk" if self.chunks == 1 else f"all {self.chunks:,} chunks"
+        read = f"{self.read:,} of {self.chunks:,} chunks" if self.read else "line model"
+        return f"{read}; {self.why}" if self.why else read

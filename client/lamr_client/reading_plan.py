@@ -1,0 +1,94 @@
+"""Which chunks of a document are read next: those of which most is expected, as long as there is time for them.
+
+The module knows gains and paces; it sends nothing and knows no scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from lamr_contract.encoding import Chunk, Chunks
+from numpy.typing import NDArray
+
+from lamr_client.deadline import Deadline
+from lamr_client.effort import SETTLED, TIME
+from lamr_client.pace import Pace
+
+STEP_SECONDS = 0.25
+"""That one call takes at the most, where more than one chunk travels in it: its answers tell what to read next."""
+
+Gains = Callable[[NDArray[np.int64]], NDArray[np.float64]]
+"""Gives what reading each of some chunks is expected to bring, float64 [C], by their token ranges int64 [C, 2]."""
+
+
+class ReadingPlan:
+    """Takes chunks in the order of what they promise, which is judged anew whenever twice as many were read.
+
+    Attributes:
+        why: why there are no more; empty as long as there are, and where all were taken.
+    """
+
+    def __init__(self, chunks: Chunks, gains: Gains, pace: Pace, deadline: Deadline) -> None:
+        """Take no chunk yet.
+
+        Args:
+            chunks: the document's.
+            gains: what reading them brings, by all that was read so far.
+            pace: seconds for a token of a chunk.
+            deadline: when the answers must be there.
+        """
+        self._chunks, self._gains, self._pace, self._deadline = chunks, gains, pace, deadline
+        self._left = np.ones(len(chunks), np.bool_)
+        self._read = 0
+        self._judged_at: int | None = None
+        self._order: list[int] = []
+        self.why = ""
+
+    def answered(self) -> None:
+        """Note that one more chunk was read."""
+        self._read += 1
+
+    def groups(self, most: int) -> Iterator[list[Chunk]]:
+        """Yield the chunks of one call after another, each chosen when it is asked for.
+
+        Args:
+            most: chunks of one call.
+        """
+        while self._left.any():
+            self.judge()
+            if not self._order:
+                self.why = SETTLED
+                return
+            if not (group := self._next(most)):
+                self.why = TIME
+                return
+            yield group
+
+    def judge(self) -> None:
+        """Put what is left into its order, if enough was read since that was last done."""
+        if self._judged_at is None or self._read >= max(1, 2 * self._judged_at):
+            self._judged_at = self._read
+            places = np.flatnonzero(self._left)
+            gains = self._gains(self._chunks.ranges[places])
+            ranked = places[np.argsort(-gains, kind="stable")]
+            self._order = ranked[: np.count_nonzero(gains > 0)].tolist()
+
+    def _next(self, most: int) -> list[Chunk]:
+        """Return the best chunks for which there is time; none where there is time for none."""
+        left = self._deadline.seconds()
+        step = STEP_SECONDS if left is None else min(left, STEP_SECONDS)
+        known = self._pace.seconds(1) is not None
+        group: list[Chunk] = []
+        tokens = 0
+        for place in self._order:
+            chunk = self._chunks[place]
+            tokens += len(chunk.input_ids)
+            if not self._pace.fits(tokens, step if group else left):
+                break
+            group.append(chunk)
+            self._left[place] = False
+            if len(group) >= most or not known:
+                break
+        self._order = self._order[len(group) :]
+        return group
