@@ -53,15 +53,17 @@ with Pruner(timeout=3600) as pruner:
     print(before, looked_at(peak=True))
 """
 _RESIDENT = """
-import resource
+from pathlib import Path
 def looked_at(peak=False):
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    sizes = dict(line.split(":") for line in Path("/proc/self/status").read_text().splitlines())
+    return int(sizes["VmHWM" if peak else "VmRSS"].split()[0]) / 1024
 """
 _TRACED = """
 import tracemalloc
 tracemalloc.start()
 def looked_at(peak=False):
-    tracemalloc.reset_peak() if not peak else None
+    if not peak:
+        tracemalloc.reset_peak()
     return tracemalloc.get_traced_memory()[peak] / 2**20
 """
 

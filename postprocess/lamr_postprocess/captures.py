@@ -24,6 +24,7 @@ import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 import tree_sitter
@@ -41,6 +42,7 @@ _LONG_ROW = 20_000  # bytes
 # people write is 20 to 60 levels deep (250 for long sums), for which 256 open matches are enough.
 _DEEPEST = 1_000  # levels of the tree; names below are not read
 _OPEN_MATCHES = 256
+_SECTION = 1 << 17  # bytes
 _WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
 _OPEN, _OUTSIDE = 0, 1
 _SCOPES = {"scope": FUNCTION, "scope.members": MEMBERS, "scope.expression": EXPRESSION}
@@ -219,17 +221,32 @@ def bounded_captures(
 
     tree-sitter's `captures` is quick, but to keep document order it holds ended matches back until all earlier ones
     end, and those count against the limit. Its `matches` takes 3.7 times as long and holds none back; the limit makes
-    it drop the outermost open matches, such as the quoted annotations of the outer ones of hundreds of nested calls.
+    it drop the outermost open matches, such as the quoted annotations of the outer ones of hundreds of nested calls. So
+    a text goes in sections, and only those that meet the limit take the slow way.
     """
-    cursor = _bounded_cursor(query, between)
-    captures = cursor.captures(root)
-    if not cursor.did_exceed_match_limit:
-        return captures
-    captures = {}
-    for _, captured in _bounded_cursor(query, between).matches(root):
-        for name, nodes in captured.items():
-            captures.setdefault(name, []).extend(nodes)
-    return captures
+    nodes: dict[str, dict[int, tree_sitter.Node]] = {}  # by their ids, since some are in several sections
+    sections = _sections(root, between)
+    for section in sections:
+        cursor = _bounded_cursor(query, section)
+        found = [cursor.captures(root)]
+        if len(sections) == 1 and not cursor.did_exceed_match_limit:
+            return found[0]
+        if cursor.did_exceed_match_limit:
+            found = [captured for _, captured in _bounded_cursor(query, section).matches(root)]
+        for captured in found:
+            for name, its in captured.items():
+                nodes.setdefault(name, {}).update((node.id, node) for node in its)
+    return {name: list(its.values()) for name, its in nodes.items()}
+
+
+def _sections(root: tree_sitter.Node, between: tuple[int, int] | None) -> list[tuple[int, int]]:
+    """Stretches of bytes that begin where a child of the root does, none much shorter than `_SECTION`."""
+    start, end = between or (0, root.end_byte)
+    edges = [start]
+    for child in root.children:
+        if edges[-1] + _SECTION <= child.start_byte < end:
+            edges.append(child.start_byte)
+    return list(pairwise([*edges, max(end, edges[-1] + 1)]))
 
 
 def _bounded_cursor(query: tree_sitter.Query, between: tuple[int, int] | None) -> tree_sitter.QueryCursor:
