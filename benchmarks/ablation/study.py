@@ -35,13 +35,13 @@ from lamr_training.loop.work_folder import WorkFolder
 from lamr_training.model.backbone import load_minilm, start_mini
 from lamr_training.model.served import load_served
 from lamr_training.model.vocabulary import code_vocabulary
-from lamr_training.worker_process import prepare_worker
 from numpy.typing import NDArray
 
 from benchmarks.ablation.judgement import Judged, Outcome, fused_loss, judge_files
 from benchmarks.ablation.settings import AblationSettings
 from benchmarks.ablation.textual_labels import textual_dependency
 from benchmarks.ablation.variants import COLUMNS, VARIANTS, WEIGHTS, Variant
+from benchmarks.ablation.worker_process import prepare_worker
 
 BUNDLED = "bundled"
 """Names the repository that ships, as a start."""

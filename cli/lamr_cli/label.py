@@ -37,7 +37,6 @@ def label(
         ),
     ],
     target: Annotated[Path, typer.Argument(metavar="OUT.jsonl", help="The same records with `labels`.")],
-    workers: Annotated[int, typer.Option(help="Processes; 0: one for each usable CPU.", min=0)] = 0,
     weights: Annotated[
         bool, typer.Option("--weights", help="Add each line's weight before the threshold.")
     ] = False,
@@ -70,12 +69,10 @@ def label(
     `semantic`: the record's own lines. `dependency`: what these need, by the syntax tree: headers and branches around
     them, imports and definitions of the names they use. `context`: what stands near. `aggregate`: the first two.
 
-    A record that can't be used is named on standard error and left out. A run that was interrupted goes on when the
-    same command is given again.
+    A record that can't be used is named on standard error and left out.
 
     lamr label train.jsonl labelled.jsonl
     """
-    from lamr_contract.cpus import usable_cpus
     from lamr_training.labels.labelling import label_file
 
     settings = LabelSettings(
@@ -89,26 +86,19 @@ def label(
         context_decay=context_decay,
     )
     with bar() as progress:
-        try:
-            summary = label_file(
-                source,
-                target,
-                settings,
-                workers=workers or usable_cpus(),
-                weights=weights,
-                progress=progress,
-                report=lambda problem: say(f"{source}:{problem.line}: {problem.reason}", err=True),
-            )
-        except KeyboardInterrupt:
-            say("stopped; the same command goes on from here", err=True)
-            raise
+        summary = label_file(
+            source,
+            target,
+            settings,
+            weights=weights,
+            progress=progress,
+            report=lambda problem: say(f"{source}:{problem.line}: {problem.reason}", err=True),
+        )
     say(summary.to_json() if as_json else _summary_text(summary, target))
 
 
 def _summary_text(summary: LabelSummary, target: Path) -> str:
     parts = [f"{summary.labelled:,} records labelled into {target}"]
-    if summary.resumed:
-        parts.append(f"went on after line {summary.resumed:,}")
     if summary.unparsed:
         parts.append(f"{len(summary.unparsed):,} without dependency labels")
     return " · ".join([*parts, f"{len(summary.bad):,} bad records left out"])
