@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import subprocess
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from lamr_cli.label import label
 from lamr_training.errors import RecordError
 from lamr_training.labels.labelling import label_file
 from lamr_training.labels.rubrics import label_lines
-from lamr_training.labels.settings import LabelSettings
 
 from tests.training.samples import CACHE
 
@@ -150,10 +146,3 @@ def test_nothing_to_label_is_an_error(tmp_path: Path) -> None:
         label_file(good, good)
     assert not (tmp_path / "out.jsonl").exists()
     assert read(good) == [row(1)]
-
-
-def test_the_command_has_every_setting_with_its_default() -> None:
-    given = {name: each.default for name, each in inspect.signature(label).parameters.items()}
-    wanted = asdict(LabelSettings())
-    wanted |= wanted.pop("edges")
-    assert {name: given[name] for name in wanted} == wanted

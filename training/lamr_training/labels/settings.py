@@ -1,7 +1,4 @@
-"""The constants of rubric labels.
-
-This module needs no other package, so that the command line can show the defaults at once.
-"""
+"""The constants of rubric labels."""
 
 from __future__ import annotations
 
