@@ -37,6 +37,7 @@ from lamr_training.model.served import load_served
 from lamr_training.model.vocabulary import code_vocabulary
 from numpy.typing import NDArray
 
+from benchmarks.ablation.context import near_lines
 from benchmarks.ablation.judgement import Judged, Outcome, fused_loss, judge_files
 from benchmarks.ablation.settings import AblationSettings
 from benchmarks.ablation.textual_labels import textual_dependency
@@ -168,8 +169,10 @@ def rubric_columns(record: Record, settings: LabelSettings) -> NDArray[np.uint8]
     """The labels of a record's lines by every rubric that some variant learns, uint8 `[L, 4]`: `COLUMNS`."""
     labels = label_lines(record.code, record.kept_frags, record.score, settings)
     gold = np.flatnonzero(labels.semantic) + 1
-    textual = textual_dependency(split_lines(record.code), gold.tolist())
-    return np.stack([labels.semantic, labels.dependency, labels.context, textual], axis=1).astype(np.uint8)
+    lines = split_lines(record.code)
+    textual = textual_dependency(lines, gold.tolist())
+    context = near_lines(lines, labels.semantic)
+    return np.stack([labels.semantic, labels.dependency, context, textual], axis=1).astype(np.uint8)
 
 
 def training_settings(settings: AblationSettings, variant: Variant, seed: int) -> TrainingSettings:

@@ -31,7 +31,7 @@ def label(
     """Say for every line why it is worth keeping, as training does, without a model.
 
     `semantic`: the record's own lines. `dependency`: what these need, by the syntax tree: headers and branches around
-    them, imports and definitions of the names they use. `context`: what stands near. `aggregate`: the first two.
+    them, imports and definitions of the names they use. `aggregate`: both.
 
     A record that can't be used is named on standard error and left out.
 

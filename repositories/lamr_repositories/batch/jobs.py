@@ -11,7 +11,7 @@ from lamr_repositories.batch.formats import Row, format_of
 from lamr_repositories.batch.storage import open_place
 from lamr_repositories.errors import RepositoryError
 
-_TEXTS = ("query", "path", "repo", "code", "rev", "ranker", "format")
+_TEXTS = ("query", "task", "path", "repo", "code", "revision", "ranker", "format")
 _SOURCES = ("path", "repo", "code")
 
 
@@ -98,5 +98,5 @@ def _wrong_together(fields: dict[str, Any]) -> str:
     has_code = not {"path", "code"}.isdisjoint(fields)
     if ("repo" in fields) == has_code:
         return f"give one of {', '.join(_SOURCES)}; path may name the language of code"
-    wrong = sorted({"rev", "ranker", "format"} & fields.keys()) if has_code else []
+    wrong = sorted({"revision", "ranker", "format"} & fields.keys()) if has_code else []
     return f"{wrong[0]} goes with repo" if wrong else ""

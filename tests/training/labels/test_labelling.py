@@ -47,7 +47,7 @@ def test_rows_keep_their_fields_and_get_the_labels_of_their_lines(tmp_path: Path
         assert after == before
         expected = label_lines(before["code"], before["kept_frags"], 0.8)
         assert labels["semantic"] == sorted(set(before["kept_frags"])), number
-        for name in ("dependency", "context", "aggregate"):
+        for name in ("dependency", "aggregate"):
             assert labels[name] == (np.flatnonzero(getattr(expected, name)) + 1).tolist()
         assert weights["semantic"] == [[n, 0.8] for n in labels["semantic"]]
         assert {n for n, _ in weights["dependency"]} >= set(labels["dependency"])
@@ -126,7 +126,7 @@ def test_code_that_does_not_parse_is_labelled_without_dependencies(tmp_path: Pat
     assert summary.labelled == 3
     assert [problem.line for problem in summary.unparsed] == reported == [2, 3]
     labels = read(tmp_path / "out.jsonl")[1]["labels"]
-    assert labels == {"semantic": [2], "dependency": [], "context": [1], "aggregate": [2]}
+    assert labels == {"semantic": [2], "dependency": [], "aggregate": [2]}
 
 
 def test_nothing_to_label_is_an_error(tmp_path: Path) -> None:

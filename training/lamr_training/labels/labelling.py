@@ -21,7 +21,7 @@ from lamr_training.errors import RecordError
 from lamr_training.labels.rubrics import RubricLabels, label_lines
 from lamr_training.labels.settings import LabelSettings
 
-RUBRICS = ("semantic", "dependency", "context")
+RUBRICS = ("semantic", "dependency")
 UNPARSED = "the code doesn't parse as Python; it gets no dependency labels"
 
 Report = Callable[[Problem], None]
