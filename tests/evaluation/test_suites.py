@@ -14,8 +14,10 @@ from lamr_evaluation.__main__ import main
 from lamr_evaluation.errors import DataError
 from lamr_evaluation.mirrors import Mirrors, clone, locate
 from lamr_evaluation.records import read_records
+from lamr_evaluation.repositories import read_items
 from lamr_evaluation.reserved import reserved_package, reserved_path, reserved_repository
 from lamr_evaluation.suites import (
+    REPOSITORIES,
     SUITES,
     PinnedItem,
     PinnedQuestion,
@@ -209,7 +211,20 @@ def test_an_unknown_suite_is_named(tmp_path):
 
 
 def test_the_command_lists_every_suite():
-    assert ", ".join(SUITES) == SUITE_NAMES
+    assert ", ".join((*SUITES, REPOSITORIES)) == SUITE_NAMES
+
+
+def test_the_suite_of_repositories_is_pinned_and_its_projects_dont_train():
+    items = read_items(manifest(REPOSITORIES))
+    assert (len(items), len({item.repository for item in items}), len({item.language for item in items})) == (
+        220,
+        44,
+        11,
+    )
+    assert all(len(item.revision) == 40 for item in items)
+    assert {item.repository for item in items} <= {
+        item.repository for item in read_manifest(manifest("edits"))
+    }
 
 
 @pytest.mark.parametrize("suite", PINNED)
