@@ -13,6 +13,7 @@ import importlib.resources
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Any
 
 from lamr_postprocess.lines import split_lines
 from lamr_sessions import FORMATS, BigRead, big_reads, read_events, recognize
@@ -185,9 +186,10 @@ def read_manifest(path: Path) -> list[Pinned]:
         if form is None or not isinstance(row["kept_frags"], list):
             forms = " or ".join(", ".join(sorted(names)) for names in _FORMS)
             raise DataError(f"{path}:{number}: expected exactly the fields {forms}")
-        items.append(
-            form(**{name: tuple(value) if isinstance(value, list) else value for name, value in row.items()})
-        )
+        fitting: Any = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in row.items()
+        }
+        items.append(form(**fitting))
     return items
 
 

@@ -80,7 +80,8 @@ def save_onnx(model: ModelProto, folder: Path) -> None:
         model,
         folder / ONNX_FILE,
         save_as_external_data=outside,
-        **({"all_tensors_to_one_file": True, "location": ONNX_DATA_FILE} if outside else {}),
+        all_tensors_to_one_file=True,
+        location=ONNX_DATA_FILE if outside else None,
     )
     if outside:  # onnx lets nobody but its owner read it, and a server may run as somebody else
         (folder / ONNX_DATA_FILE).chmod((folder / ONNX_FILE).stat().st_mode)
@@ -123,7 +124,7 @@ def _name_dimensions(graph: GraphProto, outputs: Mapping[str, str]) -> None:
     Shapes of intermediate values stay in the file, because onnxruntime doesn't infer all of them, and it fuses a
     residual sum with its LayerNorm only where it knows them.
     """
-    names = {}
+    names: dict[str, str] = {}
     for values, meanings in ((graph.output, outputs), (graph.input, INPUTS)):  # `s40 - 1` before `s40`
         for value in values:
             first = value.type.tensor_type.shape.dim[0].dim_param

@@ -69,6 +69,6 @@ def weights_digest(folder: Path) -> str:
     for file in sorted(folder.iterdir()):
         if file.suffix in (".safetensors", ".bin") or file.name in ("config.json", TOKENIZER_FILE):
             with file.open("rb") as stream:
-                for block in iter(lambda stream=stream: stream.read(1 << 20), b""):
+                while block := stream.read(1 << 20):
                     digest.update(block)
     return digest.hexdigest()[:16]

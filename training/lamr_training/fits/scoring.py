@@ -59,14 +59,16 @@ def fit_scoring(
     rules = {}
     for name, asked, share in (("asked", True, ASKED_SHARE), ("told", False, TOLD_SHARE)):
         alike = [file for file in files if asks(file.asked.query) == asked]
-        known = before and getattr(before, name)
+        known: LineRule | None = getattr(before, name, None)
         rule = LineRule(
-            named=NAMED_ODDS, shares=SHARES, presence=fit_presence(alike) or (known and known.presence)
+            named=NAMED_ODDS,
+            shares=SHARES,
+            presence=fit_presence(alike) or (known.presence if known else None),
         )
         own = [file for file in answered if asks(file.asked.query) == asked]
         fitted = own if len(own) >= LEAST_FILES else answered
         rules[name] = with_kept_share(fitted, scorer, rule, threshold, share)
-    return Scoring(LINES, **rules)
+    return Scoring(LINES, rules["asked"], rules["told"])
 
 
 def with_kept_share(

@@ -111,5 +111,7 @@ def _elsewhere(record: Record, others: list[Record], rng: random.Random) -> Reco
     away = [other for other in rng.sample(others, min(len(others), 8)) if other.path != record.path]
     if not away:
         return record
-    names = {"query": away[0].query, "kind": "absent", "id": f"{record.id}-absent"}
-    return replace(record, kept_frags=(), frame=(), score=0.0, **names)
+    query = away[0].query
+    return replace(
+        record, query=query, kind="absent", id=f"{record.id}-absent", kept_frags=(), frame=(), score=0.0
+    )

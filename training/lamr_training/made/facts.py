@@ -255,7 +255,7 @@ class Facts:
             if node is not None and node.kind_id in self.source.grammar.comments:
                 comments.append(node)
             else:
-                if self._is_list(node):
+                if node is not None and self._is_list(node):
                     lists.append(node)
                 if cursor.goto_first_child():
                     continue

@@ -17,6 +17,7 @@ from lamr_contract.spec import client_files, load_spec
 from lamr_export.errors import ExportError
 from lamr_export.float_weights import float_weights
 from lamr_export.model import LamrModel
+from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from lamr_training.errors import RunError
@@ -78,7 +79,7 @@ _ARCHITECTURE = (
 )
 
 
-def _fill(model: LamrModel, weights: dict[str, np.ndarray]) -> None:
+def _fill(model: LamrModel, weights: dict[str, NDArray[np.float32]]) -> None:
     """Give a model the weights, all of them.
 
     Raises:
