@@ -1,7 +1,4 @@
-"""Puts lamr's hook into a host's settings and takes it out again; everything else in them stays.
-
-This module knows a settings file and the hook's command; it knows nothing of what the hook does.
-"""
+"""Puts lamr's hook into a host's settings and takes it out again; everything else in them stays."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A causal language model that gives the log-probability of each token of a packed batch.
 
-The vocabulary is summed up in slices, so that neither a batch's scores over the whole vocabulary nor their softmax
-ever exist. The module knows Hugging Face's causal models as they lie in a folder; it writes no file.
+The vocabulary is summed up in slices, so that neither a batch's scores over the whole vocabulary nor their softmax ever
+exist.
 """
 
 from __future__ import annotations

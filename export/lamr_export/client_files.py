@@ -1,7 +1,6 @@
 """Copies what a client reads beside the specification: the tokenizer, and the weights of the scoring if it has any.
 
-In a checkpoint and in a model repository they lie side by side. The module knows their names and nothing of what is in
-them.
+In a checkpoint and in a model repository they lie side by side.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """What a LaMR checkpoint is made of: the dataclass behind its `config.json`.
 
-The module knows names, sizes and their consistency. It loads no weights and imports neither torch nor transformers.
-Prompt, chunking and scoring have the types of `lamr_contract`, so a model is served with exactly what it was trained
-with.
+It loads no weights and imports neither torch nor transformers. Prompt, chunking and scoring have the types of
+`lamr_contract`, so a model is served with exactly what it was trained with.
 """
 
 from __future__ import annotations

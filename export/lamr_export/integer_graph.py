@@ -10,7 +10,7 @@ A product takes one of two forms:
   multiplied back after the product. These are standard operators (QuantizeLinear and DequantizeLinear around MatMul),
   which onnxruntime fuses into an integer product.
 
-The module knows ONNX graphs and no model. Which form a product takes is `quantize`'s decision.
+Which form a product takes is `quantize`'s decision.
 """
 
 from __future__ import annotations

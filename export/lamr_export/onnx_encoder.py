@@ -1,6 +1,6 @@
 """The encoder as it is served, and its ONNX graph.
 
-The module knows what becomes of requests that nobody has checked. It neither quantizes nor writes a repository.
+It neither quantizes nor writes a repository.
 """
 
 from __future__ import annotations

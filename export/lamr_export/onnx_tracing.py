@@ -1,8 +1,4 @@
-"""A packed model as an ONNX graph of standard operators, with dynamic sizes and no trace of the exporting machine.
-
-The module knows torch's exporter and what has to be cleaned in its output. It knows no model, and writes a graph's own
-files only.
-"""
+"""A packed model as an ONNX graph of standard operators, with dynamic sizes and no trace of the exporting machine."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""`TorchScorer`: log-probabilities from a causal language model in this process, by PyTorch.
-
-The module knows batches and limits; `CausalModel` knows the network.
-"""
+"""`TorchScorer`: log-probabilities from a causal language model in this process, by PyTorch."""
 
 from __future__ import annotations
 

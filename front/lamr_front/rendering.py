@@ -1,6 +1,6 @@
 """A fleet as HAProxy's configuration: one file, and the maps that it looks tenants up in.
 
-The module knows HAProxy's words, gRPC's statuses and Triton's paths; the layout is in the template. It starts nothing.
+It starts nothing.
 """
 
 from __future__ import annotations

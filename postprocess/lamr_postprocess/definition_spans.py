@@ -1,7 +1,6 @@
 """The functions and types that a file defines, with their rows: what an outline of the file shows.
 
-Which names define something says the language's `definitions` query; the node around a name is the definition. This
-module knows rows; it knows no scores, and it cuts nothing.
+Which names define something says the language's `definitions` query; the node around a name is the definition.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Where lines begin and end, and which score each has.
 
-This module knows text, scores, and the character offsets of tokens. It knows no language and decides nothing.
-
-A line ends at LF, CRLF or CR and at nothing else: form feeds, vertical tabs, `\\x1c`-`\\x1e`, `\\x85` and U+2028 are
+A line ends at LF, CRLF or CR and at nothing else: form feeds, vertical tabs, `\x1c`-`\x1e`, `\x85` and U+2028 are
 ordinary characters (unlike in `str.splitlines`). Text that ends without a newline still has a last line; empty text has
 none. All functions take linear time and hold a few arrays of the text's length.
 """

@@ -1,7 +1,6 @@
 """What a running server says about itself, and what is installed here: the facts behind `lamr status`.
 
-The module knows Triton's gRPC calls for health, metadata, configuration and statistics. It sends no inference and
-starts no server.
+It sends no inference and starts no server.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What the tools of coding agents do to files: a table of names, and which keys of their input say what.
 
-Reads by shell commands are told from the command. This module knows neither the formats of logs nor results.
+Reads by shell commands are told from the command.
 """
 
 from __future__ import annotations

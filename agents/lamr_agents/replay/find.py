@@ -1,4 +1,4 @@
-"""Where the logs of agents lie. This module knows folders and endings, and nothing of what a log holds."""
+"""Where the logs of agents lie."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """What retrieval by embeddings finds: functions and windows of all files, by their cosine with the query.
 
-These are the two constructors that LongCodeZip's paper compares itself with. The caller brings the encoder. This module
-knows runs of lines and vectors; it loads no model.
+These are the two constructors that LongCodeZip's paper compares itself with. The caller brings the encoder.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The work of one job at a time, and the process that does it for `local_run`: an answer or a named error for each.
 
 The process takes jobs from a pipe, and ends when the other end is closed, which happens whenever the parent dies.
-`ray_run` does the same work in its actors. This module doesn't know which jobs there are, nor what becomes of answers.
+`ray_run` does the same work in its actors.
 """
 
 from __future__ import annotations

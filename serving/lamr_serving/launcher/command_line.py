@@ -1,6 +1,6 @@
 """The command line and the environment that start Triton as `ServerOptions` ask for it.
 
-The module knows Triton's flags and what its Python backend reads from the environment. It starts nothing.
+It starts nothing.
 """
 
 from __future__ import annotations

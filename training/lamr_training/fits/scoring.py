@@ -1,7 +1,4 @@
-"""Fits what a `Scoring` makes of a network's log-odds: a bias and a presence, for questions and for other queries.
-
-The module knows scored files and rules; it trains no weights.
-"""
+"""Fits what a `Scoring` makes of a network's log-odds: a bias and a presence, for questions and for other queries."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Makes records out of a manifest of repositories; the same manifest and settings give the same files.
 
 They are of histories, of what files say of themselves (`made`), and of questions that come with lamr (`written`).
-This module knows settings; files and counts are `parts`' matter, commits and questions the others'.
 """
 
 from __future__ import annotations

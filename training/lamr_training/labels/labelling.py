@@ -1,7 +1,4 @@
-"""Labels a JSONL file of records, row by row. A record that can't be used is reported and left out.
-
-This module knows files and rows; it doesn't know what the labels mean.
-"""
+"""Labels a JSONL file of records, row by row. A record that can't be used is reported and left out."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 `semantic` are the gold lines themselves, weighted by the document's score. `dependency` are the lines that are needed
 to understand these: relevance flows from the gold lines along the edges of the dependency graph and loses a factor a
-hop. No model is asked. This module knows a document's lines; it knows no tokens and no files.
+hop. No model is asked.
 """
 
 from __future__ import annotations

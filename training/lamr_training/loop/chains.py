@@ -1,7 +1,7 @@
 """What a model's gate and chains have learned, in numbers that a person can judge.
 
-A gate that gives one rubric everything has collapsed; a chain's transitions say how long its runs of kept tokens
-tend to be. This module knows a model's parameters and examples; it judges no ranking.
+A gate that gives one rubric everything has collapsed; a chain's transitions say how long its runs of kept tokens tend
+to be.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Where a training process computes, and how several processes agree.
 
 Under `accelerate launch` (or torchrun) the process group, rank and device come from accelerate. Processes that were
-started in another way have set up `torch.distributed` themselves, or are alone. This module knows no model.
+started in another way have set up `torch.distributed` themselves, or are alone.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """AdamW's parameter groups and the course of the learning rate.
 
-The name of a parameter says how fast it learns. This module knows these names; it knows no data.
+The name of a parameter says how fast it learns.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The folder between records and a trained model: a start checkpoint, examples, and one folder for each run.
 
-Recipes and the ablation keep here what they prepare, so that a run that was broken off can go on. This module knows
-where the files lie; it knows neither how they are made nor what happens in a run.
+Recipes and the ablation keep here what they prepare, so that a run that was broken off can go on.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Makes records of made questions about the files of one project, whatever they are written in.
-
-This module knows files and counts; what is asked is `kinds`' matter, and where files come from the caller's.
-"""
+"""Makes records of made questions about the files of one project, whatever they are written in."""
 
 from __future__ import annotations
 

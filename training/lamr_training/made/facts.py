@@ -1,8 +1,7 @@
 """What one file of any language with a grammar holds: documented definitions, commented statements, branches.
 
 Everything follows from the language's table: which nodes are comments, which are lists of statements, which statements
-are nothing but a text (a docstring), which names define something. Rows count from 0. This module knows trees and rows;
-it makes no questions.
+are nothing but a text (a docstring), which names define something. Rows count from 0.
 """
 
 from __future__ import annotations

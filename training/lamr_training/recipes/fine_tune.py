@@ -1,8 +1,7 @@
 """Trains a mini model on: from a served repository or a checkpoint, on the records of a folder.
 
 The start is the shipped model unless another one is named. The result has a bias that lets Viterbi's path decide, and a
-scoring that is fitted on whole files. This module ties stages together; the
-loop and the fits are elsewhere.
+scoring that is fitted on whole files.
 """
 
 from __future__ import annotations

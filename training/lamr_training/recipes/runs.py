@@ -1,7 +1,7 @@
 """`lamr train` without its command line: a preset by name, from a folder of records to a checkpoint folder.
 
 The data is read first, so that a record that can't be used is named with file and line before anything is computed;
-then the recipe's stages follow. This module knows stages and reports; it trains nothing itself.
+then the recipe's stages follow.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The manifest of repositories: which, at which commit, under which licence, for which split.
 
-It reads, checks and writes rows. It knows neither git nor what records are made of a history.
+It reads, checks and writes rows.
 """
 
 from __future__ import annotations

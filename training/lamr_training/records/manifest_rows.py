@@ -1,7 +1,4 @@
-"""A manifest is a JSON list of objects, one a row; this module reads and writes it for any dataclass of rows.
-
-It knows the format and what to say of a file that isn't one. It doesn't know what a row means.
-"""
+"""A manifest is a JSON list of objects, one a row; this module reads and writes it for any dataclass of rows."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""A source file that questions are asked about, and which files those are: of some length, and written by hand.
-
-This module knows one file; where files come from is `packages`' and `repository_files`' matter.
-"""
+"""A source file that questions are asked about, and which files those are: of some length, and written by hand."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 Made questions only resemble what people ask; written ones train, and the scores are fitted on them.
 `data/written.jsonl` is about Python files of the packages' versions that the manifest pins,
 `data/written-histories.jsonl` about files of ten other languages at the commits that `histories.json` pins; both name
-the lines that answer. This module knows no other data.
+the lines that answer.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""From the text of a session's log to records: each big read, the words before it, and what was needed of it later.
-
-It judges single reads; how many a session, a file or a repository gives is `build`'s matter.
-"""
+"""From the text of a session's log to records: each big read, the words before it, and what was needed of it later."""
 
 from __future__ import annotations
 
