@@ -1,4 +1,4 @@
-"""What hosts share in whose own process lamr runs: a pruner, the policy, and originals that `lamr show` prints again."""
+"""What hosts share in whose own process lamr runs: a pruner, the policy, and originals that `lamr show` prints."""
 
 from __future__ import annotations
 

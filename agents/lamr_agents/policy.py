@@ -1,4 +1,4 @@
-"""When a tool's result is pruned, and when it passes untouched: one rule a row, each with the reason that people read."""
+"""When a tool's result is pruned, and when it passes untouched: one rule a row, each with its reason."""
 
 from __future__ import annotations
 

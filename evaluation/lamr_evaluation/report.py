@@ -1,4 +1,4 @@
-"""What one evaluation gives: each scorer's figures, by kind and project, and paired differences; as JSON or as tables."""
+"""What one evaluation gives: each scorer's figures, by kind and project, and paired differences; as JSON or tables."""
 
 from __future__ import annotations
 

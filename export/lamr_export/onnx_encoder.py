@@ -1,7 +1,4 @@
-"""The encoder as it is served, and its ONNX graph.
-
-It neither quantizes nor writes a repository.
-"""
+"""The encoder as it is served, and its ONNX graph."""
 
 from __future__ import annotations
 

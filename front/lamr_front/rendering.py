@@ -1,7 +1,4 @@
-"""A fleet as HAProxy's configuration: one file, and the maps that it looks tenants up in.
-
-It starts nothing.
-"""
+"""A fleet as HAProxy's configuration: one file, and the maps that it looks tenants up in."""
 
 from __future__ import annotations
 

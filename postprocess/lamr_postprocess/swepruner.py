@@ -2,7 +2,7 @@
 
 The rules are those of its service: a single line between two kept ones is kept as well; blank lines are never shown and
 count as filtered; a run of at most 18 characters is shown after all; lines are joined with LF, and the last one ends
-without it. It selects nothing, and it promises nothing about parsing.
+without it.
 """
 
 from __future__ import annotations

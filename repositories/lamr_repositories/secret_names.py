@@ -32,21 +32,9 @@ _ALWAYS = re.compile(
     re.VERBOSE,
 )
 """Names."""
+_STORES = ".p12 .pfx .pkcs12 .jks .jceks .bks .keystore .kdb .kdbx .ppk .keytab .agekey"
 _PLACES = (
-    *(
-        ".p12",
-        ".pfx",
-        ".pkcs12",
-        ".jks",
-        ".jceks",
-        ".bks",
-        ".keystore",
-        ".kdb",
-        ".kdbx",
-        ".ppk",
-        ".keytab",
-        ".agekey",
-    ),
+    *_STORES.split(),
     *(
         "/.aws/credentials",
         "/.gem/credentials",

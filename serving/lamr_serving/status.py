@@ -1,7 +1,4 @@
-"""What a running server says about itself, and what is installed here: the facts behind `lamr status`.
-
-It sends no inference and starts no server.
-"""
+"""What a running server says about itself, and what is installed here: the facts behind `lamr status`."""
 
 from __future__ import annotations
 

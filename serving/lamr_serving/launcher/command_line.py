@@ -1,7 +1,4 @@
-"""The command line and the environment that start Triton as `ServerOptions` ask for it.
-
-It starts nothing.
-"""
+"""The command line and the environment that start Triton as `ServerOptions` ask for it."""
 
 from __future__ import annotations
 

@@ -61,21 +61,11 @@ def load_served(repository: Path) -> tuple[LamrModel, Tokenizer]:
     return model.eval(), tokenizer
 
 
-_ARCHITECTURE = (
-    "model_type",
-    "hidden_size",
-    "num_hidden_layers",
-    "num_attention_heads",
-    "intermediate_size",
-    "hidden_act",
-    "max_position_embeddings",
-    "type_vocab_size",
-    "layer_norm_eps",
-    "hidden_dropout_prob",
-    "attention_probs_dropout_prob",
-    "pad_token_id",
-    "vocab_size",
-)
+_FIELDS = """
+    model_type hidden_size num_hidden_layers num_attention_heads intermediate_size hidden_act max_position_embeddings
+    type_vocab_size layer_norm_eps hidden_dropout_prob attention_probs_dropout_prob pad_token_id vocab_size
+    """
+_ARCHITECTURE = tuple(_FIELDS.split())
 
 
 def _fill(model: LamrModel, weights: dict[str, NDArray[np.float32]]) -> None:
