@@ -24,7 +24,6 @@ from lamr_postprocess import split_lines
 from lamr_training.errors import RunError
 from lamr_training.labels.rubrics import label_lines
 from lamr_training.labels.settings import LabelSettings
-from lamr_training.loop.devices import one_thread
 from lamr_training.loop.example_set import ExampleSet
 from lamr_training.loop.examples import distinct_files, make_examples
 from lamr_training.loop.losses import LossWeights
@@ -42,7 +41,7 @@ from benchmarks.ablation.judgement import Judged, Outcome, fused_loss, judge_fil
 from benchmarks.ablation.settings import AblationSettings
 from benchmarks.ablation.textual_labels import textual_dependency
 from benchmarks.ablation.variants import COLUMNS, VARIANTS, WEIGHTS, Variant
-from benchmarks.ablation.worker_process import prepare_worker
+from benchmarks.ablation.worker_process import one_thread, prepare_worker
 
 BUNDLED = "bundled"
 """Names the repository that ships, as a start."""

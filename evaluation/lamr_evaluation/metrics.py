@@ -25,12 +25,7 @@ BUDGETS = (0.10, 0.25, 0.50)
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """How intervals are computed.
-
-    Attributes:
-        draws: number of resamples.
-        seed: seed of the resampling.
-    """
+    """How intervals are computed."""
 
     draws: int = 5_000
     seed: int = 0

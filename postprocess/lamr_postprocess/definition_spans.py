@@ -45,10 +45,6 @@ def definition_spans(text: str, language: Language) -> list[DefinitionSpan]:
     """The definitions of a text in the order of its rows; none where there is no grammar, or parsing takes too long.
 
     A text with syntax errors gives the definitions that the parser could make out.
-
-    Args:
-        text: the file's text.
-        language: its language.
     """
     if not language.grammar or not text:
         return []

@@ -56,11 +56,7 @@ _REMEDIES = tuple(
 
 @dataclass
 class SearchTime:
-    """What is left of the time that several searches share.
-
-    Attributes:
-        left: seconds.
-    """
+    """What is left of the time that several searches share."""
 
     left: float
 

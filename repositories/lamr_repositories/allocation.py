@@ -106,11 +106,7 @@ class _Item:
 
 
 class Allocation:
-    """The lines that won, file by file.
-
-    Attributes:
-        tokens: what all parts cost together.
-    """
+    """The lines that won, file by file."""
 
     def __init__(
         self, competitors: Sequence[Competitor], price: Callable[[Competitor, Document], Prices]

@@ -163,12 +163,7 @@ class FileIndex:
 
 
 def index_file(text: str, language: str) -> FileIndex:
-    """Cut a file into pieces and count its words.
-
-    Args:
-        text: the file's text.
-        language: its language's name.
-    """
+    """Cut a file into pieces and count its words."""
     layout = line_layout(text)
     lines = [text[a:b] for a, b in layout.spans.tolist()]
     definitions = definition_spans(text, language_named(language))

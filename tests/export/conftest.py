@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from lamr_export import (
-    ExportReport,
     export_repository,
     load_checkpoint,
     repository_writer,
@@ -17,6 +16,7 @@ from lamr_export import (
 )
 from lamr_export.model import LamrModel
 from lamr_export.onnx_encoder import encoder_to_onnx
+from lamr_export.report import ExportReport
 from onnx import ModelProto
 
 from .models import BERTS, write_swepruner, write_tokenizer

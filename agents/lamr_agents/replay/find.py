@@ -26,10 +26,6 @@ def find_logs(paths: Iterable[Path], home: Path | None = None) -> list[Path]:
 
     A conversation of OpenHands is a folder, and one log.
 
-    Args:
-        paths: files and folders.
-        home: the user's home folder.
-
     Raises:
         LogError: a path doesn't exist, or there is no file.
     """

@@ -28,11 +28,7 @@ Run = tuple[str, int, int]
 
 
 def cosine_methods(embed: Embed) -> dict[str, Method]:
-    """Return the methods by name. They share the vectors of the texts that they meet.
-
-    Args:
-        embed: the sentence encoder.
-    """
+    """Return the methods by name. They share the vectors of the texts that they meet."""
     vectors = _Vectors(embed)
     return {
         "cosine functions": partial(_best, vectors, _functions),

@@ -61,11 +61,6 @@ def build_histories(
     `train.jsonl`, `validation.jsonl` and `suite.jsonl` hold histories, `made.jsonl` and `made-validation.jsonl` made
     questions, and written ones go to the files that `WRITTEN` names.
 
-    Args:
-        repositories: what is read.
-        settings: sizes.
-        progress: called with repositories done.
-
     Returns:
         Number of records in each file, by the file's name without its ending.
 

@@ -81,13 +81,7 @@ class Definition:
 
 
 class Facts:
-    """The facts of one parsed file.
-
-    Attributes:
-        source: the tree.
-        language: its language.
-        lines: the text's lines.
-    """
+    """The facts of one parsed file."""
 
     def __init__(self, source: Source, language: Language, lines: list[str]) -> None:
         self.source = source

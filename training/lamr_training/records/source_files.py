@@ -35,11 +35,7 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class FileLimits:
-    """How large a file may be.
-
-    Attributes:
-        min_lines, max_lines, max_characters: of a file.
-    """
+    """How large a file may be."""
 
     min_lines: int = 40
     max_lines: int = 4000
