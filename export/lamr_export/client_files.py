@@ -14,10 +14,6 @@ from lamr_contract.names import SCORING_FILE, TOKENIZER_FILE
 def copy_client_files(tokenizer: Path, folder: Path) -> None:
     """Copy a tokenizer, and the weights of the scoring beside it, into a folder; files that are there already stay.
 
-    Args:
-        tokenizer: the tokenizer's file, of any name.
-        folder: an existing folder.
-
     Raises:
         OSError: a file can't be copied.
     """

@@ -101,11 +101,6 @@ class WorkFolder:
     def train(self, model: LamrModel, settings: TrainingSettings, number: int = 0) -> LamrModel:
         """Train a model on a run's examples, going on from the run's last checkpoint.
 
-        Args:
-            model: the model as the run before left it.
-            settings: the settings of this run.
-            number: which run it is.
-
         Raises:
             RunError: see `lamr_training.loop.trainer.train`.
         """

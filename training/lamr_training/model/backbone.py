@@ -98,13 +98,7 @@ def alias_line_ends(model: LamrModel, tokenizer: Tokenizer) -> None:
 
 
 def mini_config(tokenizer: Tokenizer, layers: int = 6, width: int = 384) -> LamrConfig:
-    """The configuration of `lamr-mini`, without its backbone's sizes.
-
-    Args:
-        tokenizer: the tokenizer, which has BERT's special tokens.
-        layers: how many layers the backbone has.
-        width: the width of the fused features.
-    """
+    """The configuration of `lamr-mini`, without its backbone's sizes."""
     ids: Any = [tokenizer.token_to_id(text) for text in ("[SEP]", *SPECIAL)]
     return LamrConfig(
         name="lamr-mini",

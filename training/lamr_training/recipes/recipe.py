@@ -47,12 +47,7 @@ class Recipe(ABC):
 
     @abstractmethod
     def prepare(self, data: Path, work: WorkFolder) -> None:
-        """Write the start checkpoint and the examples, as far as they are missing.
-
-        Args:
-            data: the folder of the records.
-            work: the folder that the other stages read.
-        """
+        """Write the start checkpoint and the examples, as far as they are missing."""
 
     @abstractmethod
     def fit(self, work: WorkFolder) -> None:

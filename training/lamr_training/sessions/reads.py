@@ -91,14 +91,7 @@ def candidates(name: str, log: str, row: Repository, rng: random.Random) -> Iter
 def record_of(
     candidate: Candidate, row: Repository, settings: ReadSettings, foreign: Foreign
 ) -> Record | None:
-    """The record of a read; None where it isn't what the settings say, nothing of it was needed, or it tells a secret.
-
-    Args:
-        candidate: the read.
-        row: the repository that holds the log.
-        settings: what a read may be.
-        foreign: tells files of evaluations.
-    """
+    """The record of a read; None if it isn't as the settings say, nothing of it was needed, or it holds a secret."""
     read, lines = candidate.read, candidate.read.shown.lines
     code = "\n".join(lines) + "\n"
     own, task = _anonymous(read.own_words)[-MOST_QUERY:].strip(), _anonymous(read.task)[:MOST_TASK].strip()
