@@ -17,7 +17,7 @@ demo: $(VENV)/.installed-serve   ## serve the shipped model with Triton and prun
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.installed-dev lint typecheck   ## lint, type-check and run every test
-	$(BIN)/python -m pytest -n 2 --dist loadfile --max-worker-restart 0
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 
 test-hosts: $(VENV)/.installed-dev $(HOSTS)/.python $(HOSTS)/.npm $(HOSTS)/.openhands   ## scripted sessions with the agents themselves (npm and 2 GB)
 	LAMR_HOSTS=$(abspath $(HOSTS)) $(BIN)/python -m pytest -rP tests/agents/hosts

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from lamr_evaluation.repositories import RepositoryReport
     from lamr_training.model.cosine import Embedder
 
-SUITE_NAMES = "questions, polyglot, edits, sessions, repositories"
+SUITE_NAMES = "questions, polyglot, edits, sessions, contexts, repositories"
 """For the help, which mustn't cost the import of `lamr_evaluation.suites`; a test compares them."""
 
 

@@ -99,13 +99,22 @@ class Mirrors:
         Raises:
             DataError: the repository can't be had or lacks the blob, or the blob isn't UTF-8.
         """
+        try:
+            return self.read_bytes(repository, blob).decode("utf-8")
+        except UnicodeDecodeError as error:
+            place = self._places[repository]
+            raise DataError(f"{place}: blob {blob} of {repository} isn't UTF-8 ({error.reason})") from error
+
+    def read_bytes(self, repository: str, blob: str) -> bytes:
+        """The bytes of a blob.
+
+        Raises:
+            DataError: the repository can't be had or lacks the blob.
+        """
         if repository not in self._places:
             self._places[repository] = self._find(repository, self._folder)
         place = self._places[repository]
         done = run_git("cat-file", "blob", blob, place=place, check=False)
         if done.returncode:
             raise DataError(f"{place}: lacks blob {blob} of {repository}; fetch all its branches there")
-        try:
-            return done.stdout.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise DataError(f"{place}: blob {blob} of {repository} isn't UTF-8 ({error.reason})") from error
+        return done.stdout

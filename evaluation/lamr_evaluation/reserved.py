@@ -119,18 +119,39 @@ OTHER_EVALUATIONS = (
 )
 """Projects that other evaluations of this pruner ask about."""
 
+CONTEXTS = (
+    Reserved("ansible/ansible", ("ansible", "ansible-core"), common=True),
+    Reserved("clap-rs/clap", ("clap",), common=True),
+    Reserved("cli/cli", (), common=True),
+    Reserved("facebook/zstd", ("libzstd",)),
+    Reserved("FasterXML/jackson-core", ("jackson-core",)),
+    Reserved("FasterXML/jackson-databind", ("jackson-databind",)),
+    Reserved("huggingface/transformers", ("transformers",), common=True),
+    Reserved("iamkun/dayjs", ("dayjs",)),
+    Reserved("internetarchive/openlibrary", ("openlibrary",)),
+    Reserved("keras-team/keras", ("keras",)),
+    Reserved("langchain-ai/langchain", ("langchain", "langchain-core", "langchain-community")),
+    Reserved("mui/material-ui", ("material-ui",)),
+    Reserved("NodeBB/NodeBB", ("nodebb",)),
+    Reserved("rayon-rs/rayon", ("rayon",)),
+    Reserved("sveltejs/svelte", ("svelte",)),
+    Reserved("tokio-rs/tracing", (), common=True),
+)
+"""The projects of ContextBench's instances that no other evaluation here holds already."""
+
 SESSIONS = (
     Reserved("amazon-science/SWE-PolyBench"),
     Reserved("benchflow-ai/skillsbench-trajectories"),
     Reserved("gruckion/mini-swe-agent"),
     Reserved("multi-swe-bench/experiments", common=True),
+    Reserved("Nobbettt/ContextBench"),
     Reserved("piyushhhxyz/vorflux-swe-benchmarks"),
     Reserved("SWE-bench/experiments", common=True),
     Reserved("Whamp/deep-swe-bench"),
 )
-"""Repositories with recorded sessions of agents on projects of this table."""
+"""Repositories with tasks, or recorded sessions of agents, on projects of this table."""
 
-RESERVED = (*BENCHMARK, *SWE_BENCH, *OTHER_EVALUATIONS, *SESSIONS)
+RESERVED = (*BENCHMARK, *SWE_BENCH, *OTHER_EVALUATIONS, *CONTEXTS, *SESSIONS)
 
 _VENDORED = """
     _vendor _vendored vendor vendored vendors third_party third-party thirdparty 3rdparty extern externals external deps

@@ -2,8 +2,10 @@
 
 `questions` asks about files of Python packages. `polyglot` holds written questions about files in ten other languages;
 `edits` messages of commits, for which the lines that the commit changed in its parent's file are gold; `sessions` big
-reads of recorded agents, for which the lines that the session later needed are. A manifest under `data/` names for each
-item the file with its hash, and the gold lines; nobody's code stands in it. No project of theirs is used for training.
+reads of recorded agents, for which the lines that the session later needed are; `contexts` whole issues, for which the
+lines that ContextBench's annotators marked are. A manifest under `data/` names for each item the file with its hash,
+and the gold lines unless the source of the query has them; nobody's code stands in it. No project of theirs is used for
+training.
 This module joins manifests with files; it measures nothing.
 """
 
@@ -12,18 +14,20 @@ from __future__ import annotations
 import importlib.resources
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from lamr_postprocess.lines import split_lines
 from lamr_sessions import FORMATS, BigRead, big_reads, read_events, recognize
 
+from lamr_evaluation import contextbench
 from lamr_evaluation.errors import DataError
 from lamr_evaluation.mirrors import Mirrors
 from lamr_evaluation.records import Record, iter_rows, parse_row
 from lamr_evaluation.wheels import WHEELS, WheelCache
 
-SUITES = ("questions", "polyglot", "edits", "sessions")
+SUITES = ("questions", "polyglot", "edits", "sessions", "contexts")
 """The names of the suites of files, which are those of their manifests."""
 REPOSITORIES = "repositories"
 """The suite about whole repositories (`lamr_evaluation.repositories`): fixes, at the parents of their commits."""
@@ -134,10 +138,47 @@ class PinnedRead:
         )
 
 
-Pinned = PinnedQuestion | PinnedItem | PinnedRead
-_FORMS = {
-    frozenset(each.name for each in fields(form)): form for form in (PinnedQuestion, PinnedItem, PinnedRead)
-}
+@dataclass(frozen=True)
+class PinnedIssue:
+    """One row of a manifest: a file that an instance of ContextBench has gold lines in.
+
+    Attributes:
+        repository, commit, licence, language, path, blob: of the file; see `PinnedItem`.
+        instance: ContextBench's name of it. The query is its issue, and the gold lines are its annotators'.
+        kind: what sort of text the query is.
+    """
+
+    repository: str
+    commit: str
+    licence: str
+    language: str
+    path: str
+    blob: str
+    instance: str
+    kind: str
+
+    def record(self, sources: Sources) -> Record:
+        """The issue with the file."""
+        instance = sources.instances.get(self.instance)
+        if instance is None or self.path not in instance.gold:
+            raise DataError(
+                f"{self.repository}/{self.path}: ContextBench has no gold there by {self.instance}"
+            )
+        code = sources.mirrors.read(self.repository, self.blob)
+        return Record(
+            instance.issue,
+            code,
+            instance.gold[self.path],
+            path=self.path,
+            project=self.repository,
+            kind=self.kind,
+            language=self.language,
+        )
+
+
+Pinned = PinnedQuestion | PinnedItem | PinnedRead | PinnedIssue
+_TYPES = (PinnedQuestion, PinnedItem, PinnedRead, PinnedIssue)
+_FORMS = {frozenset(each.name for each in fields(form)): form for form in _TYPES}
 
 
 @dataclass(frozen=True)
@@ -151,6 +192,13 @@ class Sources:
     mirrors: Mirrors
     wheels: WheelCache
     _logs: dict[str, dict[str, BigRead]] = field(default_factory=dict)
+
+    @cached_property
+    def instances(self) -> dict[str, contextbench.Instance]:
+        """ContextBench's instances, by name."""
+        return contextbench.read_instances(
+            self.mirrors.read_bytes(contextbench.REPOSITORY, contextbench.BLOB)
+        )
 
     def read(self, item: PinnedRead) -> BigRead:
         """The read that an item names; the reads of a log are found once.
@@ -183,7 +231,7 @@ def read_manifest(path: Path) -> list[Pinned]:
         except ValueError as error:
             raise DataError(f"{path}:{number}: {error}") from error
         form = _FORMS.get(frozenset(row)) if isinstance(row, dict) else None
-        if form is None or not isinstance(row["kept_frags"], list):
+        if form is None or not isinstance(row.get("kept_frags", []), list):
             forms = " or ".join(", ".join(sorted(names)) for names in _FORMS)
             raise DataError(f"{path}:{number}: expected exactly the fields {forms}")
         fitting: Any = {

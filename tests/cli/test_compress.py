@@ -13,6 +13,7 @@ from lamr_serving import TritonServer
 from typer.testing import CliRunner, Result
 
 from tests.repositories.compression.causal_models import SAMPLE, write_causal
+from tests.traces import traced_once
 
 QUESTION = "How long does a retry wait?"
 
@@ -35,10 +36,11 @@ def test_options_name_what_there_is() -> None:
     assert [each.value for each in Spread] == list(SPREADS)
 
 
-def test_a_server_chooses_what_the_model_in_process_does(checkpoint, tmp_path) -> None:
-    written = lamr(
-        "export", "--perplexity", checkpoint, "--output", tmp_path / "served", "--max-tokens", "1024"
-    )
+def test_a_server_chooses_what_the_model_in_process_does(checkpoint, tmp_path, tmp_path_factory) -> None:
+    with traced_once(tmp_path_factory):
+        written = lamr(
+            "export", "--perplexity", checkpoint, "--output", tmp_path / "served", "--max-tokens", "1024"
+        )
     assert written.exit_code == 0, written.output
     assert "log-probabilities differ by at most" in written.stdout
     options = ("--fine-ratio", "0.5", "--min-lines", "2")

@@ -1,6 +1,7 @@
 """Suites are pinned by hash, free of other people's code, and built from a folder of bare repositories."""
 
 import hashlib
+import io
 import json
 import subprocess
 import sys
@@ -8,8 +9,10 @@ import zipfile
 from collections import Counter
 from dataclasses import replace
 
+import pyarrow
 import pytest
 from lamr_cli.evaluate import SUITE_NAMES
+from lamr_evaluation import contextbench
 from lamr_evaluation.__main__ import main
 from lamr_evaluation.errors import DataError
 from lamr_evaluation.mirrors import Mirrors, clone, locate
@@ -19,6 +22,7 @@ from lamr_evaluation.reserved import reserved_package, reserved_path, reserved_r
 from lamr_evaluation.suites import (
     REPOSITORIES,
     SUITES,
+    PinnedIssue,
     PinnedItem,
     PinnedQuestion,
     PinnedRead,
@@ -32,6 +36,7 @@ from lamr_evaluation.suites import (
 from lamr_evaluation.wheels import WheelCache
 from lamr_sessions import BigRead, Event, Read
 from lamr_sessions.shown import Shown
+from pyarrow import parquet
 
 CODE = "int twice(int x) {\n    return 2 * x;\n}\n"
 IDENTITY = ("-c", "user.name=a", "-c", "user.email=a@example.invalid", "-c", "init.defaultBranch=main")
@@ -59,6 +64,22 @@ LOG = [
 ]
 
 
+ISSUE = "Doubling is wrong\n\n" + "Steps: call twice(2).\n" * 900
+CONTEXTS = [
+    {"file": "/workspace/demo__twice__0.1/twice.c", "start_line": 2, "end_line": 3, "content": ""},
+    {"file": "/testbed/docs/twice.md", "start_line": 1, "end_line": 1, "content": ""},
+    {"file": "twice.c", "start_line": 1, "end_line": 2, "content": ""},
+]
+
+
+def instances(**changed):
+    """ContextBench's file with one instance."""
+    row = {"instance_id": "demo-1", "problem_statement": ISSUE, "gold_context": json.dumps(CONTEXTS)}
+    stream = io.BytesIO()
+    parquet.write_table(pyarrow.Table.from_pylist([row | changed]), stream)
+    return stream.getvalue()
+
+
 def git(folder, *arguments):
     command = ["git", "-C", str(folder), *IDENTITY, *arguments]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
@@ -75,6 +96,7 @@ def mirror(tmp_path):
     rows = [json.dumps({"type": "message", "message": message}) for message in LOG]
     (work / "session.jsonl").write_text("\n".join(rows) + "\n")
     (work / "other.jsonl").write_text('{"a": 1}\n')
+    (work / "contexts.parquet").write_bytes(instances())
     git(work, "add", ".")
     git(work, "commit", "--quiet", "--message", "Double it")
     git(folder, "clone", "--quiet", "--bare", str(work), "demo+twice")
@@ -123,6 +145,35 @@ def test_a_read_that_its_log_lacks_is_named(mirror, read):
     other = source(mirror, "other.jsonl")["blob"]
     with pytest.raises(DataError, match="no known host writes such a log"):
         join([replace(read, blob=other)], sources(mirror))
+
+
+@pytest.fixture
+def issue(mirror, monkeypatch):
+    """A row about an instance of a benchmark that lies in the mirror."""
+    monkeypatch.setattr(contextbench, "REPOSITORY", "demo/twice")
+    monkeypatch.setattr(contextbench, "BLOB", source(mirror, "contexts.parquet")["blob"])
+    return PinnedIssue(instance="demo-1", kind="issue", **source(mirror, "twice.c"))
+
+
+def test_an_issue_is_the_whole_query_and_its_annotators_lines_are_gold(mirror, issue):
+    (record,) = join([issue], sources(mirror))
+    assert (record.query, record.code, record.kept_frags) == (ISSUE, CODE, (1, 2, 3))
+    assert (record.project, record.path, record.kind) == ("demo/twice", "twice.c", "issue")
+    assert contextbench.read_instances(instances())["demo-1"].gold["docs/twice.md"] == (1,)
+
+
+@pytest.mark.parametrize("changed", [{"instance": "demo-2"}, {"path": "other.c"}])
+def test_an_instance_without_gold_in_the_file_is_named(mirror, issue, changed):
+    with pytest.raises(DataError, match=r"demo/twice/\w+\.c: ContextBench has no gold there by demo-\d"):
+        join([replace(issue, **changed)], sources(mirror))
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"PAR1", instances(gold_context="context: 1"), instances(gold_context='[{"file": "a.c"}]')]
+)
+def test_a_file_that_is_not_the_benchmarks_is_refused(data):
+    with pytest.raises(DataError, match="ContextBench's file isn't of the form"):
+        contextbench.read_instances(data)
 
 
 def big_read(task="", intent="", searched="", description=""):
@@ -228,21 +279,35 @@ def test_the_suite_of_repositories_is_pinned_and_its_projects_dont_train():
 
 
 @pytest.mark.parametrize("suite", PINNED)
-def test_manifests_are_pinned_and_reserved_projects_absent(suite):
+def test_manifests_are_pinned_and_repeat_nothing(suite):
     items = read_manifest(manifest(suite))
     for item in items:
         assert len(item.commit) == len(item.blob) == 40
         assert item.licence
+    asked = ("query", "call", "instance")
+    rows = {(item.repository, item.path, *(getattr(item, name, "") for name in asked)) for item in items}
+    assert len(rows) == len(items)
+
+
+@pytest.mark.parametrize("suite", [name for name in PINNED if name != "contexts"])
+def test_manifests_have_gold_and_no_reserved_project(suite):
+    for item in read_manifest(manifest(suite)):
         assert list(item.kept_frags) == sorted(set(item.kept_frags))
         assert item.kept_frags[0] > 0
         assert reserved_repository(item.repository) is None
         assert reserved_path(item.path) is None
-    assert len(
-        {
-            (item.repository, item.path, getattr(item, "query", ""), getattr(item, "call", ""))
-            for item in items
-        }
-    ) == len(items)
+
+
+def test_contexts_holds_reserved_projects_alone_and_neither_issues_nor_gold():
+    items = read_manifest(manifest("contexts"))
+    assert len(items) == 52
+    assert {type(item) for item in items} == {PinnedIssue}
+    assert not [item for item in items if reserved_repository(item.repository) is None]
+    projects = Counter(item.repository for item in items)
+    assert len(projects) == 17
+    assert max(projects.values()) <= 12
+    assert max(Counter(item.instance for item in items).values()) <= 2
+    assert len({item.language for item in items}) == 6
 
 
 def test_questions_are_about_one_version_of_reserved_packages_and_hold_no_code():

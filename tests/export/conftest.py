@@ -1,23 +1,21 @@
-"""Exported repositories of the tiny models. Each one is made once, because tracing takes ten seconds."""
+"""Exported repositories of the tiny models. Each one is made once."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import pytest
 from lamr_export import (
     export_repository,
     load_checkpoint,
-    repository_writer,
     save_checkpoint,
     verify,
 )
 from lamr_export.model import LamrModel
-from lamr_export.onnx_encoder import encoder_to_onnx
 from lamr_export.report import ExportReport
-from onnx import ModelProto
+
+from tests.traces import traced_once
 
 from .models import BERTS, write_swepruner, write_tokenizer
 
@@ -53,20 +51,13 @@ def write_checkpoint(kind: str, folder: Path) -> Path:
 def exported(tmp_path_factory):
     """A function from a model's kind and a precision to an `Exported`."""
     made: dict[tuple[str, str], Exported] = {}
-    graphs: dict[str, ModelProto] = {}
-
-    def trace(kind: str, model: LamrModel) -> ModelProto:
-        if kind not in graphs:
-            graphs[kind] = encoder_to_onnx(model)
-        return graphs[kind]
 
     def get(kind: str, precision: str = "fp32") -> Exported:
         if (kind, precision) not in made:
             folder = tmp_path_factory.mktemp(f"{kind}-{precision}")
             checkpoint = write_checkpoint(kind, folder / "checkpoint")
             lines: list[str] = []
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(repository_writer.onnx_encoder, "encoder_to_onnx", partial(trace, kind))
+            with traced_once(tmp_path_factory), pytest.MonkeyPatch.context() as patch:
                 patch.setattr(verify, "LONGEST", 256)
                 report = export_repository(
                     checkpoint, folder / "repository", precision, texts=TEXTS, progress=lines.append

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lamr_export.fused_attention import fuse_attention
 from lamr_export.grouped_attention import group_attention
-from lamr_export.onnx_encoder import encoder_to_onnx
 
-from tests.export.models import CHUNKING, VOCAB, bert, packed, qwen3
+from tests.export.models import CHUNKING, VOCAB, packed
 
 FEATURES = ["fused", "relevance"]
 GROUPS = ["groups/short_tokens", "groups/long_tokens"]
@@ -20,9 +19,9 @@ LENGTHS = st.lists(st.integers(1, CHUNKING.window), min_size=1, max_size=9)
 
 
 @pytest.fixture(scope="module")
-def sessions():
+def sessions(exported):
     """The fused graph of a model with both kinds of mask, and the grouped one, which shows its groups."""
-    fused = fuse_attention(encoder_to_onnx(bert(similarity=(3, 11))))
+    fused = fused_graph(exported, "bert-apart")
     grouped = group_attention(fused)
     onnx.checker.check_model(grouped)
     for name in GROUPS:
@@ -30,6 +29,10 @@ def sessions():
             onnx.helper.make_tensor_value_info(name, onnx.TensorProto.INT64, [None, None])
         )
     return session(fused), session(grouped)
+
+
+def fused_graph(exported, kind):
+    return fuse_attention(onnx.load(exported(kind).onnx))
 
 
 def session(model):
@@ -97,18 +100,18 @@ def single(feed, number):
     }
 
 
-def test_what_has_another_form_is_left_alone():
+def test_what_has_another_form_is_left_alone(exported):
     """A causal model's own layers aren't fused, but its fusion block is. Shared key heads would have another form."""
-    fused = fuse_attention(encoder_to_onnx(qwen3()))
+    fused = fused_graph(exported, "swepruner")
     assert kinds(fused).count("MultiHeadAttention") == 1
     assert kinds(group_attention(fused)).count("MultiHeadAttention") == 2
-    written = encoder_to_onnx(bert())
+    written = onnx.load(exported("bert").onnx)
     assert group_attention(written).SerializeToString() == written.SerializeToString()
 
 
-def test_several_layouts_are_left_alone():
+def test_several_layouts_are_left_alone(exported):
     """Attentions that share no layout can't share groups."""
-    fused = fuse_attention(encoder_to_onnx(bert()))
+    fused = fused_graph(exported, "bert")
     attention = next(node for node in fused.graph.node if node.op_type == "MultiHeadAttention")
     rows = next(node for node in fused.graph.node if attention.output[0] in node.input)
     packed_rows = next(node for node in fused.graph.node if rows.output[0] in node.input)
@@ -119,8 +122,8 @@ def test_several_layouts_are_left_alone():
     assert kinds(group_attention(fused)) == kinds(fused)
 
 
-def test_the_argument_is_left_alone():
-    fused = fuse_attention(encoder_to_onnx(bert()))
+def test_the_argument_is_left_alone(exported):
+    fused = fused_graph(exported, "bert")
     before = fused.SerializeToString()
     assert group_attention(fused).SerializeToString() != before
     assert fused.SerializeToString() == before

@@ -19,6 +19,8 @@ from lamr_export import CheckpointError, load_checkpoint, repository_writer, ver
 from lamr_export.sources import checkpoint_folder
 from typer.testing import CliRunner, Result
 
+from tests.traces import traced_once
+
 from .models import write_swepruner
 
 MODEL = "someone/pruner"
@@ -122,10 +124,11 @@ def command(*arguments: str | Path) -> Result:
     return CliRunner().invoke(app, ["export", *map(str, arguments)])
 
 
-def test_the_command_exports_an_id_and_says_whose_it_is(hub, tmp_path, monkeypatch):
+def test_the_command_exports_an_id_and_says_whose_it_is(hub, tmp_path, tmp_path_factory, monkeypatch):
     monkeypatch.setattr(verify, "LONGEST", 64)  # whole windows of 8,192 would take minutes
     monkeypatch.setattr(repository_writer, "standard_texts", lambda: [("alpha", "alpha = beta\n" * 20)])
-    ran = command(MODEL, "--output", tmp_path / "made", "--revision", COMMIT, "--json")
+    with traced_once(tmp_path_factory):
+        ran = command(MODEL, "--output", tmp_path / "made", "--revision", COMMIT, "--json")
     assert ran.exit_code == 0, ran.output
     assert f"{MODEL}, commit {COMMIT[:12]}, licence: mit" in ran.stderr
     assert "scoring emission, threshold 0.5" in ran.stderr

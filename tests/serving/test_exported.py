@@ -10,6 +10,7 @@ from lamr_serving import ServerOptions, TritonServer
 
 from tests.export.conftest import TEXTS, write_checkpoint
 from tests.export.models import VOCAB
+from tests.traces import traced_once
 
 pytestmark = pytest.mark.server
 
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.server
 def repository(tmp_path_factory):
     folder = tmp_path_factory.mktemp("exported")
     checkpoint = write_checkpoint("swepruner", folder / "checkpoint")
-    with pytest.MonkeyPatch.context() as patch:
+    with traced_once(tmp_path_factory), pytest.MonkeyPatch.context() as patch:
         patch.setattr(verify, "LONGEST", 256)
         export_repository(checkpoint, folder / "repository", texts=TEXTS)
     return folder / "repository"

@@ -11,7 +11,7 @@ import multiprocessing
 import os
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -78,52 +78,12 @@ class Nodes:
 
 
 Scenario = Callable[[Nodes, Path], None]
-
-
-def run_apart(scenario: Scenario, folder: Path) -> int:
-    """Run a scenario, a function that can be imported, with a cluster and an empty folder; returns the runs it took.
-
-    Raises:
-        AssertionError: the scenario failed, or Ray ended every run.
-    """
-    for run in range(1, RUNS + 1):
-        own = folder / f"run-{run}"
-        own.mkdir()
-        with suppress(EOFError):
-            failure = _in_a_process(scenario, own)
-            assert not failure, failure
-            return run
-    raise AssertionError(f"Ray ended each of {RUNS} processes before the scenario was over")
-
-
-def _in_a_process(scenario: Scenario, folder: Path) -> str:
-    """Return the traceback of what the scenario raised, or nothing. EOFError: the process ended before it said."""
-    spawning = multiprocessing.get_context("spawn")  # a fork would share what pytest has open
-    reading, writing = spawning.Pipe(duplex=False)
-    process = spawning.Process(target=_run, args=(scenario, folder, writing))
-    process.start()
-    writing.close()
-    try:
-        outcome = str(reading.recv())
-        process.join(_END_SECONDS)  # it ends its cluster
-        return outcome
-    finally:
-        process.kill()
-        process.join()
-
-
-def _run(scenario: Scenario, folder: Path, failures: Connection) -> None:
-    try:
-        with _two_nodes(folder) as nodes:
-            scenario(nodes, folder)
-            failures.send("")  # at once: what Ray does when its cluster is left says nothing about the batch
-    except Exception:
-        failures.send(traceback.format_exc())
+Clusters = Callable[[Path], AbstractContextManager[Nodes]]
 
 
 @contextmanager
-def _two_nodes(folder: Path) -> Iterator[Nodes]:
-    """Start a cluster and join it. The environment is changed for good: the process serves one scenario."""
+def two_nodes(folder: Path) -> Iterator[Nodes]:
+    """Start a cluster and join it. The environment is changed for good: the process serves one cluster."""
     programs, poisoned = poison(folder)
     os.environ["PATH"] = f"{programs}{os.pathsep}{os.environ['PATH']}"
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
@@ -136,3 +96,47 @@ def _two_nodes(folder: Path) -> Iterator[Nodes]:
     finally:
         ray.shutdown()
         cluster.shutdown()
+
+
+def run_apart(scenario: Scenario, folder: Path, cluster: Clusters = two_nodes) -> int:
+    """Run a scenario, a function that can be imported, with a cluster and an empty folder; returns the runs it took.
+
+    Args:
+        cluster: starts it, in the scenario's process.
+
+    Raises:
+        AssertionError: the scenario failed, or Ray ended every run.
+    """
+    for run in range(1, RUNS + 1):
+        own = folder / f"run-{run}"
+        own.mkdir()
+        with suppress(EOFError):
+            failure = _in_a_process(scenario, own, cluster)
+            assert not failure, failure
+            return run
+    raise AssertionError(f"Ray ended each of {RUNS} processes before the scenario was over")
+
+
+def _in_a_process(scenario: Scenario, folder: Path, cluster: Clusters) -> str:
+    """Return the traceback of what the scenario raised, or nothing. EOFError: the process ended before it said."""
+    spawning = multiprocessing.get_context("spawn")  # a fork would share what pytest has open
+    reading, writing = spawning.Pipe(duplex=False)
+    process = spawning.Process(target=_run, args=(scenario, folder, cluster, writing))
+    process.start()
+    writing.close()
+    try:
+        outcome = str(reading.recv())
+        process.join(_END_SECONDS)  # it ends its cluster
+        return outcome
+    finally:
+        process.kill()
+        process.join()
+
+
+def _run(scenario: Scenario, folder: Path, cluster: Clusters, failures: Connection) -> None:
+    try:
+        with cluster(folder) as nodes:
+            scenario(nodes, folder)
+            failures.send("")  # at once: what Ray does when its cluster is left says nothing about the batch
+    except Exception:
+        failures.send(traceback.format_exc())

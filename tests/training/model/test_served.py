@@ -17,6 +17,7 @@ from lamr_contract.packed_batch import encoder_feed
 from lamr_contract.spec import bundled_repository, client_files
 from lamr_export import export_repository
 from lamr_export.checkpoint import save_checkpoint
+from lamr_export.verify import standard_texts
 from lamr_training.errors import RunError
 from lamr_training.model.served import load_served
 
@@ -47,7 +48,9 @@ def test_the_shipped_model_answers_as_before() -> None:
 def test_it_can_be_exported_in_fp32_although_it_amplifies_rounding(tmp_path: Path) -> None:
     model, _ = load_served(bundled_repository())
     save_checkpoint(model, tmp_path / "checkpoint", client_files(bundled_repository()) / TOKENIZER_FILE)
-    report = export_repository(tmp_path / "checkpoint", tmp_path / "repository", precision="fp32")
+    texts = standard_texts()[::4]
+    report = export_repository(tmp_path / "checkpoint", tmp_path / "repository", "fp32", texts=texts)
+    assert report.verification.decisions > 1000
     assert report.verification.fused_relative < 5e-5
     assert report.verification.changed_percent == 0
     question = "when is an answer too old?"

@@ -54,11 +54,11 @@ def test_written_questions_about_repositories_ask_about_none_of_an_evaluation() 
     assert asked <= {row.repository for row in bundled_histories() if row.split != "suite"}
     assert not [name for name in asked if reserved_repository(name)]
     assert not {question.path for question in questions if reserved_path(question.path)}
-    for suite in ("polyglot", "edits", "sessions"):
+    for suite in ("polyglot", "edits", "sessions", "contexts"):
         assert not asked & {item.repository for item in read_suite(manifest(suite))}
 
 
-@pytest.mark.parametrize("suite", ["polyglot", "edits", "sessions"])
+@pytest.mark.parametrize("suite", ["polyglot", "edits", "sessions", "contexts"])
 def test_no_package_of_the_manifest_is_a_project_of_a_suite(suite: str) -> None:
     projects = {normalized(item.repository.split("/")[1]) for item in read_suite(manifest(suite))}
     assert projects

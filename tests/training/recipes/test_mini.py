@@ -99,26 +99,15 @@ def test_from_records_to_a_checkpoint_with_a_fitted_scoring(made: Made, tmp_path
     assert written_at(work) == before, "finished stages are taken from the work folder"
 
 
-def test_a_model_keeps_what_was_learned_for_its_scoring(made: Made, tmp_path: Path) -> None:
+def test_a_trained_model_learns_more_and_keeps_what_was_learned_for_its_scoring(
+    made: Made, tmp_path: Path
+) -> None:
     base = tmp_path / "base"
     shutil.copytree(made.out, base, ignore=shutil.ignore_patterns("work"))
     weights = line_weights(own=1.0, associated=0.1)
     learned = LineWeights(weights.network, associations(("load", "key", "path"))).to_bytes()
     (base / SCORING_FILE).write_bytes(learned)
-    recipe = FineTuneRecipe(settings=replace(RECIPE.settings, steps=1), base=base, checked=3, scored=3)
-    work = WorkFolder(tmp_path / "work")
-    recipe.prepare(made.data, work)
-    recipe.fit(work)
-    recipe.finish(made.data, work, tmp_path / "out")
-    assert (tmp_path / "out" / SCORING_FILE).read_bytes() == learned
-    scoring = load_checkpoint(tmp_path / "out").config.scoring
-    assert scoring.told is not None
-    assert scoring.told.bias, "its bias is fitted anew"
-
-
-def test_a_trained_model_learns_more(made: Made, tmp_path: Path) -> None:
-    settings = replace(RECIPE.settings, steps=2)
-    recipe = FineTuneRecipe(settings=settings, base=made.out, checked=3, scored=3)
+    recipe = FineTuneRecipe(settings=replace(RECIPE.settings, steps=2), base=base, checked=3, scored=3)
     recipe.check()
     assert recipe.layers() == 1
     work = WorkFolder(tmp_path / "work")
@@ -129,11 +118,15 @@ def test_a_trained_model_learns_more(made: Made, tmp_path: Path) -> None:
     name = "heads.hidden.weight"
     start, trained, out = (
         model.state_dict()[name]
-        for model in (load_checkpoint(made.out), work.load_after(1), load_checkpoint(tmp_path / "out"))
+        for model in (load_checkpoint(base), work.load_after(1), load_checkpoint(tmp_path / "out"))
     )
     assert not torch.equal(start, trained)
     torch.testing.assert_close(out, trained)
-    versions = [load_checkpoint(folder).config.version for folder in (made.out, tmp_path / "out")]
+    assert (tmp_path / "out" / SCORING_FILE).read_bytes() == learned
+    scoring = load_checkpoint(tmp_path / "out").config.scoring
+    assert scoring.told is not None
+    assert scoring.told.bias, "its bias is fitted anew"
+    versions = [load_checkpoint(folder).config.version for folder in (base, tmp_path / "out")]
     assert [re.fullmatch(r"0\.5\+[0-9a-f]{8}", version) is not None for version in versions] == [True, True]
     assert versions[0] != versions[1]
     with pytest.raises(RunError, match="one process"):

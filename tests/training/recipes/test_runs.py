@@ -6,10 +6,10 @@ import json
 import os
 import signal
 import socket
-import subprocess
-import sys
 import time
 from dataclasses import replace
+from functools import partial
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -30,42 +30,14 @@ from lamr_training.recipes.mini import MiniRecipe, MiniSizes, Round
 from lamr_training.recipes.presets import PRESETS
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from tests.training.forked import ended, forked, told, training
 from tests.training.samples import tiny_model
 
-ROOT = Path(__file__).resolve().parents[3]
 SETTINGS = replace(
     PRESETS["tiny"].settings, steps=12, tokens=2048, seed=1, checkpoint_every=4, validate_every=4, log_every=3
 )
 
-# A process that trains `start` on `data.npz`. Its arguments are their folder, changed settings as JSON, and how many
-# bytes a file may have at most.
-# Each of these processes takes ten seconds of a processor to import torch, and on a loaded machine waits for minutes.
-PATIENCE = 800
-pytestmark = pytest.mark.timeout(900)
-PROGRAM = """
-import json, resource, signal, sys
-from dataclasses import replace
-from pathlib import Path
-import torch
-torch.set_num_threads(1)
-from tests.training.recipes.test_runs import SETTINGS
-from lamr_export.checkpoint import load_checkpoint
-from lamr_training.errors import RunError
-from lamr_training.loop.example_set import ExampleSet
-from lamr_training.loop.trainer import train
-folder, changes, most = Path(sys.argv[1]), json.loads(sys.argv[2]), int(sys.argv[3])
-if most:
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
-try:
-    data = ExampleSet.load(folder / "data.npz")
-    train(load_checkpoint(folder / "start"), data, folder / "run", replace(SETTINGS, **changes))
-except KeyboardInterrupt:
-    sys.exit(130)
-except RunError as error:
-    print(error)
-    sys.exit(2)
-"""
+pytestmark = pytest.mark.timeout(900)  # on a loaded machine these processes wait for minutes
 
 
 def laid_out(folder: Path, words: Vocabulary, data: ExampleSet) -> Path:
@@ -86,24 +58,9 @@ def rows(folder: Path) -> list[dict[str, Any]]:
     return [{name: value for name, value in row.items() if name != "seconds"} for row in parsed]
 
 
-def process(
-    folder: Path, most: int = 0, launch: dict[str, str] | None = None, **changes: Any
-) -> subprocess.Popen[str]:
-    path = os.pathsep.join([str(ROOT), *sys.path])
-    program = folder / "program.py"
-    program.write_text(PROGRAM)
-    return subprocess.Popen(
-        [sys.executable, str(program), str(folder), json.dumps(changes), str(most)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env={**os.environ, "PYTHONPATH": path, **(launch or {})},
-    )
-
-
-def wait_for(path: Path, running: subprocess.Popen[str]) -> None:
+def wait_for(path: Path, running: BaseProcess) -> None:
     while not path.exists():
-        assert running.poll() is None, running.communicate()[0]
+        assert running.is_alive(), told(path.parents[1])
         time.sleep(0.01)
 
 
@@ -111,11 +68,12 @@ def test_a_run_that_is_killed_loses_only_what_came_after_its_checkpoint(
     tmp_path: Path, words: Vocabulary, data: ExampleSet
 ) -> None:
     start = laid_out(tmp_path, words, data)
-    running = process(tmp_path, steps=4000)
+    settings = replace(SETTINGS, steps=4000)
+    running = training(tmp_path, settings)
     wait_for(tmp_path / "run" / STATE, running)
     time.sleep(0.5)
     running.kill()
-    running.communicate()
+    running.join()
     state = read_checkpoint(tmp_path / "run" / STATE)
     assert state is not None
     reached = state["step"]
@@ -123,7 +81,6 @@ def test_a_run_that_is_killed_loses_only_what_came_after_its_checkpoint(
     logged = max(row["step"] for row in rows(tmp_path / "run"))
     # A step is logged before its checkpoint is written, so the run may be killed between the two.
     assert logged - reached <= SETTINGS.checkpoint_every
-    settings = replace(SETTINGS, steps=4000)
     for name in ("run", "whole"):
         train(load_checkpoint(start), data, tmp_path / name, settings, stop_after=reached + 6)
     assert rows(tmp_path / "run") == rows(tmp_path / "whole")
@@ -134,11 +91,11 @@ def test_an_interrupted_run_writes_a_checkpoint_first(
     tmp_path: Path, words: Vocabulary, data: ExampleSet, number: signal.Signals
 ) -> None:
     laid_out(tmp_path, words, data)
-    running = process(tmp_path, steps=4000, checkpoint_every=3000, log_every=1)
+    running = training(tmp_path, replace(SETTINGS, steps=4000, checkpoint_every=3000, log_every=1))
     wait_for(tmp_path / "run" / LOG, running)
-    running.send_signal(number)
-    running.communicate(timeout=PATIENCE)
-    assert running.returncode == 130
+    assert running.pid is not None
+    os.kill(running.pid, number)
+    assert ended(running) == 130, told(tmp_path)
     state = read_checkpoint(tmp_path / "run" / STATE)
     assert state is not None
     assert state["step"] == rows(tmp_path / "run")[-1]["step"]
@@ -148,9 +105,9 @@ def test_a_full_disk_leaves_the_last_checkpoint(tmp_path: Path, words: Vocabular
     start = laid_out(tmp_path, words, data)
     train(load_checkpoint(start), data, tmp_path / "run", SETTINGS, stop_after=4)
     before = (tmp_path / "run" / STATE).read_bytes()
-    running = process(tmp_path, most=len(before) // 2)
-    output = running.communicate(timeout=PATIENCE)[0]
-    assert running.returncode == 2, output
+    running = training(tmp_path, SETTINGS, most=len(before) // 2)
+    assert ended(running) == 2, told(tmp_path)
+    output = told(tmp_path)
     assert "step 8 couldn't be written" in output
     assert "the one before it is intact" in output
     assert (tmp_path / "run" / STATE).read_bytes() == before
@@ -219,7 +176,10 @@ def test_a_damaged_checkpoint_is_named(tmp_path: Path, words: Vocabulary, data: 
 def test_workers_share_a_round_and_say_when_they_were_stopped(
     tmp_path: Path, words: Vocabulary, data: ExampleSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("GLOO_SOCKET_IFNAME", "lo")
+    forked()
+    monkeypatch.setattr(
+        mini.processes, "spawn", partial(mini.processes.start_processes, start_method="forkserver")
+    )
     start = laid_out(tmp_path, words, data)
     work = WorkFolder(tmp_path)
     data.save(work.examples())
@@ -247,12 +207,11 @@ def test_launched_processes_share_the_work(tmp_path: Path, words: Vocabulary, da
         "WORLD_SIZE": "2",
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": str(port),
-        "GLOO_SOCKET_IFNAME": "lo",
     }
-    both = [process(tmp_path, launch={**common, "RANK": n, "LOCAL_RANK": n}, steps=4) for n in "01"]
+    settings = replace(SETTINGS, steps=4)
+    both = [training(tmp_path, settings, launch={**common, "RANK": n, "LOCAL_RANK": n}) for n in "01"]
     for running in both:
-        output = running.communicate(timeout=PATIENCE)[0]
-        assert running.returncode == 0, output
+        assert ended(running) == 0, told(tmp_path)
     shared = read_checkpoint(tmp_path / "run" / STATE)
     assert shared is not None
     # Two processes with one batch each make the same step as one process with two.

@@ -42,7 +42,7 @@ def test_the_bundled_sessions_are_permissive_and_apart_from_evaluations_and_hist
     assert not [row for row in rows if elsewhere.get(row.repository.lower(), row.split) != row.split]
 
 
-@pytest.mark.parametrize("suite", ["polyglot", "edits", "sessions"])
+@pytest.mark.parametrize("suite", ["polyglot", "edits", "sessions", "contexts"])
 def test_no_repository_of_a_suite_trains(suite: str) -> None:
     rows = [*bundled_histories(), *bundled_sessions()]
     trained = {row.repository.lower() for row in rows if row.split != "suite"}
