@@ -1,10 +1,10 @@
 """Rubric labels: how many records a second `lamr label` makes, and where the time goes.
 
-    python -m benchmarks.labels [--records 1000] [--workers 2] [--json]
+    python -m benchmarks.labels [--records 1000] [--json]
 
 The records ask about 200-line windows of the standard library and the installed packages, no two about the same text,
-so that no parse is used twice. Reading, writing and starting the processes are within the time. The rate that has a
-target is by CPU time, which a busy machine disturbs little: records a second when the processes have a core each.
+so that no parse is used twice. Reading and writing are in the time. The rate that has a target is by CPU time, which
+a busy machine disturbs little.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import ast
 import json
-import resource
 import statistics
 import sys
 import tempfile
@@ -21,7 +20,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-from lamr_contract.cpus import usable_cpus
 from lamr_training.labels.labelling import label_file
 from lamr_training.labels.rubrics import label_lines
 
@@ -67,28 +65,21 @@ def milliseconds(call: Callable[[str], object], codes: list[str]) -> float:
     return statistics.median(times)
 
 
-def cpu_seconds() -> float:
-    """CPU time of this process and of those that it started and that have ended."""
-    usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
-
-
 def measure(options: argparse.Namespace) -> Iterator[Figure]:
     """Label a file of records, then some of its records alone."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "in.jsonl"
         codes = write_records(source, options.records)
-        begun, cpu = time.perf_counter(), cpu_seconds()
-        summary = label_file(source, Path(folder) / "out.jsonl", workers=options.workers)
-        wall, cpu = time.perf_counter() - begun, cpu_seconds() - cpu
+        begun, cpu = time.perf_counter(), time.process_time()
+        summary = label_file(source, Path(folder) / "out.jsonl")
+        wall, cpu = time.perf_counter() - begun, time.process_time() - cpu
     assert summary.labelled == len(codes)
     sample = codes[:200]
     parse = milliseconds(ast.parse, sample)
     whole = milliseconds(lambda code: label_lines(code, [len(code.splitlines()) // 2]), sample)
     yield Figure("records labelled", len(codes))
     yield Figure("lines of a record, mean", statistics.mean(len(code.splitlines()) for code in sample))
-    rate = options.workers * len(codes) / cpu
-    yield Figure("records labelled a second, by CPU time", rate, "/s", 300, at_least=True)
+    yield Figure("records labelled a second, by CPU time", len(codes) / cpu, "/s", 300, at_least=True)
     yield Figure("  by the wall clock", len(codes) / wall, "/s")
     yield Figure("  one record's labels", whole, "ms")
     yield Figure("  of which ast.parse", parse, "ms")
@@ -96,7 +87,6 @@ def measure(options: argparse.Namespace) -> Iterator[Figure]:
 
 PARSER = option_parser(__doc__)
 PARSER.add_argument("--records", type=int, default=1000, help="how many records (%(default)s)")
-PARSER.add_argument("--workers", type=int, default=min(2, usable_cpus()), help="processes (%(default)s)")
 
 if __name__ == "__main__":
     sys.exit(run(PARSER, measure))

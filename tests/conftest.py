@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 # Several threads of torch or numpy also wait for each other, busily, on processors that other workers need. Before
 # either is imported; processes that tests start inherit it.
@@ -40,3 +41,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(
         key=lambda item: next((n for n, start in enumerate(LONG) if item.nodeid.startswith(start)), len(LONG))
     )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_settings_of_the_developers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Neither the developer's own `lamr.toml` nor a server that their shell names has a say in tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
+        for name in ("LAMR_SERVER", "LAMR_API_KEY", "LAMR_CA", "LAMR_CERT", "LAMR_CERT_KEY"):
+            patch.delenv(name, raising=False)
+        yield

@@ -2,7 +2,7 @@
 
 `updatedToolOutput` must have the very shape of the tool's own output, or the host ignores it: for Read a file with its
 content, for Bash the standard output. Read's content is numbered anew by the host, so the note says whose numbers the
-markers carry. This module knows that host's shapes; it knows no socket and no settings.
+markers carry.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What hosts share in whose own process lamr runs: a pruner, the policy, and originals that `lamr show` prints again.
-
-This module knows texts of files and why they were read; what a host calls its tools is the matter of its own module.
-"""
+"""What hosts share in whose own process lamr runs: a pruner, the policy, and originals that `lamr show` prints."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What a host with a hook is to the local server and to the installer: a row of facts, and how its calls are read.
-
-This module knows what every such host has; each host's own shapes are the matter of its module, and `hosts` lists them.
-"""
+"""What a host with a hook is to the local server and to the installer: a row of facts, and how its calls are read."""
 
 from __future__ import annotations
 

@@ -1,13 +1,11 @@
-"""Puts lamr's hook into a host's settings and takes it out again; everything else in them stays.
-
-This module knows a settings file and the hook's command; it knows nothing of what the hook does.
-"""
+"""Puts lamr's hook into a host's settings and takes it out again; everything else in them stays."""
 
 from __future__ import annotations
 
 import difflib
 import json
 import shlex
+import socket as sockets
 import stat
 import sys
 from collections.abc import Sequence
@@ -86,8 +84,14 @@ def hook_command(host: HookHost, serve: Sequence[str] = (), socket: Path | None 
         socket: where it listens.
 
     Raises:
+        SettingsError: this system's Python has no Unix sockets.
         InvalidInputError: the socket's path is too long.
     """
+    if not hasattr(sockets, "AF_UNIX"):
+        raise SettingsError(
+            "the hook speaks to its server over a Unix socket, which Python on Windows doesn't have; install lamr and "
+            "the agent in WSL (docs/install.md says what runs where)"
+        )
     place = check_socket(socket or default_socket())
     words = [sys.executable, "-I", "-S", thin.__file__, "--socket", str(place)]
     words += ["--limit", str(LIMIT_SECONDS), "--host", host.name]

@@ -1,8 +1,7 @@
 """The query of a tool call, from what a host knows when the call ends: no parameter and no token of the agent's own.
 
 A host fills in what it has of `Known`, and what is missing gives way to the next best. How much of a long task a model
-reads is the pruner's matter (`query_read` of a result says it). This module knows words, and what calls say of
-themselves; it knows no host and no model.
+reads is the pruner's matter (`query_read` of a result says it).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """LiteLLM's proxy: a callback that prunes new results of tools in the messages on their way to any model.
 
 Name it in the proxy's configuration: `litellm_settings: {callbacks: lamr_agents.litellm_proxy.callback}`. LAMR_SERVER
-names a server; without it, the model runs in the proxy's process. This module knows that host's callbacks.
+names a server; without it, the model runs in the proxy's process.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A provider's prompt cache is lost from the first message that differs from the last request's. So only results that came
 after the model's last answer are judged, and what was sent in place of one is remembered and sent again in each later
-request. Messages are OpenAI's for chats, or Anthropic's. This module knows both shapes; it sends nothing.
+request. Messages are OpenAI's for chats, or Anthropic's.
 """
 
 from __future__ import annotations

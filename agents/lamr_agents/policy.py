@@ -1,7 +1,4 @@
-"""When a tool's result is pruned, and when it passes untouched: one rule a row, each with the reason that people read.
-
-This module knows what was asked for and what came back; it prunes nothing and knows no host.
-"""
+"""When a tool's result is pruned, and when it passes untouched: one rule a row, each with its reason."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """One result of a tool, skimmed: judged by the policy, pruned for the session's intent, every cut marked by name.
 
-Hooks, servers and the replay of sessions all come through `skim`. It knows the policy and the pruner; it knows no host.
+Hooks, servers and the replay of sessions all come through `skim`.
 """
 
 from __future__ import annotations

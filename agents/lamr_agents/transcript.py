@@ -2,8 +2,7 @@
 
 Sessions grow by hundreds of megabytes, and a hook must answer at once. So each call reads a bounded part: the last
 mebibyte whole; where the user doesn't speak there, the sixteen before it for the user's words alone; else the log's
-beginning, where the session's first task stands. Only regular files are read. This module knows files and lines of
-JSON, and how a line is told that can hold words of the user.
+beginning, where the session's first task stands. Only regular files are read.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The files that an agent's tools may read: those under the given roots and nothing else.
 
-Links are followed before it is asked where a file lies. This module knows folders, files and regular expressions; it
-knows no pruner and no protocol.
+Links are followed before it is asked where a file lies.
 """
 
 from __future__ import annotations

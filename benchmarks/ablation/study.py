@@ -24,7 +24,6 @@ from lamr_postprocess import split_lines
 from lamr_training.errors import RunError
 from lamr_training.labels.rubrics import label_lines
 from lamr_training.labels.settings import LabelSettings
-from lamr_training.loop.devices import one_thread
 from lamr_training.loop.example_set import ExampleSet
 from lamr_training.loop.examples import distinct_files, make_examples
 from lamr_training.loop.losses import LossWeights
@@ -35,13 +34,14 @@ from lamr_training.loop.work_folder import WorkFolder
 from lamr_training.model.backbone import load_minilm, start_mini
 from lamr_training.model.served import load_served
 from lamr_training.model.vocabulary import code_vocabulary
-from lamr_training.worker_process import prepare_worker
 from numpy.typing import NDArray
 
+from benchmarks.ablation.context import near_lines
 from benchmarks.ablation.judgement import Judged, Outcome, fused_loss, judge_files
 from benchmarks.ablation.settings import AblationSettings
 from benchmarks.ablation.textual_labels import textual_dependency
 from benchmarks.ablation.variants import COLUMNS, VARIANTS, WEIGHTS, Variant
+from benchmarks.ablation.worker_process import one_thread, prepare_worker
 
 BUNDLED = "bundled"
 """Names the repository that ships, as a start."""
@@ -168,8 +168,10 @@ def rubric_columns(record: Record, settings: LabelSettings) -> NDArray[np.uint8]
     """The labels of a record's lines by every rubric that some variant learns, uint8 `[L, 4]`: `COLUMNS`."""
     labels = label_lines(record.code, record.kept_frags, record.score, settings)
     gold = np.flatnonzero(labels.semantic) + 1
-    textual = textual_dependency(split_lines(record.code), gold.tolist())
-    return np.stack([labels.semantic, labels.dependency, labels.context, textual], axis=1).astype(np.uint8)
+    lines = split_lines(record.code)
+    textual = textual_dependency(lines, gold.tolist())
+    context = near_lines(lines, labels.semantic)
+    return np.stack([labels.semantic, labels.dependency, context, textual], axis=1).astype(np.uint8)
 
 
 def training_settings(settings: AblationSettings, variant: Variant, seed: int) -> TrainingSettings:

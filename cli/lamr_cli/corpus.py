@@ -55,10 +55,6 @@ def packages(
     made: Annotated[int, typer.Option(help="Most records of a project.", min=1)] = OF_PACKAGES.per_project,
     per_file: Annotated[int, typer.Option(help="Most records of a file.", min=1)] = OF_PACKAGES.per_file,
     min_lines: Annotated[int, typer.Option(help="Shortest file.", min=1)] = OF_PACKAGES.min_lines,
-    max_lines: Annotated[int, typer.Option(help="Longest file.", min=1)] = OF_PACKAGES.max_lines,
-    absent: Annotated[
-        float, typer.Option(help="Share of records without an answer.", min=0, max=1)
-    ] = OF_PACKAGES.absent,
     windows: Annotated[
         float, typer.Option(help="Share of records that show part of their file only.", min=0, max=1)
     ] = OF_PACKAGES.windows,
@@ -90,8 +86,6 @@ def packages(
         per_project=made,
         per_file=per_file,
         min_lines=min_lines,
-        max_lines=max_lines,
-        absent=absent,
         windows=windows,
         seed=seed,
     )

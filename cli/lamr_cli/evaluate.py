@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from lamr_evaluation.repositories import RepositoryReport
     from lamr_training.model.cosine import Embedder
 
-SUITE_NAMES = "questions, polyglot, edits, sessions, contexts"
+SUITE_NAMES = "questions, polyglot, edits, sessions, contexts, repositories"
 """For the help, which mustn't cost the import of `lamr_evaluation.suites`; a test compares them."""
 
 
@@ -49,7 +49,7 @@ def evaluate(
     repositories: Annotated[
         Path | None,
         typer.Option(
-            help="Items about whole repositories instead: does `lamr pack` find the lines? Reads --mirror.",
+            help="Your own items like those of the suite `repositories`: does `lamr pack` find the lines?",
             metavar="ITEMS",
         ),
     ] = None,
@@ -75,7 +75,7 @@ def evaluate(
     perplexity: Annotated[
         str | None,
         typer.Option(
-            help="With --repositories: also measure packs by this causal language model; as in `lamr pack`.",
+            help="With repositories: also measure packs by this causal language model; as in `lamr pack`.",
             metavar="HOST:PORT|CHECKPOINT",
         ),
     ] = None,
@@ -99,16 +99,20 @@ def evaluate(
 
     lamr eval --suite edits
 
-    With --repositories: recall of gold lines and files within budgets of tokens, for packs by each ranker, whole files
+    With repositories: recall of gold lines and files within budgets of tokens, for packs by each ranker, whole files
     and functions by BM25, and a map of definitions; with --cosine, functions and windows by embeddings, and with
     --perplexity, packs by a causal language model.
     """
     if sum(each is not None for each in (data, suite, repositories)) != 1:
         raise typer.BadParameter("give one of --data, --suite and --repositories")
+    if suite == "repositories":
+        from lamr_evaluation.suites import manifest
+
+        repositories = manifest(suite)
     if encoder is not None and not cosine:
         raise typer.BadParameter("--encoder goes with --cosine")
     if perplexity is not None and repositories is None:
-        raise typer.BadParameter("--perplexity goes with --repositories")
+        raise typer.BadParameter("--perplexity goes with repositories")
     if repositories is not None and (effort is not EffortName.FULL or within is not None):
         raise typer.BadParameter("--effort and --within are for items about single files")
     asked = Asked(

@@ -106,7 +106,9 @@ def export(
         "--chunk-tokens": chunk_tokens is not None,
     }
     with needs_extra("export"):
-        from lamr_export import CausalReport, ExportReport, export_causal, export_repository
+        from lamr_export.causal_repository import CausalReport, export_causal
+        from lamr_export.report import ExportReport
+        from lamr_export.repository_writer import export_repository
 
         report: ExportReport | CausalReport
         if checkpoint is not None:

@@ -11,16 +11,9 @@ from lamr_errors import how_to_install
 from lamr_cli.exits import BAD_INPUT
 from lamr_cli.printing import say
 
+_OF_EXPORT = """torch transformers onnx onnxruntime onnxscript safetensors huggingface_hub"""
 _MODULES = {
-    "export": (
-        "torch",
-        "transformers",
-        "onnx",
-        "onnxruntime",
-        "onnxscript",
-        "safetensors",
-        "huggingface_hub",
-    ),
+    "export": tuple(_OF_EXPORT.split()),
     "http": ("fastapi", "starlette", "uvicorn", "pydantic", "prometheus_client"),
     "mcp": ("mcp", "mcp_types"),
     "train": ("torch", "transformers", "tqdm", "matplotlib", "tensorboard"),

@@ -15,9 +15,6 @@ def bar(disable: bool = False) -> Iterator[Callable[[str, int, int], None]]:
     """Give a function that takes what is being done, how much of it is done and how much there is.
 
     Each kind of work gets a bar of its own.
-
-    Args:
-        disable: whether to show none in any case.
     """
     console = Console(stderr=True)
     columns = (

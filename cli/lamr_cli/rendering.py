@@ -20,14 +20,7 @@ class Form(str, enum.Enum):
 
 
 def rendered(form: Form, code: str, result: PruneResult, *, color: bool) -> str:
-    """Return the text to print.
-
-    Args:
-        form: how it shall look.
-        code: the code that was pruned.
-        result: what was kept of it.
-        color: whether standard output shows colours.
-    """
+    """Return the text to print."""
     return _FORMS[form](code, result, color)
 
 

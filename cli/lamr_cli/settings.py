@@ -1,8 +1,7 @@
 """`lamr.toml`: what a user, or a project, sets once for all commands. The command line and the environment win over it.
 
 A project's file may come with a stranger's repository. So it sets only how much is packed and what is left out, and the
-user's file alone names the server, which code is sent to, and the model, which is code itself. This module knows files
-and values; it knows no command but by name.
+user's file alone names the server, which code is sent to, and the model, which is code itself.
 """
 
 from __future__ import annotations

@@ -23,8 +23,12 @@ def train(
         str, typer.Argument(help="lamr-mini, fine-tune, qwen3-reranker-0.6b, or tiny (a quick check).")
     ],
     data: Annotated[
-        Path,
-        typer.Option("--data", "-d", help="Folder with train.jsonl and validation.jsonl (`lamr corpus`)."),
+        list[Path],
+        typer.Option(
+            "--data",
+            "-d",
+            help="Folder with train.jsonl and validation.jsonl (`lamr corpus`); repeatable, to mix several.",
+        ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Checkpoint folder to write.")],
     work: Annotated[
@@ -44,6 +48,13 @@ def train(
             help="Processes on this machine's CPU, one thread each; 1 uses all threads in one.", min=1
         ),
     ] = 1,
+    count: Annotated[
+        int | None,
+        typer.Option("--runs", help="fine-tune: runs from the start, whose mean is written.", min=1),
+    ] = None,
+    kept: Annotated[
+        int | None, typer.Option(help="fine-tune: how often the start counts in that mean.", min=0)
+    ] = None,
     trained_layers: Annotated[
         int | None, typer.Option(help="Train only so many of the top layers; 0: only what is new.", min=0)
     ] = None,
@@ -60,7 +71,7 @@ def train(
 
     lamr train lamr-mini --data records --output runs/mini --workers 2
 
-    lamr train fine-tune --data records --output runs/ours
+    lamr train fine-tune --data records --data more --runs 5 --kept 3 --output runs/ours
 
     accelerate launch -m lamr_cli.main train qwen3-reranker-0.6b --base Qwen3-Reranker-0.6B --data records -o runs/q
     """
@@ -82,6 +93,8 @@ def train(
         trained_layers=trained_layers,
         workers=workers,
         base=base,
+        count=count,
+        kept=kept,
     )
     try:
         report = run_preset(preset, data, output, options, work=work, report=show)

@@ -2,8 +2,7 @@
 
 The current folder may be a stranger's repository, and a file `random.py` there must never run. Python looks there by
 itself, for `python -c`, `python -m` and for whatever embeds it, so that every process of lamr stands in a folder that
-strangers can't write to, and imports from folders that are named to it. The module starts nothing, and knows neither
-jobs nor servers.
+strangers can't write to, and imports from folders that are named to it.
 """
 
 from __future__ import annotations

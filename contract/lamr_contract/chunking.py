@@ -1,8 +1,7 @@
 """Cuts a document's tokens into overlapping chunks, at places where a reader would cut.
 
 Chunks aim to begin and end where functions do, in any language: at the least indented line, and best after a blank one
-(`LineLayout.cut_cost`). `header_tokens` finds the headers above a chunk, which the chunk itself can't see. The module
-knows token offsets and line layouts; it knows no tokenizer, no prompt and no model.
+(`LineLayout.cut_cost`). `header_tokens` finds the headers above a chunk, which the chunk itself can't see.
 """
 
 from __future__ import annotations

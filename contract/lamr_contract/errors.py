@@ -1,18 +1,16 @@
 """Every error that a caller of the client can meet.
 
-    LamrError
-    ├── InvalidInputError (also ValueError)   the query, the code or an option; retrying can't help
-    ├── ModelMismatchError                    client files and server, or a repository, don't fit together
-    ├── ClosedError                           the pruner or its transport was closed
-    ├── MissingPackageError                   a package or provider that the call needs isn't installed
-    └── ServerError                           the server's side
-        ├── ServerUnavailableError            nothing answers, or it went away
-        ├── AccessDeniedError                 a front refuses the key, or what was asked for with it
-        ├── OverloadedError                   it answers that its queue is full; retry later
-        │   └── QuotaExceededError            the caller has used up what a front allows it; `retry_after` says when
-        └── DeadlineExceededError             no answer within the timeout
-
-This module knows names and meanings; which gRPC status becomes which error is the transport's business.
+LamrError
+├── InvalidInputError (also ValueError)   the query, the code or an option; retrying can't help
+├── ModelMismatchError                    client files and server, or a repository, don't fit together
+├── ClosedError                           the pruner or its transport was closed
+├── MissingPackageError                   a package or provider that the call needs isn't installed
+└── ServerError                           the server's side
+    ├── ServerUnavailableError            nothing answers, or it went away
+    ├── AccessDeniedError                 a front refuses the key, or what was asked for with it
+    ├── OverloadedError                   it answers that its queue is full; retry later
+    │   └── QuotaExceededError            the caller has used up what a front allows it; `retry_after` says when
+    └── DeadlineExceededError             no answer within the timeout
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Reads files of a model repository, which may be anybody's: regular files of a sane size, and nothing else.
 
-A FIFO would keep the reader for ever, and a device can be endless. The module knows sizes; it knows no format.
+A FIFO would keep the reader for ever, and a device can be endless.
 """
 
 from __future__ import annotations

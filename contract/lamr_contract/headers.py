@@ -1,7 +1,7 @@
 """Finds the lines that head a place in a text: the class, function and branches around it, in any language.
 
 They are the lines above that are indented less and less; nothing but indentation is read. A model that sees a chunk of
-thirty lines learns from them whose method it is. This module knows line layouts; it knows no tokens and no grammar.
+thirty lines learns from them whose method it is.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """`LineLayout`: the lines of a text, their indentation, the blocks they form, and how bad a cut before each would be.
 
-Everything here is an array operation over the text's characters. The module knows indentation, blank lines and
-brackets; it knows no programming language and no tokens. `lamr_postprocess` says where lines end.
+Everything here is an array operation over the text's characters. `lamr_postprocess` says where lines end.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`LocalModel`: the model of a repository, run in this process with onnxruntime and `lamr_decoding`.
 
 It has Triton's encoder and decoder, and so gives the same answers. The client prunes with it when no server is named,
-and training fits scorings on it. The module knows packed batches; it knows no text, no deadline and no server.
+and training fits scorings on it.
 """
 
 from __future__ import annotations

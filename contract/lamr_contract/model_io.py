@@ -1,7 +1,4 @@
-"""What a model is asked about one chunk and what it answers, whatever way leads to it.
-
-This module knows arrays and their shapes; it knows no text, no transport and no server.
-"""
+"""What a model is asked about one chunk and what it answers, whatever way leads to it."""
 
 from __future__ import annotations
 

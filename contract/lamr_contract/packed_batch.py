@@ -1,7 +1,6 @@
 """Packed batches: sequences end to end, without padding, as the encoder reads them and as their code is decoded.
 
-The module knows the encoder's inputs and what a batch costs. It knows no text and runs no model. On a server, Triton
-itself makes the same inputs from `config.pbtxt`.
+On a server, Triton itself makes the same inputs from `config.pbtxt`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A model's window is shared by query and code, so a long query would leave no room for code. The intent is read whole
 where it can be, and of a task the parts that say most about the document at hand: sentences and lines whose words are
 rare in the document, each word counted once, after the maximal coverage of McDonald (2007). Other parts are left out,
-and the reading says so. The module knows words and texts; it knows no tokens but their number, and no scores.
+and the reading says so.
 """
 
 from __future__ import annotations

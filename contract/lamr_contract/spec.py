@@ -1,8 +1,7 @@
 """`ModelSpec`: what a client must know about a model, which is its prompt, window, chunking and scoring.
 
 In a model repository it is the file `lamr.json` beside the tokenizer. Training, export and client read prompts and
-windows from here, so a model is served with what it was trained with. This module knows the file's format; it doesn't
-tokenize, and it knows neither weights nor servers.
+windows from here, so a model is served with what it was trained with.
 """
 
 from __future__ import annotations

@@ -3,8 +3,7 @@
 Triton's Python backend (24.10) gives a request up when its process gives no sign of life for a second. It frees the
 request's memory and goes on with the next one, whose answer it then takes from the same queue: when the process wakes
 up, it crashes, or its late answer is given to another caller. Being stopped does this, and so does a machine that is
-suspended, because the second is measured by a clock that jumps. The module knows clocks and how to end a process; it
-knows nothing of requests.
+suspended, because the second is measured by a clock that jumps.
 """
 
 from __future__ import annotations

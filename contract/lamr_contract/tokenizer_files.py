@@ -1,7 +1,7 @@
 """Reads `tokenizer.json`, which may be a stranger's: of a model's folder, or from a server.
 
 The library panics on some of what such a file can say, and not before it is used; a panic is no `Exception`, so that it
-would end the program. This module knows the library's ways; it knows no model.
+would end the program.
 """
 
 from __future__ import annotations

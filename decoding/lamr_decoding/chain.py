@@ -5,8 +5,8 @@ J = A[0,0] + A[1,1] - A[0,1] - A[1,0]. A linear-chain CRF is therefore
 
     score(y) = base + Σ_i h_i y_i + J Σ_{i>1} y_{i-1} y_i
 
-and everything asked of it depends on the fields h and the coupling J; `base`, the score of pruning everything, is
-a constant of the sequence. This module knows that form and how a packed batch gets it.
+and everything asked of it depends on the fields h and the coupling J; `base`, the score of pruning everything, is a
+constant of the sequence.
 """
 
 from __future__ import annotations

@@ -3,9 +3,8 @@
 score(y) = start[y_1] + Σ_i e_i[y_i] + Σ_{i>1} transitions[y_{i-1}, y_i] + end[y_n],  P(y | x) = exp(score(y)) / Z
 (LaMR paper, section 3.2; Lafferty et al. 2001). Labels: 0 = prune, 1 = keep.
 
-This module knows the model and checks its inputs; the passes over the chain are in `sum_product` and
-`max_product`. All of it takes numpy arrays or torch tensors of one device and answers in kind; it computes in
-float64 and returns float64 for float64 emissions, else float32.
+All of it takes numpy arrays or torch tensors of one device and answers in kind; it computes in float64 and returns
+float64 for float64 emissions, else float32.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """From the encoder's fused states to decisions: heads, gate, and CRFs over a packed batch.
 
-LayerNorm → Linear → GELU → Linear give each rubric's emissions, a softmax gate mixes them, and the fused CRF
-decides (LaMR paper, section 3.2). This module knows the weights; it knows nothing of files, prompts or servers.
+LayerNorm → Linear → GELU → Linear give each rubric's emissions, a softmax gate mixes them, and the fused CRF decides
+(LaMR paper, section 3.2).
 """
 
 from __future__ import annotations

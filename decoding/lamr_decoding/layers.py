@@ -1,7 +1,4 @@
-"""The few neural layers that the decoder needs, for numpy and torch alike.
-
-Knows formulas; knows nothing of weights' names or of CRFs.
-"""
+"""The few neural layers that the decoder needs, for numpy and torch alike."""
 
 from __future__ import annotations
 

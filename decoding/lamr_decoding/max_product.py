@@ -4,9 +4,8 @@ Where neighbours attract (J >= 0) the message into the next token, by how much t
 the best that prunes it, is clamp(message + h_i + J, 0, J). Going back, d_i = message + h_i decides: token i is kept
 if d_i >= 0, pruned if d_i < -J, and in between takes the label of its successor.
 
-Fields are taken as whole multiples of 2^-28 nats. All sums are then exact in float64, so the order in which steps
-are composed, and thus where a sequence lies in its batch, can't change a label; and a tie is a tie. This module
-knows chains in their plain form (`lamr_decoding.chain`) and picks the form of the passes.
+Fields are taken as whole multiples of 2^-28 nats. All sums are then exact in float64, so the order in which steps are
+composed, and thus where a sequence lies in its batch, can't change a label; and a tie is a tie.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Packed batches: where sequences begin and end in an array of tokens, and sums over each.
-
-Knows `cu_seqlens` and array namespaces (numpy, or torch through array-api-compat); knows nothing of CRFs.
-"""
+"""Packed batches: where sequences begin and end in an array of tokens, and sums over each."""
 
 from __future__ import annotations
 

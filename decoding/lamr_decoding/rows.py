@@ -1,10 +1,9 @@
 """The passes over a chain for numpy: row by row, in place.
 
-The same recursions that `sum_product` and `max_product` scan for other namespaces. Tokens lie in lanes,
-[rows, lanes] as in `lamr_decoding.scan`, and each pass goes twice down (or up) all lanes at once, one vector
-operation over all lanes a step: first to compose each lane to one map, then, when a scan over lanes has told in
-which state each is entered, to fill in the states. Large temporary arrays cost more than the arithmetic, so most
-steps work in place on a row. This module knows chains with plain numbers; it checks nothing.
+The same recursions that `sum_product` and `max_product` scan for other namespaces. Tokens lie in lanes, [rows, lanes]
+as in `lamr_decoding.scan`, and each pass goes twice down (or up) all lanes at once, one vector operation over all lanes
+a step: first to compose each lane to one map, then, when a scan over lanes has told in which state each is entered, to
+fill in the states. Large temporary arrays cost more than the arithmetic, so most steps work in place on a row.
 """
 
 from __future__ import annotations

@@ -5,9 +5,8 @@ follow from prefix scans, of which two are here: pairs of neighbours, then pairs
 on the way back (Blelloch 1990: O(T) work), and doubling (Hillis & Steele 1986: O(T log T), but the fewest steps).
 They take few operations on large arrays, which is what a GPU wants; `lamr_decoding.rows` has the form for numpy.
 
-Tokens lie in *lanes*, [..., rows, lanes]: time runs down a lane and then on to the next lane. Pairs compose each
-lane to one map, on contiguous rows; doubling then tells the states in which lanes are entered. This module knows
-how to scan; what the maps mean is `lamr_decoding.maps`.
+Tokens lie in *lanes*, [..., rows, lanes]: time runs down a lane and then on to the next lane. Pairs compose each lane
+to one map, on contiguous rows; doubling then tells the states in which lanes are entered.
 """
 
 from __future__ import annotations

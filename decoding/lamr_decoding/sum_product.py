@@ -1,9 +1,8 @@
 """Forward-backward over a packed batch.
 
-The message into token i says how all earlier (or all later) tokens weigh its label: the odds by which they favour
-keep. Token i passes on (1 + t·e^J) / (1 + t), where t = message·e^h_i; after the last token of a sequence the
-message is 1 again. Backward is the same recursion over the reversed batch. This module knows chains in their plain
-form (`lamr_decoding.chain`) and picks the form of the passes; it knows nothing of emissions or transitions.
+The message into token i says how all earlier (or all later) tokens weigh its label: the odds by which they favour keep.
+Token i passes on (1 + t·e^J) / (1 + t), where t = message·e^h_i; after the last token of a sequence the message is 1
+again. Backward is the same recursion over the reversed batch.
 """
 
 from __future__ import annotations

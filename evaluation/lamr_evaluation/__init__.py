@@ -4,7 +4,6 @@ Needs numpy (matplotlib for plots only); never torch.
 """
 
 from lamr_evaluation.baselines import BASELINES, CosineOverFunctions, LineScorer
-from lamr_evaluation.benchmark import QUESTION_KINDS, build_items
 from lamr_evaluation.errors import DataError, RecordError, ReservedError
 from lamr_evaluation.measure import evaluate, evaluate_pruner
 from lamr_evaluation.metrics import Bootstrap, Metrics, Summary
@@ -18,7 +17,6 @@ from lamr_evaluation.suites import SUITES, build_suite
 
 __all__ = [
     "BASELINES",
-    "QUESTION_KINDS",
     "SUITES",
     "Bootstrap",
     "CosineOverFunctions",
@@ -35,7 +33,6 @@ __all__ = [
     "Selection",
     "Selector",
     "Summary",
-    "build_items",
     "build_suite",
     "evaluate",
     "evaluate_pruner",

@@ -6,8 +6,6 @@ The conventions are the same for every method:
 - A ranking keeps its best lines first. Lines of equal score are taken in random order, and every figure is the
   expectation over that order; since it is linear in the number of gold lines kept, it is exact, not sampled.
 - An item without gold lines has no recall or area (NaN), and means leave it out; keeping nothing has precision 0.
-
-This module knows arrays; it knows no items, methods or files.
 """
 
 from __future__ import annotations
@@ -27,12 +25,7 @@ BUDGETS = (0.10, 0.25, 0.50)
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """How intervals are computed.
-
-    Attributes:
-        draws: number of resamples.
-        seed: seed of the resampling.
-    """
+    """How intervals are computed."""
 
     draws: int = 5_000
     seed: int = 0

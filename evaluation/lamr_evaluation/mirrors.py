@@ -1,7 +1,6 @@
 """Public repositories as git holds them: found in a folder of bare repositories or cloned, and read by hash.
 
-A mirror is someone else's folder: no configuration, hook or filter of it runs. This module knows git; it knows neither
-which repositories are wanted nor what their files are for.
+A mirror is someone else's folder: no configuration, hook or filter of it runs.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 A file of records holds one JSON object a line, in SWE-Pruner's published form (`query`, `code`, `kept_frags`, optional
 `score`) with our optional `path`, `project`, `kind`, `language`, `id` and `frame`. Evaluation and training read the
-same form. This module reads and writes records and checks each by itself; it knows neither where they come from nor
-what is measured on them.
+same form.
 """
 
 from __future__ import annotations

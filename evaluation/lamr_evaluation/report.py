@@ -1,7 +1,4 @@
-"""What one evaluation gives: each scorer's figures, by kind and project, and paired differences; as JSON or as tables.
-
-This module knows what the figures are called and how a report is put together; `measure` computes them.
-"""
+"""What one evaluation gives: each scorer's figures, by kind and project, and paired differences; as JSON or tables."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The projects that are for evaluation only: nothing that trains, fits or tunes anything may read them.
 
 This is the one table of them. It answers for a package's name, a repository's name and a file's path (a copy of a
-project inside another one). This module knows names only; it reads and fetches nothing.
+project inside another one).
 """
 
 from __future__ import annotations

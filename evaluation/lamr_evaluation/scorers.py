@@ -1,7 +1,7 @@
 """A pruner as something that can be measured: its scores, and what it keeps at its own threshold.
 
 Anything with the method `prune` of `lamr_client.Pruner` will do. The client isn't imported, so a pruner of another make
-can be measured in the same way. This module knows results; it knows no metrics.
+can be measured in the same way.
 """
 
 from __future__ import annotations

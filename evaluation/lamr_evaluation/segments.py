@@ -1,7 +1,7 @@
 """Cuts a file into pieces that a retrieval baseline ranks.
 
 A segmentation is an int array `[L]` with the number of the piece that each line belongs to; pieces are numbered from 0
-without gaps. This module knows lines and Python's syntax; it scores nothing.
+without gaps.
 """
 
 from __future__ import annotations

@@ -1,32 +1,68 @@
 """The suites that a pruner is measured on, built by name from pinned sources.
 
-`questions` is the benchmark in Python. `polyglot` holds written questions about files in ten other languages; `edits`
-messages of commits, for which the lines that the commit changed in its parent's file are gold; `sessions` big reads of
-recorded agents, for which the lines that the session later needed are; `contexts` whole issues, for which the lines
-that ContextBench's annotators marked are. For each item of these, a manifest under `data/` names repository, commit,
-path and hash of the file, and the gold lines unless the source of the query has them; nobody's code stands in it. No
-project of theirs is used for training. This module joins manifests with files; it measures nothing.
+`questions` asks about files of Python packages. `polyglot` holds written questions about files in ten other languages;
+`edits` messages of commits, for which the lines that the commit changed in its parent's file are gold; `sessions` big
+reads of recorded agents, for which the lines that the session later needed are; `contexts` whole issues, for which the
+lines that ContextBench's annotators marked are. A manifest under `data/` names for each item the file with its hash,
+and the gold lines unless the source of the query has them; nobody's code stands in it. No project of theirs is used for
+training.
+This module joins manifests with files; it measures nothing.
 """
 
 from __future__ import annotations
 
 import importlib.resources
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
-from functools import cached_property, partial
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
+from lamr_postprocess.lines import split_lines
 from lamr_sessions import FORMATS, BigRead, big_reads, read_events, recognize
 
 from lamr_evaluation import contextbench
-from lamr_evaluation.benchmark import build_items
 from lamr_evaluation.errors import DataError
 from lamr_evaluation.mirrors import Mirrors
 from lamr_evaluation.records import Record, iter_rows, parse_row
-from lamr_evaluation.wheels import WHEELS
+from lamr_evaluation.wheels import WHEELS, WheelCache
 
+SUITES = ("questions", "polyglot", "edits", "sessions", "contexts")
+"""The names of the suites of files, which are those of their manifests."""
+REPOSITORIES = "repositories"
+"""The suite about whole repositories (`lamr_evaluation.repositories`): fixes, at the parents of their commits."""
 MOST_CHARACTERS = 600
 """Of a read's query: the assistant's words, and of the task what there is room for; a window of 320 tokens takes it."""
+
+
+@dataclass(frozen=True)
+class PinnedQuestion:
+    """One row of a manifest: a question about a file of a published wheel.
+
+    Attributes:
+        project, version: the package's name and version on the package index.
+        path, sha256: the file in its wheel, and the SHA-256 of its bytes in hex.
+        query, kind: the question, and what sort of question it is.
+        cut: 1-based lines that are taken out of the file, because they give the answer away.
+        kept_frags: 1-based gold lines of what is left.
+    """
+
+    project: str
+    version: str
+    path: str
+    sha256: str
+    query: str
+    kind: str
+    cut: tuple[int, ...]
+    kept_frags: tuple[int, ...]
+
+    def record(self, sources: Sources) -> Record:
+        """The question with its file."""
+        text = sources.wheels.read(self.project, self.version, self.path, self.sha256)
+        lines = [line for number, line in enumerate(split_lines(text), 1) if number not in self.cut]
+        return Record(
+            self.query, "".join(lines), self.kept_frags, path=self.path, project=self.project, kind=self.kind
+        )
 
 
 @dataclass(frozen=True)
@@ -50,6 +86,19 @@ class PinnedItem:
     query: str
     kind: str
     kept_frags: tuple[int, ...]
+
+    def record(self, sources: Sources) -> Record:
+        """The question with its file."""
+        code = sources.mirrors.read(self.repository, self.blob)
+        return Record(
+            self.query,
+            code,
+            self.kept_frags,
+            path=self.path,
+            project=self.repository,
+            kind=self.kind,
+            language=self.language,
+        )
 
 
 @dataclass(frozen=True)
@@ -75,6 +124,19 @@ class PinnedRead:
     kind: str
     kept_frags: tuple[int, ...]
 
+    def record(self, sources: Sources) -> Record:
+        """What the call showed, asked for in the agent's words."""
+        read = sources.read(self)
+        return Record(
+            words_before(read),
+            "\n".join(read.shown.lines) + "\n",
+            self.kept_frags,
+            path=read.read.path,
+            project=self.repository,
+            kind=self.kind,
+            language=self.language,
+        )
+
 
 @dataclass(frozen=True)
 class PinnedIssue:
@@ -95,11 +157,65 @@ class PinnedIssue:
     instance: str
     kind: str
 
+    def record(self, sources: Sources) -> Record:
+        """The issue with the file."""
+        instance = sources.instances.get(self.instance)
+        if instance is None or self.path not in instance.gold:
+            raise DataError(
+                f"{self.repository}/{self.path}: ContextBench has no gold there by {self.instance}"
+            )
+        code = sources.mirrors.read(self.repository, self.blob)
+        return Record(
+            instance.issue,
+            code,
+            instance.gold[self.path],
+            path=self.path,
+            project=self.repository,
+            kind=self.kind,
+            language=self.language,
+        )
 
-Pinned = PinnedItem | PinnedRead | PinnedIssue
-_FORMS = {
-    frozenset(field.name for field in fields(form)): form for form in (PinnedItem, PinnedRead, PinnedIssue)
-}
+
+Pinned = PinnedQuestion | PinnedItem | PinnedRead | PinnedIssue
+_TYPES = (PinnedQuestion, PinnedItem, PinnedRead, PinnedIssue)
+_FORMS = {frozenset(each.name for each in fields(form)): form for form in _TYPES}
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where the files of manifests come from.
+
+    Attributes:
+        mirrors, wheels: the files of repositories and of packages.
+    """
+
+    mirrors: Mirrors
+    wheels: WheelCache
+    _logs: dict[str, dict[str, BigRead]] = field(default_factory=dict)
+
+    @cached_property
+    def instances(self) -> dict[str, contextbench.Instance]:
+        """ContextBench's instances, by name."""
+        return contextbench.read_instances(
+            self.mirrors.read_bytes(contextbench.REPOSITORY, contextbench.BLOB)
+        )
+
+    def read(self, item: PinnedRead) -> BigRead:
+        """The read that an item names; the reads of a log are found once.
+
+        Raises:
+            DataError: the log can't be had, or has no such read.
+        """
+        name = f"{item.repository}/{item.path}"
+        if item.blob not in self._logs:
+            log = self.mirrors.read(item.repository, item.blob)
+            form = recognize(log, FORMATS)
+            if form is None:
+                raise DataError(f"{name}: no known host writes such a log")
+            self._logs[item.blob] = {read.call.call: read for read in big_reads(read_events(log, form))}
+        if item.call not in self._logs[item.blob]:
+            raise DataError(f"{name}: has no big read by the call {item.call}")
+        return self._logs[item.blob][item.call]
 
 
 def read_manifest(path: Path) -> list[Pinned]:
@@ -115,42 +231,35 @@ def read_manifest(path: Path) -> list[Pinned]:
         except ValueError as error:
             raise DataError(f"{path}:{number}: {error}") from error
         form = _FORMS.get(frozenset(row)) if isinstance(row, dict) else None
-        gold = row.get("kept_frags", []) if form else None
-        if form is None or not isinstance(gold, list):
+        if form is None or not isinstance(row.get("kept_frags", []), list):
             forms = " or ".join(", ".join(sorted(names)) for names in _FORMS)
             raise DataError(f"{path}:{number}: expected exactly the fields {forms}")
-        items.append(form(**row | ({"kept_frags": tuple(gold)} if "kept_frags" in row else {})))
+        fitting: Any = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in row.items()
+        }
+        items.append(form(**fitting))
     return items
 
 
 def manifest(suite: str) -> Path:
-    """The bundled manifest of a suite whose files lie in repositories."""
+    """The bundled manifest of a suite."""
     return Path(str(importlib.resources.files("lamr_evaluation") / "data" / f"{suite}.jsonl"))
 
 
-def join(items: Sequence[Pinned], mirrors: Mirrors) -> list[Record]:
+def join(items: Sequence[Pinned], sources: Sources) -> list[Record]:
     """The records of a manifest.
 
     Raises:
         DataError: a file can't be had or isn't what the item says, or an item doesn't fit its file.
     """
-    sources = _Sources(mirrors)
     records = []
     for item in items:
-        text = sources.find(item)
         try:
-            record = Record(
-                query=text.query,
-                code=text.code,
-                kept_frags=text.gold,
-                path=text.path,
-                project=item.repository,
-                kind=item.kind,
-                language=item.language,
-            )
+            records.append(item.record(sources))
+        except DataError:
+            raise
         except ValueError as error:
-            raise DataError(f"{text.query!r} on {item.repository}/{text.path}: {error}") from error
-        records.append(record)
+            raise DataError(f"the {item.kind} item about {item.path}: {error}") from error
     return records
 
 
@@ -169,84 +278,6 @@ def words_before(read: BigRead, most: int = MOST_CHARACTERS) -> str:
     return "\n\n".join(filter(None, (own, task))) or read.read.path
 
 
-@dataclass(frozen=True)
-class _Found:
-    """What a row of a manifest names: a query, a file's path and code, and 1-based gold lines."""
-
-    query: str
-    path: str
-    code: str
-    gold: tuple[int, ...]
-
-
-class _Sources:
-    """Finds what rows of a manifest name; each log, and ContextBench's file, is read once."""
-
-    def __init__(self, mirrors: Mirrors) -> None:
-        self._mirrors = mirrors
-        self._logs: dict[str, dict[str, BigRead]] = {}
-
-    def find(self, item: Pinned) -> _Found:
-        """Find a row's query, file and gold.
-
-        Raises:
-            DataError: they can't be had.
-        """
-        if isinstance(item, PinnedRead):
-            read = self._read(item)
-            code = "\n".join(read.shown.lines) + "\n"
-            return _Found(words_before(read), read.read.path, code, item.kept_frags)
-        if isinstance(item, PinnedItem):
-            query, gold = item.query, item.kept_frags
-        else:
-            query, gold = self._annotated(item)
-        return _Found(query, item.path, self._mirrors.read(item.repository, item.blob), gold)
-
-    def _annotated(self, item: PinnedIssue) -> tuple[str, tuple[int, ...]]:
-        instance = self._instances.get(item.instance)
-        if instance is None or item.path not in instance.gold:
-            raise DataError(
-                f"{item.repository}/{item.path}: ContextBench has no gold there by {item.instance}"
-            )
-        return instance.issue, instance.gold[item.path]
-
-    @cached_property
-    def _instances(self) -> dict[str, contextbench.Instance]:
-        data = self._mirrors.read_bytes(contextbench.REPOSITORY, contextbench.BLOB)
-        return contextbench.read_instances(data)
-
-    def _read(self, item: PinnedRead) -> BigRead:
-        name = f"{item.repository}/{item.path}"
-        if item.blob not in self._logs:
-            log = self._mirrors.read(item.repository, item.blob)
-            form = recognize(log, FORMATS)
-            if form is None:
-                raise DataError(f"{name}: no known host writes such a log")
-            self._logs[item.blob] = {read.call.call: read for read in big_reads(read_events(log, form))}
-        if item.call not in self._logs[item.blob]:
-            raise DataError(f"{name}: has no big read by the call {item.call}")
-        return self._logs[item.blob][item.call]
-
-
-def _from_wheels(cache: Path, mirror: Path | None) -> list[Record]:  # noqa: ARG001 - a builder like the others
-    return build_items(cache / WHEELS)
-
-
-def _from_repositories(suite: str, cache: Path, mirror: Path | None) -> list[Record]:
-    mirrors = Mirrors(mirror) if mirror else Mirrors(cache / "repositories", cloning=True)
-    return join(read_manifest(manifest(suite)), mirrors)
-
-
-SUITES: dict[str, Callable[[Path, Path | None], list[Record]]] = {
-    "questions": _from_wheels,
-    "polyglot": partial(_from_repositories, "polyglot"),
-    "edits": partial(_from_repositories, "edits"),
-    "sessions": partial(_from_repositories, "sessions"),
-    "contexts": partial(_from_repositories, "contexts"),
-}
-"""How each suite is built, by name: from a folder for downloads and, perhaps, a folder of bare repositories."""
-
-
 def build_suite(name: str, cache: Path, mirror: Path | None = None) -> list[Record]:
     """The records of a suite.
 
@@ -260,4 +291,5 @@ def build_suite(name: str, cache: Path, mirror: Path | None = None) -> list[Reco
     """
     if name not in SUITES:
         raise DataError(f"no suite is called {name!r}; there are {', '.join(SUITES)}")
-    return SUITES[name](cache, mirror)
+    mirrors = Mirrors(mirror) if mirror else Mirrors(cache / "repositories", cloning=True)
+    return join(read_manifest(manifest(name)), Sources(mirrors, WheelCache(cache / WHEELS)))

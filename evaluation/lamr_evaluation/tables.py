@@ -1,4 +1,4 @@
-"""Summaries as plain-text tables for a terminal. This module knows how figures look, not where they come from."""
+"""Summaries as plain-text tables for a terminal."""
 
 from __future__ import annotations
 

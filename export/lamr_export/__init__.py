@@ -11,24 +11,18 @@ from lamr_export.config import LamrConfig, Lexical, paper_fusion_layers
 from lamr_export.errors import CheckpointError, ExportError
 
 if TYPE_CHECKING:
-    from lamr_export.causal_repository import CausalReport, export_causal
+    from lamr_export.causal_repository import export_causal
     from lamr_export.checkpoint import load_checkpoint, save_checkpoint
-    from lamr_export.heads import HeadOutput, RubricHeads
     from lamr_export.model import LamrModel
-    from lamr_export.report import ExportReport
     from lamr_export.repository_writer import export_repository
     from lamr_export.torch_scorer import TorchScorer
 
 __all__ = [
-    "CausalReport",
     "CheckpointError",
     "ExportError",
-    "ExportReport",
-    "HeadOutput",
     "LamrConfig",
     "LamrModel",
     "Lexical",
-    "RubricHeads",
     "TorchScorer",
     "export_causal",
     "export_repository",
@@ -40,11 +34,7 @@ __all__ = [
 keep_silent()  # before any module here imports transformers, huggingface_hub or onnxruntime
 
 _HEAVY = {  # these import torch, so they are imported when they are used
-    "CausalReport": "lamr_export.causal_repository",
-    "ExportReport": "lamr_export.report",
-    "HeadOutput": "lamr_export.heads",
     "LamrModel": "lamr_export.model",
-    "RubricHeads": "lamr_export.heads",
     "TorchScorer": "lamr_export.torch_scorer",
     "export_causal": "lamr_export.causal_repository",
     "export_repository": "lamr_export.repository_writer",

@@ -1,8 +1,8 @@
 """Constant scales for activations, from runs of the encoder on sample batches.
 
 A constant scale costs nothing when the graph runs and can't make one request depend on another. Each channel gets its
-own scale, because a few channels of a transformer, always the same ones, are ten times louder than the rest. The module
-knows ONNX graphs and how to look inside one. What a scale is used for is `quantize`'s business.
+own scale, because a few channels of a transformer, always the same ones, are ten times louder than the rest. What a
+scale is used for is `quantize`'s business.
 """
 
 from __future__ import annotations

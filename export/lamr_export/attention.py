@@ -2,8 +2,7 @@
 
 Linear layers, norms and activations see the packed `[T, …]` rows and hence no padding. Only here one gather each lays
 out q, k and v as `[B, heads, L, d]`, and another one gathers the result back. The function is registered with
-transformers' attention interface, so any backbone that takes it can be packed. The module knows cumulative lengths and
-masks. It knows no model.
+transformers' attention interface, so any backbone that takes it can be packed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Attention on a CPU over groups of sequences of like length, so that there is little padding and scores stay in cache.
 
-Training and checks use it. Serving uses an exported graph instead. The module knows bounds of sequences and no model.
+Training and checks use it. Serving uses an exported graph instead.
 """
 
 from __future__ import annotations

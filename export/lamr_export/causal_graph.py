@@ -1,7 +1,6 @@
 """A causal language model as it is served, and its ONNX graph.
 
-The vocabulary's softmax is summed up inside the graph: one number a token comes out. The module knows what becomes of
-requests that nobody has checked; it writes no file.
+The vocabulary's softmax is summed up inside the graph: one number a token comes out.
 """
 
 from __future__ import annotations

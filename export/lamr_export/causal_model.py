@@ -1,13 +1,14 @@
 """A causal language model that gives the log-probability of each token of a packed batch.
 
-The vocabulary is summed up in slices, so that neither a batch's scores over the whole vocabulary nor their softmax
-ever exist. The module knows Hugging Face's causal models as they lie in a folder; it writes no file.
+The vocabulary is summed up in slices, so that neither a batch's scores over the whole vocabulary nor their softmax ever
+exist.
 """
 
 from __future__ import annotations
 
 import copy
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -101,7 +102,7 @@ class CausalModel(nn.Module):
         weight, bias = self.head.weight, self.head.bias
         own = (states * weight.index_select(0, input_ids)).sum(dim=-1)
         own = own if bias is None else own + bias.index_select(0, input_ids)
-        total = None
+        total: Tensor | None = None
         for first in range(0, self.vocabulary, SLICE):
             part = slice(first, min(first + SLICE, self.vocabulary))
             scores = F.linear(states, weight[part], None if bias is None else bias[part])
@@ -111,6 +112,7 @@ class CausalModel(nn.Module):
                 higher, lower = torch.maximum(total, summed), torch.minimum(total, summed)
                 summed = higher + (lower - higher).exp().log1p()
             total = summed
+        assert total is not None
         return torch.where(packing.position > 0, (own - total).float(), 0.0)
 
     def _states(self, input_ids: Tensor, packing: PackedLayout) -> Tensor:
@@ -144,9 +146,9 @@ def _own_log_probs(model: PreTrainedModel, sequences: list[Tensor]) -> Tensor:
     return torch.cat(found)
 
 
-def _packed(trunk: nn.Module) -> nn.Module:
+def _packed(trunk: Any) -> Any:
     """A trunk with the same weights and packed attention; the sequences are no longer than its sliding window."""
-    shared = {id(parameter): parameter for parameter in trunk.parameters()}
+    shared: dict[int, Any] = {id(parameter): parameter for parameter in trunk.parameters()}
     shared |= {id(buffer): buffer for buffer in trunk.buffers()}
     trunk = copy.deepcopy(trunk, shared)
     try:

@@ -1,6 +1,6 @@
 """Writes a causal language model as a complete, verified Triton model repository with the one model `lamr_perplexity`.
 
-The module knows which file goes where. The modules that it calls make the graph, its configuration and comparisons.
+The modules that it calls make the graph, its configuration and comparisons.
 """
 
 from __future__ import annotations

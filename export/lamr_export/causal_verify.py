@@ -1,7 +1,6 @@
 """Whether an exported causal model gives the log-probabilities that the PyTorch model gives.
 
-Both run on packed batches of random ids and of real text. The module knows how to compare; the caller decides whether a
-difference is acceptable, except for a wrong shape.
+Both run on packed batches of random ids and of real text.
 """
 
 from __future__ import annotations

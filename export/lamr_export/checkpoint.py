@@ -1,8 +1,7 @@
 """Checkpoint folders: `config.json`, `model.safetensors`, `tokenizer.json`.
 
 Two layouts can be read, which `model_type` tells apart: LaMR's own and SWE-Pruner's (`lamr_export.swepruner`). The
-folder of a bare backbone is no checkpoint; `LamrModel.from_backbone` starts from one. The module knows files and says
-what is wrong with them. It doesn't know what the tensors mean.
+folder of a bare backbone is no checkpoint; `LamrModel.from_backbone` starts from one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Copies what a client reads beside the specification: the tokenizer, and the weights of the scoring if it has any.
 
-In a checkpoint and in a model repository they lie side by side. The module knows their names and nothing of what is in
-them.
+In a checkpoint and in a model repository they lie side by side.
 """
 
 from __future__ import annotations
@@ -14,10 +13,6 @@ from lamr_contract.names import SCORING_FILE, TOKENIZER_FILE
 
 def copy_client_files(tokenizer: Path, folder: Path) -> None:
     """Copy a tokenizer, and the weights of the scoring beside it, into a folder; files that are there already stay.
-
-    Args:
-        tokenizer: the tokenizer's file, of any name.
-        folder: an existing folder.
 
     Raises:
         OSError: a file can't be copied.

@@ -1,8 +1,7 @@
 """What a LaMR checkpoint is made of: the dataclass behind its `config.json`.
 
-The module knows names, sizes and their consistency. It loads no weights and imports neither torch nor transformers.
-Prompt, chunking and scoring have the types of `lamr_contract`, so a model is served with exactly what it was trained
-with.
+It loads no weights and imports neither torch nor transformers. Prompt, chunking and scoring have the types of
+`lamr_contract`, so a model is served with exactly what it was trained with.
 """
 
 from __future__ import annotations
@@ -155,14 +154,15 @@ class LamrConfig:
             if data.pop("model_type") != MODEL_TYPE:
                 raise CheckpointError(f"{source}: model_type isn't {MODEL_TYPE!r}")
             lexical, similarity = data.pop("lexical"), data.pop("similarity")
+            if lexical:
+                lexical = {k: v if isinstance(v, int) else tuple(v) for k, v in lexical.items()}
             return cls(
                 prompt=PromptTemplate(**data.pop("prompt")),
                 chunking=Chunking(**data.pop("chunking")),
                 scoring=Scoring.from_dict(data.pop("scoring")),
                 fusion_layers=tuple(data.pop("fusion_layers")),
                 rubrics=tuple(data.pop("rubrics")),
-                lexical=lexical
-                and Lexical(**{k: v if isinstance(v, int) else tuple(v) for k, v in lexical.items()}),
+                lexical=lexical and Lexical(**lexical),
                 similarity=None if similarity is None else tuple(similarity),
                 **data,
             )

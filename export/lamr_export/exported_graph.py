@@ -1,4 +1,4 @@
-"""An exported graph on onnxruntime's CPU provider, for comparisons. The module knows names of outputs, and no model."""
+"""An exported graph on onnxruntime's CPU provider, for comparisons."""
 
 from __future__ import annotations
 

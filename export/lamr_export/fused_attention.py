@@ -1,8 +1,8 @@
 """Attention written out in an encoder's graph, replaced by onnxruntime's fused operator for CPUs.
 
 On the CPU `MultiHeadAttention` (com.microsoft) keeps scores out of memory only where there is no mask. There is none
-here, because `attention` exports masks as components of queries and keys. The module knows the graph that `attention`
-exports. Attention with a mask of another kind (a causal one) is left as it is.
+here, because `attention` exports masks as components of queries and keys. Attention with a mask of another kind (a
+causal one) is left as it is.
 """
 
 from __future__ import annotations

@@ -3,8 +3,7 @@
 Sequences are sorted by length. The first ones are padded to the longest of them and the others to the longest of all,
 and the graph itself finds the cut with the fewest scores. A single sequence, or sequences of one length, stay one
 group, and the other group is a single slot. This is for CPUs: on a GPU the groups' sizes would have to come back to the
-host. The module knows the graph that `attention.packed_attention` exports and `fused_attention` rewrites. Attention of
-another form is left as it is.
+host. Attention of another form is left as it is.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Rubric heads: they turn fused token features into each rubric's emissions and a gate, and hold the CRFs' parameters.
 
 The serving side runs the same mathematics in `lamr_decoding`. The parameters have the names of `decoder.npz`, so the
-two can't drift apart unnoticed. The module knows no backbone, no loss and no decoding.
+two can't drift apart unnoticed.
 """
 
 from __future__ import annotations

@@ -10,13 +10,14 @@ A product takes one of two forms:
   multiplied back after the product. These are standard operators (QuantizeLinear and DequantizeLinear around MatMul),
   which onnxruntime fuses into an integer product.
 
-The module knows ONNX graphs and no model. Which form a product takes is `quantize`'s decision.
+Which form a product takes is `quantize`'s decision.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -251,7 +252,7 @@ class IntegerGraph:
             self._add("Cast", [f"{out}/{part}"], f"{out}/{part}_float", to=TensorProto.FLOAT)
         self._add("Mul", [f"{out}/q_float", f"{out}/scale_float"], out)
 
-    def _add(self, kind: str, inputs: list[str], output: str, **attributes: int) -> None:
+    def _add(self, kind: str, inputs: list[str], output: str, **attributes: Any) -> None:
         self.nodes.append(helper.make_node(kind, inputs, [output], **attributes))
 
     def _constant(self, name: str, values: NDArray[np.generic] | np.generic) -> None:

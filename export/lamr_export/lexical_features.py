@@ -1,7 +1,6 @@
 """Lexical features inside the graph: which tokens occur in the query, and how rare they are.
 
-They are computed from ids and sequence bounds alone, so the encoder's inputs are the same with and without them. The
-module knows one separator id and a weight for each vocabulary entry. It doesn't know where the weights come from.
+They are computed from ids and sequence bounds alone, so the encoder's inputs are the same with and without them.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
+from typing import Any
 
 import torch
 from lamr_decoding import DecoderWeights
@@ -118,18 +119,19 @@ class LamrModel(nn.Module):
         Raises:
             CheckpointError: the folder isn't a loadable backbone, or the config doesn't fit it.
         """
+        loaded: Any = backbone
         if not isinstance(backbone, PreTrainedModel):
             try:
-                backbone = AutoModel.from_pretrained(backbone, local_files_only=True, dtype=torch.float32)
+                loaded = AutoModel.from_pretrained(backbone, local_files_only=True, dtype=torch.float32)
             except (OSError, ValueError) as error:
                 raise CheckpointError(
                     f"{backbone}: not a backbone that transformers can load ({error})"
                 ) from error
-        backbone = getattr(backbone, backbone.base_model_prefix, backbone)
-        config = dataclasses.replace(config, backbone=_plain_config(backbone))
-        model = cls(config, backbone)
+        loaded = getattr(loaded, loaded.base_model_prefix, loaded)
+        config = dataclasses.replace(config, backbone=_plain_config(loaded))
+        model = cls(config, loaded)
         if config.relevance == "yes_no":
-            embedding = backbone.get_input_embeddings().weight
+            embedding = loaded.get_input_embeddings().weight
             with torch.no_grad():
                 direction = embedding[config.yes_token_id] - embedding[config.no_token_id]
                 model.relevance.direction.weight.copy_(direction[None])

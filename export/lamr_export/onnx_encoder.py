@@ -1,7 +1,4 @@
-"""The encoder as it is served, and its ONNX graph.
-
-The module knows what becomes of requests that nobody has checked. It neither quantizes nor writes a repository.
-"""
+"""The encoder as it is served, and its ONNX graph."""
 
 from __future__ import annotations
 

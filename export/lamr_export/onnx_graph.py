@@ -1,7 +1,4 @@
-"""An ONNX graph's nodes: which ones make and read a value, and how others take their place.
-
-The module knows graphs. It knows nothing of what their nodes compute.
-"""
+"""An ONNX graph's nodes: which ones make and read a value, and how others take their place."""
 
 from __future__ import annotations
 

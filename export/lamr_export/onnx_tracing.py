@@ -1,8 +1,4 @@
-"""A packed model as an ONNX graph of standard operators, with dynamic sizes and no trace of the exporting machine.
-
-The module knows torch's exporter and what has to be cleaned in its output. It knows no model, and writes a graph's own
-files only.
-"""
+"""A packed model as an ONNX graph of standard operators, with dynamic sizes and no trace of the exporting machine."""
 
 from __future__ import annotations
 
@@ -80,7 +76,8 @@ def save_onnx(model: ModelProto, folder: Path) -> None:
         model,
         folder / ONNX_FILE,
         save_as_external_data=outside,
-        **({"all_tensors_to_one_file": True, "location": ONNX_DATA_FILE} if outside else {}),
+        all_tensors_to_one_file=True,
+        location=ONNX_DATA_FILE if outside else None,
     )
     if outside:  # onnx lets nobody but its owner read it, and a server may run as somebody else
         (folder / ONNX_DATA_FILE).chmod((folder / ONNX_FILE).stat().st_mode)
@@ -123,7 +120,7 @@ def _name_dimensions(graph: GraphProto, outputs: Mapping[str, str]) -> None:
     Shapes of intermediate values stay in the file, because onnxruntime doesn't infer all of them, and it fuses a
     residual sum with its LayerNorm only where it knows them.
     """
-    names = {}
+    names: dict[str, str] = {}
     for values, meanings in ((graph.output, outputs), (graph.input, INPUTS)):  # `s40 - 1` before `s40`
         for value in values:
             first = value.type.tensor_type.shape.dim[0].dim_param

@@ -3,7 +3,7 @@
 When each weight is rounded by itself, every input channel makes an error, and the errors of channels that go up and
 down together add up. Here channels are rounded one after another, and the channels still to come take back the error of
 each, as far as the observed inputs allow: optimal brain quantization in the form of GPTQ (Frantar et al. 2022,
-algorithm 1). It costs nothing when the product runs. The module knows matrices and no graph.
+algorithm 1). It costs nothing when the product runs.
 """
 
 from __future__ import annotations

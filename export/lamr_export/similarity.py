@@ -3,7 +3,7 @@
 A sentence encoder puts a question and its answer near each other before LaMR trains it. To keep that, the query and the
 code of a sequence are encoded apart (`PackedLayout.split`) and compared here: the cosine of their mean states is the
 chunk's relevance, and each code token learns how far it and its neighbours point the query's way. Code attends to the
-query only in the fusion blocks, after this. The module knows states and segments and no tokens.
+query only in the fusion blocks, after this.
 """
 
 from __future__ import annotations

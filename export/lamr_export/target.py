@@ -1,7 +1,4 @@
-"""The folder that an export writes: what may be replaced, and how it is replaced as a whole or not at all.
-
-The module knows folders. It knows no model.
-"""
+"""The folder that an export writes: what may be replaced, and how it is replaced as a whole or not at all."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""`TorchScorer`: log-probabilities from a causal language model in this process, by PyTorch.
-
-The module knows batches and limits; `CausalModel` knows the network.
-"""
+"""`TorchScorer`: log-probabilities from a causal language model in this process, by PyTorch."""
 
 from __future__ import annotations
 
@@ -69,6 +66,6 @@ def weights_digest(folder: Path) -> str:
     for file in sorted(folder.iterdir()):
         if file.suffix in (".safetensors", ".bin") or file.name in ("config.json", TOKENIZER_FILE):
             with file.open("rb") as stream:
-                for block in iter(lambda stream=stream: stream.read(1 << 20), b""):
+                while block := stream.read(1 << 20):
                     digest.update(block)
     return digest.hexdigest()[:16]

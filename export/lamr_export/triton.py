@@ -10,15 +10,12 @@ import json
 from importlib import resources
 from string import Template
 
-from lamr_contract.names import DECODER, PERPLEXITY, PROGRAM_FILE
+from lamr_contract.names import DECODER, PERPLEXITY, PROGRAM_FILE, version_folder
 from lamr_contract.perplexity.causal_spec import CausalSpec, to_parameter
-from lamr_contract.spec import ModelSpec
+from lamr_contract.spec import ModelSpec, bundled_repository
 from lamr_serving.engines import engine_for
 
-from lamr_export.errors import ExportError
-
 TEMPLATES = resources.files("lamr_export") / "templates"
-BACKENDS = resources.files("lamr_serving") / "backends"
 
 _TOKENS_PER_RUN = 8192  # attention scores grow with the batch and with the square of a sequence's length
 _MOST_REQUESTS = 8
@@ -115,15 +112,9 @@ def causal_config(spec: CausalSpec, tokenizer: bytes, max_batch_size: int, param
 
 
 def decoder_program() -> bytes:
-    """The decoder's `model.py`, which is the same for every model.
+    """The decoder's `model.py`, which is the same for every model: the one that ships with the bundled model.
 
     Raises:
-        ExportError: `lamr_serving` is installed without it.
+        ModelMismatchError: the distribution was installed without it.
     """
-    source = BACKENDS / DECODER / PROGRAM_FILE
-    try:
-        return source.read_bytes()
-    except OSError as error:
-        raise ExportError(
-            f"lamr_serving is installed without backends/{DECODER}/{PROGRAM_FILE}; reinstall lamr-server"
-        ) from error
+    return (version_folder(bundled_repository(), DECODER) / PROGRAM_FILE).read_bytes()

@@ -1,7 +1,7 @@
 """Whether an exported encoder computes what the PyTorch model does, and what a difference means for decisions.
 
 Both run on packed batches of random ids and of real text, and both are decoded by `lamr_decoding` as on a server. The
-module knows how to compare. The caller decides whether a difference is acceptable, except for a wrong shape.
+caller decides whether a difference is acceptable, except for a wrong shape.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,7 +27,7 @@ from lamr_export.errors import ExportError
 from lamr_export.exported_graph import ExportedGraph
 from lamr_export.model import LamrModel
 
-Array = NDArray[np.generic]
+Array = NDArray[Any]
 SampleText = tuple[str, str]  # query, code
 Batch = Sequence[ChunkRequest]
 
@@ -112,7 +113,7 @@ def verify_encoder(
     """
     run = _Session(onnx_file)
     decoder = Decoder(model.decoder_weights())
-    errors: list[tuple[float, float, float, float]] = []
+    errors: list[tuple[float, ...]] = []
     squares = np.zeros(2)
     decisions: list[tuple[Array, Array]] = []
     for number, batch in enumerate((*random, *text)):

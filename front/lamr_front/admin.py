@@ -1,4 +1,4 @@
-"""Talking to a running HAProxy through its sockets: one command, one answer. The module knows HAProxy's words."""
+"""Talking to a running HAProxy through its sockets: one command, one answer."""
 
 from __future__ import annotations
 

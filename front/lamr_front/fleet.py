@@ -1,6 +1,6 @@
 """A fleet in data: where the front listens, the replicas behind it, and the tenants with what they may.
 
-The module knows meanings and defaults. `tenants_file` reads a fleet, `rendering` writes HAProxy's configuration for it.
+`tenants_file` reads a fleet, `rendering` writes HAProxy's configuration for it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""A fleet as HAProxy's configuration: one file, and the maps that it looks tenants up in.
-
-The module knows HAProxy's words, gRPC's statuses and Triton's paths; the layout is in the template. It starts nothing.
-"""
+"""A fleet as HAProxy's configuration: one file, and the maps that it looks tenants up in."""
 
 from __future__ import annotations
 

@@ -1,13 +1,11 @@
 """The folder of a running front: generations of rendered files, and the sockets through which it is spoken to.
 
-    <temporary folder>/lamr-front-<user>/<hash of the tenants file's path>/
-        lock                       held while a front runs
-        7/haproxy.cfg, 7/*.map     what was rendered, one folder for each reload
-        current                    link to the one in force
-        admin.sock, master.sock    HAProxy's own
-        state                      which replicas are drained or down, for the next generation
-
-The module knows paths, links and locks. It knows nothing of what the files say.
+<temporary folder>/lamr-front-<user>/<hash of the tenants file's path>/
+    lock                       held while a front runs
+    7/haproxy.cfg, 7/*.map     what was rendered, one folder for each reload
+    current                    link to the one in force
+    admin.sock, master.sock    HAProxy's own
+    state                      which replicas are drained or down, for the next generation
 """
 
 from __future__ import annotations

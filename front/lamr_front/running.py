@@ -1,6 +1,6 @@
 """A front in the foreground, as `lamr front run` runs it: HAProxy is started, started again when it dies, and stopped.
 
-The module knows processes and signals. What HAProxy is told is in `rendering`; changes at run time are in `control`.
+What HAProxy is told is in `rendering`; changes at run time are in `control`.
 """
 
 from __future__ import annotations

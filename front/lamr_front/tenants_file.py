@@ -1,6 +1,6 @@
 """`tenants.toml`: reading it into a fleet, with the line of whatever is wrong, and adding keys to it.
 
-The module knows the file's tables and what a value must be. What follows from the values is in `fleet`.
+What follows from the values is in `fleet`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """TOML with the line of each value, which the standard library's reader doesn't tell.
 
-The module knows TOML's syntax and nothing of tenants. Values come from `tomllib`, lines from tree-sitter's grammar.
+Values come from `tomllib`, lines from tree-sitter's grammar.
 """
 
 from __future__ import annotations

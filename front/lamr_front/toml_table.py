@@ -1,7 +1,4 @@
-"""One table of a TOML file, whose values are taken out by name and type; what is left over is a mistake.
-
-The module knows types and messages and nothing of tenants.
-"""
+"""One table of a TOML file, whose values are taken out by name and type; what is left over is a mistake."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ Usable on its own: needs numpy and tree-sitter, no model and no server.
 
 from lamr_postprocess.document import LEAST_CUT
 from lamr_postprocess.languages import LANGUAGES, Comment, Language, ListKind, detect_language, language_named
-from lamr_postprocess.lines import line_scores_from_tokens, line_spans, split_lines
+from lamr_postprocess.lines import line_spans, split_lines
 from lamr_postprocess.page import render_html
 from lamr_postprocess.prune import prune_lines
 from lamr_postprocess.result import Cut, PrunedCode, cut_texts, restore
@@ -29,7 +29,6 @@ __all__ = [
     "cut_texts",
     "detect_language",
     "language_named",
-    "line_scores_from_tokens",
     "line_spans",
     "prune_lines",
     "render_filtered",

@@ -1,7 +1,6 @@
 """The names of a file, with the scope that each stands in.
 
-`read_names` runs a language's `names` query and puts what it captures in document order. This module knows captures and
-no language; `names.py` decides which binding a use means. The captures are:
+`read_names` runs a language's `names` query and puts what it captures in document order. The captures are:
 
 - `@name`: every identifier. It is a use unless one of the next captures says otherwise.
 - `@ignore`: an identifier that is neither use nor binding (the name behind a dot).

@@ -1,7 +1,6 @@
 """The functions and types that a file defines, with their rows: what an outline of the file shows.
 
-Which names define something says the language's `definitions` query; the node around a name is the definition. This
-module knows rows; it knows no scores, and it cuts nothing.
+Which names define something says the language's `definitions` query; the node around a name is the definition.
 """
 
 from __future__ import annotations
@@ -46,10 +45,6 @@ def definition_spans(text: str, language: Language) -> list[DefinitionSpan]:
     """The definitions of a text in the order of its rows; none where there is no grammar, or parsing takes too long.
 
     A text with syntax errors gives the definitions that the parser could make out.
-
-    Args:
-        text: the file's text.
-        language: its language.
     """
     if not language.grammar or not text:
         return []

@@ -1,7 +1,6 @@
 """The definitions of a file, by row: what a named cut says that it hides.
 
-A language's `definitions` query captures the names of its functions, classes and types. This module knows rows, names
-and a way to count tokens; it knows no cuts beyond their first and last row.
+A language's `definitions` query captures the names of its functions, classes and types.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """A text made ready for pruning: its lines, its language, and the rules of its repair.
 
 One `Document` serves any number of selections of the same text, which is what a search for a token budget needs.
-It knows no scores and writes no markers.
 """
 
 from __future__ import annotations

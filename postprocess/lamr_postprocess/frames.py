@@ -2,7 +2,7 @@
 
 A line stands under the last line before it that is indented less: the keys above a setting, the class around a method.
 A line that closes or goes on with a block, as the table of its language says (`}`, `fi`, `else`), and the line before
-it at its indentation need each other. This module knows indentation and these expressions; it knows no language.
+it at its indentation need each other.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Filling the gaps between kept rows where a marker would hardly cost less than the rows that it stands for.
 
 A gap is a run of cut rows between two kept ones. A small one is filled if all that its rows need is kept or filled as
-well. Filling is monotone: where more is kept, a small gap falls into smaller ones, which need no more. This module
-knows rows, groups, what rows cost and which groups need which; it knows no trees, no scores and no text.
+well. Filling is monotone: where more is kept, a small gap falls into smaller ones, which need no more.
 """
 
 from __future__ import annotations

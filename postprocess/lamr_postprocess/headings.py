@@ -1,7 +1,7 @@
 """Which heading each line of a text without a grammar stands under.
 
 The `headings` expressions of a language's table say what a heading is: a section of Markdown, a table of TOML, a file
-or a hunk of a diff. This module knows these expressions and no language.
+or a hunk of a diff.
 """
 
 from __future__ import annotations

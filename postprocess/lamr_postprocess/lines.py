@@ -1,8 +1,6 @@
 """Where lines begin and end, and which score each has.
 
-This module knows text, scores, and the character offsets of tokens. It knows no language and decides nothing.
-
-A line ends at LF, CRLF or CR and at nothing else: form feeds, vertical tabs, `\\x1c`-`\\x1e`, `\\x85` and U+2028 are
+A line ends at LF, CRLF or CR and at nothing else: form feeds, vertical tabs, `\x1c`-`\x1e`, `\x85` and U+2028 are
 ordinary characters (unlike in `str.splitlines`). Text that ends without a newline still has a last line; empty text has
 none. All functions take linear time and hold a few arrays of the text's length.
 """
@@ -183,23 +181,3 @@ class CharacterMeans(TokenLines):
         sums -= np.bincount(self._end_lines, values[self._end_tokens], self._lines)[: self._lines]
         means: FloatArray = (sums / np.maximum(self._counts, 1) * (self._counts > 0)).astype(np.float32)
         return means
-
-
-def line_scores_from_tokens(token_scores: ArrayLike, token_offsets: ArrayLike, text: str) -> FloatArray:
-    """The mean token score of each line over the characters that tokens cover (paper section 3.4).
-
-    `TokenLines` has the details, and averages several scores of the same tokens.
-
-    Args:
-        token_scores: float [n], one score a token.
-        token_offsets: int [n, 2], character offsets start and end (exclusive) in `text`; empty spans are ignored.
-        text: the text, of L lines.
-
-    Returns:
-        float32 [L].
-
-    Raises:
-        ValueError: shapes differ, a score isn't finite or an offset lies outside the text.
-    """
-    points = code_points(text)
-    return TokenLines(token_offsets, points, spans_of(points)).means(token_scores)

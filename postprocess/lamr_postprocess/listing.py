@@ -1,7 +1,7 @@
 """Code that comes with a prefix on every line: numbered listings and grep output.
 
 Tools print files as `cat -n` does, and matches as `path:line:text`. The code after the prefixes is judged and analysed
-without them, and kept lines come back with them. This module knows prefixes and no language.
+without them, and kept lines come back with them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Which rows bind the names that other rows use.
 
-`requirements_of` resolves every use to bindings in the same file, scope by scope. This module knows scopes and rows. It
-knows no types, no members behind a dot, and no other files.
+`requirements_of` resolves every use to bindings in the same file, scope by scope.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ the brackets that span lines, but not the rows of the statements inside. A frame
 the same row can't be parted and form one *group*. A cut of whole groups leaves text that parses, if every list that
 must not be empty keeps an item or gets its filler; everything in `repair` rests on that.
 
-This module turns what `walk.py` finds into arrays by row. It knows no names, no scores and no markers.
+This module turns what `walk.py` finds into arrays by row.
 """
 
 from __future__ import annotations

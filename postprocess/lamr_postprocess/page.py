@@ -1,8 +1,7 @@
 """One HTML page that shows what a threshold keeps, and why: shaded by score, coloured by reason, with a slider.
 
 The page is self-contained: it uses no network, no fonts and no libraries, and its content security policy allows none.
-The slider is exact, because what repair adds is computed here for each of its steps. This module knows selections and
-HTML; it measures nothing.
+The slider is exact, because what repair adds is computed here for each of its steps.
 """
 
 from __future__ import annotations

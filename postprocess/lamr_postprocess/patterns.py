@@ -1,7 +1,6 @@
 """Searches lines for regular expressions of strangers, in time and memory that no expression can blow up.
 
-The engine is RE2, whose time is linear in the text; what it can't do so, it refuses. This module knows lines and
-limits; it knows neither who asks nor what for.
+The engine is RE2, whose time is linear in the text; what it can't do so, it refuses.
 """
 
 from __future__ import annotations
@@ -57,11 +56,7 @@ _REMEDIES = tuple(
 
 @dataclass
 class SearchTime:
-    """What is left of the time that several searches share.
-
-    Attributes:
-        left: seconds.
-    """
+    """What is left of the time that several searches share."""
 
     left: float
 

@@ -1,7 +1,6 @@
 """`prune_lines` turns line scores into code that stands up. It is the package's main entry.
 
-This module knows the order of the steps: listing, language, selection, repair, rendering. Each step is a module of its
-own.
+Each step is a module of its own.
 """
 
 from __future__ import annotations

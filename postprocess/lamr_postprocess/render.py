@@ -4,10 +4,9 @@ A cut is a maximal run of lines that are not kept. It becomes one marker line. I
 comment of the language, `# ... 12 lines pruned (34-45)`, at the smallest indentation of the statements that it stands
 for; where the cut empties a body, the filler statement comes before it. In `named` style the marker goes on with the
 definitions that begin inside the cut, `# ... 172 lines pruned (155-326): get, put_nowait …`, where the document knows
-them. In `swe-pruner` style the marker is the bare
-`(filtered 12 lines)`, which is no comment, so that the result may not parse; without repair the whole text is then
-SWE-Pruner's (`lamr_postprocess.swepruner`). A marker ends as the last line of its cut
-does. This module knows documents and masks; it chooses nothing.
+them. In `swe-pruner` style the marker is the bare `(filtered 12 lines)`, which is no comment, so that the result may
+not parse; without repair the whole text is then SWE-Pruner's (`lamr_postprocess.swepruner`). A marker ends as the last
+line of its cut does.
 """
 
 from __future__ import annotations

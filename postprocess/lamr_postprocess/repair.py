@@ -9,8 +9,7 @@ Repair is the closure of a selection under rules of the form "if these lines are
 
 Rules never say "unless", so repair is monotone (selecting more never loses a line) and idempotent (the closure of a
 closure is itself). It is computed by propagation, in time linear in rules and lines for each time that gaps are filled,
-which is seldom more than twice. This module knows groups of rows
-and rules between them; it knows no trees, no scores and no text.
+which is seldom more than twice.
 """
 
 from __future__ import annotations

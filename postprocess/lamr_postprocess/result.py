@@ -1,7 +1,4 @@
-"""What pruning gives back, and the way from there to the original.
-
-This module knows lines and cuts. It knows no language and no document.
-"""
+"""What pruning gives back, and the way from there to the original."""
 
 from __future__ import annotations
 

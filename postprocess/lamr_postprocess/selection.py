@@ -1,7 +1,6 @@
 """Which lines to keep: those that the caller asks for, and as many more as a token budget allows.
 
-A budget is searched with repair and rendering in the loop, because the tokens of the finished text count. This module
-knows scores, documents and a way to count tokens; it writes nothing.
+A budget is searched with repair and rendering in the loop, because the tokens of the finished text count.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """HTML pages that are read and not used: numbered lines in lists that open, and no script.
 
-Such a page is self-contained; it runs nothing and loads nothing, and its policy forbids both. This module knows HTML
-and what all these pages look like; what stands in one, and the rules of its own marks, are the matter of who calls.
+Such a page is self-contained; it runs nothing and loads nothing, and its policy forbids both.
 """
 
 from __future__ import annotations

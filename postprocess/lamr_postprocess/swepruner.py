@@ -1,8 +1,8 @@
 """SWE-Pruner's own text for a selection of lines, for who reads its results and wants the same from LaMR.
 
-The rules are those of its service: a single line between two kept ones is kept as well; blank lines are never shown
-and count as filtered; a run of at most 18 characters is shown after all; lines are joined with LF, and the last one
-ends without it. The module knows lines and masks. It selects nothing, and it promises nothing about parsing.
+The rules are those of its service: a single line between two kept ones is kept as well; blank lines are never shown and
+count as filtered; a run of at most 18 characters is shown after all; lines are joined with LF, and the last one ends
+without it.
 """
 
 from __future__ import annotations

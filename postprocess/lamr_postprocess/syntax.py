@@ -1,7 +1,5 @@
 """Source text to syntax tree: the grammar of a language, and text in the form that its parser needs.
 
-This module knows tree-sitter and the grammar names in the tables. It looks at no node.
-
 Rows of the tree are the lines of `lines.py`. tree-sitter ends a row at LF only, so it gets an LF for each lone CR; both
 are one byte, and offsets stay. A NUL would end its input, so it gets a space instead.
 """

@@ -1,8 +1,7 @@
 """The walk over a syntax tree that finds units, their frames and the lists that they stand in.
 
 `outline.py` defines these words. The walk goes through the tree once, without recursion, so that
-depth has no limit, and enters only nodes that span rows. It knows nodes and the lists of the tables. To it, rows are
-numbers.
+depth has no limit, and enters only nodes that span rows. To it, rows are numbers.
 """
 
 from __future__ import annotations

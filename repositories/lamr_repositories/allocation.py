@@ -2,8 +2,7 @@
 
 Lines compete by score. What they cost is what their file's part grows by, with repair and markers, so a line whose file
 is open already is cheaper than the same line elsewhere. Costs are sums over lines, which were counted once; whoever
-writes the parts counts the whole again. This module knows scores, documents and prices; it knows neither
-query nor format.
+writes the parts counts the whole again.
 """
 
 from __future__ import annotations
@@ -107,11 +106,7 @@ class _Item:
 
 
 class Allocation:
-    """The lines that won, file by file.
-
-    Attributes:
-        tokens: what all parts cost together.
-    """
+    """The lines that won, file by file."""
 
     def __init__(
         self, competitors: Sequence[Competitor], price: Callable[[Competitor, Document], Prices]

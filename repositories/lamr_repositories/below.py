@@ -2,7 +2,6 @@
 
 An index, a tree or a list can name `../secret`, an absolute path or a file behind a link, and a folder can become a
 link between listing and reading. So each folder on the way is opened in the one before it, and no link is followed.
-This module knows names and descriptors; which names there are is its callers' matter.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 What is kept is named by what it was computed from, so an entry is never out of date; it is only no longer asked for. A
 cache is never worth an error: one that is broken is set aside and a new one begun, one that can't be read or written is
 done without, and both are said, through `on_note`; an entry that isn't what was put there counts as missing. It tells
-of the user's code, so its files are the user's alone. This module knows keys and bytes; it knows no meaning of either.
+of the user's code, so its files are the user's alone.
 """
 
 from __future__ import annotations

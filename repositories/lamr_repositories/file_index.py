@@ -1,7 +1,7 @@
 """`FileIndex`: what ranking needs to know of one file: its pieces, how often each word occurs in them, its outline.
 
 It depends on the file's content and language alone, so it is kept by content: a later question reads it back instead of
-parsing and splitting the file again. This module knows one file; it knows no query, no path and no other file.
+parsing and splitting the file again.
 """
 
 from __future__ import annotations
@@ -163,12 +163,7 @@ class FileIndex:
 
 
 def index_file(text: str, language: str) -> FileIndex:
-    """Cut a file into pieces and count its words.
-
-    Args:
-        text: the file's text.
-        language: its language's name.
-    """
+    """Cut a file into pieces and count its words."""
     layout = line_layout(text)
     lines = [text[a:b] for a, b in layout.spans.tolist()]
     definitions = definition_spans(text, language_named(language))

@@ -1,7 +1,7 @@
 """Asks a causal language model which of the best candidates help to foresee the question: LongCodeZip's coarse stage.
 
 Whole pieces are ranked, by how much each lowers the question's perplexity. Answers are kept by model, question and
-piece. This module knows pieces and answers; it takes none.
+piece.
 """
 
 from __future__ import annotations

@@ -3,8 +3,7 @@
 A pack is a head, the tree, one part a file, the outlines of files that are not in it, and a tail, one after another, so
 that each part's tokens can be counted by itself. `xml`, `markdown` and `plain` have the sections and marks of repomix's
 formats, which people's prompts know; file contents stand in them as they are, names so that they can be seen: one that
-holds a line's end forges no line. This module knows text; it chooses
-nothing.
+holds a line's end forges no line.
 """
 
 from __future__ import annotations

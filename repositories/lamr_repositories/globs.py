@@ -1,7 +1,4 @@
-"""Globs as git's `wildmatch` reads them, as expressions of RE2, which takes time in proportion to a name's length.
-
-This module knows one glob at a time; which pattern has the last word is `ignoring`'s matter.
-"""
+"""Globs as git's `wildmatch` reads them, as expressions of RE2, which takes time in proportion to a name's length."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Names are literal, or end with something, or match a glob. The first two are looked up; a glob becomes an expression of
 RE2, which doesn't backtrack as git's own matcher and Python's `re` do. What all patterns of a walk may cost is bounded
-by a `Budget`. This module knows patterns and names; where they come from is its callers' matter.
+by a `Budget`.
 """
 
 from __future__ import annotations

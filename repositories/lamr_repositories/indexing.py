@@ -1,7 +1,6 @@
 """Indexes all files of a repository, or takes their indexes from the cache, and adds them to the table of pieces.
 
-Files go by in small groups, so no more than a group's texts are in memory. This module knows the order of the work;
-what an index holds is `file_index`'s matter.
+Files go by in small groups, so no more than a group's texts are in memory.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Asks the model about the chunks that hold the best candidates, and gives what it says of their lines.
 
 Files are cut into chunks as in pruning, with the lines around them, and only the chunks that touch a candidate are
-encoded. Answers are kept by model, query and chunk. This module knows chunks and answers; it ranks nothing.
+encoded. Answers are kept by model, query and chunk.
 """
 
 from __future__ import annotations

@@ -9,20 +9,11 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_VENDORED = frozenset(
-    {
-        "node_modules",
-        "bower_components",
-        "vendor",
-        "vendored",
-        "_vendor",
-        "site-packages",
-        "godeps",
-        "pods",
-        "carthage",
-    }
-    | {"third_party", "third-party", "thirdparty", "3rdparty", ".venv", "venv", "__pycache__", ".tox", ".git"}
-)
+_VENDOR_NAMES = """
+    node_modules bower_components vendor vendored _vendor site-packages godeps pods carthage third_party third-party
+    thirdparty 3rdparty .venv venv __pycache__ .tox .git
+    """
+_VENDORED = frozenset(_VENDOR_NAMES.split())
 _GENERATED_NAME = re.compile(
     r"\.pb\.(?:go|cc|h)$|_pb2(?:_grpc)?\.pyi?$|\.g\.(?:cs|dart)$|\.designer\.cs$|[._]generated\.\w+$|zz_generated|"
     r"(?:^|/)(?:package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|poetry\.lock|uv\.lock|pipfile\.lock|"

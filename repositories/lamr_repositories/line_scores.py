@@ -1,8 +1,7 @@
 """What a line is worth: the ranks of its piece and file by words, and what the model says of it, as one number.
 
 Each ranker is a row of `RANKERS`. Scores are comparable over all files of a repository. The weights of `sum` come from
-commits of projects that no evaluation uses (docs/lab/repositories.md). This module knows numbers; it reads no file and
-asks no model.
+commits of projects that no evaluation uses (docs/lab/repositories.md).
 """
 
 from __future__ import annotations

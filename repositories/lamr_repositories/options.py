@@ -1,4 +1,4 @@
-"""What a caller may ask of a pack, checked. This module knows names and numbers; it does nothing with them."""
+"""What a caller may ask of a pack, checked."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""`pack`: a question, a repository and a budget in, the code that matters out.
-
-This module knows what callers may give and what is made of it; the stages are `prepared`'s matter.
-"""
+"""`pack`: a question, a repository and a budget in, the code that matters out."""
 
 from __future__ import annotations
 

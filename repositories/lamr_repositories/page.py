@@ -1,6 +1,6 @@
 """One HTML page of a pack, to look at: what was kept of each file and why, what was cut, and how files scored.
 
-The frame of the page is `lamr_postprocess.static_page`'s. This module knows results; it measures nothing.
+The frame of the page is `lamr_postprocess.static_page`'s.
 """
 
 from __future__ import annotations

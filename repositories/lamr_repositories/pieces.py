@@ -1,7 +1,6 @@
 """Cuts a file into pieces that compete for a budget: functions with the comments above them, and runs of other lines.
 
-A piece is a run of rows; together the pieces hold every row that isn't blank, and none twice. This module knows rows,
-definitions and blank lines; it counts no words and scores nothing.
+A piece is a run of rows; together the pieces hold every row that isn't blank, and none twice.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""All pieces of a repository in the order of their words' scores, and the files whose lines compete.
-
-This module knows indexes and scores; it reads no file and asks no model.
-"""
+"""All pieces of a repository in the order of their words' scores, and the files whose lines compete."""
 
 from __future__ import annotations
 

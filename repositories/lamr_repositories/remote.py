@@ -1,8 +1,7 @@
 """Fetches one revision of a repository by its URL into a temporary bare repository.
 
 Nothing is checked out, so no filter, hook, submodule or link of the repository can take effect; only git's own
-transports are allowed, because others run programs that a URL names. This module knows URLs and git; what is read out
-of the repository is `sources`' matter.
+transports are allowed, because others run programs that a URL names.
 """
 
 from __future__ import annotations

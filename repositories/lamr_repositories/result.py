@@ -1,4 +1,4 @@
-"""The result of packing a repository, as plain data. This module knows no source and no model."""
+"""The result of packing a repository, as plain data."""
 
 from __future__ import annotations
 

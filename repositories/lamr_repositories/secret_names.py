@@ -1,7 +1,7 @@
 """What a file's name says about secrets: it is a file for secrets, it may hold some, or nothing.
 
 Names of the first kind stand for the content. Those of the second kind are as often harmless (settings, templates,
-states), so that a password in the content decides; `secrets` looks for it. This module knows paths; it reads nothing.
+states), so that a password in the content decides; `secrets` looks for it.
 """
 
 from __future__ import annotations
@@ -32,21 +32,9 @@ _ALWAYS = re.compile(
     re.VERBOSE,
 )
 """Names."""
+_STORES = ".p12 .pfx .pkcs12 .jks .jceks .bks .keystore .kdb .kdbx .ppk .keytab .agekey"
 _PLACES = (
-    *(
-        ".p12",
-        ".pfx",
-        ".pkcs12",
-        ".jks",
-        ".jceks",
-        ".bks",
-        ".keystore",
-        ".kdb",
-        ".kdbx",
-        ".ppk",
-        ".keytab",
-        ".agekey",
-    ),
+    *_STORES.split(),
     *(
         "/.aws/credentials",
         "/.gem/credentials",

@@ -1,7 +1,7 @@
 """What files were found to be when they were last read, so that a file that hasn't changed needn't be read again.
 
 A file is recognized by its path, from which its language is told, and by its source's stamp, which stands for its
-content. This module knows facts and where they are kept; what follows from them is `walk`'s and `indexing`'s matter.
+content.
 """
 
 from __future__ import annotations

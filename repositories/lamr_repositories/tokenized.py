@@ -1,7 +1,4 @@
-"""Token ids and offsets of texts, kept by content, so that a later question about the same files tokenizes nothing.
-
-This module knows how tokens are kept; the tokenizer's work is `PromptEncoder`'s.
-"""
+"""Token ids and offsets of texts, kept by content, so that a later question about the same files tokenizes nothing."""
 
 from __future__ import annotations
 

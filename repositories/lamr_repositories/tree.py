@@ -1,7 +1,4 @@
-"""The tree of a repository's folders and files as text, no deeper than tokens allow.
-
-This module knows paths; it knows no content.
-"""
+"""The tree of a repository's folders and files as text, no deeper than tokens allow."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Puts a pack together: head, tree, the files that won lines, and outlines of others, within one budget.
 
 While lines are chosen their tokens are counted one by one. The finished text is counted as a whole: where that is less,
-more lines are taken, and where it is more, the last ones are given up until it fits. This module knows text and tokens;
-it knows no ranking.
+more lines are taken, and where it is more, the last ones are given up until it fits.
 """
 
 from __future__ import annotations

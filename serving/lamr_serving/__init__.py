@@ -16,19 +16,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lamr_serving.errors import ModelRepositoryError, ServerStartError
-    from lamr_serving.launcher.addresses import Addresses
     from lamr_serving.launcher.foreground import serve
-    from lamr_serving.launcher.server import ServerInfo, TritonServer
+    from lamr_serving.launcher.server import TritonServer
     from lamr_serving.launcher.server_options import ServerOptions
     from lamr_serving.repository_check.check import check_repository
     from lamr_serving.status import LocalStatus, ModelStatus, ServerStatus, local_status, server_status
 
 __all__ = [
-    "Addresses",
     "LocalStatus",
     "ModelRepositoryError",
     "ModelStatus",
-    "ServerInfo",
     "ServerOptions",
     "ServerStartError",
     "ServerStatus",
@@ -40,11 +37,9 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Addresses": "launcher.addresses",
     "LocalStatus": "status",
     "ModelRepositoryError": "errors",
     "ModelStatus": "status",
-    "ServerInfo": "launcher.server",
     "ServerOptions": "launcher.server_options",
     "ServerStartError": "errors",
     "ServerStatus": "status",

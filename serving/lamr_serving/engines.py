@@ -1,7 +1,7 @@
 """Which execution provider and precision suit a machine. This is the one place that decides it and gives the reasons.
 
-The module knows processor features, the width of an encoder and a table. It opens no session. `lamr status` shows the
-choice for this machine, and `lamr export --precision` writes a row into a model's `config.pbtxt`, in Triton's terms.
+`lamr status` shows the choice for this machine, and `lamr export --precision` writes a row into a model's
+`config.pbtxt`, in Triton's terms.
 """
 
 from __future__ import annotations

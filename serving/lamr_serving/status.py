@@ -1,8 +1,4 @@
-"""What a running server says about itself, and what is installed here: the facts behind `lamr status`.
-
-The module knows Triton's gRPC calls for health, metadata, configuration and statistics. It sends no inference and
-starts no server.
-"""
+"""What a running server says about itself, and what is installed here: the facts behind `lamr status`."""
 
 from __future__ import annotations
 

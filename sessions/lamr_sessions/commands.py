@@ -1,4 +1,4 @@
-"""What shell commands show of files, told from the commands. This module knows no tool and no host."""
+"""What shell commands show of files, told from the commands."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 What differs between hosts is a `Format`: where a log's records lie, and which parts of a record are words of the user,
 words of the assistant, a tool's call or its result. A *way* leads to those parts: keys joined by dots, of which one
-that ends on `[]` opens a list. This module knows neither the tables nor what a tool does.
+that ends on `[]` opens a list.
 """
 
 from __future__ import annotations

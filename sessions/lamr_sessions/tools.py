@@ -1,6 +1,6 @@
 """What the tools of coding agents do to files: a table of names, and which keys of their input say what.
 
-Reads by shell commands are told from the command. This module knows neither the formats of logs nor results.
+Reads by shell commands are told from the command.
 """
 
 from __future__ import annotations
@@ -18,20 +18,11 @@ READERS = frozenset(
     {"read", "view", "read_file", "view_file", "open", "file_editor"}
     | {"str_replace_editor", "str_replace_based_edit_tool"}
 )
-EDITORS = frozenset(
-    {
-        "edit",
-        "multiedit",
-        "replace",
-        "write",
-        "write_file",
-        "create",
-        "create_file",
-        "edit_file",
-        "file_editor",
-    }
-    | {"str_replace", "search_replace", "str_replace_editor", "str_replace_based_edit_tool"}
-)
+_EDITORS = """
+    edit multiedit replace write write_file create create_file edit_file file_editor str_replace search_replace
+    str_replace_editor str_replace_based_edit_tool
+    """
+EDITORS = frozenset(_EDITORS.split())
 PATCHERS = frozenset({"apply_patch", "patch"})
 SHELLS = frozenset(
     {SHELL, "bash", "exec_command", "execute_bash", "powershell", "run_shell_command", "shell_command"}

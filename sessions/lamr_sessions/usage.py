@@ -1,7 +1,6 @@
 """The requests of a session that its log accounts for: how many tokens each read, wrote and took from the cache.
 
 What differs between hosts is a `UsageRule`, a table like a `Format`. A log of a host that keeps no accounts has none.
-This module knows tokens and no prices.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 import threading
@@ -366,7 +367,6 @@ def test_a_small_result_costs_no_server(tmp_path: Path) -> None:
 
 
 def test_a_server_that_never_answers_is_told_within_the_limit(tmp_path: Path) -> None:
-    import socket
 
     path = str(tmp_path / "deaf.sock")
     call = json.dumps(payload("Read", {"file_path": "/w/a.py"}, READ)).encode()
@@ -383,3 +383,13 @@ def test_a_server_that_cant_start_is_told(tmp_path: Path) -> None:
     call = json.dumps(payload("Read", {"file_path": "/w/a.py"}, READ)).encode()
     options = ["--socket", str(tmp_path / "s.sock"), "--limit", "0.3", "--serve", '["--no-such-option"]']
     assert "not pruned: TimeoutError" in said(hook(call, *options).stdout)["additionalContext"]
+
+
+def test_where_python_has_no_unix_sockets_nothing_is_installed_and_the_reason_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delattr(socket, "AF_UNIX")
+    with pytest.raises(
+        SettingsError, match="over a Unix socket, which Python on Windows doesn't have; install lamr"
+    ):
+        hook_command(HOOK)

@@ -35,7 +35,8 @@ from lamr_client.prune_options import PruneOptions
 from lamr_contract.model_io import ChunkRequest
 from lamr_contract.scoring.rules import Scoring
 from lamr_contract.scoring.scorer import Scorer
-from lamr_postprocess import line_scores_from_tokens, line_spans, prune_lines
+from lamr_postprocess import line_spans, prune_lines
+from lamr_postprocess.lines import TokenLines, code_points
 from lamr_postprocess.selection import approximate_tokens
 
 from tests.tiny import (
@@ -72,7 +73,9 @@ def test_result_equals_a_plain_reference(repository, end):
         relevance = max(relevance, result.relevance)
         for i, decision in enumerate(result.keep):
             held[chunk.tokens[0] + i].append(decision)
-    lines = line_scores_from_tokens([np.mean(scores) for scores in held], offsets, code)
+    lines = TokenLines(offsets, code_points(code), line_spans(code)).means(
+        [np.mean(scores) for scores in held]
+    )
 
     with pruner(repository, MockTransport(answer)) as subject:
         result = subject.prune(QUERY, code, path="area.py", threshold=0.7)

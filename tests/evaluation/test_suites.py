@@ -1,9 +1,11 @@
 """Suites are pinned by hash, free of other people's code, and built from a folder of bare repositories."""
 
+import hashlib
 import io
 import json
 import subprocess
 import sys
+import zipfile
 from collections import Counter
 from dataclasses import replace
 
@@ -15,25 +17,34 @@ from lamr_evaluation.__main__ import main
 from lamr_evaluation.errors import DataError
 from lamr_evaluation.mirrors import Mirrors, clone, locate
 from lamr_evaluation.records import read_records
-from lamr_evaluation.reserved import reserved_path, reserved_repository
+from lamr_evaluation.repositories import read_items
+from lamr_evaluation.reserved import reserved_package, reserved_path, reserved_repository
 from lamr_evaluation.suites import (
+    REPOSITORIES,
     SUITES,
     PinnedIssue,
     PinnedItem,
+    PinnedQuestion,
     PinnedRead,
+    Sources,
     build_suite,
     join,
     manifest,
     read_manifest,
     words_before,
 )
+from lamr_evaluation.wheels import WheelCache
 from lamr_sessions import BigRead, Event, Read
 from lamr_sessions.shown import Shown
 from pyarrow import parquet
 
 CODE = "int twice(int x) {\n    return 2 * x;\n}\n"
 IDENTITY = ("-c", "user.name=a", "-c", "user.email=a@example.invalid", "-c", "init.defaultBranch=main")
-PINNED = [name for name in SUITES if manifest(name).exists() and name != "questions"]
+PINNED = [name for name in SUITES if name != "questions"]
+
+
+def sources(mirror):
+    return Sources(Mirrors(mirror), WheelCache(mirror / "wheels"))
 
 
 SHOWN = [f"int f_{n}(void) {{ return {n}; }}" for n in range(1, 101)]
@@ -110,8 +121,19 @@ def read(mirror):
     return PinnedRead(call="c1", kind="pi", kept_frags=(7,), **source(mirror, "session.jsonl"))
 
 
+def test_a_question_about_a_wheel_is_joined_with_the_lines_that_dont_give_its_answer_away(tmp_path):
+    text = "def f(x):\n    # halves it\n    return x / 2\n"
+    with zipfile.ZipFile(tmp_path / "demo-1.0-py3-none-any.whl", "w") as archive:
+        archive.writestr("demo/a.py", text)
+    where = ("demo", "1.0", "demo/a.py", hashlib.sha256(text.encode()).hexdigest())
+    item = PinnedQuestion(*where, query="halves it", kind="comment", cut=(2,), kept_frags=(2,))
+    (record,) = join([item], Sources(Mirrors(tmp_path), WheelCache(tmp_path)))
+    assert (record.code, record.kept_frags) == ("def f(x):\n    return x / 2\n", (2,))
+    assert (record.project, record.path, record.kind) == ("demo", "demo/a.py", "comment")
+
+
 def test_a_read_of_a_session_is_asked_for_in_its_own_words(mirror, read):
-    (record,) = join([read], Mirrors(mirror))
+    (record,) = join([read], sources(mirror))
     assert record.query == "I'll read f_7 first.\n\nLet the seventh function return something else."
     assert record.lines == tuple(SHOWN)
     assert (record.path, record.kind, record.language, record.kept_frags) == ("src/f.c", "pi", "c", (7,))
@@ -119,10 +141,10 @@ def test_a_read_of_a_session_is_asked_for_in_its_own_words(mirror, read):
 
 def test_a_read_that_its_log_lacks_is_named(mirror, read):
     with pytest.raises(DataError, match=r"demo/twice/session.jsonl: has no big read by the call c9"):
-        join([replace(read, call="c9")], Mirrors(mirror))
+        join([replace(read, call="c9")], sources(mirror))
     other = source(mirror, "other.jsonl")["blob"]
     with pytest.raises(DataError, match="no known host writes such a log"):
-        join([replace(read, blob=other)], Mirrors(mirror))
+        join([replace(read, blob=other)], sources(mirror))
 
 
 @pytest.fixture
@@ -134,7 +156,7 @@ def issue(mirror, monkeypatch):
 
 
 def test_an_issue_is_the_whole_query_and_its_annotators_lines_are_gold(mirror, issue):
-    (record,) = join([issue], Mirrors(mirror))
+    (record,) = join([issue], sources(mirror))
     assert (record.query, record.code, record.kept_frags) == (ISSUE, CODE, (1, 2, 3))
     assert (record.project, record.path, record.kind) == ("demo/twice", "twice.c", "issue")
     assert contextbench.read_instances(instances())["demo-1"].gold["docs/twice.md"] == (1,)
@@ -143,7 +165,7 @@ def test_an_issue_is_the_whole_query_and_its_annotators_lines_are_gold(mirror, i
 @pytest.mark.parametrize("changed", [{"instance": "demo-2"}, {"path": "other.c"}])
 def test_an_instance_without_gold_in_the_file_is_named(mirror, issue, changed):
     with pytest.raises(DataError, match=r"demo/twice/\w+\.c: ContextBench has no gold there by demo-\d"):
-        join([replace(issue, **changed)], Mirrors(mirror))
+        join([replace(issue, **changed)], sources(mirror))
 
 
 @pytest.mark.parametrize(
@@ -175,7 +197,7 @@ def test_long_words_give_way_and_the_latest_stay(read, expected):
 
 
 def test_records_come_from_a_folder_of_bare_repositories(mirror, item):
-    (record,) = join([item], Mirrors(mirror))
+    (record,) = join([item], sources(mirror))
     assert (record.code, record.kept_frags, record.language) == (CODE, (2,), "c")
     assert (record.project, record.path, record.kind) == ("demo/twice", "twice.c", "how")
 
@@ -187,7 +209,7 @@ def test_other_layouts_of_a_mirror(mirror, item, layout):
     place.parent.mkdir(exist_ok=True)
     (mirror / "moved").rename(place)
     assert locate("demo/twice", mirror) == place
-    assert join([item], Mirrors(mirror))[0].code == CODE
+    assert join([item], sources(mirror))[0].code == CODE
 
 
 def test_what_a_mirror_lacks_is_named(mirror, item):
@@ -209,8 +231,8 @@ def test_a_binary_file_is_refused(mirror):
 
 
 def test_an_item_that_does_not_fit_its_file_is_named(mirror, item):
-    with pytest.raises(DataError, match=r"'How is it doubled\?' on demo/twice/twice.c: kept_frags holds 9"):
-        join([replace(item, kept_frags=(9,))], Mirrors(mirror))
+    with pytest.raises(DataError, match=r"the how item about twice.c: kept_frags holds 9"):
+        join([replace(item, kept_frags=(9,))], sources(mirror))
 
 
 def test_a_clone_is_made_once_and_a_failed_one_says_what_to_remove(mirror, tmp_path, monkeypatch):
@@ -227,7 +249,7 @@ def test_a_clone_is_made_once_and_a_failed_one_says_what_to_remove(mirror, tmp_p
 def test_a_row_of_another_form_is_named(tmp_path, item):
     path = tmp_path / "rows.jsonl"
     path.write_text(json.dumps({"repository": "a/b", "code": "x"}) + "\n")
-    with pytest.raises(DataError, match=r"rows.jsonl:1: expected exactly the fields blob, commit"):
+    with pytest.raises(DataError, match=r"rows.jsonl:1: expected exactly the fields cut, kept_frags"):
         read_manifest(path)
     path.write_text("{\n")
     with pytest.raises(DataError, match=r"rows.jsonl:1: not JSON"):
@@ -240,7 +262,20 @@ def test_an_unknown_suite_is_named(tmp_path):
 
 
 def test_the_command_lists_every_suite():
-    assert ", ".join(SUITES) == SUITE_NAMES
+    assert ", ".join((*SUITES, REPOSITORIES)) == SUITE_NAMES
+
+
+def test_the_suite_of_repositories_is_pinned_and_its_projects_dont_train():
+    items = read_items(manifest(REPOSITORIES))
+    assert (len(items), len({item.repository for item in items}), len({item.language for item in items})) == (
+        220,
+        44,
+        11,
+    )
+    assert all(len(item.revision) == 40 for item in items)
+    assert {item.repository for item in items} <= {
+        item.repository for item in read_manifest(manifest("edits"))
+    }
 
 
 @pytest.mark.parametrize("suite", PINNED)
@@ -275,6 +310,21 @@ def test_contexts_holds_reserved_projects_alone_and_neither_issues_nor_gold():
     assert len({item.language for item in items}) == 6
 
 
+def test_questions_are_about_one_version_of_reserved_packages_and_hold_no_code():
+    items = read_manifest(manifest("questions"))
+    kinds = Counter(item.kind for item in items)
+    written = sum(kinds[kind] for kind in ("behaviour", "config", "how", "what-role", "where", "why"))
+    assert (len(items), written) == (515, 215)
+    assert all(reserved_package(item.project) for item in items)
+    assert max(Counter((item.path, item.query) for item in items).values()) == 1
+    assert len({(item.project, item.version) for item in items}) == len({item.project for item in items})
+    for item in items:
+        assert list(item.kept_frags) == sorted(set(item.kept_frags))
+        assert len(item.sha256) == 64
+        assert len(item.query) < 400
+        assert "\n" not in item.query
+
+
 def test_polyglot_asks_in_ten_languages_and_no_more_than_three_times_about_a_file():
     items = read_manifest(manifest("polyglot"))
     assert len(items) == 300
@@ -290,10 +340,10 @@ def test_build_writes_a_suite(tmp_path, mirror, item, monkeypatch, capsys):
     rows.write_text(json.dumps({**vars(item), "kept_frags": [2]}) + "\n")
     monkeypatch.setattr("lamr_evaluation.suites.manifest", lambda suite: rows)
     out = tmp_path / "items.jsonl"
-    arguments = ["build", str(out), "--suite", "polyglot", "--mirror", str(mirror)]
+    arguments = [str(out), "--suite", "polyglot", "--mirror", str(mirror)]
     assert main(arguments) == 0
     assert [record.code for record in read_records(out)] == [CODE]
-    assert capsys.readouterr().out.startswith("1 items")
+    assert capsys.readouterr().out == "1 items\n"
     assert main([*arguments[:-1], str(tmp_path)]) == 2
     assert "no bare repository" in capsys.readouterr().err
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 from lamr_export import (
-    ExportReport,
     export_repository,
     load_checkpoint,
     save_checkpoint,
     verify,
 )
 from lamr_export.model import LamrModel
+from lamr_export.report import ExportReport
 
 from tests.traces import traced_once
 

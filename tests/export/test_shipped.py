@@ -91,10 +91,3 @@ def test_a_template_that_changes_alone_is_seen(
         template.write("# a setting of tomorrow\n")
     monkeypatch.setattr(triton, "TEMPLATES", templates)
     assert outdated(bundled_repository()) == {config_file(Path(), model).as_posix()}
-
-
-def test_a_program_that_changes_alone_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    backends = shutil.copytree(Path(str(triton.BACKENDS)), tmp_path / "backends")
-    (backends / DECODER / PROGRAM_FILE).write_text("class TritonPythonModel: ...\n", encoding="utf-8")
-    monkeypatch.setattr(triton, "BACKENDS", backends)
-    assert outdated(bundled_repository()) == {PROGRAM}

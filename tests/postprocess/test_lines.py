@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lamr_postprocess import line_scores_from_tokens, line_spans, split_lines
+from lamr_postprocess import line_spans, split_lines
 from lamr_postprocess.lines import CharacterMeans, TokenLines, code_points
 
 NEWLINES = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029 \tab\ufeffé😀"
@@ -61,6 +61,10 @@ def slow_scores(scores: list[float], offsets: list[tuple[int, int]], text: str) 
     return out
 
 
+def token_means(scores, offsets, text: str):
+    return TokenLines(np.reshape(offsets, (-1, 2)), code_points(text), line_spans(text)).means(scores)
+
+
 @settings(deadline=None)
 @given(st.data())
 def test_scores_match_a_character_loop(data: st.DataObject) -> None:
@@ -68,7 +72,7 @@ def test_scores_match_a_character_loop(data: st.DataObject) -> None:
     edges = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=20)))
     offsets = list(zip(edges[::2], edges[1::2], strict=False))
     scores = [data.draw(st.floats(0, 1, width=32)) for _ in offsets]
-    got = line_scores_from_tokens(scores, np.array(offsets).reshape(-1, 2), text)
+    got = token_means(scores, np.array(offsets).reshape(-1, 2), text)
     want = slow_scores(scores, offsets, text)
     assert got.dtype == np.float32
     known = [i for i, value in enumerate(want) if value is not None]
@@ -81,31 +85,19 @@ def test_scores_match_a_character_loop(data: st.DataObject) -> None:
 
 def test_blank_line_follows_its_neighbours() -> None:
     text = "a\n\nb\n\nc\n"
-    got = line_scores_from_tokens([1.0, 0.8, 0.1], [(0, 1), (3, 4), (6, 7)], text)
+    got = token_means([1.0, 0.8, 0.1], [(0, 1), (3, 4), (6, 7)], text)
     assert got.tolist() == pytest.approx([1.0, 0.8, 0.8, 0.1, 0.1])
 
 
 def test_token_over_lines_splits_by_characters() -> None:
     # The second line's four characters: three of the first token, one of the second.
-    got = line_scores_from_tokens([1.0, 0.0], [(0, 5), (5, 6)], "a\nbcd\n")
+    got = token_means([1.0, 0.0], [(0, 5), (5, 6)], "a\nbcd\n")
     assert got.tolist() == pytest.approx([1.0, 0.75])
 
 
-@settings(deadline=None)
-@given(st.text(alphabet="ab \n\r\u00e9", max_size=40), st.data())
-def test_several_scores_of_the_same_tokens_are_averaged_alike(text: str, data: st.DataObject) -> None:
-    places = st.integers(0, len(text))
-    offsets = data.draw(st.lists(st.tuples(places, places).map(sorted), max_size=8))
-    lines = TokenLines(np.reshape(offsets, (-1, 2)), code_points(text), line_spans(text))
-    for scores in (np.arange(len(offsets)), -np.ones(len(offsets))):
-        np.testing.assert_array_equal(
-            lines.means(scores), line_scores_from_tokens(scores, np.reshape(offsets, (-1, 2)), text)
-        )
-
-
 def test_no_tokens_score_nothing() -> None:
-    assert line_scores_from_tokens([], [], "a\nb").tolist() == [0.0, 0.0]
-    assert line_scores_from_tokens([], [], "").shape == (0,)
+    assert token_means([], [], "a\nb").tolist() == [0.0, 0.0]
+    assert token_means([], [], "").shape == (0,)
 
 
 @pytest.mark.parametrize(
@@ -114,13 +106,13 @@ def test_no_tokens_score_nothing() -> None:
 )
 def test_bad_tokens_are_refused(scores: list[float], offsets: list[tuple[int, int]], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        line_scores_from_tokens(scores, offsets, "abc\n")
+        token_means(scores, offsets, "abc\n")
 
 
 def test_large_texts_are_cheap() -> None:
     text = "x = 'abcdefgh'\n" * 300_000 + "y" * 1_000_000
     starts = np.arange(0, len(text) - 4, 4)
-    got = line_scores_from_tokens(np.ones(len(starts)), np.stack([starts, starts + 4], axis=1), text)
+    got = token_means(np.ones(len(starts)), np.stack([starts, starts + 4], axis=1), text)
     assert got.shape == (300_001,)
     assert got.min() == 1.0
 

@@ -9,22 +9,21 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-import lamr_serving
 import numpy as np
 import onnx
 import pytest
-from lamr_contract.spec import Chunking, ModelSpec, PromptTemplate
+from lamr_contract.spec import Chunking, ModelSpec, PromptTemplate, bundled_repository
 from onnx import TensorProto, helper, numpy_helper
 
 WIDTH = 6
 VOCABULARY = 50
 RUBRICS = ("semantic", "dependency")
-BACKENDS = Path(lamr_serving.__file__).parent / "backends"
 
 ENSEMBLE_CONFIG = """
 name: "lamr"
@@ -247,8 +246,8 @@ def write_repository(root: Path, batch: int = 16, delay: int = 0, name: str = "t
     (root / "lamr" / "1" / "tokenizer.json").write_text(tokenizer, encoding="utf-8")
     onnx.save(packed_encoder(table), root / "lamr_encoder" / "1" / "model.onnx")
     (root / "lamr_encoder" / "1" / "report.json").write_text("{}", encoding="utf-8")
-    source = (BACKENDS / "lamr_decoder" / "model.py").read_text(encoding="utf-8")
-    (root / "lamr_decoder" / "1" / "model.py").write_text(source, encoding="utf-8")
+    program = Path("lamr_decoder", "1", "model.py")
+    shutil.copyfile(bundled_repository() / program, root / program)
     np.savez(root / "lamr_decoder" / "1" / "decoder.npz", **decoder_arrays(rng))
     return TinyRepository(root, table, spec)
 

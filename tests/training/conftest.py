@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 from lamr_evaluation.records import Record
-from lamr_training.loop.devices import one_thread
 from lamr_training.loop.example_set import ExampleSet
 from lamr_training.model.vocabulary import Vocabulary
 
+from benchmarks.ablation.worker_process import one_thread
 from tests.training.samples import example_set, made_questions, vocabulary
 
 

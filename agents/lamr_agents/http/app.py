@@ -1,7 +1,4 @@
-"""The application: paths, the `AsyncPruner` behind them, errors as statuses, and metrics.
-
-This module joins; it knows neither how a body is written out nor how load is kept away.
-"""
+"""The application: paths, the `AsyncPruner` behind them, errors as statuses, and metrics."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """How long strangers may keep a connection of `lamr http` without asking, and how many there may be.
 
-uvicorn bounds neither. This module knows connections, headers and the pace of bodies; what a request asks, and how many
-are answered at once, are others' matters.
+uvicorn bounds neither.
 """
 
 from __future__ import annotations

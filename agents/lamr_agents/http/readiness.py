@@ -1,7 +1,4 @@
-"""Whether requests would be answered: the server behind is asked, though not for each that asks.
-
-This module knows a pruner and a clock.
-"""
+"""Whether requests would be answered: the server behind is asked, though not for each that asks."""
 
 from __future__ import annotations
 

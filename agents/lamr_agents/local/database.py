@@ -1,4 +1,4 @@
-"""A SQLite file of the user's alone, opened when it is first needed. This module knows no table.
+"""A SQLite file of the user's alone, opened when it is first needed.
 
 A file that is broken is set aside, once, with an error that says so; the next call begins a new one. After every other
 error it is opened anew, since somebody may have removed or mended it meanwhile.

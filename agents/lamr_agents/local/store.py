@@ -1,6 +1,6 @@
 """What was decided about each result of a tool: which session saw which file, and what was saved.
 
-One SQLite file of the user's; old rows go. This module knows rows and no host. It holds no code.
+One SQLite file of the user's; old rows go. It holds no code.
 """
 
 from __future__ import annotations

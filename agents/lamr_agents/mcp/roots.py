@@ -1,7 +1,4 @@
-"""Which folders a client lets its tools read: those that the command names, within the client's own roots.
-
-This module knows the protocol's roots; what lies in a folder is the workspace's matter.
-"""
+"""Which folders a client lets its tools read: those that the command names, within the client's own roots."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Tools of the Model Context Protocol: read a file for a question, expand a cut, outline, search, prune a text.
 
 What a tool answers is text for a model, with the file's own line numbers. Errors that a caller can mend are answered as
-such. This module knows the protocol's tools; files are the workspace's matter, and judging lines the pruner's.
+such.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A text is paid for once as new input and again, at the cache's price, in every later request, until the context is
 compacted. A host that keeps accounts is believed; for others the requests are made up from the events, with the whole
-context cached between them. This module knows requests and prices; it knows no reads.
+context cached between them.
 """
 
 from __future__ import annotations

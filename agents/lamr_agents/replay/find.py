@@ -1,4 +1,4 @@
-"""Where the logs of agents lie. This module knows folders and endings, and nothing of what a log holds."""
+"""Where the logs of agents lie."""
 
 from __future__ import annotations
 
@@ -25,10 +25,6 @@ def find_logs(paths: Iterable[Path], home: Path | None = None) -> list[Path]:
     """What may be logs: what is named, what named folders hold, and without a name what every host has in the home.
 
     A conversation of OpenHands is a folder, and one log.
-
-    Args:
-        paths: files and folders.
-        home: the user's home folder.
 
     Raises:
         LogError: a path doesn't exist, or there is no file.

@@ -1,4 +1,4 @@
-"""A price table: what a model's tokens and an hour of pruning cost. This module knows TOML and no session."""
+"""A price table: what a model's tokens and an hour of pruning cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Adds replayed sessions up, and writes them as tables and as JSON. This module knows figures, not their origin."""
+"""Adds replayed sessions up, and writes them as tables and as JSON."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """`CausalScorer`: what gives the log-probability of each token of a text, given those before it.
 
-One interface, wherever the model runs. The module knows token ids; it runs no model.
+One interface, wherever the model runs.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """`CausalSpec`: what a client must know about a served causal language model, and the form in which it gets it.
 
 In a model repository it is the file `lamr.json` beside the tokenizer. The model's configuration carries both as well,
-so that a client needs no file of the model, but its server's address. This module knows forms; it knows neither
-weights nor servers.
+so that a client needs no file of the model, but its server's address.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """`LocalScorer`: log-probabilities from an exported causal language model, run in this process by onnxruntime.
 
-It has what a server of the same repository has, and so gives the same answers. The module knows batches; it knows no
-text and no server.
+It has what a server of the same repository has, and so gives the same answers.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from lamr_evaluation.repositories.baselines import METHODS
 from lamr_evaluation.repositories.embedding import cosine_methods
-from lamr_evaluation.repositories.items import RepositoryItem, read_items, write_items
+from lamr_evaluation.repositories.items import RepositoryItem, read_items
 from lamr_evaluation.repositories.measure import BUDGETS, evaluate_repositories
 from lamr_evaluation.repositories.report import RepositoryReport
 
@@ -14,5 +14,4 @@ __all__ = [
     "cosine_methods",
     "evaluate_repositories",
     "read_items",
-    "write_items",
 ]

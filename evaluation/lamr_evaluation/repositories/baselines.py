@@ -2,8 +2,6 @@
 
 Each method shows lines until a budget of tokens is used. What it shows costs what its text costs with a heading for
 each file, without any markers, repair or tree, which favours it over a pack.
-This module knows indexes and lines; it asks no
-model.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """What retrieval by embeddings finds: functions and windows of all files, by their cosine with the query.
 
-These are the two constructors that LongCodeZip's paper compares itself with. The caller brings the encoder. This module
-knows runs of lines and vectors; it loads no model.
+These are the two constructors that LongCodeZip's paper compares itself with. The caller brings the encoder.
 """
 
 from __future__ import annotations
@@ -29,11 +28,7 @@ Run = tuple[str, int, int]
 
 
 def cosine_methods(embed: Embed) -> dict[str, Method]:
-    """Return the methods by name. They share the vectors of the texts that they meet.
-
-    Args:
-        embed: the sentence encoder.
-    """
+    """Return the methods by name. They share the vectors of the texts that they meet."""
     vectors = _Vectors(embed)
     return {
         "cosine functions": partial(_best, vectors, _functions),

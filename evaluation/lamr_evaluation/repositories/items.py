@@ -1,14 +1,12 @@
 """Items: a repository at a revision, a query, and the lines by file that answer it.
 
-A file of items holds one JSON object a line. This module reads, checks and writes them; it knows neither git nor what
-is measured.
+A file of items holds one JSON object a line.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -56,17 +54,6 @@ class RepositoryItem:
 
 
 _NAMES = {each.name for each in fields(RepositoryItem)} - {"row"}
-
-
-def write_items(items: Iterable[RepositoryItem], path: Path) -> int:
-    """Write items as JSONL and return their number."""
-    count = 0
-    with path.open("w", encoding="utf-8", newline="\n") as stream:
-        for item in items:
-            row = {name: value for name, value in asdict(item).items() if name in _NAMES}
-            stream.write(json.dumps(row, ensure_ascii=False) + "\n")
-            count += 1
-    return count
 
 
 def read_items(path: Path, on_problem: Callable[[Problem], None] | None = None) -> list[RepositoryItem]:

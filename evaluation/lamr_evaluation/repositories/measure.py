@@ -1,7 +1,4 @@
-"""Measures packs and baselines on the same items: the share of gold lines and files that is shown at each budget.
-
-This module knows items and methods; how a pack is made is `lamr_repositories`' matter.
-"""
+"""Measures packs and baselines on the same items: the share of gold lines and files that is shown at each budget."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Every language that this package knows, and how to find one by its name.
 
-To add a language, add its table to `LANGUAGES`; nothing else in the package changes.
+To add a language, add its table to those with a grammar; nothing else in the package changes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lamr_postprocess.languages.ruby import RUBY
 from lamr_postprocess.languages.rust import RUST
 from lamr_postprocess.languages.table import Language
 
-LANGUAGES: tuple[Language, ...] = (
+_WITH_GRAMMAR: tuple[Language, ...] = (
     PYTHON,
     JAVASCRIPT,
     TYPESCRIPT,
@@ -30,8 +30,10 @@ LANGUAGES: tuple[Language, ...] = (
     CSHARP,
     RUBY,
     PHP,
-    *PLAIN,
 )
+_NAMES = frozenset(language.name for language in _WITH_GRAMMAR)
+LANGUAGES = (*_WITH_GRAMMAR, *(language for language in PLAIN if language.name not in _NAMES))
+"""A language with a grammar takes the place of its row among those that are pruned line by line."""
 
 _BY_NAME = {name: language for language in LANGUAGES for name in (language.name, *language.aliases)}
 

@@ -2,7 +2,7 @@
 
 One `Language` names node kinds of a tree-sitter grammar and the syntax of comments; the engine (`outline`, `names`,
 `repair`, `render`) reads it and contains no language of its own. A language without a grammar has only names and
-comments, and is pruned line by line. This module knows the table's columns and none of its rows.
+comments, and is pruned line by line.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Takes from an iterator that may be silent for long, so that the taker can do something else each second.
-
-This module knows threads; what arrives and what is done meanwhile is the caller's matter.
-"""
+"""Takes from an iterator that may be silent for long, so that the taker can do something else each second."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The formats of jobs and answers as files: a table of how rows become bytes, and bytes rows.
-
-This module knows rows as dictionaries and the columns that answers may have; where the bytes lie is `storage`'s matter.
-"""
+"""The formats of jobs and answers as files: a table of how rows become bytes, and bytes rows."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from lamr_repositories.batch.options import EFFORT
 from lamr_repositories.batch.storage import open_place
 from lamr_repositories.errors import RepositoryError
 
-_TEXTS = ("query", "path", "repo", "code", "rev", "ranker", "format", "effort")
+_TEXTS = ("query", "task", "path", "repo", "code", "revision", "ranker", "format", "effort")
 _SOURCES = ("path", "repo", "code")
 
 
@@ -111,7 +111,7 @@ def _wrong_together(fields: dict[str, Any]) -> str:
     has_code = not {"path", "code"}.isdisjoint(fields)
     if ("repo" in fields) == has_code:
         return f"give one of {', '.join(_SOURCES)}; path may name the language of code"
-    wrong = sorted({"rev", "ranker", "format"} & fields.keys()) if has_code else []
+    wrong = sorted({"revision", "ranker", "format"} & fields.keys()) if has_code else []
     if wrong:
         return f"{wrong[0]} goes with repo"
     single = [] if has_code else sorted({"effort", "within"} & fields.keys())

@@ -1,7 +1,6 @@
 """Runs jobs with several worker processes of this machine.
 
 A worker that dies is replaced and its job tried once more; a job that kills two workers gets an error that says so.
-This module knows pipes and processes; a job's work is `worker`'s matter.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What becomes of answers while a batch runs: they are counted, gathered and written as shards.
-
-This module knows neither processes nor clusters; whoever runs the jobs adds each answer once.
-"""
+"""What becomes of answers while a batch runs: they are counted, gathered and written as shards."""
 
 from __future__ import annotations
 

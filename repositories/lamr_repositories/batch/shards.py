@@ -1,7 +1,6 @@
 """The answers of a batch: shards that are there whole or not at all, and what is known from them after a kill.
 
-The shards are the journal as well: what they hold is done. This module knows rows with an `id` and perhaps an `error`;
-it knows no jobs.
+The shards are the journal as well: what they hold is done.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Where files of jobs and shards lie: a folder of this machine, or what fsspec knows by a URL.
 
 A file appears whole or not at all: in a folder it is renamed when all of it is on the disk, elsewhere it is written as
-one object. This module knows bytes and names; what is in them is `formats`' matter.
+one object.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The work of one job at a time, and the process that does it for `local_run`: an answer or a named error for each.
 
 The process takes jobs from a pipe, and ends when the other end is closed, which happens whenever the parent dies.
-`ray_run` does the same work in its actors. This module doesn't know which jobs there are, nor what becomes of answers.
+`ray_run` does the same work in its actors.
 """
 
 from __future__ import annotations
@@ -103,7 +103,8 @@ def answer_job(fields: Mapping[str, Any], pruner: Pruner, options: WorkerOptions
         LamrError, OSError: the job can't be done.
     """
     if "repo" in fields:
-        chosen = {"form": fields.get("format"), "ranker": fields.get("ranker"), "revision": fields.get("rev")}
+        chosen = {name: fields[name] for name in ("task", "revision", "ranker") if name in fields}
+        chosen |= {"form": fields["format"]} if "format" in fields else {}
         repo = options.folder / fields["repo"]
         result = pack(
             fields["repo"] if is_url(fields["repo"]) and not repo.exists() else repo,
@@ -113,7 +114,7 @@ def answer_job(fields: Mapping[str, Any], pruner: Pruner, options: WorkerOptions
             model=options.model,
             server=options.server,
             cache=options.cache,
-            options=PackOptions(**{name: value for name, value in chosen.items() if value is not None}),
+            options=PackOptions(**chosen),
         )
         return {"text": result.text, "tokens": result.tokens, "files": [each.path for each in result.files],
                 "notes": list(result.notes)}  # fmt: skip
@@ -121,6 +122,7 @@ def answer_job(fields: Mapping[str, Any], pruner: Pruner, options: WorkerOptions
     pruned = pruner.prune(
         fields["query"],
         code,
+        task=fields.get("task", ""),
         path=fields.get("path"),
         max_tokens=fields.get("max_tokens") or options.max_tokens,
         timeout=options.timeout,

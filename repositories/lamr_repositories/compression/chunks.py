@@ -1,7 +1,4 @@
-"""Cuts a file into function-level chunks: each function with the comments above it, and what lies between.
-
-The module knows rows and definitions; it knows no model.
-"""
+"""Cuts a file into function-level chunks: each function with the comments above it, and what lies between."""
 
 from __future__ import annotations
 

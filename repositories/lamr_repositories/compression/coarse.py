@@ -1,7 +1,7 @@
 """LongCodeZip's coarse stage: functions ranked by what they tell about the question, and taken up to a budget.
 
 What a function tells is the approximated mutual information of the paper's equation 1: how much the question's
-perplexity falls where the function stands before it. The module knows texts and their tokens; it knows no file.
+perplexity falls where the function stands before it.
 """
 
 from __future__ import annotations

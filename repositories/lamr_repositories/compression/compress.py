@@ -1,7 +1,4 @@
-"""LongCodeZip's two stages: a file and a question in; the functions, sections and lines that tell most about it out.
-
-The module knows the order of the stages, each of which is a module of its own.
-"""
+"""LongCodeZip's two stages: a file and a question in; the functions, sections and lines that tell most about it out."""
 
 from __future__ import annotations
 

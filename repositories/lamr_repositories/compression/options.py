@@ -1,4 +1,4 @@
-"""What a caller may ask of LongCodeZip's two stages, checked. The module knows names and numbers."""
+"""What a caller may ask of LongCodeZip's two stages, checked."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Perplexities of texts under a causal language model, alone and after another text.
 
 Sequences that begin another sequence are scored with it, because a causal model gives their tokens the same
-probabilities there. The module knows tokens and probabilities; it knows no code and ranks nothing.
+probabilities there.
 """
 
 from __future__ import annotations

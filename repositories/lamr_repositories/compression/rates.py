@@ -1,7 +1,4 @@
-"""How much of each function the fine stage keeps: more of those that tell more about the question.
-
-The module knows scores and numbers of lines; it knows no text and no model.
-"""
+"""How much of each function the fine stage keeps: more of those that tell more about the question."""
 
 from __future__ import annotations
 

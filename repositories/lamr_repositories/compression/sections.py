@@ -1,8 +1,7 @@
 """Cuts a function into sections where its lines' perplexity jumps, as the paper's fine stage does.
 
-A line's perplexity is that of its tokens after all lines before it. A section (the paper says *block*) ends with a
-line that is harder to foresee than both lines around it, and than one of them by more than the usual spread. The module
-knows lines and perplexities; it values no section.
+A line's perplexity is that of its tokens after all lines before it. A section (the paper says *block*) ends with a line
+that is harder to foresee than both lines around it, and than one of them by more than the usual spread.
 """
 
 from __future__ import annotations

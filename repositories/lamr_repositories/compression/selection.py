@@ -1,7 +1,4 @@
-"""Which sections of a function are kept: the most valuable ones within its tokens (0/1 knapsack), or its best lines.
-
-The module knows values and tokens; it knows no text and no model.
-"""
+"""Which sections of a function are kept: the most valuable ones within its tokens (0/1 knapsack), or its best lines."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What a function's sections are worth for a question, and which sections are kept whatever they are worth.
-
-The module knows texts and perplexities; it selects nothing.
-"""
+"""What a function's sections are worth for a question, and which sections are kept whatever they are worth."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Where a server listens: the ports that were asked for, checked, and free ones for the others.
-
-The module knows sockets, hosts and ports. It knows nothing of what will listen on them.
-"""
+"""Where a server listens: the ports that were asked for, checked, and free ones for the others."""
 
 from __future__ import annotations
 

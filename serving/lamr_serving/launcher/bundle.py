@@ -1,8 +1,7 @@
 """Where the bundled Triton lies: the server binary, its Python backend and stub, and the libraries that they need.
 
 Everything comes from the `nvidia-pytriton` wheel. The wheel is never imported, because an import would start machinery
-of its own. The module knows the wheel's layout and how an embedded Python finds its library. It starts nothing but the
-stub, which prints its usage.
+of its own. It starts nothing but the stub, which prints its usage.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The command line and the environment that start Triton as `ServerOptions` ask for it.
-
-The module knows Triton's flags and what its Python backend reads from the environment. It starts nothing.
-"""
+"""The command line and the environment that start Triton as `ServerOptions` ask for it."""
 
 from __future__ import annotations
 

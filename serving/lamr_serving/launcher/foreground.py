@@ -1,6 +1,6 @@
 """A server in the foreground, as `lamr serve` runs it: it serves until a signal stops it, and says what becomes of it.
 
-The module knows signals and messages for people. How a server starts and stops is in `server`.
+How a server starts and stops is in `server`.
 """
 
 from __future__ import annotations

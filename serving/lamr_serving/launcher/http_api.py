@@ -1,7 +1,6 @@
 """The few requests that a server gets at its HTTP endpoint while it starts and stops, and the gate's.
 
-The endpoint is a socket in the server's own folder, which nobody but the server's user can enter. The module knows
-KServe v2 paths. It keeps no connection.
+The endpoint is a socket in the server's own folder, which nobody but the server's user can enter.
 """
 
 from __future__ import annotations

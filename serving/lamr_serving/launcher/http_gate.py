@@ -1,9 +1,8 @@
 """The HTTP port of a server that was asked for one: bounded requests pass to its own endpoint, others end here.
 
-Triton's HTTP server dies of a body in very many chunks and of very deep JSON, takes bodies of any size, and offers
-more than strangers should have. So it listens where only this module reaches it, and what is passed on is of a listed
-path, whole, small, not compressed and not deep. A connection carries one request. The module knows HTTP and a few
-paths of KServe v2, and no model.
+Triton's HTTP server dies of a body in very many chunks and of very deep JSON, takes bodies of any size, and offers more
+than strangers should have. So it listens where only this module reaches it, and what is passed on is of a listed path,
+whole, small, not compressed and not deep. A connection carries one request.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The lines of Triton's log that tell why it failed. The module knows the log's format, not its meaning."""
+"""The lines of Triton's log that tell why it failed."""
 
 from __future__ import annotations
 

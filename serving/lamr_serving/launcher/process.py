@@ -1,8 +1,4 @@
-"""This process's end of one supervised server: it launches the supervisor, listens to it and keeps the log readable.
-
-The module knows the supervisor's protocol and the server's folder. It doesn't know when a server is ready or what it
-serves.
-"""
+"""This process's end of one supervised server: it launches the supervisor, listens to it and keeps the log readable."""
 
 from __future__ import annotations
 

@@ -3,7 +3,6 @@
 `TritonServer` is one running server as a context manager. The module waits for readiness, turns failures into errors
 that say why, and drains a server before it stops. Files are checked in `repository_check`, flags come from
 `command_line`, and processes belong to `process` and `supervisor`, which also starts a server again when it has died.
-The module knows nothing of signals, which belong to `foreground`.
 """
 
 from __future__ import annotations

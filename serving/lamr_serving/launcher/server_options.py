@@ -1,6 +1,6 @@
 """What one can choose about a server: its ports, threads, log and time limits, each with its default.
 
-The module knows which choices make sense. What follows from them is in `addresses` and `command_line`.
+What follows from them is in `addresses` and `command_line`.
 """
 
 from __future__ import annotations

@@ -11,8 +11,6 @@ forked guard kills the stubs once the server is gone.
     stdin   lines: "ready" (the server answers), "drain" (its models' processes may end), "stop" (graceful), "kill" (at
             once)
     stdout  lines: "pid N" at each start, "died N" before another, last "exit N" (negative: the signal that ended it)
-
-Knows processes, signals and the size of a log file; knows nothing of Triton but that SIGTERM stops it.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@
         place/                    where the server stands, with the socket of its HTTP endpoint
         triton.log                unless a log file was named
 
-The token is also the prefix of the server's shared memory regions, so that whatever a killed server leaves can be
-told from everybody else's and removed. Knows folders and locks; knows nothing of processes.
+The token is also the prefix of the server's shared memory regions, so that whatever a killed server leaves can be told
+from everybody else's and removed.
 """
 
 from __future__ import annotations

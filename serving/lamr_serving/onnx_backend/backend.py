@@ -1,7 +1,7 @@
 """Triton's Python interface around an onnxruntime session: requests in, responses out, errors by request.
 
 The python-based backend `onnxruntime` (`backends/onnxruntime/model.py`) is `OnnxBackend` with a session in it. The
-module knows Triton's request and response objects, which come from `pb_utils`. The arithmetic of batches is in `batch`.
+arithmetic of batches is in `batch`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Triton's C++ backends do this in their input collector and output responder: they join ragged inputs end to end and
 regular ones along the first dimension, make `batch_input` tensors from the requests' shapes, and scatter or split the
-outputs. The module is plain numpy. It knows nothing of sessions or of Triton's Python interface.
+outputs. The module is plain numpy.
 """
 
 from __future__ import annotations

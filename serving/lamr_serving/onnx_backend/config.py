@@ -1,8 +1,6 @@
 """The part of Triton's model configuration that an onnxruntime backend acts on, from `args["model_config"]`.
 
-The module knows the JSON form of `config.pbtxt` and which part of it is supported. A model whose configuration would
-change results in a way that isn't supported is refused when it is loaded. The module knows nothing of requests or
-sessions.
+A model whose configuration would change results in a way that isn't supported is refused when it is loaded.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""An onnxruntime session as Triton's model configuration describes it, in the terms of Triton's C++ backend.
-
-The module knows the names of parameters, providers and memory settings. It knows nothing of requests.
-"""
+"""An onnxruntime session as Triton's model configuration describes it, in the terms of Triton's C++ backend."""
 
 from __future__ import annotations
 

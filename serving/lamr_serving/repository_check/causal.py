@@ -1,7 +1,4 @@
-"""The check of a causal language model in a repository: complete, readable, and all of one model.
-
-The module knows which files `lamr export --perplexity` writes and how they belong together.
-"""
+"""The check of a causal language model in a repository: complete, readable, and all of one model."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The check of a model repository before Triton sees it: it must be complete, readable and of one model.
 
 Triton would find most of these faults too, some after half a minute and some at the first request, but never a decoder
-or tokenizer of another model. The module knows which files `lamr export` writes and how they belong together. It knows
-nothing of processes.
+or tokenizer of another model.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Whether an ONNX file is complete, without loading it: its protobuf structure, and the sizes of external data.
 
-The check reads field headers only, so a file of gigabytes takes milliseconds and no memory. The module knows the
-protobuf wire format and the few field numbers of onnx.proto that matter here. It knows nothing of operators.
+The check reads field headers only, so a file of gigabytes takes milliseconds and no memory.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reads what repositories of all kinds have: configurations, tokenizers, graphs. It knows no model's parts."""
+"""Reads what repositories of all kinds have: configurations, tokenizers, graphs."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def test_rows_are_checked_one_by_one(tmp_path: Path) -> None:
         "[]",
         '{"query": "q"}',
         '{"query": "q", "path": "a", "repo": "b"}',
-        '{"query": "q", "code": "a", "rev": "b"}',
+        '{"query": "q", "code": "a", "revision": "b"}',
     ]
     rows += [
         '{"query": "q", "code": 1}',
@@ -41,7 +41,10 @@ def test_rows_are_checked_one_by_one(tmp_path: Path) -> None:
         '{"query": "q", "code": "a", "within": true}',
         '{"query": "q", "repo": "a", "effort": "full"}',
     ]
-    good = ['{"id": 7, "query": "q", "code": "a", "path": "a.py"}', '{"query": "q", "repo": "b", "rev": "c"}']
+    good = [
+        '{"id": 7, "query": "q", "code": "a", "path": "a.py"}',
+        '{"query": "q", "repo": "b", "revision": "c"}',
+    ]
     file.write_text("\n".join([*rows, "", *good]) + "\n")
     jobs = list(read_jobs(file))
     assert [job.fields is None for job in jobs] == [True] * len(rows) + [False] * len(good)
@@ -72,10 +75,10 @@ def test_every_kind_of_job_is_answered_and_errors_are_named(folder: Path, tmp_pa
     rows = [
         {"id": "quick", "query": QUERY, "code": POOL, "path": "pool.py", "effort": "instant", "within": 60},
         {"id": "code", "query": QUERY, "code": POOL, "path": "pool.py", "max_tokens": 150},
-        {"id": "path", "query": QUERY, "path": str(folder / "src" / "pool.py"), "max_tokens": 150},
+        {"id": "path", "query": QUERY, "path": str(folder / "src" / "pool.py"), "max_tokens": 150, "task": ""},
         {"id": "repo", "query": QUERY, "repo": str(folder), "max_tokens": 500, "ranker": "bm25", "format": "plain"},
         {"id": "gone", "query": QUERY, "path": str(tmp_path / "gone.py")},
-        {"id": "small", "query": QUERY, "code": POOL, "path": "pool.py", "max_tokens": 1, "rev": None},
+        {"id": "small", "query": QUERY, "code": POOL, "path": "pool.py", "max_tokens": 1, "revision": None},
         {"id": "wrong", "query": QUERY},
     ]  # fmt: skip
     jobs = write_jobs(tmp_path / "jobs.jsonl", rows)

@@ -1,24 +1,18 @@
-"""`lamr label` labels a whole file, in parallel, past bad records and through interruptions."""
+"""`lamr label` labels a whole file, past bad records."""
 
 from __future__ import annotations
 
-import inspect
 import json
-import signal
 import subprocess
 import sys
-import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from lamr_cli.label import label
 from lamr_training.errors import RecordError
 from lamr_training.labels.labelling import label_file
 from lamr_training.labels.rubrics import label_lines
-from lamr_training.labels.settings import LabelSettings
 
 from tests.training.samples import CACHE
 
@@ -53,23 +47,33 @@ def test_rows_keep_their_fields_and_get_the_labels_of_their_lines(tmp_path: Path
         assert after == before
         expected = label_lines(before["code"], before["kept_frags"], 0.8)
         assert labels["semantic"] == sorted(set(before["kept_frags"])), number
-        for name in ("dependency", "context", "aggregate"):
+        for name in ("dependency", "aggregate"):
             assert labels[name] == (np.flatnonzero(getattr(expected, name)) + 1).tolist()
         assert weights["semantic"] == [[n, 0.8] for n in labels["semantic"]]
         assert {n for n, _ in weights["dependency"]} >= set(labels["dependency"])
 
 
-def test_processes_change_nothing(tmp_path: Path) -> None:
-    source = write(tmp_path / "in.jsonl", [row(n) for n in range(300)])
-    label_file(source, tmp_path / "one.jsonl")
-    shown: list[int] = []
-    label_file(
-        source, tmp_path / "two.jsonl", workers=2, progress=lambda what, done, total: shown.append(done)
-    )
-    assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two.jsonl").read_bytes()
-    assert shown == sorted(shown)
-    assert shown[-1] == 300
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "one.jsonl", "two.jsonl"]
+def test_the_target_appears_whole_and_progress_reaches_the_end(tmp_path: Path) -> None:
+    source = write(tmp_path / "in.jsonl", [row(n) for n in range(30)])
+    target, shown = tmp_path / "out.jsonl", []
+
+    def show(what: str, done: int, total: int) -> None:
+        assert not target.exists()
+        shown.append((done, total))
+
+    label_file(source, target, progress=show)
+    size = source.stat().st_size
+    assert (len(shown), shown == sorted(shown), shown[-1]) == (30, True, (size, size))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "out.jsonl"]
+
+
+def test_an_interrupted_run_leaves_nothing(tmp_path: Path) -> None:
+    def stop(what: str, done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        label_file(write(tmp_path / "in.jsonl", [row(1)]), tmp_path / "out.jsonl", progress=stop)
+    assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
 
 
 BAD = {
@@ -122,7 +126,7 @@ def test_code_that_does_not_parse_is_labelled_without_dependencies(tmp_path: Pat
     assert summary.labelled == 3
     assert [problem.line for problem in summary.unparsed] == reported == [2, 3]
     labels = read(tmp_path / "out.jsonl")[1]["labels"]
-    assert labels == {"semantic": [2], "dependency": [], "context": [1], "aggregate": [2]}
+    assert labels == {"semantic": [2], "dependency": [], "aggregate": [2]}
 
 
 def test_nothing_to_label_is_an_error(tmp_path: Path) -> None:
@@ -142,67 +146,3 @@ def test_nothing_to_label_is_an_error(tmp_path: Path) -> None:
         label_file(good, good)
     assert not (tmp_path / "out.jsonl").exists()
     assert read(good) == [row(1)]
-
-
-@pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGINT])
-def test_an_interrupted_run_goes_on(tmp_path: Path, ending: signal.Signals) -> None:
-    source = write(tmp_path / "in.jsonl", [row(n % 900, id=str(n)) for n in range(2500)])
-    part = tmp_path / "out.jsonl.part"
-    # A shell that runs the tests in the background has it ignored, and children inherit that.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    running = subprocess.Popen(
-        command(source, tmp_path / "out.jsonl", "--workers", 2), stderr=subprocess.PIPE
-    )
-    signal.signal(signal.SIGINT, before)
-    journal = tmp_path / "out.jsonl.journal"
-    while not (journal.exists() and journal.read_bytes().count(b"\n") > 2):  # its head, and two portions
-        assert running.poll() is None
-        time.sleep(0.01)
-    running.send_signal(ending)
-    _, errors = running.communicate(timeout=60)
-    assert running.returncode == (-9 if ending == signal.SIGKILL else 130)
-    assert ending == signal.SIGKILL or b"goes on from here" in errors
-    assert not (tmp_path / "out.jsonl").exists()
-    with part.open("ab") as stream:
-        stream.write(b'{"torn": ')  # what a block that was being written may leave behind
-    resumed = label_file(source, tmp_path / "out.jsonl", workers=2)
-    assert resumed.resumed > 0
-    assert resumed.labelled == 2500
-    label_file(source, tmp_path / "whole.jsonl", workers=2)
-    assert (tmp_path / "out.jsonl").read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
-
-
-def test_a_run_with_other_settings_starts_anew(tmp_path: Path) -> None:
-    source = write(tmp_path / "in.jsonl", [row(n) for n in range(150)])
-
-    def stop(what: str, done: int, total: int) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        label_file(source, tmp_path / "out.jsonl", progress=stop)
-    other = LabelSettings(hops=1)
-    assert label_file(source, tmp_path / "out.jsonl", other).resumed == 0
-    expected = label_lines(row(3)["code"], row(3)["kept_frags"], 0.8, other).aggregate
-    assert read(tmp_path / "out.jsonl")[3]["labels"]["aggregate"] == (np.flatnonzero(expected) + 1).tolist()
-
-
-def test_an_id_from_before_the_interruption_is_still_known(tmp_path: Path) -> None:
-    rows = [row(n, id=str(n)) for n in range(128)] + [row(200, id="5")]
-
-    def stop(what: str, done: int, total: int) -> None:
-        if done == 128:
-            raise KeyboardInterrupt
-
-    source = write(tmp_path / "in.jsonl", rows)
-    with pytest.raises(KeyboardInterrupt):
-        label_file(source, tmp_path / "out.jsonl", progress=stop)
-    summary = label_file(source, tmp_path / "out.jsonl")
-    assert summary.resumed == 128
-    assert [(p.line, p.reason) for p in summary.bad] == [(129, "the id '5' is that of line 6 already")]
-
-
-def test_the_command_has_every_setting_with_its_default() -> None:
-    given = {name: each.default for name, each in inspect.signature(label).parameters.items()}
-    wanted = asdict(LabelSettings())
-    wanted |= wanted.pop("edges")
-    assert {name: given[name] for name in wanted} == wanted

@@ -99,15 +99,6 @@ def test_lines_end_as_everywhere_else() -> None:
     assert len(label_lines("", []).semantic) == 0
 
 
-def test_context_is_what_stands_near_and_fades() -> None:
-    labels = label_lines("a = 1\n\nb = 2\nc = 3\nd = 4\ne = 5\nf = 6\n", [3])
-    assert (np.flatnonzero(labels.context) + 1).tolist() == [1, 4, 5, 6]
-    assert labels.context_weight[[0, 3, 4, 5, 6]].tolist() == pytest.approx([0.8, 0.8, 0.64, 0.512, 0])
-    assert not label_lines("a\nb", [1], 0.0).context.any()
-    wide = label_lines("a = 1\n" * 30, [15], settings=LabelSettings(context_lines=10, context_decay=1.0))
-    assert wide.context.sum() == 20
-
-
 def test_a_name_that_only_looks_like_an_import_needs_none() -> None:
     code = "from far import add\nseen = set()\nseen.add(1)\nadd(2)\n"
     assert not label_lines(code, [3]).dependency[0]
@@ -136,14 +127,14 @@ def test_what_explains_a_kept_line_is_labelled(program: Program, data: st.DataOb
     kept = data.draw(st.sets(st.integers(1, count), max_size=4))
     labels = label_lines(program.text, kept)
     assert labels.parsed
-    assert len(labels.semantic) == len(labels.dependency) == len(labels.context) == count
+    assert len(labels.semantic) == len(labels.dependency) == count
     assert set((np.flatnonzero(labels.semantic) + 1).tolist()) == kept
     for number in kept:
         assert labels.aggregate[list(program.around[number - 1])].all()
         for name in program.uses[number - 1] & program.imports.keys():
             assert labels.dependency[program.imports[name]].all()
     if not kept:
-        assert not (labels.aggregate | labels.context).any()
+        assert not labels.aggregate.any()
 
 
 @settings(max_examples=80, deadline=None)
@@ -156,7 +147,6 @@ def test_renaming_changes_nothing(program: Program, data: st.DataObject) -> None
     before, after = label_lines(program.text, kept), label_lines(text, kept)
     assert after.parsed
     assert (before.dependency_weight == after.dependency_weight).all()
-    assert (before.context_weight == after.context_weight).all()
 
 
 @settings(max_examples=80, deadline=None)
@@ -172,7 +162,6 @@ def test_blank_lines_change_nothing(program: Program, data: st.DataObject) -> No
         label_lines(text, (place[np.array(list(kept)) - 1] + 1).tolist()),
     )
     assert (before.aggregate == after.aggregate[place]).all()
-    assert (before.context == after.context[place]).all()
 
 
 def test_real_files_keep_the_properties() -> None:

@@ -12,19 +12,23 @@ import pytest
 import torch
 from lamr_cli.main import app
 from lamr_evaluation.problems import Problem
-from lamr_evaluation.records import Record, write_records
-from lamr_export.checkpoint import load_checkpoint
+from lamr_evaluation.records import Record, read_records, write_records
+from lamr_export.checkpoint import load_checkpoint, save_checkpoint
 from lamr_training.errors import RecordError, RunError
 from lamr_training.labels.rubrics import label_lines
 from lamr_training.loop.run_folder import LOG
+from lamr_training.loop.work_folder import WorkFolder
+from lamr_training.model.vocabulary import Vocabulary
+from lamr_training.recipes import fine_tune
+from lamr_training.recipes.fine_tune import FineTuneRecipe
 from lamr_training.recipes.presets import PRESETS, RERANKER
 from lamr_training.recipes.reranker import RerankerRecipe
-from lamr_training.recipes.runs import RunOptions, changed_recipe, check_data, run_preset
+from lamr_training.recipes.runs import RunOptions, changed_recipe, check_data, mix, run_preset
 from tokenizers import Tokenizer
 from transformers import Qwen3Config, Qwen3Model
 from typer.testing import CliRunner
 
-from tests.training.samples import vocabulary
+from tests.training.samples import tiny_model, vocabulary
 
 
 @pytest.fixture
@@ -208,3 +212,42 @@ def test_the_command_prints_the_report(tmp_path: Path, data: Path, base: Path, s
     assert report["preset"] == RERANKER
     assert report["validation"]["step"] == 2
     assert load_checkpoint(report["checkpoint"]).config.rubrics == ("semantic", "dependency")
+
+
+def test_several_folders_of_records_are_mixed_the_same_way_each_time(
+    tmp_path: Path, records: Sequence[Record]
+) -> None:
+    for name, part in (("a", records[:8]), ("b", records[8:12])):
+        (tmp_path / name).mkdir()
+        write_records(part, tmp_path / name / "train.jsonl")
+        write_records(part[:2], tmp_path / name / "validation.jsonl")
+    for target in ("one", "two"):
+        mix([tmp_path / "a", tmp_path / "b"], tmp_path / target)
+    mixed = list(read_records(tmp_path / "one" / "train.jsonl"))
+    assert mixed == list(read_records(tmp_path / "two" / "train.jsonl"))
+    assert mixed != list(records[:12])
+    assert sorted(each.id for each in mixed) == sorted(each.id for each in records[:12])
+    assert len(list(read_records(tmp_path / "one" / "validation.jsonl"))) == 4
+
+
+def test_fine_tuning_ends_with_the_mean_of_its_runs_and_of_the_start(
+    tmp_path: Path, data: Path, words: Vocabulary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base, work = tmp_path / "base", WorkFolder(tmp_path / "work")
+    base.mkdir()
+    words.tokenizer.save(str(base / "tokenizer.json"))
+    save_checkpoint(tiny_model(words), base, base / "tokenizer.json")
+    settings = replace(PRESETS["tiny"].settings, steps=1)
+    recipe = FineTuneRecipe(settings=settings, base=base, checked=2)
+    recipe = changed_recipe(recipe, RunOptions(base=base, count=2, kept=2))  # type: ignore[assignment]
+    recipe.prepare(data, work)
+    recipe.fit(work)
+    written: list[dict[str, torch.Tensor]] = []
+    monkeypatch.setattr(fine_tune, "write_scored", lambda model, *_: written.append(model.state_dict()))
+    recipe.finish(data, work, tmp_path / "out")
+    start, one, two = (work.load_after(run).state_dict() for run in range(3))
+    name = "heads.emission.weight"
+    assert not torch.equal(one[name], two[name])
+    torch.testing.assert_close(written[0][name], (one[name] + two[name] + 2 * start[name]) / 4)
+    with pytest.raises(RunError, match="are the preset fine-tune's"):
+        changed_recipe(PRESETS["tiny"], RunOptions(count=2))

@@ -15,7 +15,6 @@ from lamr_training.records.manifest import (
     bundled_histories,
     bundled_sessions,
     check_histories,
-    permissive,
     read_histories,
     write_histories,
 )
@@ -78,13 +77,6 @@ def test_a_fork_of_a_reserved_repository_is_refused() -> None:
 def test_rows_that_cannot_be_are_named(row: Repository, words: str) -> None:
     with pytest.raises(CorpusError, match=words):
         check_histories([ROW, row])
-
-
-def test_of_several_licences_one_is_enough_or_all_are_needed() -> None:
-    assert permissive("Apache-2.0 OR GPL-2.0-or-later")
-    assert permissive("MIT AND BSD-3-Clause")
-    assert not permissive("MIT AND GPL-2.0-or-later")
-    assert not permissive("")
 
 
 def test_a_manifest_is_read_back_and_others_are_refused(tmp_path: Path) -> None:

@@ -1,8 +1,7 @@
 """Fits associations to records: vectors of words, and the network that reads what they say of a query's lines.
 
 A file's lines compete with each other, as in every scoring, and files that hold no answer teach whether one does. Words
-and network are learned together, so that the network can ask of vectors what it needs. The module knows examples of
-words; it knows no text.
+and network are learned together, so that the network can ask of vectors what it needs.
 """
 
 from __future__ import annotations

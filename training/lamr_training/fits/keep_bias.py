@@ -3,7 +3,7 @@
 The likelihood of labels that are mostly 0 teaches a chain to keep next to nothing: few tokens are likelier gold than
 not. The order of the emissions is right all the same, so a constant brings the path to the share of tokens that a
 pruner should keep. It is added to each rubric's emissions, and reaches the fused ones whole since a gate's weights sum
-to 1. This module knows emissions and chains; it trains no weights.
+to 1.
 """
 
 from __future__ import annotations

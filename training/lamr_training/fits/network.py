@@ -1,7 +1,6 @@
 """Fits the small network that scores lines (`lamr_contract.scoring.network`).
 
-The network learns from the features of some thousands of whole files. The model's own weights stay as they are. This
-module knows features and gold lines; it knows no model and no text.
+The network learns from the features of some thousands of whole files. The model's own weights stay as they are.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Fits a `Presence`: how likely a file holds an answer, on files that hold one and files that don't.
 
-The features come from the contract, which also serves them. The module knows scored files; it knows no model.
+The features come from the contract, which also serves them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Logistic regression with a penalty, by Newton's method. The module knows numbers; it knows no model and no text."""
+"""Logistic regression with a penalty, by Newton's method."""
 
 from __future__ import annotations
 

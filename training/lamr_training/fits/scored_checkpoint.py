@@ -1,7 +1,6 @@
 """Writes a checkpoint whose Viterbi path keeps a share of the tokens and whose scoring is fitted on whole files.
 
-Both are fitted on the int8 export of the checkpoint, which is what users are served. This module ties fits and files
-together; what is fitted is `keep_bias`'s and `scoring`'s matter.
+Both are fitted on the int8 export of the checkpoint, which is what users are served.
 """
 
 from __future__ import annotations

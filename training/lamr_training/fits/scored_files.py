@@ -1,7 +1,7 @@
 """What a model says of whole files, and how well their lines are then ranked and selected.
 
 The model is asked once about each file; to try a scoring then costs little. Line scores come from the contract's
-`DocumentScorer`, which also serves them. This module knows records and answers; it fits nothing.
+`DocumentScorer`, which also serves them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Fits what a `Scoring` makes of a network's log-odds: a bias and a presence, for questions and for other queries.
-
-The module knows scored files and rules; it trains no weights.
-"""
+"""Fits what a `Scoring` makes of a network's log-odds: a bias and a presence, for questions and for other queries."""
 
 from __future__ import annotations
 
@@ -59,14 +56,16 @@ def fit_scoring(
     rules = {}
     for name, asked, share in (("asked", True, ASKED_SHARE), ("told", False, TOLD_SHARE)):
         alike = [file for file in files if asks(file.asked.query) == asked]
-        known = before and getattr(before, name)
+        known: LineRule | None = getattr(before, name, None)
         rule = LineRule(
-            named=NAMED_ODDS, shares=SHARES, presence=fit_presence(alike) or (known and known.presence)
+            named=NAMED_ODDS,
+            shares=SHARES,
+            presence=fit_presence(alike) or (known.presence if known else None),
         )
         own = [file for file in answered if asks(file.asked.query) == asked]
         fitted = own if len(own) >= LEAST_FILES else answered
         rules[name] = with_kept_share(fitted, scorer, rule, threshold, share)
-    return Scoring(LINES, **rules)
+    return Scoring(LINES, rules["asked"], rules["told"])
 
 
 def with_kept_share(

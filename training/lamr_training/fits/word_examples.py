@@ -1,7 +1,6 @@
 """Turns records into what associations are learned from: the words of a query and of each line of its file, as numbers.
 
-Words are the contract's terms, so what is learned here is what a client looks up. The module knows records, words and
-lines; it knows no vectors and no training.
+Words are the contract's terms, so what is learned here is what a client looks up.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The vectors that words begin with: those of a sentence encoder, which puts words of like meaning near each other.
 
-A word that few records hold keeps what it began with, so that rare words have neighbours too. The module knows words
-and the published MiniLM; it knows no records.
+A word that few records hold keeps what it began with, so that rare words have neighbours too.
 """
 
 from __future__ import annotations

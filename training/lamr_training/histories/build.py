@@ -1,7 +1,6 @@
 """Makes records out of a manifest of repositories; the same manifest and settings give the same files.
 
 They are of histories, of what files say of themselves (`made`), and of questions that come with lamr (`written`).
-This module knows settings; files and counts are `parts`' matter, commits and questions the others'.
 """
 
 from __future__ import annotations
@@ -61,11 +60,6 @@ def build_histories(
 
     `train.jsonl`, `validation.jsonl` and `suite.jsonl` hold histories, `made.jsonl` and `made-validation.jsonl` made
     questions, and written ones go to the files that `WRITTEN` names.
-
-    Args:
-        repositories: what is read.
-        settings: sizes.
-        progress: called with repositories done.
 
     Returns:
         Number of records in each file, by the file's name without its ending.

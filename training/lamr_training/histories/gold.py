@@ -1,7 +1,4 @@
-"""From a file's hunks to its gold lines: those that a commit changes or removes, and those around what it only inserts.
-
-It knows lines of text; it parses nothing.
-"""
+"""From a file's hunks to its gold lines: those that a commit changes or removes, and those around what it inserts."""
 
 from __future__ import annotations
 

@@ -100,6 +100,7 @@ def intent(subject: str, path: str, headers: list[str], rng: random.Random) -> s
         "verb": _plain(verb),
         "function": next((f"`{name}`" for text in headers[::-1] for name in _NAME.findall(text)), ""),
     }
+    table: tuple[str, ...]
     if len(rest.split()) < 2:
         table = _ABOUT_ANYTHING
     elif verb in _FIX:

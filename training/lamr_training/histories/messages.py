@@ -1,7 +1,4 @@
-"""What a commit's message says, without what is there for machines and trackers.
-
-It knows words and no code; which subjects lead nowhere is in `silent`.
-"""
+"""What a commit's message says, without what is there for machines and trackers."""
 
 from __future__ import annotations
 

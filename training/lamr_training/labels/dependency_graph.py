@@ -1,8 +1,8 @@
 """Which lines of a Python file need which others, as a graph that relevance flows through.
 
 Edges between lines would be quadratic in number. Instead lines are joined through *reasons*: what many lines have in
-common ("lies in the body of this loop", "uses this name") leads to the few lines that explain it. Names are resolved
-by spelling within the file, because nothing is run. This module knows arrays; `tree_walk` makes them of a syntax tree.
+common ("lies in the body of this loop", "uses this name") leads to the few lines that explain it. Names are resolved by
+spelling within the file, because nothing is run.
 """
 
 from __future__ import annotations

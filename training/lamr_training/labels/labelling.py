@@ -1,36 +1,25 @@
-"""Labels a JSONL file of records in parallel and in order, and goes on where an interrupted run stopped.
-
-While it runs, labelled records lie in `TARGET.part`, and a journal beside it says after each portion how far input and
-output belong together; the target itself appears whole at the end. A record that can't be used is reported and left
-out. This module knows files and processes; it doesn't know what the labels mean.
-"""
+"""Labels a JSONL file of records, row by row. A record that can't be used is reported and left out."""
 
 from __future__ import annotations
 
 import json
-import os
-from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
-from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any
 
-from lamr_contract.children import standing_elsewhere
+import numpy as np
 from lamr_evaluation.problems import Problem
+from lamr_evaluation.records import Record, iter_rows, parse_row
 from lamr_repositories.progress import OnProgress
+from numpy.typing import NDArray
 
-from lamr_training.errors import RecordError, TrainingError
-from lamr_training.labels.journal import Journal
-from lamr_training.labels.portions import LabelledPortion, Portion, label_portion, prepare_labeller
+from lamr_training.errors import RecordError
+from lamr_training.labels.rubrics import RubricLabels, label_lines
 from lamr_training.labels.settings import LabelSettings
 
-PORTION = 64
-"""How many rows a process labels at a time."""
+RUBRICS = ("semantic", "dependency")
+UNPARSED = "the code doesn't parse as Python; it gets no dependency labels"
 
 Report = Callable[[Problem], None]
 
@@ -43,13 +32,11 @@ class LabelSummary:
         labelled: how many records were written.
         bad: the records that were left out, each with its reason.
         unparsed: the records whose code isn't Python that parses; they have no dependency labels.
-        resumed: how many input lines an earlier run had done.
     """
 
     labelled: int = 0
     bad: list[Problem] = field(default_factory=list)
     unparsed: list[Problem] = field(default_factory=list)
-    resumed: int = 0
 
     def to_json(self) -> str:
         """The summary as one JSON object."""
@@ -61,7 +48,6 @@ def label_file(  # noqa: PLR0913 - keywords with defaults
     target: Path,
     settings: LabelSettings | None = None,
     *,
-    workers: int = 1,
     weights: bool = False,
     progress: OnProgress | None = None,
     report: Report | None = None,
@@ -70,74 +56,69 @@ def label_file(  # noqa: PLR0913 - keywords with defaults
 
     Args:
         source: a JSONL file of records; their other fields are carried over.
-        target: the JSONL file to write.
+        target: the JSONL file to write, which appears whole at the end.
         settings: the constants of the labels.
-        workers: how many processes label; 1 labels in this one.
         weights: whether to add `weights` too: for each rubric the lines with a weight above 0, as pairs.
-        progress: called with "records", the number of lines done, and the number of all lines.
+        progress: called with "bytes", how many of them are read, and how many there are.
         report: called with each record that is left out or doesn't parse.
-
-    An interrupted run with the same file and settings goes on where it stopped.
 
     Raises:
         RecordError: the file can't be read, is empty, or holds no usable record.
-        TrainingError: a process died.
     """
-    settings = settings or LabelSettings()
     if target.exists() and source.exists() and target.samefile(source):
         raise RecordError(f"{target}: would overwrite its own input; name another file")
+    summary = LabelSummary()
+    part = target.with_name(target.name + ".part")
+    rows = _labelled(source, summary, settings or LabelSettings(), weights, report)
     try:
-        total = _count_lines(source)
-        with ExitStack() as stack:
-            stream = stack.enter_context(source.open("rb"))
-            journal = stack.enter_context(
-                Journal.open(source, target, {**asdict(settings), "weights": weights})
-            )
-            run = _Run(journal, report)
-            if progress and run.summary.resumed:
-                progress("records", run.summary.resumed, total)
-            label = partial(label_portion, settings=settings, weights=weights)
-            for portion in _labelled(_portions(stream, journal.line, journal.read), label, workers, source):
-                run.take(portion)
+        total, done = source.stat().st_size, 0
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with part.open("w", encoding="utf-8") as stream:
+            for read, row in rows:
+                stream.write(row)
+                done += read
                 if progress:
-                    progress("records", journal.line, total)
-            if not run.summary.labelled:
-                raise RecordError(f"{source}: {_why_nothing(run.summary)}")
-            journal.finish()
+                    progress("bytes", done, total)
+        if not summary.labelled:
+            raise RecordError(f"{source}: {_why_nothing(summary)}")
+        part.replace(target)
     except OSError as error:
         raise RecordError(f"{error.filename or target}: {error.strerror or error}") from error
-    return run.summary
+    finally:
+        part.unlink(missing_ok=True)
+    return summary
 
 
-class _Run:
-    """Takes labelled portions in their order, refuses repeated ids, and writes, counts and reports."""
-
-    def __init__(self, journal: Journal, report: Report | None) -> None:
-        self._journal, self._report = journal, report
-        self._ids: dict[str, int] = {}
-        self.summary = LabelSummary(resumed=journal.line)
-        for portion in journal.past:
-            self._count(portion)
-
-    def take(self, portion: LabelledPortion) -> None:
-        named = [(number, name) for number, name in zip(portion.numbers, portion.ids, strict=True) if name]
-        for number, name in named:
-            first = self._ids.setdefault(name, number)
-            if first != number:
-                portion.refuse(number, f"the id {name!r} is that of line {first} already")
-        portion.bad.sort()
-        self._journal.write(portion)
-        self._count(portion)
-        if self._report:
-            for problem in sorted((*portion.bad, *portion.unparsed)):
-                self._report(problem)
-
-    def _count(self, portion: LabelledPortion) -> None:
-        pairs = zip(portion.ids, portion.numbers, strict=True)
-        self._ids.update((name, number) for name, number in pairs if name)
-        self.summary.labelled += len(portion.numbers)
-        self.summary.bad += portion.bad
-        self.summary.unparsed += portion.unparsed
+def _labelled(
+    source: Path, summary: LabelSummary, settings: LabelSettings, weights: bool, report: Report | None
+) -> Iterator[tuple[int, str]]:
+    """The size of each row of a file, and its new text, which is empty for what is left out."""
+    first_with: dict[str, int] = {}
+    for number, line in iter_rows(source):
+        problem, text = None, ""
+        try:
+            fields = parse_row(line)
+            record = Record.from_row(fields)
+            labels = label_lines(record.code, record.kept_frags, record.score, settings)
+            fields["labels"] = {name: _numbers(getattr(labels, name)) for name in (*RUBRICS, "aggregate")}
+            if weights:
+                fields["weights"] = _weights(labels)
+            first = first_with.setdefault(record.id, number)
+            if record.id and first != number:
+                raise ValueError(f"the id {record.id!r} is that of line {first} already")
+            text = json.dumps(fields, ensure_ascii=False) + "\n"
+            text.encode()
+        except ValueError as error:
+            problem, text = Problem(number, str(error)), ""
+            summary.bad.append(problem)
+        else:
+            summary.labelled += 1
+            if not labels.parsed:
+                problem = Problem(number, UNPARSED)
+                summary.unparsed.append(problem)
+        if report and problem:
+            report(problem)
+        yield len(line), text
 
 
 def _why_nothing(summary: LabelSummary) -> str:
@@ -148,46 +129,17 @@ def _why_nothing(summary: LabelSummary) -> str:
     )
 
 
-def _count_lines(path: Path) -> int:
-    count, last = 0, b"\n"
-    with path.open("rb") as stream:
-        while chunk := stream.read(1 << 20):
-            count, last = count + chunk.count(b"\n"), chunk[-1:]
-    return count + (last != b"\n")
+def _numbers(mask: NDArray[np.bool_]) -> list[int]:
+    """The 1-based numbers of the lines in a mask."""
+    numbers: list[int] = (np.flatnonzero(mask) + 1).tolist()
+    return numbers
 
 
-def _portions(stream: BinaryIO, line: int, offset: int) -> Iterator[Portion]:
-    """The rows of a file from an offset on, where so many lines come before."""
-    stream.seek(offset)
-    while lines := [row for row in (stream.readline() for _ in range(PORTION)) if row]:
-        offset += sum(map(len, lines))
-        yield Portion(line, lines, offset)
-        line += len(lines)
-
-
-def _labelled(
-    portions: Iterator[Portion], label: Callable[[Portion], LabelledPortion], workers: int, source: Path
-) -> Iterator[LabelledPortion]:
-    """Label portions in their order; a few of them wait for each process."""
-    if workers == 1:
-        yield from map(label, portions)
-        return
-    waiting: deque[tuple[Portion, Future[LabelledPortion]]] = deque()
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), prepare_labeller, (os.getpid(), Path.cwd()))
-    try:
-        for portion in portions:
-            with standing_elsewhere():  # this starts the processes
-                waiting.append((portion, pool.submit(label, portion)))
-            if len(waiting) > 3 * workers:
-                yield waiting.popleft()[1].result()
-        while waiting:
-            yield waiting[0][1].result()
-            waiting.popleft()
-    except BrokenProcessPool as error:
-        first = waiting[0][0].line + 1 if waiting else 1
-        raise TrainingError(
-            f"{source}: a labelling process died at line {first} or soon after; run again to go on, with "
-            "`--workers 1` to see which record it is"
-        ) from error
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+def _weights(labels: RubricLabels) -> dict[str, list[list[Any]]]:
+    """For each rubric the 1-based number and the weight of each line that has one."""
+    pairs: dict[str, list[list[Any]]] = {}
+    for name in RUBRICS:
+        weight = getattr(labels, f"{name}_weight")
+        places = np.flatnonzero(weight)
+        pairs[name] = [[int(n) + 1, round(float(w), 4)] for n, w in zip(places, weight[places], strict=True)]
+    return pairs

@@ -2,8 +2,7 @@
 
 `semantic` are the gold lines themselves, weighted by the document's score. `dependency` are the lines that are needed
 to understand these: relevance flows from the gold lines along the edges of the dependency graph and loses a factor a
-hop. `context` are the lines that merely stand near; ablations learn it, shipped models don't. No model is asked. This
-module knows a document's lines; it knows no tokens and no files.
+hop. No model is asked.
 """
 
 from __future__ import annotations
@@ -29,17 +28,15 @@ class RubricLabels:
     """The labels of L lines.
 
     Attributes:
-        semantic, dependency, context: bool `[L]`, the lines that each rubric keeps.
-        semantic_weight, dependency_weight, context_weight: float64 `[L]` in [0, 1], before the threshold.
+        semantic, dependency: bool `[L]`, the lines that each rubric keeps.
+        semantic_weight, dependency_weight: float64 `[L]` in [0, 1], before the threshold.
         parsed: whether the document is Python that parses; if not, `dependency` is empty.
     """
 
     semantic: BoolArray
     dependency: BoolArray
-    context: BoolArray
     semantic_weight: FloatArray
     dependency_weight: FloatArray
-    context_weight: FloatArray
     parsed: bool
 
     @property
@@ -73,16 +70,13 @@ def label_lines(
     gold = np.zeros(len(lines), np.bool_)
     gold[places] = score >= settings.score_floor
     dependency = np.zeros(len(lines)) if graph is None else _dependency(graph, gold, settings) * score
-    context = _context(lines, gold, settings) * score
     # The threshold compares a line with its document's other lines; the score itself is for the relevance head.
     least = settings.threshold * max(score, settings.score_floor)
     return RubricLabels(
         semantic=gold,
         dependency=(dependency >= least) & (dependency > 0),
-        context=(context >= least) & (context > 0),
         semantic_weight=gold * score,
         dependency_weight=dependency,
-        context_weight=context,
         parsed=graph is not None,
     )
 
@@ -100,22 +94,4 @@ def _dependency(graph: DependencyGraph, gold: BoolArray, settings: LabelSettings
     for hop in range(settings.hops):
         relevance = graph.flow(relevance, settings.edges) * (settings.decay if hop else 1.0)
         weight = np.maximum(weight, relevance)
-    return weight
-
-
-def _context(lines: list[str], gold: BoolArray, settings: LabelSettings) -> FloatArray:
-    """The weight of each line that isn't gold, by its distance to the nearest line that is; blank lines weigh 0."""
-    weight = np.zeros(len(lines))
-    inked = np.flatnonzero(np.fromiter((bool(line.strip()) for line in lines), np.bool_, len(lines)))
-    places = np.flatnonzero(gold[inked])
-    if not len(places):
-        return weight
-    here = np.arange(len(inked))
-    after = np.searchsorted(places, here)
-    away = np.minimum(
-        np.abs(here - places[np.maximum(after - 1, 0)]),
-        np.abs(places[np.minimum(after, len(places) - 1)] - here),
-    )
-    near = (away > 0) & (away <= settings.context_lines)
-    weight[inked[near]] = settings.context_decay ** away[near]
     return weight

@@ -1,7 +1,4 @@
-"""The constants of rubric labels.
-
-This module needs no other package, so that the command line can show the defaults at once.
-"""
+"""The constants of rubric labels."""
 
 from __future__ import annotations
 
@@ -39,8 +36,6 @@ class LabelSettings:
         score_floor: the score below which a document keeps nothing, because its lines are noise.
         edges: the weights of the kinds of dependency.
         definition_lines: how many lines of an assignment explain its name at most; tables can be long.
-        context_lines: how many lines before and after gold lines are their context; blank lines don't count.
-        context_decay: the share of relevance that is left at each further line of distance.
     """
 
     hops: int = 2
@@ -49,5 +44,3 @@ class LabelSettings:
     score_floor: float = 0.1
     edges: EdgeWeights = field(default_factory=EdgeWeights)
     definition_lines: int = 5
-    context_lines: int = 3
-    context_decay: float = 0.8

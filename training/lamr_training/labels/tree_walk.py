@@ -1,8 +1,7 @@
 """Walks a Python file's syntax tree once and collects its dependency graph.
 
 Statements are walked first, for headers, branches, imports and definitions; then all expressions are, for names. Both
-walks are loops over a stack, so that time grows with the tree and depth costs nothing. This module knows `ast`; it
-doesn't know what flows through the graph.
+walks are loops over a stack, so that time grows with the tree and depth costs nothing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Packs examples into batches by a token budget, in an order that a seed and a step number determine.
 
-A batch holds sequences of like length, because attention pads them to the longest. This module knows arrays; it knows
-no model.
+A batch holds sequences of like length, because attention pads them to the longest.
 """
 
 from __future__ import annotations

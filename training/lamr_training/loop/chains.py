@@ -1,7 +1,7 @@
 """What a model's gate and chains have learned, in numbers that a person can judge.
 
-A gate that gives one rubric everything has collapsed; a chain's transitions say how long its runs of kept tokens
-tend to be. This module knows a model's parameters and examples; it judges no ranking.
+A gate that gives one rubric everything has collapsed; a chain's transitions say how long its runs of kept tokens tend
+to be.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from lamr_export.model import LamrModel
+from numpy.typing import NDArray
 
 from lamr_training.loop.batches import batch_plan, make_batch
 from lamr_training.loop.example_set import ExampleSet
@@ -66,7 +67,7 @@ def rubric_chains(model: LamrModel, data: ExampleSet, tokens: int = 4096) -> lis
     return chains
 
 
-def _chain(name: str, gate: float, matrix: np.ndarray) -> RubricChain:
+def _chain(name: str, gate: float, matrix: NDArray[np.float32]) -> RubricChain:
     to_drop, to_keep = (float(value) for value in matrix[1])
     run = 1.0 + np.exp(to_keep - to_drop)
     rows = tuple(tuple(round(float(value), 4) for value in row) for row in matrix)

@@ -1,14 +1,12 @@
 """Where a training process computes, and how several processes agree.
 
 Under `accelerate launch` (or torchrun) the process group, rank and device come from accelerate. Processes that were
-started in another way have set up `torch.distributed` themselves, or are alone. This module knows no model.
+started in another way have set up `torch.distributed` themselves, or are alone.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -68,17 +66,6 @@ def find_place() -> Place:
         raise RunError(f"several processes need accelerate: {how_to_install('train')}") from error
     state = PartialState(cpu=not torch.cuda.is_available())
     return Place(state.process_index, state.num_processes, state.device)
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Compute on one thread within the context; the last digit of a sum depends on the number of threads."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def average_gradients(model: nn.Module) -> None:

@@ -1,4 +1,4 @@
-"""Examples in flat arrays, so that a set is one file and an epoch copies nothing. Knows arrays; knows no records."""
+"""Examples in flat arrays, so that a set is one file and an epoch copies nothing."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Turns records into training examples: chunks as the client makes them, with a label for every code token.
 
-A file gives its chunks that hold gold lines and a few that don't, hard ones first (those that share rare words with
-the query), so that compute goes where something can be learned. This module knows records, labels and the prompt
-encoder; it knows no model and no batches.
+A file gives its chunks that hold gold lines and a few that don't, hard ones first (those that share rare words with the
+query), so that compute goes where something can be learned.
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
 """AdamW's parameter groups and the course of the learning rate.
 
-The name of a parameter says how fast it learns. This module knows these names; it knows no data.
+The name of a parameter says how fast it learns.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import torch
 from lamr_export.model import LamrModel
@@ -27,12 +29,13 @@ def rate_factor(step: int, settings: TrainingSettings) -> float:
 
 def make_optimizer(model: LamrModel, settings: TrainingSettings) -> torch.optim.Optimizer:
     """AdamW over the parameters that the settings don't freeze, with a rate for each kind of part."""
-    layers = model.backbone.encoder.layer if hasattr(model.backbone, "encoder") else model.backbone.layers
+    backbone: Any = model.backbone
+    layers = backbone.encoder.layer if hasattr(backbone, "encoder") else backbone.layers
     frozen: list[nn.Module] = list(layers[: settings.frozen_layers])
     if settings.frozen_embeddings:
         # BERT's positions, types and norm are frozen as well: if one of them learned, the backward pass would go
         # through all frozen layers.
-        frozen.append(getattr(model.backbone, "embeddings", model.backbone.get_input_embeddings()))
+        frozen.append(getattr(backbone, "embeddings", backbone.get_input_embeddings()))
     for module in frozen:
         module.requires_grad_(False)
     groups: dict[tuple[float, float], list[nn.Parameter]] = {}

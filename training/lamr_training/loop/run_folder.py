@@ -1,7 +1,6 @@
 """What a training run leaves in its folder: `state.pt`, `best.pt`, `log.jsonl` and TensorBoard's event files.
 
-A checkpoint is written whole or not at all, and the log of a resumed run has each step once. This module knows files;
-it knows neither models nor what the figures mean.
+A checkpoint is written whole or not at all, and the log of a resumed run has each step once.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What a training run goes on from: weights, optimizer, running average, best validation and step.
-
-This module knows when weights are kept and what a checkpoint holds; it doesn't know how a step is made.
-"""
+"""What a training run goes on from: weights, optimizer, running average, best validation and step."""
 
 from __future__ import annotations
 

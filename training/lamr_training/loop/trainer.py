@@ -3,7 +3,7 @@
 A run's folder holds all that the run goes on from. Batch order and dropout follow from the seed and the step, so a
 resumed run repeats the uninterrupted one. Under `torch.distributed` every process takes its own batches, and gradients
 are averaged. On shared CPUs several processes with one thread each beat one process with several threads, which wait
-for each other at every operation. This module knows no corpus and no export.
+for each other at every operation.
 """
 
 from __future__ import annotations

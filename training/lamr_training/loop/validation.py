@@ -39,13 +39,7 @@ class ChunkMetrics:
 
 
 def validate(model: LamrModel, data: ExampleSet, tokens: int) -> ChunkMetrics:
-    """Measure a model, which is in eval mode afterwards.
-
-    Args:
-        model: the model at some step of training.
-        data: the validation examples.
-        tokens: how many tokens a batch may hold.
-    """
+    """Measure a model, which is in eval mode afterwards."""
     model.eval()
     rows: list[tuple[Tensor, ...]] = []
     own = model.heads.rubric_crf

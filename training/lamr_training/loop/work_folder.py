@@ -1,7 +1,6 @@
 """The folder between records and a trained model: a start checkpoint, examples, and one folder for each run.
 
-Recipes and the ablation keep here what they prepare, so that a run that was broken off can go on. This module knows
-where the files lie; it knows neither how they are made nor what happens in a run.
+Recipes and the ablation keep here what they prepare, so that a run that was broken off can go on.
 """
 
 from __future__ import annotations
@@ -101,11 +100,6 @@ class WorkFolder:
 
     def train(self, model: LamrModel, settings: TrainingSettings, number: int = 0) -> LamrModel:
         """Train a model on a run's examples, going on from the run's last checkpoint.
-
-        Args:
-            model: the model as the run before left it.
-            settings: the settings of this run.
-            number: which run it is.
 
         Raises:
             RunError: see `lamr_training.loop.trainer.train`.

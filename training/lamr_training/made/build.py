@@ -1,7 +1,4 @@
-"""Makes records of made questions about the files of one project, whatever they are written in.
-
-This module knows files and counts; what is asked is `kinds`' matter, and where files come from the caller's.
-"""
+"""Makes records of made questions about the files of one project, whatever they are written in."""
 
 from __future__ import annotations
 
@@ -111,5 +108,7 @@ def _elsewhere(record: Record, others: list[Record], rng: random.Random) -> Reco
     away = [other for other in rng.sample(others, min(len(others), 8)) if other.path != record.path]
     if not away:
         return record
-    names = {"query": away[0].query, "kind": "absent", "id": f"{record.id}-absent"}
-    return replace(record, kept_frags=(), frame=(), score=0.0, **names)
+    query = away[0].query
+    return replace(
+        record, query=query, kind="absent", id=f"{record.id}-absent", kept_frags=(), frame=(), score=0.0
+    )

@@ -1,8 +1,7 @@
 """What one file of any language with a grammar holds: documented definitions, commented statements, branches.
 
 Everything follows from the language's table: which nodes are comments, which are lists of statements, which statements
-are nothing but a text (a docstring), which names define something. Rows count from 0. This module knows trees and rows;
-it makes no questions.
+are nothing but a text (a docstring), which names define something. Rows count from 0.
 """
 
 from __future__ import annotations
@@ -82,13 +81,7 @@ class Definition:
 
 
 class Facts:
-    """The facts of one parsed file.
-
-    Attributes:
-        source: the tree.
-        language: its language.
-        lines: the text's lines.
-    """
+    """The facts of one parsed file."""
 
     def __init__(self, source: Source, language: Language, lines: list[str]) -> None:
         self.source = source
@@ -255,7 +248,7 @@ class Facts:
             if node is not None and node.kind_id in self.source.grammar.comments:
                 comments.append(node)
             else:
-                if self._is_list(node):
+                if node is not None and self._is_list(node):
                     lists.append(node)
                 if cursor.goto_first_child():
                     continue

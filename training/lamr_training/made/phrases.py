@@ -1,7 +1,6 @@
 """Says how a person would speak of a function or class: in a verb phrase or a noun phrase, and with which subject.
 
-Phrases come from the first sentence of the documentation or from the words of the name. This module knows names and
-wording; it makes no queries.
+Phrases come from the first sentence of the documentation or from the words of the name.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Templates of made questions that read like the questions that people ask about a code base.
 
 Each function fills one template of a family, chosen by chance. Names appear in backticks, bare, or as words. The
-templates ask how, why, where, what role, what happens, and often two things at once, as real questions do. This module
-knows wording and entities; it knows no gold lines.
+templates ask how, why, where, what role, what happens, and often two things at once, as real questions do.
 """
 
 from __future__ import annotations

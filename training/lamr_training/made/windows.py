@@ -1,6 +1,6 @@
 """Cuts a record's file to a window, which is what an agent sees when it reads part of a file.
 
-This module knows a record's lines. A window need not parse; paragraphs are all the structure that a cut respects.
+A window need not parse; paragraphs are all the structure that a cut respects.
 """
 
 from __future__ import annotations

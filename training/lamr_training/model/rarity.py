@@ -26,12 +26,7 @@ _RARE = 0.004
 
 
 def rarity(tokenizer: Tokenizer, documents: Iterable[Sequence[int]]) -> Tensor:
-    """The rarity of each token, float32 `[V]` in [0, 1]: its idf over documents, and 0 for marks and stop words.
-
-    Args:
-        tokenizer: a tokenizer with V entries.
-        documents: the token ids of each document.
-    """
+    """The rarity of each token, float32 `[V]` in [0, 1]: its idf over documents, and 0 for marks and stop words."""
     size = tokenizer.get_vocab_size()
     count = np.zeros(size)
     total = 0

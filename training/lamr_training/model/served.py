@@ -1,7 +1,6 @@
 """Starts from a model that is served: an int8 repository's weights as something to train on.
 
-A repository doesn't tell what its backbone is, so only `lamr-mini`'s architecture can be turned back. The module knows
-what a mini model is made of; how integers become floats is `lamr_export.float_weights`' business.
+A repository doesn't tell what its backbone is, so only `lamr-mini`'s architecture can be turned back.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from lamr_contract.spec import client_files, load_spec
 from lamr_export.errors import ExportError
 from lamr_export.float_weights import float_weights
 from lamr_export.model import LamrModel
+from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from lamr_training.errors import RunError
@@ -61,24 +61,14 @@ def load_served(repository: Path) -> tuple[LamrModel, Tokenizer]:
     return model.eval(), tokenizer
 
 
-_ARCHITECTURE = (
-    "model_type",
-    "hidden_size",
-    "num_hidden_layers",
-    "num_attention_heads",
-    "intermediate_size",
-    "hidden_act",
-    "max_position_embeddings",
-    "type_vocab_size",
-    "layer_norm_eps",
-    "hidden_dropout_prob",
-    "attention_probs_dropout_prob",
-    "pad_token_id",
-    "vocab_size",
-)
+_FIELDS = """
+    model_type hidden_size num_hidden_layers num_attention_heads intermediate_size hidden_act max_position_embeddings
+    type_vocab_size layer_norm_eps hidden_dropout_prob attention_probs_dropout_prob pad_token_id vocab_size
+    """
+_ARCHITECTURE = tuple(_FIELDS.split())
 
 
-def _fill(model: LamrModel, weights: dict[str, np.ndarray]) -> None:
+def _fill(model: LamrModel, weights: dict[str, NDArray[np.float32]]) -> None:
     """Give a model the weights, all of them.
 
     Raises:

@@ -1,9 +1,8 @@
 """Makes a code-aware WordPiece tokenizer out of an uncased BERT one, all of it inside `tokenizer.json`.
 
 Line ends with their indentation and common pairs of marks become single tokens; camelCase and snake_case are split
-before lower-casing; plurals lose their s, so that "parses headers" and `parse_header` share tokens; words that code
-is full of get entries of their own, and entries that code never uses go. Offsets stay those of the original text.
-This module knows vocabularies; all it says of weights is which old entries a new one is composed of.
+before lower-casing; plurals lose their s, so that "parses headers" and `parse_header` share tokens; words that code is
+full of get entries of their own, and entries that code never uses go. Offsets stay those of the original text.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Makes records out of packages: made questions about their files, and the written ones that come with lamr.
 
-Records repeat neither file nor query, are split by project, and are the same for the same packages and seed. This
-module knows files and counts; what is asked is `made`'s and `written`'s matter.
+Records repeat neither file nor query, are split by project, and are the same for the same packages and seed.
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
 """Gets packages from PyPI through pip, and describes them in a manifest.
 
 Only wheels are taken, so that no package's set-up code runs, and they are read in place. A manifest pins name, version,
-licence and SHA-256; with one, the very same files are fetched again. This module knows archives, not the code inside.
+licence and SHA-256; with one, the very same files are fetched again.
 """
 
 from __future__ import annotations
 
 import email
 import hashlib
-import re
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,15 +18,11 @@ from lamr_evaluation.wheels import cached_wheel, download_wheel
 from lamr_repositories.progress import OnProgress
 
 from lamr_training.errors import CorpusError
+from lamr_training.records.licences import permissive, spdx
 from lamr_training.records.manifest_rows import bundled_rows, read_rows, write_rows
 from lamr_training.records.paths import FOREIGN_FOLDERS
 from lamr_training.records.source_files import SourceFile, decoded
 
-_PERMISSIVE = re.compile(
-    r"\b(MIT|BSD|Apache|ISC|ISCL|PSF|Python Software Foundation|Unlicense|public domain|Repoze)\b", re.I
-)
-_COPYLEFT = re.compile(r"\b(A?L?GPL|MPL|EPL|GNU|Mozilla)\w*", re.I)
-_CHOICE = re.compile(r"\bOR\b")
 # Licences as the projects' own repositories have them; the packages don't declare one.
 _FROM_REPOSITORY = {"cookiecutter": "BSD-3-Clause", "huey": "MIT", "peewee": "MIT"}
 
@@ -39,7 +34,7 @@ class Package:
     Attributes:
         name: the project's name, normalized.
         version: its version.
-        licence: what its metadata declares.
+        licence: what its metadata declares, as an SPDX expression.
         sha256: SHA-256 of the wheel, in hex.
         file: the wheel's name.
         split: `train` or `validation`.
@@ -116,9 +111,11 @@ def fetch_pinned(
     Raises:
         ReservedError: a project is for evaluation only.
         DataError: pip can't download a project.
-        CorpusError: a file's hash isn't the manifest's.
+        CorpusError: a licence isn't permissive, or a file's hash isn't the manifest's.
     """
     refuse_reserved([package.name for package in packages])
+    for package in packages:
+        _check_licence(package.name, package.licence)
     for number, package in enumerate(packages, 1):
         if progress:
             progress("packages", number, len(packages))
@@ -145,16 +142,19 @@ def describe(wheel: Path, split: str) -> Package:
             raise CorpusError(f"{wheel}: a wheel without METADATA")
         head = email.message_from_bytes(archive.read(names[0]))
     name = normalized(str(head["Name"]))
-    classifiers = [
-        str(c).split("::")[-1].strip() for c in head.get_all("Classifier") or [] if "License ::" in c
-    ]
-    first_line = str(head.get("License") or "").strip().split("\n")[0]
-    licence = str(head.get("License-Expression") or "") or "; ".join(classifiers) or first_line
+    groups = (c.split("::") for c in head.get_all("Classifier") or [] if "License ::" in c)
+    classifiers = [spdx(parts[-1].strip()) for parts in groups if parts[-1].strip() != "OSI Approved"]
+    first_line = spdx(str(head.get("License") or "").strip().split("\n")[0])
+    licence = str(head.get("License-Expression") or "") or " AND ".join(classifiers) or first_line
     licence = licence or _FROM_REPOSITORY.get(name, "")
-    if not _PERMISSIVE.search(licence) or (_COPYLEFT.search(licence) and not _CHOICE.search(licence)):
-        raise CorpusError(f"{name}: licence {licence!r} isn't one we train on; take it out of the table")
+    _check_licence(name, licence)
     digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
     return Package(name, str(head["Version"]), licence, digest, wheel.name, split)
+
+
+def _check_licence(name: str, licence: str) -> None:
+    if not permissive(licence):
+        raise CorpusError(f"{name}: licence {licence!r} isn't one we train on; leave the package out")
 
 
 def source_files(packages: Iterable[Package], cache: Path) -> Iterator[SourceFile]:

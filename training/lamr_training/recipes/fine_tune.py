@@ -1,13 +1,12 @@
 """Trains a mini model on: from a served repository or a checkpoint, on the records of a folder.
 
 The start is the shipped model unless another one is named. The result has a bias that lets Viterbi's path decide, and a
-scoring that is fitted on whole files. This module ties stages together; the
-loop and the fits are elsewhere.
+scoring that is fitted on whole files.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from lamr_export.model import LamrModel
 from tokenizers import Tokenizer
 
 from lamr_training.errors import RunError
-from lamr_training.fits.scored_checkpoint import write_scored
+from lamr_training.fits.scored_checkpoint import mean_weights, write_scored
 from lamr_training.fits.scored_files import ScoringReport
 from lamr_training.loop.example_set import ExampleSet
 from lamr_training.loop.examples import HARD_CHOICE, make_examples
@@ -31,15 +30,24 @@ from lamr_training.recipes.recipe import Recipe
 
 @dataclass(frozen=True, kw_only=True)
 class FineTuneRecipe(Recipe):
-    """A mini model that learns from more records.
+    """A mini model that learns from more records: the mean of runs that all begin at the start.
 
     Attributes:
+        count: how many runs there are; each has its own order, and its own choice of hard chunks.
+        kept: how often the start's own weights count in the mean.
         checked: how many validation records are chunked for the figures that are printed while training.
         scored: how many validation records the bias and the scoring are fitted on, whole files each.
     """
 
+    count: int = 1
+    kept: int = 0
     checked: int = 50
     scored: int = 120
+
+    @property
+    def runs(self) -> int:
+        """So many as `count` says."""
+        return self.count
 
     def check(self) -> None:
         """Refuse a start that is neither a repository nor a checkpoint, and several processes."""
@@ -53,7 +61,7 @@ class FineTuneRecipe(Recipe):
 
     def prepare(self, data: Path, work: WorkFolder) -> None:
         """Write the start checkpoint, the examples and the checks, if any of them is missing."""
-        if work.is_prepared():
+        if work.is_prepared(self.runs):
             return
         work.write_start(*self._start(), beside=self._tokenizer_file())
         model, encoder = work.load_start()
@@ -62,18 +70,22 @@ class FineTuneRecipe(Recipe):
                 f"{self.base}: has no lexical features, so hard chunks can't be chosen; see `lamr-mini`"
             )
         rarity = model.lexical.rarity.numpy()
-        records = read_records(data / "train.jsonl")
-        ExampleSet.of(list(make_examples(records, encoder, rarity, choice=HARD_CHOICE))).save(work.examples())
+        records = list(read_records(data / "train.jsonl"))
+        for run in range(self.runs):
+            examples = make_examples(records, encoder, rarity, choice=HARD_CHOICE, seed=run)
+            ExampleSet.of(list(examples)).save(work.examples(run))
         checks = islice(read_records(data / "validation.jsonl"), self.checked)
         ExampleSet.of(list(make_examples(checks, encoder, rarity, seed=1))).save(work.checks)
 
     def fit(self, work: WorkFolder) -> None:
-        """Train in one run."""
-        work.train(work.load_after(0), self.settings)
+        """Train each run from the start."""
+        for run in range(self.runs):
+            work.train(work.load_after(0), replace(self.settings, seed=self.settings.seed + run), run)
 
     def finish(self, data: Path, work: WorkFolder, out: Path) -> ScoringReport:
-        """Write the trained weights, with bias and scoring fitted on the last validation records."""
-        model = work.load_after(1)
+        """Write the mean of the runs' weights, with bias and scoring fitted on the last validation records."""
+        ends = [work.load_after(1 + run) for run in range(self.runs)]
+        model = mean_weights([*ends, *[work.load_after(0)] * self.kept])
         records = list(read_records(data / "validation.jsonl"))[-self.scored :]
         return write_scored(model, work, out, records)
 

@@ -1,8 +1,7 @@
 """The recipe of `lamr-mini`: MiniLM under a vocabulary of code, trained in rounds on one machine's CPU.
 
 Each round begins with the weights that the one before left. The checkpoint has the mean of the rounds' weights and a
-scoring that is fitted on whole files. This module ties stages together; vocabulary, examples, the loop and the fit
-are made elsewhere.
+scoring that is fitted on whole files.
 """
 
 from __future__ import annotations
@@ -180,7 +179,7 @@ class MiniRecipe(Recipe):
         with tempfile.TemporaryDirectory() as meeting:
             told = (Path.cwd(), (self, work, number, meeting))
             with standing_elsewhere():
-                processes.spawn(_fit_in_worker, told, nprocs=self.workers)
+                processes.spawn(_fit_in_worker, told, nprocs=self.workers)  # type: ignore[attr-defined]
         # Workers that were told to stop, and not this process, have ended as if all were well.
         state = read_checkpoint(work.run(number) / STATE) or {"step": 0, "ended": False}
         if not state["ended"] and state["step"] < self.round_settings(number).steps:
@@ -212,7 +211,7 @@ def _fit_in_worker(rank: int, folder: Path, told: tuple[MiniRecipe, WorkFolder, 
     os.chdir(folder)
     recipe, work, number, meeting = told
     torch.set_num_threads(1)
-    store = dist.FileStore(str(Path(meeting) / "store"), recipe.workers)
+    store = dist.FileStore(str(Path(meeting) / "store"), recipe.workers)  # type: ignore[attr-defined]
     dist.init_process_group("gloo", store=store, rank=rank, world_size=recipe.workers)
     recipe.fit_round(work, number)
     dist.destroy_process_group()

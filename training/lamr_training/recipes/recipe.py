@@ -1,7 +1,6 @@
 """What every recipe has: three stages from records to a checkpoint folder, each of which leaves files for the next.
 
 A stage that finds its files in the work folder goes on from them, so the same calls take up a run that was broken off.
-This module knows the stages; what happens in them is each recipe's matter.
 """
 
 from __future__ import annotations
@@ -48,12 +47,7 @@ class Recipe(ABC):
 
     @abstractmethod
     def prepare(self, data: Path, work: WorkFolder) -> None:
-        """Write the start checkpoint and the examples, as far as they are missing.
-
-        Args:
-            data: the folder of the records.
-            work: the folder that the other stages read.
-        """
+        """Write the start checkpoint and the examples, as far as they are missing."""
 
     @abstractmethod
     def fit(self, work: WorkFolder) -> None:

@@ -1,7 +1,7 @@
 """Starts LaMR from a bare reranker's folder, as the paper does from Qwen3-Reranker-0.6B (section 4.1, Table 5).
 
 The backbone, its tokenizer and its prompt stay as they are; fusion, heads and chains are new. Examples are whole
-documents where these fit a chunk. This module makes what training starts from; the loop is elsewhere.
+documents where these fit a chunk.
 """
 
 from __future__ import annotations

@@ -1,30 +1,32 @@
 """`lamr train` without its command line: a preset by name, from a folder of records to a checkpoint folder.
 
 The data is read first, so that a record that can't be used is named with file and line before anything is computed;
-then the recipe's stages follow. This module knows stages and reports; it trains nothing itself.
+then the recipe's stages follow.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import random
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from lamr_evaluation.problems import Problem
-from lamr_evaluation.records import read_records
+from lamr_evaluation.records import read_records, write_records
 from lamr_export.checkpoint import load_checkpoint
 
 from lamr_training.errors import RecordError, RunError
 from lamr_training.fits.scored_files import ScoringReport
+from lamr_training.labels.labelling import UNPARSED
 from lamr_training.labels.parsing import parse_lines
-from lamr_training.labels.portions import UNPARSED
 from lamr_training.loop.chains import rubric_chains
 from lamr_training.loop.devices import find_place
 from lamr_training.loop.example_set import ExampleSet
 from lamr_training.loop.run_folder import LOG
 from lamr_training.loop.work_folder import WorkFolder
+from lamr_training.recipes.fine_tune import FineTuneRecipe
 from lamr_training.recipes.presets import PRESETS
 from lamr_training.recipes.recipe import Recipe
 
@@ -40,6 +42,7 @@ class RunOptions:
             embeddings included; 0 trains only what is new.
         workers: how many processes train on this machine's CPU.
         base: the folder of the backbone, for presets that don't bring their own.
+        count, kept: see `FineTuneRecipe`.
     """
 
     steps: int | None = None
@@ -48,6 +51,8 @@ class RunOptions:
     trained_layers: int | None = None
     workers: int = 1
     base: Path | None = None
+    count: int | None = None
+    kept: int | None = None
 
 
 @dataclass(frozen=True)
@@ -74,7 +79,7 @@ class RunReport:
 
 def run_preset(  # noqa: PLR0913 - keywords with defaults
     preset: str,
-    data: Path,
+    data: Path | Sequence[Path],
     out: Path,
     options: RunOptions | None = None,
     *,
@@ -85,7 +90,7 @@ def run_preset(  # noqa: PLR0913 - keywords with defaults
 
     Args:
         preset: a name in `PRESETS`.
-        data: the folder with `train.jsonl` and `validation.jsonl`.
+        data: the folder with `train.jsonl` and `validation.jsonl`, or several, whose records are shuffled together.
         out: the checkpoint folder to write.
         options: what to change of the preset.
         work: the folder for what lies between; `out`/work by default.
@@ -103,17 +108,35 @@ def run_preset(  # noqa: PLR0913 - keywords with defaults
     options, place = options or RunOptions(), find_place()
     recipe = changed_recipe(PRESETS[preset], options)
     folder = WorkFolder(work or out / "work")
+    if isinstance(data, Path):
+        data = [data]
+    whole = data[0] if len(data) == 1 else folder.path / "data"
     if place.first:
+        if len(data) > 1 and not folder.is_prepared(recipe.runs):
+            mix(data, whole)
         if not folder.is_prepared(recipe.runs):
-            check_data(data, report)
-        recipe.prepare(data, folder)
+            check_data(whole, report)
+        recipe.prepare(whole, folder)
     place.wait()
     recipe.fit(folder)
     place.wait()
     if not place.first:
         return None
-    scoring = recipe.finish(data, folder, out)
+    scoring = recipe.finish(whole, folder, out)
     return _report(preset, out, folder, recipe.runs - 1, scoring)
+
+
+def mix(folders: Sequence[Path], target: Path) -> None:
+    """Write the records of several folders into one, shuffled, always in the same order.
+
+    Raises:
+        RecordError: a folder lacks a file, or a record can't be used.
+    """
+    target.mkdir(parents=True, exist_ok=True)
+    for name in ("train.jsonl", "validation.jsonl"):
+        records = [record for folder in folders for record in read_records(folder / name)]
+        random.Random(0).shuffle(records)
+        write_records(records, target / name)
 
 
 def check_data(data: Path, report: Callable[[Path, Problem], None] | None = None) -> None:
@@ -144,6 +167,10 @@ def changed_recipe(recipe: Recipe, options: RunOptions) -> Recipe:
         RunError: the recipe can't run so, or more layers are to be trained than the backbone has.
     """
     recipe = replace(recipe, base=options.base, workers=options.workers)
+    soup = {name: value for name in ("count", "kept") if (value := getattr(options, name)) is not None}
+    if soup and not isinstance(recipe, FineTuneRecipe):
+        raise RunError("several runs and their mean are the preset fine-tune's")
+    recipe = replace(recipe, **soup)
     recipe.check()
     changes: dict[str, Any] = {
         name: value for name in ("steps", "seed", "patience") if (value := getattr(options, name)) is not None

@@ -1,7 +1,4 @@
-"""Which files are near-copies of evaluation files: how many runs of eight tokens they share.
-
-It knows texts; where the evaluation's come from is the caller's matter.
-"""
+"""Which files are near-copies of evaluation files: how many runs of eight tokens they share."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The manifest of repositories: which, at which commit, under which licence, for which split.
 
-It reads, checks and writes rows. It knows neither git nor what records are made of a history.
+It reads, checks and writes rows.
 """
 
 from __future__ import annotations
@@ -13,24 +13,10 @@ from pathlib import Path
 from lamr_evaluation.reserved import reserved_repository
 
 from lamr_training.errors import CorpusError
+from lamr_training.records.licences import permissive
 from lamr_training.records.manifest_rows import bundled_rows, read_rows, write_rows
 
 SPLITS = ("train", "validation", "suite")
-PERMISSIVE = frozenset(
-    {
-        "0BSD",
-        "Apache-2.0",
-        "BSD-2-Clause",
-        "BSD-3-Clause",
-        "BSL-1.0",
-        "CC0-1.0",
-        "ISC",
-        "MIT",
-        "MS-PL",
-        "PSF-2.0",
-    }
-    | {"Unlicense", "Zlib"}
-)
 _NAME = re.compile(r"[\w-]+/[\w.-]+")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
@@ -105,11 +91,3 @@ def check_histories(rows: Sequence[Repository]) -> None:
                 f"{row.repository}: kept for evaluation (as {reserved.repository}), so that training never sees it; "
                 "remove the row"
             )
-
-
-def permissive(licence: str) -> bool:
-    """Whether an SPDX expression without brackets allows what training does."""
-    return any(
-        all(part.strip() in PERMISSIVE for part in re.split(r"\bAND\b", choice))
-        for choice in re.split(r"\bOR\b", licence)
-    )

@@ -1,7 +1,4 @@
-"""A manifest is a JSON list of objects, one a row; this module reads and writes it for any dataclass of rows.
-
-It knows the format and what to say of a file that isn't one. It doesn't know what a row means.
-"""
+"""A manifest is a JSON list of objects, one a row; this module reads and writes it for any dataclass of rows."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, fields
 from importlib import resources
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from lamr_training.errors import CorpusError
 
@@ -37,9 +34,9 @@ def read_rows(path: Path, row: type[Row]) -> list[Row]:
         raise CorpusError(f"{path}: not a manifest ({error}); expected a JSON list of {names}") from error
 
 
-def write_rows(rows: Iterable[object], path: Path) -> None:
+def write_rows(rows: Iterable[Any], path: Path) -> None:
     """Write rows, one a line, so that a change of one row is one line of a difference."""
-    lines = ",\n".join(" " + json.dumps(asdict(row)) for row in rows)  # type: ignore[call-overload]
+    lines = ",\n".join(" " + json.dumps(asdict(row)) for row in rows)
     path.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
 
 

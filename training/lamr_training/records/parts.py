@@ -1,7 +1,6 @@
 """Writes the records of a manifest's repositories: parts of each repository, then shuffled files of each split.
 
-A repository whose part is there is skipped, so a run goes on where an earlier one ended. This module knows files and
-counts; what records a repository gives is the caller's matter.
+A repository whose part is there is skipped, so a run goes on where an earlier one ended.
 """
 
 from __future__ import annotations

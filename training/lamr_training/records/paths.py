@@ -15,31 +15,12 @@ _GRAMMARS = frozenset(language.name for language in LANGUAGES if language.gramma
 FOREIGN_FOLDERS = VENDOR_FOLDERS | {"packages", "typeshed", "locale", "locales", "_generated", "_gencode"}
 """Folders of a package that hold other projects' code, generated code or no code at all."""
 # Folders of other people's code, of what tools write, and of samples; a workspace keeps its own code in `packages`.
-_FOREIGN = (FOREIGN_FOLDERS - {"packages"}) | frozenset(
-    {
-        "node_modules",
-        "bower_components",
-        "dist",
-        "deps",
-        "3rdparty",
-        "extlibs",
-        "external",
-        "godeps",
-        "submodules",
-    }
-    | {
-        "build",
-        "out",
-        "generated",
-        "gen",
-        "autogen",
-        "__generated__",
-        "__snapshots__",
-        "snapshots",
-        "fixtures",
-    }
-    | {"testdata", "test_data", "golden", "migrations", "site", "website", "i18n", "l10n", "translations"}
-)
+_ALSO_FOREIGN = """
+    node_modules bower_components dist deps 3rdparty extlibs external godeps submodules build out generated gen
+    autogen __generated__ __snapshots__ snapshots fixtures testdata test_data golden migrations site website i18n l10n
+    translations
+    """
+_FOREIGN = (FOREIGN_FOLDERS - {"packages"}) | frozenset(_ALSO_FOREIGN.split())
 _FOREIGN_IN_C = frozenset({"contrib", "libs"})
 _GENERATED = re.compile(
     r"\.min\.\w+$|[.-]bundle\.\w+$|\.pb\.(?:go|cc|h)$|_pb2(?:_grpc)?\.py$|\.g\.cs$|\.designer\.cs$|\.generated\.\w+$|"

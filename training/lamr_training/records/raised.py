@@ -1,7 +1,4 @@
-"""Messages that code raises or logs: where they stand, and what somebody asks who sees one.
-
-It knows the words that languages raise with and parses nothing.
-"""
+"""Messages that code raises or logs: where they stand, and what somebody asks who sees one."""
 
 from __future__ import annotations
 

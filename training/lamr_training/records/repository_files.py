@@ -18,13 +18,6 @@ def own_files(
 ) -> Iterator[SourceFile]:
     """A sample of a repository's own source files, in a random order.
 
-    Args:
-        row: the repository.
-        place: its git directory.
-        most: files.
-        limits: of files; longer ones aren't read.
-        rng: of the choice.
-
     Raises:
         DataError: git can't read the repository.
     """

@@ -1,7 +1,4 @@
-"""A source file that questions are asked about, and which files those are: of some length, and written by hand.
-
-This module knows one file; where files come from is `packages`' and `repository_files`' matter.
-"""
+"""A source file that questions are asked about, and which files those are: of some length, and written by hand."""
 
 from __future__ import annotations
 
@@ -38,11 +35,7 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class FileLimits:
-    """How large a file may be.
-
-    Attributes:
-        min_lines, max_lines, max_characters: of a file.
-    """
+    """How large a file may be."""
 
     min_lines: int = 40
     max_lines: int = 4000

@@ -3,7 +3,7 @@
 Made questions only resemble what people ask; written ones train, and the scores are fitted on them.
 `data/written.jsonl` is about Python files of the packages' versions that the manifest pins,
 `data/written-histories.jsonl` about files of ten other languages at the commits that `histories.json` pins; both name
-the lines that answer. This module knows no other data.
+the lines that answer.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib import resources
-from typing import Any
 
 from lamr_evaluation.records import Record
 from lamr_postprocess.lines import line_spans
@@ -50,13 +49,8 @@ class WrittenQuestion:
 def bundled_questions(name: str = ABOUT_PACKAGES) -> list[WrittenQuestion]:
     """All written questions of one of the package's two files."""
     text = (resources.files("lamr_training") / "data" / name).read_text(encoding="utf-8")
-    return [_question(json.loads(line)) for line in text.split("\n") if line]
-
-
-def _question(row: dict[str, Any]) -> WrittenQuestion:
-    gold = tuple((first, last) for first, last in row["gold"])
-    project = row["project"] if "project" in row else row["repository"]
-    return WrittenQuestion(project, row["path"], row["query"], row["kind"], gold, row.get("task", ""))
+    rows = (json.loads(line) for line in text.split("\n") if line)
+    return [WrittenQuestion(**{**row, "gold": tuple(map(tuple, row["gold"]))}) for row in rows]
 
 
 def written_records(

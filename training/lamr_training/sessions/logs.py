@@ -1,7 +1,4 @@
-"""The logs of sessions that a commit holds, and the folders that a session worked in.
-
-It knows names, sizes and texts; who wrote a log, and what it says, is `lamr_sessions`' matter.
-"""
+"""The logs of sessions that a commit holds, and the folders that a session worked in."""
 
 from __future__ import annotations
 

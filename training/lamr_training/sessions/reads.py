@@ -1,7 +1,4 @@
-"""From the text of a session's log to records: each big read, the words before it, and what was needed of it later.
-
-It judges single reads; how many a session, a file or a repository gives is `build`'s matter.
-"""
+"""From the text of a session's log to records: each big read, the words before it, and what was needed of it later."""
 
 from __future__ import annotations
 
@@ -94,14 +91,7 @@ def candidates(name: str, log: str, row: Repository, rng: random.Random) -> Iter
 def record_of(
     candidate: Candidate, row: Repository, settings: ReadSettings, foreign: Foreign
 ) -> Record | None:
-    """The record of a read; None where it isn't what the settings say, nothing of it was needed, or it tells a secret.
-
-    Args:
-        candidate: the read.
-        row: the repository that holds the log.
-        settings: what a read may be.
-        foreign: tells files of evaluations.
-    """
+    """The record of a read; None if it isn't as the settings say, nothing of it was needed, or it holds a secret."""
     read, lines = candidate.read, candidate.read.shown.lines
     code = "\n".join(lines) + "\n"
     own, task = _anonymous(read.own_words)[-MOST_QUERY:].strip(), _anonymous(read.task)[:MOST_TASK].strip()

@@ -9,7 +9,11 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+import torch
 
 
 def prepare_worker(parent: int, folder: Path) -> None:
@@ -28,3 +32,14 @@ def _watch(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(1)
     os._exit(1)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Compute on one thread within the context; the last digit of a sum depends on the number of threads."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
