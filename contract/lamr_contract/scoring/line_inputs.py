@@ -52,7 +52,8 @@ MOST_EVIDENCE = 48
 MOST_WORDS = 400
 """Of a query's words those that say most about the file are weighed; the others are left out."""
 _DEEPEST = 12  # steps of indentation beyond which a line is no deeper than others
-_LEAST = 1e-6
+LEAST_SUM = 1e-6
+"""What is added to a sum that others are divided by."""
 _MOST_LETTERS = 10  # longer words count no more
 
 
@@ -180,13 +181,13 @@ def lexical(matches: Matches, positions: Positions, weights: Float64Array) -> Fl
         weights: float64 [Q], what each word weighs.
     """
     count, blocks = len(positions), int(positions.blocks[-1]) + 1 if len(positions) else 0
-    total = weights.sum() + _LEAST
+    total = weights.sum() + LEAST_SUM
     own: Float64Array = np.bincount(matches.position, weights[matches.word], count).astype(np.float64)
     pairs = np.unique(positions.blocks[matches.position] * (len(weights) + 1) + matches.word)
     of_block = np.bincount(pairs // (len(weights) + 1), weights[pairs % (len(weights) + 1)], blocks)
     block = of_block[positions.blocks]
     near, wide = _around(own, NEAR), _around(own, WIDE)
-    best = [values / (values.max(initial=0.0) + _LEAST) for values in (own, near, wide, block)]
+    best = [values / (values.max(initial=0.0) + LEAST_SUM) for values in (own, near, wide, block)]
     above = [_above(values, positions.header) for values in (best[0], best[1], best[3])]
     columns = (
         *(*best, own / total, block / total),

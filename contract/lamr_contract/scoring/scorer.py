@@ -24,7 +24,6 @@ from lamr_contract.names import SCORING_FILE
 from lamr_contract.scoring.encoder_reading import ENCODED, RUBRICS, EncoderReading, encoded_logits
 from lamr_contract.scoring.line_model import AskedLines, ScoredLines
 from lamr_contract.scoring.merging import ScoreMerger
-from lamr_contract.scoring.named_lines import nearness
 from lamr_contract.scoring.odds import logit, sigmoid
 from lamr_contract.scoring.presence import best_lines, document_features
 from lamr_contract.scoring.rules import DEPENDENCY, LINES, SEMANTIC, TOKEN_RULES, LineRule, Scoring
@@ -211,8 +210,7 @@ class DocumentScorer:
             logits = weights.reader.logits(self._asked_lines, scored.logits, reading) + rule.bias
         else:
             logits = scored.logits + rule.unread
-        if document.named is not None:
-            logits = logits + rule.named * nearness(document.named)
+        logits = logits + rule.named * document.near_named
         scores = over_blank(sigmoid(logits), document.layout).astype(np.float32)
         relevance = self._relevance(scored)
         return LineScores(scores, scored.dependency, relevance, rule, ~document.layout.blank)
