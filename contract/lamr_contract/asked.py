@@ -17,6 +17,7 @@ from lamr_postprocess.lines import ink
 from lamr_postprocess.listing import Listing, read_listing
 from numpy.typing import NDArray
 
+from lamr_contract.arrays import Float64Array
 from lamr_contract.encoding import Chunks, PromptEncoder
 from lamr_contract.errors import InvalidInputError
 from lamr_contract.layout import LineLayout, line_layout
@@ -154,15 +155,18 @@ class AskedDocument:
         path = self.path or self.listing.path or ""
         return named_lines(self.words, path, len(self.layout.spans), self.listing.first)
 
+    @cached_property
+    def near_named(self) -> Float64Array:
+        """How near each line is to one that is named, float64 [L]; 0 everywhere where none can be."""
+        return np.zeros(len(self.layout.spans)) if self.named is None else nearness(self.named)
+
     def asked_lines(self, model: LineModel) -> AskedLines:
         """Return the query and the lines as a line model reads them: query and task whole, however long they are.
 
         Args:
             model: the line model.
         """
-        count = len(self.layout.spans)
-        named = np.zeros(count) if self.named is None else nearness(self.named)
-        return model.ask(self.intent, self.task, self.path, self.text, self.layout, named)
+        return model.ask(self.intent, self.task, self.path, self.text, self.layout, self.near_named)
 
     def chunks(self, encoder: PromptEncoder) -> Chunks:
         """Return the document's chunks in order; none for a text without tokens.

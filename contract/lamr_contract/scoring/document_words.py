@@ -97,4 +97,3 @@ class DocumentWords:
         defined = np.repeat(defining, np.diff(np.append(starts, len(term))))
         uses = defined != line
         return defined[uses], line[uses]
-

@@ -1,6 +1,7 @@
 """What an encoder says of lines, as the line model reads it: four log-odds a line, and whether it was read at all.
 
-The module knows a model's outputs for tokens, and the lines of tokens; what the numbers are worth, the line model knows.
+The module knows a model's outputs for tokens, and the lines of tokens; what the numbers are worth, the line model
+knows.
 """
 
 from __future__ import annotations

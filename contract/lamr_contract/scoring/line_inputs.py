@@ -36,12 +36,14 @@ LEXICAL = (
 all by the best of the file; what the line and the block have of the query's weight; the same of the line that heads it;
 the sums as logarithms."""
 IN_FILE = ("absent", "rarity", "heads", "heads_share")
-"""What a file says of a query's word: whether it lacks it, how rare it is, and how many lines that head others have it."""
+"""What a file says of a query's word: whether it lacks it, how rare it is there, whether a line that heads others has
+it, and how many of its lines do."""
 NEAR, WIDE = 5, 10
 MOST_WORDS = 400
 """Of a query's words those that say most about the file are weighed; the others are left out."""
 _DEEPEST = 12  # steps of indentation beyond which a line is no deeper than others
-_LEAST = 1e-6
+LEAST_SUM = 1e-6
+"""What is added to a sum that others are divided by."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +72,7 @@ class Positions:
         place = np.full(len(layout.blank) + 1, -1, np.int64)  # the last one for a line that has no header
         place[lines] = np.arange(len(lines))
         blocks = layout.blocks[lines]
-        dense = np.cumsum(np.diff(blocks, prepend=blocks[:1]) > 0)
+        dense = np.cumsum(np.diff(blocks, prepend=blocks[:1]) > 0, dtype=np.int64)
         return cls(layout, lines, place[:-1], dense, place[words.header[lines]])
 
     @cached_property
@@ -168,13 +170,15 @@ def lexical(matches: Matches, positions: Positions, weights: Float64Array) -> Fl
         weights: float64 [Q], what each word weighs.
     """
     count, blocks = len(positions), int(positions.blocks[-1]) + 1 if len(positions) else 0
-    total = weights.sum() + _LEAST
-    own = np.bincount(matches.position, weights[matches.word], count)
+    total = weights.sum() + LEAST_SUM
+    own = np.bincount(matches.position, weights[matches.word], count).astype(
+        np.float64
+    )  # whole numbers without words
     pairs = np.unique(positions.blocks[matches.position] * (len(weights) + 1) + matches.word)
     of_block = np.bincount(pairs // (len(weights) + 1), weights[pairs % (len(weights) + 1)], blocks)
     block = of_block[positions.blocks]
     near, wide = _around(own, NEAR), _around(own, WIDE)
-    best = [values / (values.max(initial=0.0) + _LEAST) for values in (own, near, wide, block)]
+    best = [values / (values.max(initial=0.0) + LEAST_SUM) for values in (own, near, wide, block)]
     above = [_above(values, positions.header) for values in (best[0], best[1], best[3])]
     columns = (
         *(*best, own / total, block / total),

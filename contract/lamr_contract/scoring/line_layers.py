@@ -91,7 +91,7 @@ class Layer:
 
     def __call__(self, states: Float32Array, positions: Positions, relations: Relations) -> Float32Array:
         """Return states float32 [I, W] from states, without the relu's residual."""
-        count, width = states.shape
+        count = len(states)
         starts = positions.block_starts
         sizes = np.diff(np.append(starts, count)).astype(np.float32)[:, None]
         of_block = np.add.reduceat(states, starts, axis=0) / sizes

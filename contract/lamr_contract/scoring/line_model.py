@@ -8,6 +8,7 @@ numpy alone; it knows no tokens, no server and no thresholds.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -44,7 +45,8 @@ MOST_VECTORS = 96
 """Of a query's words, those that weigh most have vectors that are matched."""
 LEAST_UNDERSTOOD = 0.05
 """What a query is understood at least, so that documents keep their order even for a query without a known word."""
-_MOST_WEIGHT, _LEAST_WEIGHT = 4.0, -6.0  # of a word, as a logarithm
+MOST_WEIGHT, LEAST_WEIGHT = 4.0, -6.0
+"""What a word weighs at most and at least, as a logarithm."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,10 +185,10 @@ class LineModel:
         asked = QueryWords.of(query, task, path, self.place)
         matches = Matches.of(asked, words, positions)
         weights = self.matching.weights(matches.features)
-        exact, vector, mean = np.exp(np.clip(weights, _LEAST_WEIGHT, _MOST_WEIGHT)).T
+        exact, shares = np.exp(np.clip(weights[:, ::2], LEAST_WEIGHT, MOST_WEIGHT)).T
         by_words = lexical(matches, positions, exact * matches.rarity)
         inputs = (
-            self._by_vectors(matches.terms, weights[:, 1], mean, words, positions),
+            self._by_vectors(matches.terms, weights[:, 1], shares, words, positions),
             line_features(text, words, positions, near_named, asked),
             by_words.astype(np.float32),
         )
@@ -270,11 +272,7 @@ class LineModel:
     ) -> tuple[Float32Array, Float32Array, Float32Array, Float32Array]:
         """Return the vectors float32 [I, d] of each view, and the prior float32 [I]."""
         count = len(positions)
-        number = np.fromiter((self.place.get(term, -1) for term in words.terms), np.int64, len(words.terms))
-        known = np.append(number, -1)[words.term]
-        position = positions.place[words.line[known >= 0]]
-        order = np.argsort(position, kind="stable")
-        position, known = position[order], known[known >= 0][order]
+        known, position = known_words(words, positions, self.place)
         sizes = np.bincount(position, minlength=count)
         distinct, inverse = np.unique(known, return_inverse=True)
         sums = _segment_sums(self.line[distinct][inverse], sizes)
@@ -288,6 +286,17 @@ class LineModel:
             block = of_block[positions.blocks]
         prior = np.bincount(position, self.line.alone[known], count) / np.maximum(counts, 1) ** LINE_POWER
         return own, near, block, prior.astype(np.float32)
+
+
+def known_words(
+    words: DocumentWords, positions: Positions, vocabulary: Mapping[str, int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the numbers of the known words of all lines, and the position of each, int64 [n] both; line after line."""
+    number = np.fromiter((vocabulary.get(term, -1) for term in words.terms), np.int64, len(words.terms))
+    known = np.append(number, -1)[words.term]
+    position = positions.place[words.line[known >= 0]]
+    order = np.argsort(position, kind="stable")
+    return known[known >= 0][order], position[order]
 
 
 def input_count(width: int) -> int:

@@ -85,7 +85,9 @@ class Presence:
         return min(1.0, threshold / float(sigmoid(logit(probability) + logit(self.prior))))
 
 
-def document_features(logits: Float64Array, together: float, terms: Iterable[str], path: str) -> dict[str, float]:
+def document_features(
+    logits: Float64Array, together: float, terms: Iterable[str], path: str
+) -> dict[str, float]:
     """Return the features of a document, by name.
 
     Args:

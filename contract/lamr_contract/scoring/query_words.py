@@ -25,8 +25,8 @@ FEATURES = (
 )
 """What is known of a word: how often it occurs (logarithm); where first, as a share of the text; whether in the title;
 whether it is ever written like code; whether it is an identifier of several words; its letters, as a share of twelve;
-the logarithm of the query's length; the logarithm of its rank among the known words, and whether it is none; whether the
-query asks; whether only the task has it; whether the file's name has it."""
+the logarithm of the query's length; the logarithm of its rank among the known words, and whether it is none; whether
+the query asks; whether only the task has it; whether the file's name has it."""
 _TITLE = 240  # characters of a title at most
 _LONGEST_TITLE_LINE = 400
 _LETTERS = 12
@@ -63,8 +63,10 @@ class QueryWords:
         whole = (math.log1p(len(text)) / 10, float(asks(query)))
         last = math.log1p(len(ranks))
         rows = [
-            (*word.known(term, len(text)), whole[0], *_ranked(ranks.get(term), last), whole[1])
-            + (float(word.in_task), float(term in named))
+            (
+                *(*word.known(term, len(text)), whole[0], *_ranked(ranks.get(term), last), whole[1]),
+                *(float(word.in_task), float(term in named)),
+            )
             for term, word in seen.items()
         ]
         features = np.array(rows, np.float32).reshape(len(rows), len(FEATURES))
@@ -127,7 +129,7 @@ def _like_code(identifier: str, before: str, after: str) -> bool:
     """Return whether an identifier is written like one in code, by itself and what stands beside it."""
     if "_" in identifier or (identifier[1:] != identifier[1:].lower() and not identifier.isupper()):
         return True
-    if before in _BEFORE_CODE and before or after[:1] in _AFTER_CODE and after[:1]:
+    if (before in _BEFORE_CODE and before) or (after[:1] in _AFTER_CODE and after[:1]):
         return True
     return after[:1] in (".", ":") and after[1:].isalnum()
 

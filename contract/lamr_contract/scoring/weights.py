@@ -73,7 +73,9 @@ def line_model_bytes(model: LineModel) -> bytes:
         arrays |= {f"{_LAYERS}{number}.{name}": values.astype(half) for name, values in parts.items()}
     arrays |= {_DECODER + name: np.asarray(values) for name, values in _fields(model.decoder).items()}
     stream = io.BytesIO()
-    np.savez(stream, **arrays)  # vectors hardly get smaller, and to unpack them would cost every new process time
+    np.savez(
+        stream, **arrays
+    )  # vectors hardly get smaller, and to unpack them would cost every new process time
     return stream.getvalue()
 
 
