@@ -138,9 +138,11 @@ class LineLayers:
         inputs, width = self.first.shape
         square = (len(self.layers[0].own), width, width) if self.layers else ()
         shapes = [
+            (self.first, (inputs, width)),
             (self.bias, (width,)),
             (self.read, (self.read.shape[0], width)),
             (self.last, (width + inputs, len(self.last_bias))),
+            (self.last_bias, (len(self.last_bias),)),
             *(
                 (values, shape)
                 for layer in self.layers

@@ -53,7 +53,9 @@ def test_what_teaches_has_needed_lines_and_others() -> None:
 
 
 def test_sessions_count_more() -> None:
-    assert example(Record("area", CODE, (7,), kind="session")).weight > example(Record("a", CODE, (7,))).weight
+    assert (
+        example(Record("area", CODE, (7,), kind="session")).weight > example(Record("a", CODE, (7,))).weight
+    )
 
 
 def test_a_query_may_name_lines_which_mostly_are_needed() -> None:

@@ -32,7 +32,9 @@ def module() -> LineModule:
     """A module whose parameters are all random, with words enough that some queries have too many vectors."""
     torch.manual_seed(4)
     words = (*WORDS, *(f"area{number}" for number in range(150)))
-    module = LineModule(words, torch.randn(len(words), 6), LineSizes(words=6, states=5, strides=(1, 4))).eval()
+    module = LineModule(
+        words, torch.randn(len(words), 6), LineSizes(words=6, states=5, strides=(1, 4))
+    ).eval()
     with torch.no_grad():
         for parameter in module.parameters():
             parameter.add_(torch.randn(parameter.shape) * 0.2)
@@ -56,7 +58,9 @@ def differences(module: LineModule, model: LineModel) -> list[float]:
     for number, record in enumerate(RECORDS):
         given = example(record, module.words)
         lines = given.positions.lines
-        read = np.random.default_rng(number).normal(size=(len(given.positions.place), READ)).astype(np.float32)
+        read = (
+            np.random.default_rng(number).normal(size=(len(given.positions.place), READ)).astype(np.float32)
+        )
         for reading in (None, read):
             here = None if reading is None else torch.from_numpy(reading[lines])
             with torch.no_grad():

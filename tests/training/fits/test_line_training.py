@@ -70,7 +70,9 @@ def test_what_the_encoder_says_is_believed_where_it_is_right_and_words_stay() ->
     for each in read[:6]:
         reading = each.file.reading(RUBRICS)[each.example.positions.lines]
         with torch.no_grad():
-            gains = (module(each.example, torch.from_numpy(reading)).logits - module(each.example).logits).numpy()
+            gains = (
+                module(each.example, torch.from_numpy(reading)).logits - module(each.example).logits
+            ).numpy()
         needed.append(gains[each.example.gold].mean())
         others.append(gains[~each.example.gold].mean())
     assert np.mean(needed) > np.mean(others) + 0.5

@@ -9,7 +9,9 @@ from lamr_training.fits.noisy_queries import noisy
 
 from tests.tiny import program
 
-RECORD = Record("Retry fails. It should wait {longer}!", program(9), (3,), path="a/net.py", task="Fix the pool")
+RECORD = Record(
+    "Retry fails. It should wait {longer}!", program(9), (3,), path="a/net.py", task="Fix the pool"
+)
 OTHERS = [Record("Colour is wrong", "first\nsecond {0}\n", (1,), path="b/colour.py")]
 
 
