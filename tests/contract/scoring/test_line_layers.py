@@ -66,13 +66,10 @@ def test_a_layer_is_that_of_the_definition(text: str) -> None:
 def test_relations_are_of_headers_and_definitions() -> None:
     positions, relations = places(CODE)
     lines = positions.lines
-    tell = [
-        {
-            (int(lines[s]), int(lines[t]))
-            for s, t in zip(source, np.repeat(target, np.diff(np.append(start, len(source)))), strict=True)
-        }
-        for source, target, start in zip(relations.sources, relations.targets, relations.starts, strict=True)
-    ]
+    tell = []
+    for source, target, start in zip(relations.sources, relations.targets, relations.starts, strict=True):
+        targets = np.repeat(target, np.diff(np.append(start, len(source))))
+        tell.append(set(zip(lines[source].tolist(), lines[targets].tolist(), strict=True)))
     assert (2, 3) in tell[0]
     assert (3, 2) in tell[1]
     assert tell[3] == {(used, by) for by, used in tell[2]}

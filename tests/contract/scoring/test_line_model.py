@@ -79,13 +79,6 @@ def test_the_shipped_model_prefers_lines_with_the_query_s_rare_word(shipped: Lin
         assert found[line] > np.median(found[np.isfinite(found)])
 
 
-def test_the_order_of_lines_elsewhere_keeps_the_shipped_model_s_answer(shipped: LineModel) -> None:
-    lines = program(20).splitlines()
-    first = logits(shipped, "area7", "\n".join(lines))
-    again = logits(shipped, "area7", "\n".join(lines))
-    np.testing.assert_array_equal(first, again)
-
-
 def test_a_query_without_a_known_word_matches_no_vector() -> None:
     asked = ask(MODEL, "wholly unlike", CODE)
     np.testing.assert_array_equal(asked.inputs[:, 4:7], LEAST_MATCH)
