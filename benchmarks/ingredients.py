@@ -21,9 +21,12 @@ import numpy as np
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.local_model import LocalModel
 from lamr_contract.names import DECODER, KEEP_PROB, RELEVANCE, WEIGHTS_FILE, version_folder
+from lamr_contract.scoring.encoder_reading import RUBRICS
+from lamr_contract.scoring.evidence import lexical_views
 from lamr_contract.scoring.odds import logit
 from lamr_contract.scoring.rules import PAPER, SEMANTIC, Scoring
 from lamr_contract.scoring.scorer import Scorer
+from lamr_contract.words import TermIndex
 from lamr_decoding import DecoderWeights
 from lamr_evaluation.metrics import recall_curve
 from lamr_evaluation.records import read_records
@@ -33,6 +36,8 @@ from numpy.typing import NDArray
 
 from benchmarks.report import Figure, model_options, run
 
+OUTPUTS = (*RUBRICS, RELEVANCE, KEEP_PROB)
+"""The columns of what the line model reads of an encoder."""
 _RELEVANCE_WEIGHT = 0.5  # of the chunks' relevance beside a chain
 PARTS = {
     "the fused chain": {KEEP_PROB: 1.0},
@@ -91,17 +96,28 @@ def ranked(
     rubrics, chained = scorer.rubrics, [file.chained for file in files]
 
     def row(name: str, scored: Sequence[ScoredFile], weights: dict[str, float]) -> tuple[str, float, float]:
-        outputs = [
-            file.features(tuple(weights), rubrics) @ np.array(list(weights.values())) for file in scored
-        ]
-        return name, *_means(scored, outputs)
+        return name, *_means(scored, [_weighed(file, rubrics, weights) for file in scored])
 
-    yield "lexical evidence alone", *_means(chained, [file.asked.features.views.mean() for file in chained])
+    yield "lexical evidence alone", *_means(chained, [_evidence(file) for file in chained])
     yield row("tokens that decide alone", [file.alone for file in files], {KEEP_PROB: 1.0})
     for name, weights in PARTS.items():
         yield row(name, chained, weights)
     report = compare(chained, scorer, encoder.spec.threshold)
     yield "all that this repository weighs", report.recall_25, report.area
+
+
+def _weighed(file: ScoredFile, rubrics: Sequence[str], weights: dict[str, float]) -> NDArray[np.float64]:
+    """The weighted sum of outputs, each standardized over the file's lines, float64 [L]."""
+    columns = file.reading(rubrics)[:, [OUTPUTS.index(name) for name in weights]].astype(np.float64)
+    spread = np.maximum(columns.std(axis=0), 1e-6)
+    summed: NDArray[np.float64] = (columns - columns.mean(axis=0)) / spread @ np.array(list(weights.values()))
+    return summed
+
+
+def _evidence(file: ScoredFile) -> NDArray[np.float64]:
+    """The lexical evidence of a file's lines, float64 [L]."""
+    asked = file.asked
+    return lexical_views(asked.query, asked.layout, TermIndex.of(asked.text, asked.layout)).mean()
 
 
 def _means(files: Sequence[ScoredFile], scores: Sequence[NDArray[np.float64]]) -> tuple[float, float]:

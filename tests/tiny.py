@@ -8,10 +8,15 @@ from typing import Any
 
 import numpy as np
 from lamr_contract.names import SCORING_FILE, SPEC_FILE, TOKENIZER_FILE
-from lamr_contract.scoring.network import LineNetwork
+from lamr_contract.scoring.encoder_reading import ENCODED, READ, RUBRICS
+from lamr_contract.scoring.line_inputs import FORMS, IN_FILE, LEXICAL
+from lamr_contract.scoring.line_layers import LineLayers
+from lamr_contract.scoring.line_model import LineModel, WordMatching, input_count
+from lamr_contract.scoring.query_words import FEATURES
 from lamr_contract.scoring.rules import LineRule, Scoring
-from lamr_contract.scoring.weights import LineWeights
+from lamr_contract.scoring.weights import line_model_bytes, word_table
 from lamr_contract.spec import Chunking, ModelSpec, PromptTemplate, client_files
+from lamr_decoding import DecoderWeights
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 IN_FULL: dict[str, Any] = {"effort": "full", "degrade": False}
@@ -102,29 +107,65 @@ def lines_scoring(**rule) -> Scoring:
     return Scoring("lines", LineRule(**rule), LineRule(**rule))
 
 
-def line_weights(**weights: float) -> LineWeights:
-    """A network whose log-odds of a line are a weighted sum of its features."""
-    count = len(weights)
-    parts = [
-        np.zeros((count, 1)),
-        np.zeros(1),
-        np.zeros((9, 1)),
-        np.zeros(1),
-        np.array([0, *weights.values()]),
-    ]
-    return LineWeights(LineNetwork.of(tuple(weights), 1, (1,), parts))
+READING = (*RUBRICS, "relevance", "keep_prob", "read")
+_BASE, _CONSTANT = 1000.0, 40.0  # so large that the LayerNorm and the GELU of the heads do nothing to a sum
+
+
+def line_model(words: tuple[str, ...] = ("area", "shape"), **weights: float) -> LineModel:
+    """A line model whose log-odds of a line are a weighted sum of forms, lexical inputs and what the encoder says."""
+    known = (*FORMS, *LEXICAL)
+    count = input_count(1)
+    first, read = np.zeros((count, 2), np.float32), np.zeros((READ, 2), np.float32)
+    for name, weight in weights.items():
+        if name in READING:
+            read[READING.index(name)] = weight, -weight
+        else:
+            first[count - len(known) + known.index(name)] = weight, -weight
+    assert READ == ENCODED + 1 == len(READING)
+
+    def zeros(*shape: int) -> np.ndarray:
+        return np.zeros(shape, np.float32)
+
+    nothing = word_table(zeros(len(words), 1), zeros(len(words)))
+    spread = _BASE / np.sqrt(2)
+    return LineModel(
+        words,
+        nothing,
+        nothing,
+        WordMatching(
+            *(zeros(len(FEATURES) + len(IN_FILE), 1), zeros(1), zeros(1, 3), zeros(3)),
+            *(zeros(3, 1, 1), zeros(1, 1), zeros(1)),
+        ),
+        LineLayers(first, zeros(2), read, (), zeros(count + 2, 2), np.array([_BASE, -_BASE], np.float32)),
+        DecoderWeights(
+            norm_weight=zeros(4) + 1,
+            norm_bias=zeros(4),
+            hidden_weight=np.array([[spread, -spread, 0, 0]], np.float32),
+            hidden_bias=zeros(1) + _CONSTANT,
+            emission_weight=np.array([[0], [1], [0], [0]], np.float32),
+            emission_bias=np.array([0, -_CONSTANT, 0, 0], np.float32),
+            gate_weight=zeros(2, 4),
+            gate_bias=np.array([30, -30], np.float32),
+            rubric_crf_transitions=zeros(2, 2, 2),
+            rubric_crf_start=zeros(2, 2),
+            rubric_crf_end=zeros(2, 2),
+            fused_crf_transitions=zeros(2, 2),
+            fused_crf_start=zeros(2),
+            fused_crf_end=zeros(2),
+        ),
+    )
 
 
 def write_client_files(
-    repository: Path, spec: ModelSpec, tokenizer: Tokenizer, weights: LineWeights | None = None
+    repository: Path, spec: ModelSpec, tokenizer: Tokenizer, lines: LineModel | None = None
 ) -> Path:
     """A model repository as far as a client reads it."""
     folder = client_files(repository)
     folder.mkdir(parents=True)
     (folder / SPEC_FILE).write_text(spec.to_json(), encoding="utf-8")
     (folder / TOKENIZER_FILE).write_text(tokenizer.to_str(), encoding="utf-8")
-    if weights is not None:
-        (folder / SCORING_FILE).write_bytes(weights.to_bytes())
+    if lines is not None:
+        (folder / SCORING_FILE).write_bytes(line_model_bytes(lines))
     return repository
 
 

@@ -19,7 +19,6 @@ from lamr_contract.silence import keep_silent
 
 from lamr_cli import (
     agents,
-    associate,
     batch,
     compress,
     config,
@@ -29,6 +28,7 @@ from lamr_cli import (
     front,
     http,
     label,
+    lines,
     mcp,
     pack,
     prune,
@@ -74,7 +74,7 @@ app.command("eval")(evaluate.evaluate)
 app.add_typer(corpus.app, name="corpus")
 app.command("label")(label.label)
 app.command("train")(train.train)
-app.command("associate")(associate.associate)
+app.command("lines")(lines.lines)
 flow(app)
 
 

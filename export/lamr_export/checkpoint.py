@@ -33,7 +33,7 @@ _NAMED = 6  # how many tensors an error names before it counts the rest
 def save_checkpoint(model: LamrModel, folder: str | Path, tokenizer_file: str | Path) -> None:
     """Write a model into a folder, as float32. Files of an earlier checkpoint in the folder are replaced.
 
-    Associations that lie beside the tokenizer are copied with it.
+    A line model that lies beside the tokenizer is copied with it.
 
     The configuration is written last, so a folder that was only half written can't be loaded.
 

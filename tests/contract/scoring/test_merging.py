@@ -11,16 +11,15 @@ import numpy as np
 import pytest
 from lamr_contract.errors import InvalidInputError, ModelMismatchError
 from lamr_contract.model_io import ChunkRequest, ChunkResult
-from lamr_contract.scoring.features import output_logits
+from lamr_contract.scoring.encoder_reading import ENCODED, encoded_logits
 from lamr_contract.scoring.merging import Outputs, ScoreMerger
 
 from tests.client.answers import answer
 
 RUBRICS = ("semantic", "dependency")
-NAMES = ("keep_prob", "semantic", "relevance")
 VALUES = {
     "decisions": (lambda outputs: outputs.keep[:, None], 1),
-    "log-odds": (partial(output_logits, names=NAMES, rubrics=RUBRICS), len(NAMES)),
+    "log-odds": (partial(encoded_logits, rubrics=RUBRICS), ENCODED),
 }
 
 
@@ -50,19 +49,6 @@ def test_merging_equals_a_plain_average(values, width, held, monkeypatch):
     np.testing.assert_allclose(merged.values, [np.mean(row, 0) for row in held], atol=1e-12)
     np.testing.assert_allclose(merged.rubrics, [np.mean(row, 0) for row in rubrics], atol=1e-6)
     assert sorted(merged.relevances) == sorted(float(result.relevance) for _, result in chunks)
-
-
-def test_log_odds_are_those_of_each_output_and_finite_at_certainty():
-    result = random_result(20, 2)
-    logits = output_logits(Outputs.of([result]), NAMES, RUBRICS)
-    for column, given in enumerate(
-        (result.keep_prob, result.rubric_prob[:, 0], np.full(20, result.relevance))
-    ):
-        p = np.clip(given.astype(np.float64), 1e-6, 1 - 1e-6)
-        np.testing.assert_allclose(logits[:, column], np.log(p / (1 - p)), atol=1e-9)
-    one = np.ones(3, np.float32)
-    certain = ChunkResult(one.astype(np.uint8), one, np.stack([one, 0 * one], 1), None, 1.0)
-    assert np.isfinite(output_logits(Outputs.of([certain]), NAMES, RUBRICS)).all()
 
 
 @pytest.mark.parametrize(

@@ -4,59 +4,42 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lamr_contract.asked import AskedDocument
+from lamr_contract.asked import NO_TOKENS, AskedDocument
 from lamr_contract.encoding import PromptEncoder
-from lamr_contract.layout import line_layout
-from lamr_contract.model_io import ChunkResult
-from lamr_contract.scoring.evidence import LexicalViews
-from lamr_contract.scoring.features import LineFeatures
-from lamr_contract.scoring.odds import logit
 from lamr_contract.scoring.presence import BEST, MEAN, NAMED, PATHLESS, TOGETHER, Presence, document_features
 from lamr_contract.scoring.scorer import DocumentScorer, Scorer
 
-from tests.tiny import BERT_PROMPT, line_weights, lines_scoring, make_spec, wordpiece
+from tests.tiny import BERT_PROMPT, line_model, lines_scoring, make_spec, wordpiece
 
 CODE = "def load(cache):\n    return cache\n\n\ndef save(key):\n    cache = key\n"
 
 
-def views(query: str) -> LexicalViews:
-    return LineFeatures(query, CODE, line_layout(CODE)).views
-
-
 def test_features_of_a_document() -> None:
-    features = document_features([0.2, 0.5], 0.4, "look at the retry policy", "src/RetryPolicy.test.ts")
-    assert features[BEST] == 0
-    assert features[MEAN] == pytest.approx(float(logit(0.2)) / 2)
+    terms = ("look", "retry", "policy")
+    features = document_features(np.array([0.0, -1.0, 2.0]), 0.4, terms, "src/RetryPolicy.test.ts")
+    assert (features[BEST], features[MEAN]) == (2, 2)
     assert features[TOGETHER] == 0.4
     assert features[NAMED] == pytest.approx(2 / 3), "of retry, policy and retrypolicy"
     assert features[PATHLESS] == 0
-    nowhere = document_features([0.5], 0.4, "retry", "")
-    assert (nowhere[NAMED], nowhere[PATHLESS]) == (0, 1)
-
-
-def test_words_that_stand_together() -> None:
-    assert views("save the key").together == 1
-    assert views("load the key").together == pytest.approx(4 / 7), "load has the more letters"
-    assert views("nothing of it").together == 0
+    many = document_features(np.arange(20.0), 0.4, ("retry",), "")
+    assert (many[BEST], many[MEAN]) == (19, 18.5), "the best tenth"
+    assert (many[NAMED], many[PATHLESS]) == (0, 1)
 
 
 def test_a_rule_that_knows_presence_gives_its_probability() -> None:
     words = wordpiece()
     encoder = PromptEncoder(words, make_spec(words, BERT_PROMPT))
-    tokens = np.zeros(2, np.int64), np.array([[0, 20], [20, len(CODE)]])
 
     def relevance(path: str, presence: Presence | None) -> float:
-        scorer = Scorer(lines_scoring(presence=presence), (), line_weights(own=1.0))
-        document = DocumentScorer(scorer, AskedDocument.of(encoder, "save", CODE, path=path, tokens=tokens))
-        for place, chunk in enumerate((0.5, 0.1)):
-            result = ChunkResult(np.ones(1, np.uint8), np.full(1, 0.5, np.float32), None, None, chunk)
-            document.add((place, place + 1), result)
-        return document.finish().relevance
+        lines = line_model(("save",), own=1.0)
+        scorer = Scorer(lines_scoring(presence=presence), ("semantic", "dependency"), lines)
+        asked = AskedDocument.of(encoder, "save", CODE, path=path, tokens=NO_TOKENS)
+        return DocumentScorer(scorer, asked).finish().relevance
 
     presence = Presence({BEST: 2.0, NAMED: 1.5}, bias=-0.5)
-    assert relevance("a/save.py", presence) == pytest.approx(1 / (1 + np.exp(-1.0)))
-    assert relevance("a/load.py", presence) == pytest.approx(1 / (1 + np.exp(0.5)))
-    assert relevance("a/save.py", None) == 0.5
+    assert relevance("a/save.py", presence) == pytest.approx(1 / (1 + np.exp(-3.0)), abs=1e-4)
+    assert relevance("a/load.py", presence) == pytest.approx(1 / (1 + np.exp(-1.5)), abs=1e-4)
+    assert relevance("a/save.py", None) == pytest.approx(1 / (1 + np.exp(-1.0)), abs=1e-4), "its best line's"
 
 
 def test_what_is_hardly_understood_tells_little_of_a_document() -> None:

@@ -10,7 +10,7 @@ from lamr_contract.scoring.rules import LineRule, Scoring, Usual
 
 from tests.tiny import BERT_PROMPT, lines_scoring, make_spec, wordpiece
 
-ASKED = LineRule(bias=-1.0, named=4.0, shares=(0.2, 0.5), presence=Presence({TOGETHER: 3.0}, bias=-1.0))
+ASKED = LineRule(bias=-1.0, shares=(0.2, 0.5), presence=Presence({TOGETHER: 3.0}, bias=-1.0))
 TOLD = LineRule(presence=Presence({BEST: 1.0}, prior=0.9))
 
 

@@ -1,4 +1,4 @@
-"""From a model's answers to line scores: rules over tokens, the network over lines, and what is left out."""
+"""From a model's answers to line scores: rules over tokens, the line model, and what is left out."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from lamr_contract.model_io import ChunkResult
 from lamr_contract.scoring.rules import LineRule, Scoring
 from lamr_contract.scoring.scorer import DocumentScorer, LineScores, Scorer, over_blank
 
-from tests.contract.scoring.test_associations import made
-from tests.tiny import BERT_PROMPT, line_weights, lines_scoring, make_spec, wordpiece
+from tests.tiny import BERT_PROMPT, line_model, lines_scoring, make_spec, wordpiece
 
 CODE = "a = 1\n\n\nbb = 22\n  \nccc = 333"
 ASKED, TOLD = "What is bb?", "Change bb"
@@ -51,30 +50,27 @@ def test_rules_over_tokens_take_means_over_characters() -> None:
     assert paper[1] == min(paper[0], paper[3])
 
 
-def test_a_network_scores_lines_and_the_query_picks_its_rule() -> None:
+def test_a_line_model_scores_lines_and_the_query_picks_its_rule() -> None:
     scoring = Scoring("lines", LineRule(bias=1.0), LineRule(bias=-1.0))
-    scorer = Scorer(scoring, RUBRICS, line_weights(own=2.0, keep_prob=0.5))
+    scorer = Scorer(scoring, RUBRICS, line_model(own=2.0, keep_prob=0.5))
     asked, told = (line_scores(query, scorer).scores for query in (ASKED, TOLD))
     ink = [0, 3, 5]
     assert (asked[ink] > told[ink]).all()
     logits = np.log(asked / (1 - asked)) - np.log(told / (1 - told))
-    np.testing.assert_allclose(logits[ink], 2.0, rtol=1e-4)
+    np.testing.assert_allclose(logits[ink], 2.0, rtol=1e-2)
     assert asked.argmax() == 3, "bb stands there"
 
 
-def test_lines_that_are_named_gain() -> None:
-    plain = line_scores("look at line 6", Scorer(lines_scoring(), RUBRICS, line_weights(own=1.0))).scores
-    named = line_scores(
-        "look at line 6", Scorer(lines_scoring(named=4.0), RUBRICS, line_weights(own=1.0))
-    ).scores
-    assert named[5] > 0.9 > plain[5]
-    assert named[3] > plain[3], "what is near counts, too"
-    assert named[0] == plain[0]
+def test_lines_that_are_named_are_known_to_the_line_model() -> None:
+    scorer = Scorer(lines_scoring(bias=-2.0), RUBRICS, line_model(named=6.0))
+    named = line_scores("look at line 6", scorer).scores
+    assert named[5] > 0.9 > named[3] > named[0], "what is near counts, too"
+    assert named[0] == line_scores("look", scorer).scores[0]
 
 
 def test_lines_of_encoded_data_score_0() -> None:
     code = "a = 1\nDATA = '" + "QUJD" * 200 + "'\nbb = 22\n"
-    for scorer in (Scorer(Scoring(), ()), Scorer(lines_scoring(bias=9.0), RUBRICS, line_weights(own=1.0))):
+    for scorer in (Scorer(Scoring(), ()), Scorer(lines_scoring(bias=9.0), RUBRICS, line_model(own=1.0))):
         scores = line_scores(ASKED, scorer, code).scores
         assert scores[1] == 0
         assert scores[[0, 2]].any()
@@ -88,19 +84,18 @@ def test_what_speaks_for_a_line_is_told_where_both_rubrics_are_known() -> None:
 
 
 def test_a_scorer_that_cant_work_is_refused() -> None:
-    with pytest.raises(ModelMismatchError, match="needs weights"):
+    with pytest.raises(ModelMismatchError, match="needs a line model"):
         Scorer(lines_scoring(), RUBRICS)
-    with pytest.raises(ModelMismatchError, match="needs weights"):
-        Scorer(Scoring(), RUBRICS, line_weights(own=1.0))
-    with pytest.raises(ModelMismatchError, match=r"reads \['magic'\].*export"):
-        Scorer(lines_scoring(), RUBRICS, line_weights(own=1.0, magic=1.0))
+    with pytest.raises(ModelMismatchError, match="no other one has any"):
+        Scorer(Scoring(), RUBRICS, line_model(own=1.0))
+    with pytest.raises(ModelMismatchError, match=r"reads the rubrics.*export"):
+        Scorer(lines_scoring(), ("semantic",), line_model(own=1.0))
 
 
 def test_rubrics_are_asked_for_where_something_reads_them() -> None:
     assert not Scorer(Scoring(), ("semantic",)).want_rubrics
     assert Scorer(Scoring(), RUBRICS).want_rubrics
-    assert Scorer(lines_scoring(), ("semantic",), line_weights(semantic=1.0)).want_rubrics
-    assert not Scorer(lines_scoring(), ("semantic",), line_weights(keep_prob=1.0)).want_rubrics
+    assert Scorer(lines_scoring(), RUBRICS, line_model(own=1.0)).want_rubrics
 
 
 @given(st.text("ab \n", max_size=60), st.integers(0, 9))
@@ -117,15 +112,12 @@ def test_blank_lines_take_the_smaller_neighbour(text: str, seed: int) -> None:
             assert over[line] == min(np.concatenate(around))
 
 
-def _halved(learned: bool) -> tuple[DocumentScorer, np.ndarray]:
-    """A document of two chunks, and their ranges; scored by a model that can or can't do without them."""
-    weights = line_weights(own=1.0, keep_prob=1.0)
-    weights = replace(weights, associations=made(known=("own",))) if learned else weights
+def _halved() -> tuple[DocumentScorer, np.ndarray]:
+    """A document of two chunks, and their ranges."""
+    lines = line_model(own=1.0, keep_prob=1.0)
     offsets = np.stack([np.arange(len(CODE)), np.arange(len(CODE)) + 1], axis=1)
     asked = AskedDocument.of(encoder(), ASKED, CODE, tokens=(np.zeros(len(CODE), np.int64), offsets))
-    return DocumentScorer(Scorer(lines_scoring(), RUBRICS, weights), asked), np.array(
-        [[0, 12], [8, len(CODE)]]
-    )
+    return DocumentScorer(Scorer(lines_scoring(), RUBRICS, lines), asked), np.array([[0, 12], [8, len(CODE)]])
 
 
 def _answer(span: np.ndarray, probability: float) -> ChunkResult:
@@ -133,10 +125,9 @@ def _answer(span: np.ndarray, probability: float) -> ChunkResult:
     return ChunkResult((values > 0.5).astype(np.uint8), values, np.stack([values] * 2, 1), None, probability)
 
 
-@pytest.mark.parametrize("learned", [False, True])
-def test_lines_are_scored_by_what_was_read(learned: bool) -> None:
-    none, some, every = (_halved(learned)[0] for _ in range(3))
-    ranges = _halved(learned)[1]
+def test_lines_are_scored_by_what_was_read() -> None:
+    none, some, every = (_halved()[0] for _ in range(3))
+    ranges = _halved()[1]
     some.add((0, 12), _answer(ranges[0], 0.9))
     for span in ranges[::-1]:
         every.add((span[0], span[1]), _answer(span, 0.9))
@@ -150,7 +141,7 @@ def test_no_token_is_made_for_lines_that_no_chunk_scores() -> None:
     def tokenize() -> None:
         raise AssertionError("tokens were made")
 
-    document, _ = _halved(True)
+    document, _ = _halved()
     asked = replace(document._document, tokenize=tokenize)
     assert (
         DocumentScorer(document._scorer, asked).finish().scores.tolist() == document.finish().scores.tolist()
@@ -158,7 +149,7 @@ def test_no_token_is_made_for_lines_that_no_chunk_scores() -> None:
 
 
 def test_a_chunk_gains_as_long_as_its_lines_are_open_and_unread() -> None:
-    document, ranges = _halved(True)
+    document, ranges = _halved()
     middle = float(np.median(document.finish().scores))
     assert (document.gains(ranges, lambda _: middle) > 0).all()
     document.add((0, 12), _answer(ranges[0], 0.9))
@@ -169,6 +160,5 @@ def test_a_chunk_gains_as_long_as_its_lines_are_open_and_unread() -> None:
 
 
 def test_who_can_do_without_the_encoder() -> None:
-    assert _halved(True)[0]._scorer.instant
-    assert not _halved(False)[0]._scorer.instant
+    assert _halved()[0]._scorer.instant
     assert not Scorer(Scoring(), RUBRICS).instant

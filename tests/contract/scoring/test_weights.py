@@ -1,4 +1,4 @@
-"""What was learned for the scoring of lines reads back, and a damaged file is named with the remedy."""
+"""The file of a line model gives it back, and a damaged one is named with the remedy."""
 
 from __future__ import annotations
 
@@ -7,59 +7,74 @@ from pathlib import Path
 import numpy as np
 import pytest
 from lamr_contract.errors import ModelMismatchError
-from lamr_contract.scoring.weights import LineWeights, load_weights
+from lamr_contract.scoring.line_model import LineModel
+from lamr_contract.scoring.weights import line_model_bytes, load_line_model, word_table
 
-from tests.contract.scoring.test_associations import KNOWN, WORDS, made
-from tests.tiny import line_weights
-
-
-@pytest.fixture
-def weights() -> LineWeights:
-    return LineWeights(line_weights(own=1.0, associated=2.0).network, made())
+from tests.contract.scoring.line_models import random_model
 
 
-def test_the_file_gives_them_back_within_a_step_of_int8(weights: LineWeights, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def model() -> LineModel:
+    return random_model()
+
+
+def test_the_file_gives_it_back(model: LineModel, tmp_path: Path) -> None:
     path = tmp_path / "scoring.npz"
-    path.write_bytes(weights.to_bytes())
-    both = load_weights(path)
-    read, given = both.associations, weights.associations
-    assert read is not None
-    assert given is not None
-    assert (read.words, read.known) == (WORDS, KNOWN)
-    assert both.network.features == ("own", "associated")
-    for own, other in ((weights.network, both.network), (given.network, read.network)):
-        np.testing.assert_array_equal(own.weights, other.weights)
-    for name in ("query", "line"):
-        own, other = getattr(given, name), getattr(read, name)
-        assert np.all(np.abs(own - other) <= np.abs(own).max(axis=1, keepdims=True) / 254 + 1e-6)
-    for name in ("views", "key", "block_prior"):
-        np.testing.assert_array_equal(getattr(read, name), getattr(given, name))
-    np.testing.assert_allclose(read.importance, given.importance, atol=2e-3)
+    path.write_bytes(line_model_bytes(model))
+    read = load_line_model(path)
+    assert read.words == model.words
+    assert [layer.stride for layer in read.layers.layers] == [layer.stride for layer in model.layers.layers]
+    pairs = [(read.query, model.query), (read.line, model.line), (read.matching, model.matching)]
+    pairs += [(read.decoder, model.decoder), *zip(read.layers.layers, model.layers.layers, strict=True)]
+    for own, other in pairs:
+        for name, values in vars(other).items():
+            np.testing.assert_allclose(getattr(own, name), values, atol=4e-3, err_msg=name)
+    for name in ("first", "bias", "read", "last", "last_bias"):
+        np.testing.assert_allclose(getattr(read.layers, name), getattr(model.layers, name), atol=4e-3)
 
 
-def test_a_network_may_stand_alone(tmp_path: Path) -> None:
-    path = tmp_path / "scoring.npz"
-    path.write_bytes(line_weights(own=1.0).to_bytes())
-    assert load_weights(path).associations is None
+def test_vectors_come_back_within_a_step_of_int8() -> None:
+    vectors = np.random.default_rng(0).normal(size=(9, 5))
+    vectors[3] = 0
+    table = word_table(vectors, np.arange(9.0))
+    given = table[np.array([3, 0, 8])]
+    steps = np.abs(vectors[[3, 0, 8]]).max(axis=1, keepdims=True) / 254
+    assert (np.abs(given - vectors[[3, 0, 8]]) <= steps + 1e-6).all()
+    assert table.alone.tolist() == list(range(9))
 
 
 @pytest.mark.parametrize("content", [b"", b"not an archive", None])
 def test_damaged_files_are_named_with_the_remedy(
-    weights: LineWeights, tmp_path: Path, content: bytes | None
+    model: LineModel, tmp_path: Path, content: bytes | None
 ) -> None:
     path = tmp_path / "scoring.npz"
-    path.write_bytes(weights.to_bytes()[:-200] if content is None else content)
+    path.write_bytes(line_model_bytes(model)[:-200] if content is None else content)
     with pytest.raises(ModelMismatchError, match=r"scoring\.npz can't be read .*; export the model again"):
-        load_weights(path)
+        load_line_model(path)
 
 
-def test_a_file_without_an_array_is_damaged(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"words": np.frombuffer(b"one", np.uint8)},
+        {"layers.first": np.zeros((3, 4), np.float16)},
+        {"layers.bias": np.full(4, np.nan, np.float16)},
+        {"strides": np.zeros(9, np.int64)},
+        {"matching.hidden": np.zeros((2, 3), np.float16)},
+        {"decoder.gate_bias": np.array([np.inf, 0], np.float32)},
+        {"words": None},
+        {"line.vectors": np.array(["a"])},
+    ],
+)
+def test_arrays_that_dont_fit_are_damage(model: LineModel, tmp_path: Path, change: dict) -> None:
     path = tmp_path / "scoring.npz"
-    np.savez(path, **{"network.features": np.zeros(1, np.uint8)})
+    path.write_bytes(line_model_bytes(model))
+    arrays = {**np.load(path), **change}
+    np.savez(path, **{name: values for name, values in arrays.items() if values is not None})
     with pytest.raises(ModelMismatchError, match="can't be read"):
-        load_weights(path)
+        load_line_model(path)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ModelMismatchError, match="is missing, but the model's scoring needs it"):
-        load_weights(tmp_path / "scoring.npz")
+        load_line_model(tmp_path / "scoring.npz")

@@ -9,24 +9,21 @@ import pytest
 from lamr_contract.scoring.presence import BEST, Presence
 from lamr_contract.scoring.rules import LineRule
 from lamr_contract.scoring.scorer import Scorer
-from lamr_contract.scoring.weights import LineWeights
 from lamr_training.errors import RunError
 from lamr_training.fits import scoring as fit
-from lamr_training.fits.network import NetworkSettings, fit_network, network_file
 from lamr_training.fits.scored_files import compare, selection
 
-from tests.contract.scoring.test_associations import made
-from tests.tiny import line_weights, lines_scoring
+from tests.tiny import line_model, lines_scoring
 from tests.training.fits.files import RUBRICS, files
 
-WEIGHTS = line_weights(own=2.0, comment=-4.0, semantic=0.3)
+LINES = line_model(own=2.0, comment=-4.0, semantic=0.3)
 
 
 def test_each_sort_of_query_keeps_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fit, "LEAST_FILES", 5)
     told, asked = files(6, "area = "), files(6, "area = ", "What is the area of a circle?")
-    scoring = fit.fit_scoring([*told, *asked], WEIGHTS, RUBRICS, 0.4)
-    scorer = Scorer(scoring, RUBRICS, WEIGHTS)
+    scoring = fit.fit_scoring([*told, *asked], LINES, RUBRICS, 0.4)
+    scorer = Scorer(scoring, RUBRICS, LINES)
     for alike, share in ((asked, fit.ASKED_SHARE), (told, fit.TOLD_SHARE)):
         assert selection(alike, scorer, 0.4)[1] == pytest.approx(share, abs=0.08)
         assert compare(alike, scorer, 0.4).kept <= share + 0.08, "repair only adds"
@@ -34,7 +31,7 @@ def test_each_sort_of_query_keeps_its_share(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_few_files_with_questions_take_the_bias_of_all_and_the_presence_of_before() -> None:
     before = lines_scoring(presence=Presence({BEST: 1.0}))
-    scoring = fit.fit_scoring(files(3, "area = "), WEIGHTS, RUBRICS, 0.4, before=before)
+    scoring = fit.fit_scoring(files(3, "area = "), LINES, RUBRICS, 0.4, before=before)
     assert scoring.asked is not None
     assert scoring.asked.bias != 0
     assert scoring.asked.presence == Presence({BEST: 1.0})
@@ -42,23 +39,21 @@ def test_few_files_with_questions_take_the_bias_of_all_and_the_presence_of_befor
 
 def test_files_without_an_answer_give_no_bias() -> None:
     with pytest.raises(RunError, match="no validation record has lines that answer"):
-        fit.fit_scoring(files(2, "nowhere"), WEIGHTS, RUBRICS, 0.4)
+        fit.fit_scoring(files(2, "nowhere"), LINES, RUBRICS, 0.4)
 
 
 def test_a_selection_stays_within_the_shares() -> None:
-    scored, learned = files(6, "area = "), made(("area", "shape"))
-    taught = [network_file(file, RUBRICS, learned) for file in scored]
-    weights = LineWeights(fit_network(taught, NetworkSettings(epochs=1, members=1)), learned)
+    scored, lines = files(6, "area = "), line_model(own=1.0, near=0.5, position=0.1, dependency=0.3)
     for bias, shares, low, high in (
         (-5.0, (0.2, 0.5), 0.2, 0.5),
         (5.0, (0.2, 0.5), 0.2, 0.5),
         (50.0, None, 1, 1),
     ):
         rule = LineRule(bias=bias, shares=shares)
-        scorer = Scorer(replace(lines_scoring(), asked=rule, told=rule), RUBRICS, weights)
+        scorer = Scorer(replace(lines_scoring(), asked=rule, told=rule), RUBRICS, lines)
         for file in scored:
-            lines = file.finished(scorer).finish()
+            found = file.finished(scorer).finish()
             inked = file.record.counted
-            selected = (lines.scores >= lines.adapted(0.4))[inked].sum()
+            selected = (found.scores >= found.adapted(0.4))[inked].sum()
             assert int(low * inked.sum()) <= selected <= np.ceil(high * inked.sum())
         assert selection(scored, scorer, 0.4)[1] >= low  # repair adds, and takes nothing

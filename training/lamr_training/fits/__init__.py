@@ -1,1 +1,1 @@
-"""Fits what scores lines, on records of whole files: the network, associations, presence, biases and thresholds."""
+"""Fits what scores lines, on records of whole files: the line model, presence, biases and thresholds."""

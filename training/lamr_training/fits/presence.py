@@ -1,6 +1,7 @@
 """Fits a `Presence`: how likely a file holds an answer, on files that hold one and files that don't.
 
-The features come from the contract, which also serves them.
+The features come from the contract, which also serves them. The module knows scored files and a line model, which it
+doesn't train.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from lamr_contract.scoring.line_model import LineModel
 from lamr_contract.scoring.presence import FEATURES, Presence, document_features
 
 from lamr_training.fits.regression import logistic_regression
@@ -22,24 +24,31 @@ _RIDGE = 1.0
 """The weight of the squared weights, in files."""
 
 
-def fit_presence(files: Sequence[ScoredFile]) -> Presence | None:
+def fit_presence(files: Sequence[ScoredFile], lines: LineModel, rubrics: Sequence[str]) -> Presence | None:
     """Fit a presence by files with and without gold lines; None if there are fewer than `LEAST` of either.
 
     Both sorts count the same in all, so 0.5 is where a file is as likely to hold an answer as not. Each file counts
     half with its path and half without, for callers that know none.
+
+    Args:
+        files: what is learned from.
+        lines: what scores their lines.
+        rubrics: the names of the encoder's rubrics.
     """
     present = np.array([bool(file.record.kept_frags) for file in files], np.bool_)
     if min(present.sum(), (~present).sum()) < LEAST:
         return None
-    rows = [row for path in (True, False) for row in (_features(file, path) for file in files)]
+    both = [_features(file, lines, rubrics) for file in files]
+    rows = [row for rows in zip(*both, strict=True) for row in rows]
     each = np.where(present, 1 / present.sum(), 1 / (~present).sum()) * len(files) / 4
     weights, bias = logistic_regression(np.array(rows), np.tile(present, 2), np.tile(each, 2), _RIDGE)
     fitted = {name: round(float(weight), 4) for name, weight in zip(FEATURES, weights, strict=True)}
     return Presence(fitted, round(bias, 4), PRIOR)
 
 
-def _features(file: ScoredFile, with_path: bool) -> list[float]:
-    relevances = [float(result.relevance) for result in file.results]
-    path = file.asked.path if with_path else ""
-    known = document_features(relevances, file.asked.features.views.together, file.asked.query, path)
-    return [known[name] for name in FEATURES]
+def _features(file: ScoredFile, lines: LineModel, rubrics: Sequence[str]) -> list[list[float]]:
+    """The features of a file with its path, and without."""
+    asked = file.asked.asked_lines(lines)
+    logits = lines.score(asked, file.reading(rubrics)).logits[asked.positions.lines]
+    known = (document_features(logits, asked.together, asked.terms, path) for path in (file.asked.path, ""))
+    return [[features[name] for name in FEATURES] for features in known]

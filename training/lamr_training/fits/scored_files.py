@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from lamr_contract.arrays import Float32Array
 from lamr_contract.asked import AskedDocument
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.model_io import ChunkRequest, ChunkResult
-from lamr_contract.scoring.associations import Associations
-from lamr_contract.scoring.features import output_names
-from lamr_contract.scoring.scorer import DocumentScorer, Scorer, network_features, output_merger
+from lamr_contract.scoring.encoder_reading import encoder_reading
+from lamr_contract.scoring.scorer import DocumentScorer, Scorer, encoder_merger
 from lamr_evaluation.metrics import recall_curve
 from lamr_evaluation.records import Record
 from lamr_postprocess import prune_lines
@@ -52,22 +52,18 @@ class ScoredFile:
         """Return the scores float32 [L] that a client computes for the file."""
         return self.finished(scorer).finish().scores
 
-    def features(
-        self, names: Sequence[str], rubrics: Sequence[str], associations: Associations | None = None
-    ) -> NDArray[np.float64]:
-        """Return features of the file's lines, float64 [L, F] (`lamr_contract.scoring.features`).
+    def reading(self, rubrics: Sequence[str], chosen: Iterable[int] | None = None) -> Float32Array:
+        """Return what the line model reads of the encoder's answers, float32 [L, E] (`encoder_reading`).
 
         Args:
-            names: the features.
             rubrics: the names of the model's rubrics.
-            associations: what gives the feature `associated`.
+            chosen: the numbers of the chunks that count as read; None for all.
         """
-        layout, offsets = self.asked.layout, self.asked.offsets
-        merger = output_merger(output_names(names), rubrics, len(self.asked.ids))
-        for tokens, result in zip(self.ranges, self.results, strict=True):
-            merger.add(tokens, result)
-        lines = TokenLines(offsets, layout.points, layout.spans)
-        return network_features(self.asked, lines, merger.merged(), names, associations)
+        layout = self.asked.layout
+        merger = encoder_merger(rubrics, len(self.asked.ids))
+        for number in range(len(self.ranges)) if chosen is None else chosen:
+            merger.add(self.ranges[number], self.results[number])
+        return encoder_reading(merger.merged(), TokenLines(self.asked.offsets, layout.points, layout.spans))
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,17 @@
-"""Fits what a `Scoring` makes of a network's log-odds: a bias and a presence, for questions and for other queries."""
+"""Fits what a `Scoring` makes of a line model's log-odds: a bias and a presence, for questions and for other queries.
+
+The module knows scored files and rules; it trains no weights.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from lamr_contract.scoring.line_model import LineModel
 from lamr_contract.scoring.query_kind import asks
 from lamr_contract.scoring.rules import LINES, LineRule, Scoring
 from lamr_contract.scoring.scorer import Scorer
-from lamr_contract.scoring.weights import LineWeights
 
 from lamr_training.errors import RunError
 from lamr_training.fits.keep_bias import bisect
@@ -19,26 +22,23 @@ ASKED_SHARE, TOLD_SHARE = 0.34, 0.4
 """The share of the lines that is kept on average for a question, and for a query that asks nothing, repair included."""
 LEAST_FILES = 40
 """How many files with a sort of query are enough for a bias of its own; with fewer, all files give it."""
-NAMED_ODDS = 4.0
-"""What the log-odds of a line gain whose number the query names. From 2 to 6 ranks are alike, and too few files have
-such a query to fit it closer (docs/lab/lamr-mini.md)."""
 SHARES = (0.05, 0.7)
-"""The bounds of what the threshold selects. The network sees the whole file, so its log-odds tell by themselves how
+"""The bounds of what the threshold selects. The model sees the whole file, so its log-odds tell by themselves how
 many lines a file needs; these bounds only keep extremes away."""
 
 
 def fit_scoring(
     files: Sequence[ScoredFile],
-    weights: LineWeights,
+    lines: LineModel,
     rubrics: Sequence[str],
     threshold: float,
     before: Scoring | None = None,
 ) -> Scoring:
-    """Return a scoring for weights, with a bias and a presence for questions and for other queries.
+    """Return a scoring for a line model, with a bias and a presence for questions and for other queries.
 
     Args:
         files: validation files; the bias comes from those that hold an answer.
-        weights: what scores lines.
+        lines: what scores lines.
         rubrics: the names of the model's rubrics.
         threshold: the model's.
         before: gives the presence where the files don't teach one.
@@ -51,21 +51,19 @@ def fit_scoring(
         raise RunError("no validation record has lines that answer; the threshold needs some")
 
     def scorer(rule: LineRule) -> Scorer:
-        return Scorer(Scoring(LINES, rule, rule), tuple(rubrics), weights)
+        return Scorer(Scoring(LINES, rule, rule), tuple(rubrics), lines)
 
     rules = {}
     for name, asked, share in (("asked", True, ASKED_SHARE), ("told", False, TOLD_SHARE)):
         alike = [file for file in files if asks(file.asked.query) == asked]
-        known: LineRule | None = getattr(before, name, None)
+        known = before and getattr(before, name)
         rule = LineRule(
-            named=NAMED_ODDS,
-            shares=SHARES,
-            presence=fit_presence(alike) or (known.presence if known else None),
+            shares=SHARES, presence=fit_presence(alike, lines, rubrics) or (known and known.presence)
         )
         own = [file for file in answered if asks(file.asked.query) == asked]
         fitted = own if len(own) >= LEAST_FILES else answered
         rules[name] = with_kept_share(fitted, scorer, rule, threshold, share)
-    return Scoring(LINES, rules["asked"], rules["told"])
+    return Scoring(LINES, **rules)
 
 
 def with_kept_share(

@@ -70,7 +70,7 @@ class WorkFolder:
 
         Args:
             model, tokenizer: what training begins with.
-            beside: the tokenizer's file that they came with; the associations that lie beside it come along.
+            beside: the tokenizer's file that they came with; the line model that lies beside it comes along.
         """
         self.start.mkdir(parents=True, exist_ok=True)
         if beside is not None:

@@ -1,4 +1,4 @@
-"""`lamr associate`: gives a model repository associations of words, learned from a folder of records."""
+"""`lamr lines`: gives a model repository a line model that has learned from a folder of records."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lamr_cli.extras import needs_extra
 from lamr_cli.printing import say
 
 
-def associate(
+def lines(
     data: Annotated[
         Path,
         typer.Option("--data", "-d", help="Folder with train.jsonl and validation.jsonl (`lamr corpus`)."),
@@ -22,28 +22,29 @@ def associate(
     base: Annotated[
         Path | None, typer.Option(help="Model repository to begin with; default: the shipped one.")
     ] = None,
-    networked: Annotated[
-        int | None,
-        typer.Option(
-            help="How many files the network over lines learns from; default: some thousand.", min=1
-        ),
-    ] = None,
+    fresh: Annotated[
+        bool, typer.Option(help="Begin with new words and weights, whatever the repository has.")
+    ] = False,
+    epochs: Annotated[int, typer.Option(help="How often each record is learned from.", min=1)] = 1,
+    read: Annotated[int, typer.Option(help="How many files the encoder reads for training.", min=1)] = 2_000,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
-    """Learn which words of code go with which words of queries, and score lines by that too.
+    """Learn from your records which lines a query needs, by words and lines alone and by what the encoder reads.
 
-    The model itself stays as it is, and so does its fingerprint. Clients read what is new; a running server goes on. A
-    hundred thousand records take about an hour of two CPU cores.
+    The encoder itself stays as it is, and so does its fingerprint. Clients read what is new; a running server goes on.
+    A hundred thousand records take about an hour and a half of one CPU core.
 
-    lamr associate --data records --output my-repository
+    lamr lines --data records --output my-repository
     """
     with needs_extra("train"):
         from lamr_contract.spec import bundled_repository
-        from lamr_training.recipes.associate import BuildSettings
-        from lamr_training.recipes.associate import associate as build
+        from lamr_training.fits.line_training import LineSettings
+        from lamr_training.recipes.lines import LinesSettings, train_lines
 
-    settings = BuildSettings() if networked is None else BuildSettings(networked=networked)
-    report = build(base or bundled_repository(), data, output, settings, lambda line: say(line, err=True))
+    settings = LinesSettings(training=LineSettings(epochs=epochs), fresh=fresh, read=read)
+    report = train_lines(
+        base or bundled_repository(), data, output, settings, lambda line: say(line, err=True)
+    )
     if as_json:
         say(json.dumps(asdict(report)))
         return

@@ -1,0 +1,120 @@
+"""The line model scores any text for any query, by lines and words alone, and what it says can be relied on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lamr_contract.names import SCORING_FILE
+from lamr_contract.scoring.encoder_reading import READ
+from lamr_contract.scoring.line_model import LEAST_MATCH, LEAST_UNDERSTOOD, LineModel, input_count
+from lamr_contract.scoring.weights import load_line_model
+from lamr_contract.spec import bundled_repository, client_files
+
+from tests.contract.scoring.line_models import WORDS, ask, random_model
+from tests.tiny import line_model, program
+
+CODE = "def load(cache):\n    return cache\n\n\ndef save(key):\n    cache = key\n"
+MODEL = random_model()
+
+
+@pytest.fixture(scope="module")
+def shipped() -> LineModel:
+    return load_line_model(Path(client_files(bundled_repository())) / SCORING_FILE)
+
+
+def logits(model: LineModel, query: str, text: str = CODE) -> np.ndarray:
+    return model.score(ask(model, query, text)).logits
+
+
+def test_lines_with_ink_have_log_odds() -> None:
+    found = logits(MODEL, "load the cache")
+    assert np.isfinite(found).tolist() == [True, True, False, False, True, True]
+    assert (found[2:4] == -np.inf).all()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "\n", " \n\t\n", "x", "one = 1\n", "\0", "\ud800 = 1", "\u2028\r\n\x0c", "}" * 5_000]
+)
+@pytest.mark.parametrize("query", ["", "the of", "load", "load cache " * 2_000, "\0\ud800", "缓存 在哪里"])
+def test_any_text_is_scored_for_any_query(text: str, query: str) -> None:
+    asked = ask(MODEL, query, text, path="a/b.py", task=query)
+    scored = MODEL.score(asked)
+    inked = ~asked.positions.layout.blank
+    assert len(scored.logits) == len(scored.dependency) == len(inked)
+    assert np.isfinite(scored.logits[inked]).all()
+    assert asked.inputs.shape == (inked.sum(), input_count(3))
+    assert np.isfinite(asked.inputs).all()
+    assert 0 <= asked.together <= 1
+
+
+@given(st.text("ab =\n\t(:#", max_size=80), st.text("ab ?`", max_size=30))
+@settings(deadline=None)
+def test_blank_lines_at_the_end_change_nothing_nearby(text: str, query: str) -> None:
+    plain = logits(line_model(("a", "b"), own=1.0, near=0.5), query, text)
+    more = logits(line_model(("a", "b"), own=1.0, near=0.5), query, text.rstrip() + "\n\n \n")
+    ink = np.isfinite(plain)
+    np.testing.assert_allclose(more[: len(ink)][np.isfinite(more[: len(ink)])], plain[ink], atol=0.05)
+
+
+def test_a_line_with_the_rare_word_wins() -> None:
+    text = "common = 1\n" * 6 + "rare = common\n" + "common = 2\n" * 6
+    assert logits(line_model(own=3.0), "common rare", text).argmax() == 6
+
+
+def test_the_shipped_model_prefers_lines_with_the_query_s_rare_word(shipped: LineModel) -> None:
+    text = program(30).replace("area17(", "reconnect_timeout(")
+    line = next(number for number, each in enumerate(text.splitlines()) if "reconnect_timeout" in each)
+    for query in (
+        "reconnect_timeout",
+        "Where is the reconnect timeout?",
+        "fix reconnect_timeout " + "thanks a lot " * 900,
+    ):
+        found = logits(shipped, query, text)
+        assert found.argmax() in range(line, line + 4)
+        assert found[line] > np.median(found[np.isfinite(found)])
+
+
+def test_a_query_without_a_known_word_matches_no_vector() -> None:
+    asked = ask(MODEL, "wholly unlike", CODE)
+    np.testing.assert_array_equal(asked.inputs[:, 4:7], LEAST_MATCH)
+    assert not asked.inputs[:, :3].any()
+
+
+def test_what_was_read_changes_what_is_said() -> None:
+    asked = ask(MODEL, "load", CODE)
+    read = np.zeros((6, READ), np.float32)
+    np.testing.assert_array_equal(MODEL.score(asked, read).logits, MODEL.score(asked).logits)
+    read[0] = 1
+    assert (MODEL.score(asked, read).logits != MODEL.score(asked).logits)[0]
+    raised = line_model(semantic=2.0)
+    assert raised.score(ask(raised, "load", CODE), read).logits[0] == pytest.approx(2.0, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("query", "share"),
+    [
+        ("", LEAST_UNDERSTOOD),
+        ("load", 1 / 2),
+        ("load save", 2 / 3),
+        ("load unlike", LEAST_UNDERSTOOD),
+        ("缓存 在哪里", LEAST_UNDERSTOOD),
+    ],
+)
+def test_a_query_is_understood_by_its_known_words(query: str, share: float) -> None:
+    assert ask(MODEL, query, CODE).understood == pytest.approx(share)
+
+
+def test_parts_that_dont_fit_are_refused() -> None:
+    with pytest.raises(ValueError, match="5 words have a table"):
+        replace(MODEL, words=WORDS[:5])
+    with pytest.raises(ValueError, match="inputs, not"):
+        replace(MODEL, layers=line_model().layers)
+    with pytest.raises(ValueError, match="features in these weights"):
+        replace(MODEL, matching=replace(MODEL.matching, hidden=np.zeros((3, 5), np.float32)))
+    with pytest.raises(ValueError, match="the heads"):
+        replace(MODEL, decoder=line_model().decoder)

@@ -1,0 +1,123 @@
+"""Turns a record into what the line model learns from: one file's lines with a query, and which of them are needed.
+
+What is known of lines comes from the contract, so what is learned here is what a client computes. The module knows
+records, words and lines; it knows no weights.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from lamr_contract.arrays import Float32Array
+from lamr_contract.asked import NO_TOKENS, AskedDocument
+from lamr_contract.encoding import PromptEncoder
+from lamr_contract.scoring.document_words import DocumentWords
+from lamr_contract.scoring.line_inputs import FORMS, Matches, Positions, line_features
+from lamr_contract.scoring.line_layers import Relations
+from lamr_contract.scoring.line_model import known_words
+from lamr_contract.scoring.named_lines import nearness
+from lamr_contract.scoring.query_words import QueryWords
+from lamr_contract.words import TermIndex
+from lamr_evaluation.records import Record
+from numpy.typing import NDArray
+
+_WEIGHTS = {"session": 3.0}  # by a record's kind; few records show what an agent really read for
+_HEADERS = 6  # how many headers above a gold line frame it
+_NAMED_GOLD = 0.85  # the share of queries that name lines whose lines are needed
+_NAMED_COUNTS = (1, 1, 1, 5, 12)
+
+
+@dataclass(frozen=True, eq=False)
+class LineExample:
+    """The I lines with ink of a file, and a query of Q words.
+
+    Attributes:
+        positions, relations: of the lines.
+        matches: of the query's words.
+        query: int64 [Q], the number of each of them in the vocabulary; -1 for an unknown one.
+        words: int64 [n], the numbers of the lines' known words, line after line.
+        sizes: int64 [I], how many of them each line has.
+        forms: float32 [I, F], see `line_inputs.FORMS`.
+        gold: bool [I], the lines that are needed.
+        frame: bool [I], other lines that gold ones depend on: those that head them or define what they use.
+        weight: how much the file counts.
+    """
+
+    positions: Positions
+    relations: Relations
+    matches: Matches
+    query: NDArray[np.int64]
+    words: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    forms: Float32Array
+    gold: NDArray[np.bool_]
+    frame: NDArray[np.bool_]
+    weight: float
+
+    @property
+    def teaches(self) -> bool:
+        """Whether some of the lines are needed and some aren't."""
+        return bool(self.gold.any() and not self.gold.all())
+
+    def naming(self, rng: random.Random) -> LineExample:
+        """Return the example as if the query named some of its lines by number, which mostly are needed ones."""
+        needed, lines = np.flatnonzero(self.gold), self.positions.lines
+        place = rng.choice(needed) if rng.random() < _NAMED_GOLD else rng.randrange(len(lines))
+        named = np.zeros(len(self.positions.layout.blank), np.bool_)
+        named[lines[place] : lines[place] + rng.choice(_NAMED_COUNTS)] = True
+        forms = self.forms.copy()
+        forms[:, FORMS.index("named")] = nearness(named)[lines]
+        return replace(self, forms=forms)
+
+
+def asked_without_tokens(encoder: PromptEncoder, record: Record) -> AskedDocument:
+    """Return a record's file and query as a client prepares them, without tokens, which lines and words don't need."""
+    return AskedDocument.of(
+        encoder, record.query, record.code, task=record.task, path=record.path, tokens=NO_TOKENS
+    )
+
+
+def line_example(asked: AskedDocument, record: Record, vocabulary: Mapping[str, int]) -> LineExample:
+    """Return what is learned from a record.
+
+    Args:
+        asked: the record's file and query.
+        record: a whole file and its query.
+        vocabulary: the number of each word, the most frequent first.
+    """
+    words = DocumentWords.of(TermIndex.of(asked.text, asked.layout), asked.layout)
+    positions = Positions.of(words)
+    query = QueryWords.of(asked.intent, asked.task, asked.path, vocabulary)
+    matches = Matches.of(query, words, positions)
+    defined, using = (positions.place[lines] for lines in words.definitions)
+    numbers, place = known_words(words, positions, vocabulary)
+    gold = record.gold[positions.lines]
+    return LineExample(
+        positions,
+        Relations.of(positions, defined, using),
+        matches,
+        np.array([vocabulary.get(term, -1) for term in matches.terms], np.int64),
+        numbers,
+        np.bincount(place, minlength=len(positions)),
+        line_features(asked.text, words, positions, asked.near_named, query),
+        gold,
+        _frame(positions, defined, using, gold),
+        _WEIGHTS.get(record.kind, 1.0),
+    )
+
+
+def _frame(
+    positions: Positions, defined: NDArray[np.int64], using: NDArray[np.int64], gold: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Return which lines gold ones depend on, bool [I]."""
+    frame = np.zeros(len(gold), np.bool_)
+    frame[defined[gold[using]]] = True
+    heads = positions.header[gold]
+    for _ in range(_HEADERS):
+        heads = np.unique(heads[heads >= 0])
+        frame[heads] = True
+        heads = positions.header[heads]
+    return frame & ~gold

@@ -1,0 +1,195 @@
+"""Gives a served model a line model that has learned from one's own records; encoder and decoder stay as they are.
+
+The fingerprint stays, too, because what is new is read by clients alone. Training goes on from the line model that the
+repository has, or begins from nothing. This module ties stages and files together.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
+from pathlib import Path
+
+import torch
+from lamr_contract.encoding import PromptEncoder
+from lamr_contract.local_model import LocalModel
+from lamr_contract.names import ENCODER, MODELS, REPORT_FILE, SCORING_FILE, SPEC_FILE, version_folder
+from lamr_contract.scoring.line_model import LineModel
+from lamr_contract.scoring.query_kind import asks
+from lamr_contract.scoring.scorer import Scorer
+from lamr_contract.scoring.weights import line_model_bytes
+from lamr_contract.spec import ModelSpec, client_files, load_spec
+from lamr_evaluation.records import Record, read_records
+from lamr_export.report import with_files
+from lamr_export.target import check_target, files_of, replacing
+
+from lamr_training.errors import RunError
+from lamr_training.fits.line_examples import LineExample, asked_without_tokens, line_example
+from lamr_training.fits.line_module import LineModule
+from lamr_training.fits.line_training import MEASURED, LineSettings, ReadExample, fit_lines, fit_reading
+from lamr_training.fits.noisy_queries import noisy
+from lamr_training.fits.scored_files import ScoredFile, ScoringReport, compare, score_files
+from lamr_training.fits.scoring import fit_scoring
+from lamr_training.fits.word_vectors import WordCounts, counted_words, start_vectors
+
+_NEIGHBOURS = 8  # records of a project whose texts stand in the noisy queries of the next ones
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinesSettings:
+    """Sizes.
+
+    Attributes:
+        training: how the model is trained.
+        words: which words have vectors, if it begins from nothing.
+        fresh: whether it begins from nothing, whatever the repository has.
+        noisy: the share of records whose queries are made long and noisy (`noisy_queries`).
+        read: of so many files the encoder's readings are learned.
+        longest: files of more lines are left out.
+    """
+
+    training: LineSettings = field(default_factory=LineSettings)
+    words: WordCounts = field(default_factory=WordCounts)
+    fresh: bool = False
+    noisy: float = 0.3
+    read: int = 2_000
+    longest: int = 2_500
+
+
+@dataclass(frozen=True)
+class LinesReport:
+    """What was made: how many words have vectors, from how many files, and how the scoring does on validation files."""
+
+    words: int
+    files: int
+    told: ScoringReport | None
+    asked: ScoringReport | None
+
+
+def train_lines(
+    base: Path,
+    data: Path,
+    out: Path,
+    settings: LinesSettings | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> LinesReport:
+    """Write a copy of a model repository with a line model that has learned from records.
+
+    Args:
+        base: a model repository.
+        data: a folder with `train.jsonl` and `validation.jsonl`, both in random order.
+        out: the repository that is written, or written again.
+        settings: sizes.
+        progress: takes a line about each stage.
+
+    Raises:
+        RunError: there are too few records.
+        ExportError: `out` can't be written.
+        ModelMismatchError: `base` is no repository of a pruner.
+    """
+    settings = settings or LinesSettings()
+    training = settings.training
+    check_target(out, MODELS, client_files(out))
+    spec = load_spec(base)
+    records = _Records(data / "train.jsonl", PromptEncoder.from_repository(base), settings)
+    progress("counting records")
+    files = records.count()
+    with torch.random.fork_rng():
+        torch.manual_seed(training.seed)
+        module = _start(records, Scorer.from_repository(base, spec).lines)
+        vocabulary = {word: number for number, word in enumerate(module.words)}
+        progress(f"learning from {files:,} files for {len(vocabulary):,} words")
+        module.standardize(islice(records.examples(vocabulary), MEASURED))
+        epochs = (records.examples(vocabulary, epoch) for epoch in range(training.epochs))
+        fit_lines(module, chain.from_iterable(epochs), files * training.epochs, training)
+        progress(f"asking the model about {settings.read:,} files")
+        local = LocalModel(base)
+        scored = score_files(local.infer_many, records.encoder, islice(records.noised(-1), settings.read))
+        read = [ReadExample(line_example(each.asked, each.record, vocabulary), each) for each in scored]
+        fit_reading(module, read, spec.rubrics, records.examples(vocabulary, -1), training)
+    model = module.eval().model()
+    progress("fitting the scoring")
+    checks = score_files(local.infer_many, records.encoder, read_records(data / "validation.jsonl"))
+    fitted = fit_scoring(checks, model, spec.rubrics, spec.threshold, before=spec.scoring)
+    scoring = replace(fitted, usual=spec.scoring.usual)  # the encoder stays as it is
+    told, asked = _reports(checks, Scorer(scoring, spec.rubrics, model), spec)
+    _write(base, out, replace(spec, scoring=scoring), model)
+    return LinesReport(len(model.words), files, told, asked)
+
+
+@dataclass(frozen=True, eq=False)
+class _Records:
+    """The records of a file that teach something; they are read again for each use, since there are many."""
+
+    path: Path
+    encoder: PromptEncoder
+    settings: LinesSettings
+
+    def __iter__(self) -> Iterator[Record]:
+        for record in read_records(self.path):
+            if record.kept_frags and len(record.lines) <= self.settings.longest:
+                yield record
+
+    def count(self) -> int:
+        """How many there are.
+
+        Raises:
+            RunError: there is none.
+        """
+        if not (count := sum(1 for _ in self)):
+            raise RunError(f"{self.path}: no record has lines that answer; give more records")
+        return count
+
+    def noised(self, epoch: int = 0) -> Iterator[Record]:
+        """The records, some with long queries; each epoch has other ones."""
+        rng = random.Random(f"{self.settings.training.seed} {epoch}")
+        before: defaultdict[str, deque[Record]] = defaultdict(lambda: deque(maxlen=_NEIGHBOURS))
+        for record in self:
+            others = before[record.project]
+            yield noisy(rng, record, others) if rng.random() < self.settings.noisy else record
+            others.append(record)
+
+    def examples(self, vocabulary: dict[str, int], epoch: int = 0) -> Iterator[LineExample]:
+        """What is learned from each of `noised`."""
+        for record in self.noised(epoch):
+            yield line_example(asked_without_tokens(self.encoder, record), record, vocabulary)
+
+
+def _start(records: _Records, before: LineModel | None) -> LineModule:
+    """What training begins with.
+
+    Raises:
+        RunError: it begins from nothing, and no word is frequent enough.
+    """
+    settings, training = records.settings, records.settings.training
+    if before is not None and not settings.fresh:
+        return LineModule.of(before, training.dropout)
+    words, written = counted_words(records, settings.words)
+    if not words:
+        raise RunError(f"{records.path}: no word is frequent enough; give more records")
+    return LineModule(words, start_vectors(written, training.sizes.words), training.sizes, training.dropout)
+
+
+def _reports(
+    checks: list[ScoredFile], scorer: Scorer, spec: ModelSpec
+) -> tuple[ScoringReport | None, ScoringReport | None]:
+    """How the scoring does on validation files with other queries, and on those with questions."""
+    answered = [file for file in checks if file.record.kept_frags]
+    told, asked = ([file for file in answered if asks(file.asked.query) == sort] for sort in (False, True))
+    return tuple(compare(files, scorer, spec.threshold) if files else None for files in (told, asked))
+
+
+def _write(base: Path, out: Path, spec: ModelSpec, model: LineModel) -> None:
+    with replacing(out) as folder:
+        shutil.copytree(base, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+        place = client_files(folder)
+        (place / SPEC_FILE).write_text(spec.to_json(), encoding="utf-8")
+        (place / SCORING_FILE).write_bytes(line_model_bytes(model))
+        report = version_folder(folder, ENCODER) / REPORT_FILE
+        sizes = files_of(folder)
+        del sizes[report.relative_to(folder).as_posix()]
+        report.write_text(with_files(report.read_text(encoding="utf-8"), sizes), encoding="utf-8")
