@@ -26,10 +26,9 @@ def lines(
         bool, typer.Option(help="Begin with new words and weights, whatever the repository has.")
     ] = False,
     epochs: Annotated[int, typer.Option(help="How often each record is learned from.", min=1)] = 1,
-    read: Annotated[int, typer.Option(help="How many files the encoder reads for training.", min=1)] = 2_000,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
-    """Learn from your records which lines a query needs, by words and lines alone and by what the encoder reads.
+    """Learn from your records which lines a query needs, by words and lines alone.
 
     The encoder itself stays as it is, and so does its fingerprint. Clients read what is new; a running server goes on.
     A hundred thousand records take about an hour and a half of one CPU core.
@@ -41,7 +40,7 @@ def lines(
         from lamr_training.fits.line_training import LineSettings
         from lamr_training.recipes.lines import LinesSettings, train_lines
 
-    settings = LinesSettings(training=LineSettings(epochs=epochs), fresh=fresh, read=read)
+    settings = LinesSettings(training=LineSettings(epochs=epochs), fresh=fresh)
     report = train_lines(
         base or bundled_repository(), data, output, settings, lambda line: say(line, err=True)
     )

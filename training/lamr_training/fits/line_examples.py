@@ -15,7 +15,7 @@ from lamr_contract.arrays import Float32Array
 from lamr_contract.asked import NO_TOKENS, AskedDocument
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.scoring.document_words import DocumentWords
-from lamr_contract.scoring.line_inputs import FORMS, Matches, Positions, line_features
+from lamr_contract.scoring.line_inputs import FORMS, Matches, Positions, evidence, line_features
 from lamr_contract.scoring.line_layers import Relations
 from lamr_contract.scoring.line_model import known_words
 from lamr_contract.scoring.named_lines import nearness
@@ -40,7 +40,7 @@ class LineExample:
         query: int64 [Q], the number of each of them in the vocabulary; -1 for an unknown one.
         words: int64 [n], the numbers of the lines' known words, line after line.
         sizes: int64 [I], how many of them each line has.
-        forms: float32 [I, F], see `line_inputs.FORMS`.
+        forms, evidence: float32 [I, F] each, see `line_inputs.FORMS` and `line_inputs.EVIDENCE`.
         gold: bool [I], the lines that are needed.
         frame: bool [I], other lines that gold ones depend on: those that head them or define what they use.
         weight: how much the file counts.
@@ -53,6 +53,7 @@ class LineExample:
     words: NDArray[np.int64]
     sizes: NDArray[np.int64]
     forms: Float32Array
+    evidence: Float32Array
     gold: NDArray[np.bool_]
     frame: NDArray[np.bool_]
     weight: float
@@ -88,7 +89,8 @@ def line_example(asked: AskedDocument, record: Record, vocabulary: Mapping[str, 
         record: a whole file and its query.
         vocabulary: the number of each word, the most frequent first.
     """
-    words = DocumentWords.of(TermIndex.of(asked.text, asked.layout), asked.layout)
+    index = TermIndex.of(asked.text, asked.layout)
+    words = DocumentWords.of(index, asked.layout)
     positions = Positions.of(words)
     query = QueryWords.of(asked.intent, asked.task, asked.path, vocabulary)
     matches = Matches.of(query, words, positions)
@@ -103,6 +105,7 @@ def line_example(asked: AskedDocument, record: Record, vocabulary: Mapping[str, 
         numbers,
         np.bincount(place, minlength=len(positions)),
         line_features(asked.text, words, positions, asked.near_named, query),
+        evidence(matches, index, positions).astype(np.float32),
         gold,
         _frame(positions, defined, using, gold),
         _WEIGHTS.get(record.kind, 1.0),

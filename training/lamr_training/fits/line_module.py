@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from lamr_contract.scoring.encoder_reading import READ
 from lamr_contract.scoring.line_inputs import IN_FILE, LEAST_SUM, NEAR, WIDE
 from lamr_contract.scoring.line_layers import RELATIONS, Layer, LineLayers
 from lamr_contract.scoring.line_model import (
@@ -139,7 +138,6 @@ class LineModule(nn.Module):
             {
                 "first": _random(inputs, width),
                 "bias": torch.zeros(width),
-                "read": torch.zeros(READ, width),
                 "last": _random(width + inputs, sizes.beside),
                 "last_bias": torch.zeros(sizes.beside),
             }
@@ -193,14 +191,9 @@ class LineModule(nn.Module):
         )
         self.mean, self.spread = mean, spread
 
-    def forward(self, example: LineExample, read: Tensor | None = None) -> LineOutput:
-        """Score a file's lines.
-
-        Args:
-            example: the file and its query.
-            read: float32 `[I, E]`, what the encoder says of lines (`encoder_reading`); None for nothing read.
-        """
-        heads = self.heads(self.states(self.inputs(example), example, read))
+    def forward(self, example: LineExample) -> LineOutput:
+        """Score a file's lines."""
+        heads = self.heads(self.states(self.inputs(example), example))
         count = len(heads.emissions)
         crf = LinearChainCrf(*self.heads.fused_crf_tensors())
         chain = Chain.of(heads.fused_emissions, Packing.of(np.array([0, count]), count), crf)
@@ -216,13 +209,13 @@ class LineModule(nn.Module):
         exact, _, shares = weights.clamp(LEAST_WEIGHT, MOST_WEIGHT).exp().unbind(dim=1)
         by_words = _lexical(example, exact * torch.from_numpy(matches.rarity).float())
         by_vectors = self._by_vectors(example, weights[:, 1], shares)
-        return torch.cat([by_vectors, torch.from_numpy(example.forms), by_words], dim=1)
+        forms, evidence = torch.from_numpy(example.forms), torch.from_numpy(example.evidence)
+        return torch.cat([by_vectors, forms, by_words, evidence], dim=1)
 
-    def states(self, inputs: Tensor, example: LineExample, read: Tensor | None) -> Tensor:
+    def states(self, inputs: Tensor, example: LineExample) -> Tensor:
         """The fused states `[I, W + P]`, as `LineLayers` has them."""
         values, around = (inputs - self.mean) / self.spread, self.around
-        states = values @ around["first"] + around["bias"]
-        states = F.relu(states if read is None else states + read @ around["read"])
+        states = F.relu(values @ around["first"] + around["bias"])
         for layer, stride in zip(self.layers, self.sizes.strides, strict=True):
             told = F.relu(self._layer(layer, stride, states, example))
             states = F.dropout(states + told, self.dropout, self.training)
@@ -237,7 +230,7 @@ class LineModule(nn.Module):
         given |= {"first": _array(first), "bias": _array(bias)}
         given |= {"last": _array(last), "last_bias": _array(last_bias)}
         tables = {name: _array(value) for name, value in self.tables.items()}
-        decoder = {name.replace(".", "_"): _array(value) for name, value in self.heads.arrays().items()}
+        decoder = {name.replace(".", "_"): _array(value) for name, value in RubricHeads.arrays(self.heads).items()}
         return LineModel(
             self.words,
             word_table(tables["query"], tables["query_alone"][:, 0]),

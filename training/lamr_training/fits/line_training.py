@@ -1,7 +1,7 @@
-"""Trains a `LineModule`: words and lines on all files, then what the encoder's readings add on some that it has read.
+"""Trains a `LineModule` on files whose needed lines are known.
 
 A file's lines compete with each other, and each file counts the same however many lines it has. The module knows
-examples and answers; it knows no text.
+examples; it knows no text.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from itertools import islice
 
 import numpy as np
 import torch
-from lamr_contract.arrays import Float32Array
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -21,15 +20,12 @@ from tqdm import tqdm
 
 from lamr_training.fits.line_examples import LineExample
 from lamr_training.fits.line_module import LineModule, LineOutput, LineSizes
-from lamr_training.fits.scored_files import ScoredFile
 
 MEASURED = 400
 """So many examples say how inputs are spread."""
 _LISTWISE, _SEMANTIC, _DEPENDENCY = 0.3, 0.2, 0.1  # weights beside the decisions of the fused chain
 _LEAST_RATE = 0.02  # of the highest one, at the end
-_UNREAD, _WHOLE = 0.25, 0.35  # how often nothing is read of a file, and how often all of it
 _NAMING = 0.1  # how often the query names lines by number
-_READ_RATE = 5.0  # what reads the encoder is new, so it learns that much faster
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,10 +37,9 @@ class LineSettings:
         epochs: how often each file is read; what a second time teaches is those files alone.
         files: how many files a step takes.
         rate, word_rate: the highest learning rates, of words and of all else; they rise and fall again.
-        read_rate: the highest rate while the encoder's readings are learned; words stay as they are then.
         decay: the weight decay of all but words.
         dropout: the share of states that a layer's followers don't see.
-        seed: the seed of weights, dropout and readings.
+        seed: the seed of weights, dropout and named lines.
     """
 
     sizes: LineSizes = field(default_factory=LineSizes)
@@ -52,38 +47,15 @@ class LineSettings:
     files: int = 16
     rate: float = 2e-3
     word_rate: float = 1e-3
-    read_rate: float = 6e-4
     decay: float = 0.02
     dropout: float = 0.1
     seed: int = 0
 
 
-@dataclass(frozen=True, eq=False)
-class ReadExample:
-    """A file that an encoder has read.
-
-    Attributes:
-        example: its lines.
-        file: the encoder's answers.
-    """
-
-    example: LineExample
-    file: ScoredFile
-
-    def reading(self, rng: random.Random, rubrics: Sequence[str]) -> Float32Array | None:
-        """Return what is known of the lines if some of the chunks were read, float32 [I, E]; None for none."""
-        count, drawn = len(self.file.ranges), rng.random()
-        if drawn < _UNREAD:
-            return None
-        few = rng.sample(range(count), rng.randint(1, max(1, count - 1)))
-        chosen = range(count) if drawn < _UNREAD + _WHOLE else few
-        return self.file.reading(rubrics, chosen)[self.example.positions.lines]
-
-
 def fit_lines(
     module: LineModule, examples: Iterable[LineExample], files: int, settings: LineSettings
 ) -> None:
-    """Train words and all else, on files of which the encoder has read nothing.
+    """Train words and all else.
 
     Args:
         module: what learns.
@@ -96,40 +68,11 @@ def fit_lines(
         torch.optim.AdamW(_others(module), lr=settings.rate, weight_decay=settings.decay),
         torch.optim.SparseAdam(tables, lr=settings.word_rate),  # a step touches few of the words
     )
-    taught = (example for example in examples if example.teaches)
+    rng = random.Random(settings.seed)
+    taught = (_naming(example, rng) for example in examples if example.teaches)
     steps = _Steps(module, optimizers, -(-files // settings.files))
     while batch := list(islice(taught, settings.files)):
-        steps.take([(example, None) for example in batch])
-
-
-def fit_reading(
-    module: LineModule,
-    read: Sequence[ReadExample],
-    rubrics: Sequence[str],
-    others: Iterable[LineExample],
-    settings: LineSettings,
-) -> None:
-    """Train all but words on files of which the encoder has read something, and on as many of which it hasn't.
-
-    Args:
-        module: what learns.
-        read: files that the encoder has read.
-        rubrics: the names of the encoder's rubrics.
-        others: files that it hasn't read.
-        settings: how.
-    """
-    rng, half = random.Random(settings.seed), max(1, settings.files // 2)
-    reader = module.around["read"]
-    rest = [parameter for parameter in _others(module) if parameter is not reader]
-    groups = [{"params": rest}, {"params": [reader], "lr": settings.read_rate * _READ_RATE}]
-    optimizer = torch.optim.AdamW(groups, lr=settings.read_rate, weight_decay=settings.decay)
-    order = [each for each in rng.sample(list(read), len(read)) if each.example.teaches]
-    others = (example for example in others if example.teaches)
-    steps = _Steps(module, (optimizer,), -(-len(order) // half))
-    for first in range(0, len(order), half):
-        batch = [(each.example, each.reading(rng, rubrics)) for each in order[first : first + half]]
-        batch += [(example, None) for example in islice(others, half)]
-        steps.take([(_naming(example, rng), reading) for example, reading in batch])
+        steps.take(batch)
 
 
 def file_loss(output: LineOutput, gold: NDArray[np.bool_], frame: NDArray[np.bool_]) -> Tensor:
@@ -178,16 +121,16 @@ class _Steps:
         self._rates = [torch.optim.lr_scheduler.LambdaLR(each, share) for each in optimizers]
         self._bar = tqdm(total=steps, unit="step", mininterval=10)
 
-    def take(self, files: Sequence[tuple[LineExample, Float32Array | None]]) -> None:
+    def take(self, files: Sequence[LineExample]) -> None:
         """Learn from a few files."""
-        total = sum(example.weight for example, _ in files)
+        total = sum(example.weight for example in files)
         self._module.train()
-        for example, reading in files:
-            output = self._module(example, None if reading is None else torch.from_numpy(reading))
+        for example in files:
+            output = self._module(example)
             (file_loss(output, example.gold, example.frame) * (example.weight / total)).backward()
         nn.utils.clip_grad_norm_(_others(self._module), 1.0)
-        for each in (*self._optimizers, *self._rates):
-            each.step()
-        for optimizer in self._optimizers:
+        for optimizer, rate in zip(self._optimizers, self._rates, strict=True):
+            optimizer.step()
+            rate.step()
             optimizer.zero_grad()
         self._bar.update()

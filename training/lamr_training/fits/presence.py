@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 from lamr_contract.scoring.line_model import LineModel
-from lamr_contract.scoring.presence import FEATURES, Presence, document_features
+from lamr_contract.scoring.odds import logit
+from lamr_contract.scoring.presence import FEATURES, Presence, best_lines, document_features
 
 from lamr_training.fits.regression import logistic_regression
 from lamr_training.fits.scored_files import ScoredFile
@@ -24,7 +25,7 @@ _RIDGE = 1.0
 """The weight of the squared weights, in files."""
 
 
-def fit_presence(files: Sequence[ScoredFile], lines: LineModel, rubrics: Sequence[str]) -> Presence | None:
+def fit_presence(files: Sequence[ScoredFile], lines: LineModel, *, read: bool) -> Presence | None:
     """Fit a presence by files with and without gold lines; None if there are fewer than `LEAST` of either.
 
     Both sorts count the same in all, so 0.5 is where a file is as likely to hold an answer as not. Each file counts
@@ -33,12 +34,12 @@ def fit_presence(files: Sequence[ScoredFile], lines: LineModel, rubrics: Sequenc
     Args:
         files: what is learned from.
         lines: what scores their lines.
-        rubrics: the names of the encoder's rubrics.
+        read: whether the encoder's relevance of chunks is known; otherwise the best lines tell.
     """
     present = np.array([bool(file.record.kept_frags) for file in files], np.bool_)
     if min(present.sum(), (~present).sum()) < LEAST:
         return None
-    both = [_features(file, lines, rubrics) for file in files]
+    both = [_features(file, lines, read) for file in files]
     rows = [row for rows in zip(*both, strict=True) for row in rows]
     each = np.where(present, 1 / present.sum(), 1 / (~present).sum()) * len(files) / 4
     weights, bias = logistic_regression(np.array(rows), np.tile(present, 2), np.tile(each, 2), _RIDGE)
@@ -46,9 +47,12 @@ def fit_presence(files: Sequence[ScoredFile], lines: LineModel, rubrics: Sequenc
     return Presence(fitted, round(bias, 4), PRIOR)
 
 
-def _features(file: ScoredFile, lines: LineModel, rubrics: Sequence[str]) -> list[list[float]]:
+def _features(file: ScoredFile, lines: LineModel, read: bool) -> list[list[float]]:
     """The features of a file with its path, and without."""
     asked = file.asked.asked_lines(lines)
-    logits = lines.score(asked, file.reading(rubrics)).logits[asked.positions.lines]
-    known = (document_features(logits, asked.together, asked.terms, path) for path in (file.asked.path, ""))
+    if read:
+        opinions = logit([float(result.relevance) for result in file.results])
+    else:
+        opinions = best_lines(lines.score(asked).logits[asked.positions.lines])
+    known = (document_features(opinions, asked.together, asked.terms, path) for path in (file.asked.path, ""))
     return [[features[name] for name in FEATURES] for features in known]

@@ -17,7 +17,7 @@ from lamr_contract.encoding import PromptEncoder
 from lamr_contract.local_model import LocalModel
 from lamr_contract.names import SCORING_FILE
 from lamr_contract.scoring.scorer import Scorer
-from lamr_contract.scoring.weights import load_line_model
+from lamr_contract.scoring.weights import load_weights
 from lamr_contract.spec import bundled_repository, client_files
 from lamr_decoding import Decoder
 from lamr_evaluation.records import Record
@@ -56,7 +56,7 @@ def write_scored(model: LamrModel, work: WorkFolder, out: Path, records: Sequenc
     save_checkpoint(model, out, work.tokenizer_file)
     if not (out / SCORING_FILE).exists():
         shutil.copyfile(client_files(bundled_repository()) / SCORING_FILE, out / SCORING_FILE)
-    lines = load_line_model(out / SCORING_FILE)
+    weights = load_weights(out / SCORING_FILE)
     exported = _exported(out, work)
     encoder = PromptEncoder.from_repository(exported)
     with torch.no_grad():
@@ -64,11 +64,11 @@ def write_scored(model: LamrModel, work: WorkFolder, out: Path, records: Sequenc
     local = LocalModel(exported, weights=model.decoder_weights())
     files = score_files(local.infer_many, encoder, records)
     config = model.config
-    scoring = fit_scoring(files, lines, config.rubrics, config.threshold, before=config.scoring)
+    scoring = fit_scoring(files, weights, config.rubrics, config.threshold, before=config.scoring)
     began = config.version.partition("+")[0]
     model.config = replace(config, scoring=scoring, version=f"{began}+{weights_digest(model)[:8]}")
     save_checkpoint(model, out, work.tokenizer_file)
-    return compare(files, Scorer(scoring, config.rubrics, lines), config.threshold)
+    return compare(files, Scorer(scoring, config.rubrics, weights), config.threshold)
 
 
 def _keep_bias(

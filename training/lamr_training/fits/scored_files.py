@@ -10,16 +10,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from lamr_contract.arrays import Float32Array
 from lamr_contract.asked import AskedDocument
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.model_io import ChunkRequest, ChunkResult
-from lamr_contract.scoring.encoder_reading import encoder_reading
-from lamr_contract.scoring.scorer import DocumentScorer, Scorer, encoder_merger
+from lamr_contract.scoring.scorer import DocumentScorer, Scorer
 from lamr_evaluation.metrics import recall_curve
 from lamr_evaluation.records import Record
 from lamr_postprocess import prune_lines
-from lamr_postprocess.lines import TokenLines
 from numpy.typing import NDArray
 
 Ask = Callable[[Sequence[ChunkRequest]], Sequence[ChunkResult]]
@@ -52,18 +49,9 @@ class ScoredFile:
         """Return the scores float32 [L] that a client computes for the file."""
         return self.finished(scorer).finish().scores
 
-    def reading(self, rubrics: Sequence[str], chosen: Iterable[int] | None = None) -> Float32Array:
-        """Return what the line model reads of the encoder's answers, float32 [L, E] (`encoder_reading`).
-
-        Args:
-            rubrics: the names of the model's rubrics.
-            chosen: the numbers of the chunks that count as read; None for all.
-        """
-        layout = self.asked.layout
-        merger = encoder_merger(rubrics, len(self.asked.ids))
-        for number in range(len(self.ranges)) if chosen is None else chosen:
-            merger.add(self.ranges[number], self.results[number])
-        return encoder_reading(merger.merged(), TokenLines(self.asked.offsets, layout.points, layout.spans))
+    def unread(self, scorer: Scorer) -> DocumentScorer:
+        """Return what has taken in no answer about the file."""
+        return DocumentScorer(scorer, self.asked)
 
 
 @dataclass(frozen=True)
@@ -129,12 +117,14 @@ def compare(files: Sequence[ScoredFile], scorer: Scorer, threshold: float) -> Sc
     return ScoringReport(*(round(float(value), 4) for value in np.mean(rows, axis=0)))
 
 
-def selection(files: Sequence[ScoredFile], scorer: Scorer, threshold: float) -> tuple[float, float]:
+def selection(
+    files: Sequence[ScoredFile], scorer: Scorer, threshold: float, *, read: bool = True
+) -> tuple[float, float]:
     """Return means of what pruning keeps, repair included: recall (of files that hold an answer), share of lines."""
     recalls, shares = [], []
     for file in files:
         gold, inked = file.record.gold, file.record.counted
-        lines = file.finished(scorer).finish()
+        lines = (file.finished(scorer) if read else file.unread(scorer)).finish()
         pruned = prune_lines(
             file.record.code,
             lines.scores,

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from lamr_contract.scoring.line_model import LineModel
 from lamr_contract.scoring.query_kind import asks
 from lamr_contract.scoring.rules import LINES, LineRule, Scoring
 from lamr_contract.scoring.scorer import Scorer
+from lamr_contract.scoring.weights import LineWeights
 
 from lamr_training.errors import RunError
 from lamr_training.fits.keep_bias import bisect
@@ -22,6 +22,9 @@ ASKED_SHARE, TOLD_SHARE = 0.34, 0.4
 """The share of the lines that is kept on average for a question, and for a query that asks nothing, repair included."""
 LEAST_FILES = 40
 """How many files with a sort of query are enough for a bias of its own; with fewer, all files give it."""
+NAMED_ODDS = 4.0
+"""What the log-odds of a line gain whose number the query names. From 2 to 6 ranks are alike, and too few files have
+such a query to fit it closer (docs/lab/lamr-mini.md)."""
 SHARES = (0.05, 0.7)
 """The bounds of what the threshold selects. The model sees the whole file, so its log-odds tell by themselves how
 many lines a file needs; these bounds only keep extremes away."""
@@ -29,16 +32,16 @@ many lines a file needs; these bounds only keep extremes away."""
 
 def fit_scoring(
     files: Sequence[ScoredFile],
-    lines: LineModel,
+    weights: LineWeights,
     rubrics: Sequence[str],
     threshold: float,
     before: Scoring | None = None,
 ) -> Scoring:
-    """Return a scoring for a line model, with a bias and a presence for questions and for other queries.
+    """Return a scoring for weights, with a bias and a presence for questions and for other queries.
 
     Args:
         files: validation files; the bias comes from those that hold an answer.
-        lines: what scores lines.
+        weights: what scores lines.
         rubrics: the names of the model's rubrics.
         threshold: the model's.
         before: gives the presence where the files don't teach one.
@@ -51,19 +54,27 @@ def fit_scoring(
         raise RunError("no validation record has lines that answer; the threshold needs some")
 
     def scorer(rule: LineRule) -> Scorer:
-        return Scorer(Scoring(LINES, rule, rule), tuple(rubrics), lines)
+        return Scorer(Scoring(LINES, rule, rule), tuple(rubrics), weights)
 
-    rules = {}
-    for name, asked, share in (("asked", True, ASKED_SHARE), ("told", False, TOLD_SHARE)):
+    def rule(asked: bool, share: float, known: LineRule | None) -> LineRule:
         alike = [file for file in files if asks(file.asked.query) == asked]
-        known = before and getattr(before, name)
-        rule = LineRule(
-            shares=SHARES, presence=fit_presence(alike, lines, rubrics) or (known and known.presence)
+        began = known or LineRule()
+        fitted = replace(
+            began,
+            named=NAMED_ODDS,
+            shares=SHARES,
+            presence=fit_presence(alike, weights.model, read=True) or began.presence,
+            unread_presence=fit_presence(alike, weights.model, read=False) or began.unread_presence,
         )
         own = [file for file in answered if asks(file.asked.query) == asked]
-        fitted = own if len(own) >= LEAST_FILES else answered
-        rules[name] = with_kept_share(fitted, scorer, rule, threshold, share)
-    return Scoring(LINES, **rules)
+        chosen = own if len(own) >= LEAST_FILES else answered
+        return with_kept_share(chosen, scorer, fitted, threshold, share)
+
+    return Scoring(
+        LINES,
+        asked=rule(True, ASKED_SHARE, before.asked if before else None),
+        told=rule(False, TOLD_SHARE, before.told if before else None),
+    )
 
 
 def with_kept_share(
@@ -73,14 +84,21 @@ def with_kept_share(
     threshold: float,
     kept: float,
 ) -> LineRule:
-    """Return a rule with the bias at which pruning keeps a share of the lines of files, found by bisection.
+    """Return a rule with the biases at which pruning keeps a share of the lines of files, found by bisection.
 
     Args:
-        files: what is pruned.
+        files: what is pruned, once with everything read and once with nothing.
         scorer: gives the scorer of a rule.
-        rule: what is added to lines besides the bias, and how the threshold adapts.
+        rule: what is added to lines besides the biases, and how the threshold adapts.
         threshold: the model's.
         kept: the share of the lines, repair included.
     """
-    bias = bisect(lambda trial: selection(files, scorer(replace(rule, bias=trial)), threshold)[1], kept)
-    return replace(rule, bias=bias)
+
+    def kept_with(trial: LineRule, read: bool) -> float:
+        return selection(files, scorer(trial), threshold, read=read)[1]
+
+    return replace(
+        rule,
+        bias=bisect(lambda trial: kept_with(replace(rule, bias=trial), True), kept),
+        unread=bisect(lambda trial: kept_with(replace(rule, unread=trial), False), kept),
+    )

@@ -9,20 +9,23 @@ from __future__ import annotations
 import random
 import shutil
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
 
+import numpy as np
 import torch
+from lamr_contract.arrays import Float64Array
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.local_model import LocalModel
 from lamr_contract.names import ENCODER, MODELS, REPORT_FILE, SCORING_FILE, SPEC_FILE, version_folder
 from lamr_contract.scoring.line_model import LineModel
 from lamr_contract.scoring.query_kind import asks
+from lamr_contract.scoring.reader import Reader
 from lamr_contract.scoring.scorer import Scorer
-from lamr_contract.scoring.weights import line_model_bytes
-from lamr_contract.spec import ModelSpec, client_files, load_spec
+from lamr_contract.scoring.weights import LineWeights, load_weights, weights_bytes
+from lamr_contract.spec import ModelSpec, bundled_repository, client_files, load_spec
 from lamr_evaluation.records import Record, read_records
 from lamr_export.report import with_files
 from lamr_export.target import check_target, files_of, replacing
@@ -30,12 +33,13 @@ from lamr_export.target import check_target, files_of, replacing
 from lamr_training.errors import RunError
 from lamr_training.fits.line_examples import LineExample, asked_without_tokens, line_example
 from lamr_training.fits.line_module import LineModule
-from lamr_training.fits.line_training import MEASURED, LineSettings, ReadExample, fit_lines, fit_reading
+from lamr_training.fits.line_training import MEASURED, LineSettings, fit_lines
 from lamr_training.fits.noisy_queries import noisy
 from lamr_training.fits.scored_files import ScoredFile, ScoringReport, compare, score_files
 from lamr_training.fits.scoring import fit_scoring
 from lamr_training.fits.word_vectors import WordCounts, counted_words, start_vectors
 
+_LEAST_SPREAD = 1e-3
 _NEIGHBOURS = 8  # records of a project whose texts stand in the noisy queries of the next ones
 
 
@@ -48,7 +52,6 @@ class LinesSettings:
         words: which words have vectors, if it begins from nothing.
         fresh: whether it begins from nothing, whatever the repository has.
         noisy: the share of records whose queries are made long and noisy (`noisy_queries`).
-        read: of so many files the encoder's readings are learned.
         longest: files of more lines are left out.
     """
 
@@ -56,7 +59,6 @@ class LinesSettings:
     words: WordCounts = field(default_factory=WordCounts)
     fresh: bool = False
     noisy: float = 0.3
-    read: int = 2_000
     longest: int = 2_500
 
 
@@ -100,24 +102,23 @@ def train_lines(
     files = records.count()
     with torch.random.fork_rng():
         torch.manual_seed(training.seed)
-        module = _start(records, Scorer.from_repository(base, spec).lines)
+        before = _weights(base, spec)
+        module = _start(records, before.model)
         vocabulary = {word: number for number, word in enumerate(module.words)}
         progress(f"learning from {files:,} files for {len(vocabulary):,} words")
         module.standardize(islice(records.examples(vocabulary), MEASURED))
         epochs = (records.examples(vocabulary, epoch) for epoch in range(training.epochs))
         fit_lines(module, chain.from_iterable(epochs), files * training.epochs, training)
-        progress(f"asking the model about {settings.read:,} files")
-        local = LocalModel(base)
-        scored = score_files(local.infer_many, records.encoder, islice(records.noised(-1), settings.read))
-        read = [ReadExample(line_example(each.asked, each.record, vocabulary), each) for each in scored]
-        fit_reading(module, read, spec.rubrics, records.examples(vocabulary, -1), training)
     model = module.eval().model()
     progress("fitting the scoring")
-    checks = score_files(local.infer_many, records.encoder, read_records(data / "validation.jsonl"))
-    fitted = fit_scoring(checks, model, spec.rubrics, spec.threshold, before=spec.scoring)
+    checks = score_files(
+        LocalModel(base).infer_many, records.encoder, read_records(data / "validation.jsonl")
+    )
+    weights = LineWeights(model, _taken(before, model, checks))
+    fitted = fit_scoring(checks, weights, spec.rubrics, spec.threshold, before=spec.scoring)
     scoring = replace(fitted, usual=spec.scoring.usual)  # the encoder stays as it is
-    told, asked = _reports(checks, Scorer(scoring, spec.rubrics, model), spec)
-    _write(base, out, replace(spec, scoring=scoring), model)
+    told, asked = _reports(checks, Scorer(scoring, spec.rubrics, weights), spec)
+    _write(base, out, replace(spec, scoring=scoring), weights)
     return LinesReport(len(model.words), files, told, asked)
 
 
@@ -159,19 +160,44 @@ class _Records:
             yield line_example(asked_without_tokens(self.encoder, record), record, vocabulary)
 
 
-def _start(records: _Records, before: LineModel | None) -> LineModule:
+def _start(records: _Records, before: LineModel) -> LineModule:
     """What training begins with.
 
     Raises:
         RunError: it begins from nothing, and no word is frequent enough.
     """
     settings, training = records.settings, records.settings.training
-    if before is not None and not settings.fresh:
+    if not settings.fresh:
         return LineModule.of(before, training.dropout)
     words, written = counted_words(records, settings.words)
     if not words:
         raise RunError(f"{records.path}: no word is frequent enough; give more records")
     return LineModule(words, start_vectors(written, training.sizes.words), training.sizes, training.dropout)
+
+
+def _weights(base: Path, spec: ModelSpec) -> LineWeights:
+    """What scores lines in a repository, or in the bundled one where it has a rule over tokens."""
+    own = Scorer.from_repository(base, spec).weights
+    return own or load_weights(client_files(bundled_repository()) / SCORING_FILE)
+
+
+def _taken(before: LineWeights, model: LineModel, files: Sequence[ScoredFile]) -> Reader:
+    """The reader as it was, but that it takes the new line model's log-odds as if they were the old one's.
+
+    Mean and spread over the files' lines become those that it learned with.
+    """
+    old, new = (
+        np.concatenate([_logits(each, file) for file in files] or [np.zeros(1)])
+        for each in (before.model, model)
+    )
+    scale = before.reader.scale * float(old.std() / max(new.std(), _LEAST_SPREAD))
+    shift = before.reader.scale * float(old.mean()) + before.reader.shift - scale * float(new.mean())
+    return Reader(before.reader.network, scale, shift)
+
+
+def _logits(model: LineModel, file: ScoredFile) -> Float64Array:
+    asked = file.asked.asked_lines(model)
+    return model.score(asked).logits[asked.positions.lines]
 
 
 def _reports(
@@ -180,15 +206,16 @@ def _reports(
     """How the scoring does on validation files with other queries, and on those with questions."""
     answered = [file for file in checks if file.record.kept_frags]
     told, asked = ([file for file in answered if asks(file.asked.query) == sort] for sort in (False, True))
-    return tuple(compare(files, scorer, spec.threshold) if files else None for files in (told, asked))
+    first, second = (compare(files, scorer, spec.threshold) if files else None for files in (told, asked))
+    return first, second
 
 
-def _write(base: Path, out: Path, spec: ModelSpec, model: LineModel) -> None:
+def _write(base: Path, out: Path, spec: ModelSpec, weights: LineWeights) -> None:
     with replacing(out) as folder:
         shutil.copytree(base, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
         place = client_files(folder)
         (place / SPEC_FILE).write_text(spec.to_json(), encoding="utf-8")
-        (place / SCORING_FILE).write_bytes(line_model_bytes(model))
+        (place / SCORING_FILE).write_bytes(weights_bytes(weights))
         report = version_folder(folder, ENCODER) / REPORT_FILE
         sizes = files_of(folder)
         del sizes[report.relative_to(folder).as_posix()]
