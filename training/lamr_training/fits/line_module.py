@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from lamr_contract.scoring.line_inputs import IN_FILE, LEAST_SUM, NEAR, WIDE
+from lamr_contract.scoring.line_inputs import IN_FILE
 from lamr_contract.scoring.line_layers import RELATIONS, Layer, LineLayers
 from lamr_contract.scoring.line_model import (
     LEAST_MATCH,
     LEAST_WEIGHT,
-    LINE_POWER,
     MOST_VECTORS,
     MOST_WEIGHT,
+    NEAR,
     QUERY_POWER,
     VIEWS,
     LineModel,
@@ -28,7 +28,6 @@ from lamr_contract.scoring.line_model import (
     WordTable,
     input_count,
 )
-from lamr_contract.scoring.line_model import NEAR as NEAR_VECTORS
 from lamr_contract.scoring.query_words import FEATURES
 from lamr_contract.scoring.rules import DEPENDENCY, SEMANTIC
 from lamr_contract.scoring.weights import word_table
@@ -42,6 +41,7 @@ from torch.nn import functional as F
 
 from lamr_training.fits.chain_odds import marginal_log_odds
 from lamr_training.fits.line_examples import LineExample
+from lamr_training.fits.line_sums import by_block, lexical, nearby, scaled
 
 _RUBRICS = (SEMANTIC, DEPENDENCY)
 _SHARPNESS = 3.0  # of matches at first
@@ -207,7 +207,7 @@ class LineModule(nn.Module):
         hidden = F.relu(known @ matching["hidden"] + matching["hidden_bias"])
         weights = hidden @ matching["out"] + matching["out_bias"]
         exact, _, shares = weights.clamp(LEAST_WEIGHT, MOST_WEIGHT).exp().unbind(dim=1)
-        by_words = _lexical(example, exact * torch.from_numpy(matches.rarity).float())
+        by_words = lexical(example, exact * torch.from_numpy(matches.rarity).float())
         by_vectors = self._by_vectors(example, weights[:, 1], shares)
         forms, evidence = torch.from_numpy(example.forms), torch.from_numpy(example.evidence)
         return torch.cat([by_vectors, forms, by_words, evidence], dim=1)
@@ -230,7 +230,9 @@ class LineModule(nn.Module):
         given |= {"first": _array(first), "bias": _array(bias)}
         given |= {"last": _array(last), "last_bias": _array(last_bias)}
         tables = {name: _array(value) for name, value in self.tables.items()}
-        decoder = {name.replace(".", "_"): _array(value) for name, value in RubricHeads.arrays(self.heads).items()}
+        decoder = {
+            name.replace(".", "_"): _array(value) for name, value in RubricHeads.arrays(self.heads).items()
+        }
         return LineModel(
             self.words,
             word_table(tables["query"], tables["query_alone"][:, 0]),
@@ -289,10 +291,10 @@ class LineModule(nn.Module):
             return held.new_zeros(len(sizes), held.shape[1]).index_add(0, line, held)
 
         sums = summed("line")
-        own = _scaled(sums, counts)
-        near = _scaled(_nearby(sums, NEAR_VECTORS), _nearby(counts, NEAR_VECTORS))
-        block = _scaled(_by_block(sums, blocks), _by_block(counts, blocks))[blocks]
-        return own, near, block, _scaled(summed("line_alone"), counts)
+        own = scaled(sums, counts)
+        near = scaled(nearby(sums, NEAR), nearby(counts, NEAR))
+        block = scaled(by_block(sums, blocks), by_block(counts, blocks))[blocks]
+        return own, near, block, scaled(summed("line_alone"), counts)
 
     def _layer(self, layer: Any, stride: int, states: Tensor, example: LineExample) -> Tensor:
         """What a layer adds to states `[I, W]`, before its relu."""
@@ -300,7 +302,7 @@ class LineModule(nn.Module):
         own = layer["own"].permute(2, 1, 0)
         sums = F.conv1d(states.T[None], own, layer["bias"], padding=stride * reach, dilation=stride)[0].T
         blocks = torch.from_numpy(example.positions.blocks)
-        of_block = _by_block(states, blocks) / torch.bincount(blocks)[:, None]
+        of_block = by_block(states, blocks) / torch.bincount(blocks)[:, None]
         shared = torch.einsum("bi,tio->bto", of_block, layer["block"]) + states.mean(dim=0) @ layer["file"]
         tap = torch.arange(taps)
         place = torch.arange(len(states))[:, None] + (tap - reach) * stride
@@ -330,43 +332,6 @@ class LineModule(nn.Module):
 
 
 _NEIGHBOURS = ("own", "block", "file")
-
-
-def _lexical(example: LineExample, weights: Tensor) -> Tensor:
-    """How the query's words match, `[I, 12]`, see `line_inputs.lexical`; weights are `[Q]`."""
-    positions, matches = example.positions, example.matches
-    blocks, header = torch.from_numpy(positions.blocks), torch.from_numpy(positions.header)
-    total = weights.sum() + LEAST_SUM
-    held = weights[torch.from_numpy(matches.word)]
-    own = weights.new_zeros(len(positions)).index_add(0, torch.from_numpy(matches.position), held)
-    pairs = np.unique(np.stack([positions.blocks[matches.position], matches.word]), axis=1)
-    held_block, held_word = torch.from_numpy(pairs)
-    of_block = weights.new_zeros(len(positions.block_starts)).index_add(0, held_block, weights[held_word])
-    block = of_block[blocks]
-    near, wide = (_nearby(own[:, None], reach)[:, 0] for reach in (NEAR, WIDE))
-    best = [values / (values.amax() + LEAST_SUM) for values in (own, near, wide, block)]
-
-    def above(values: Tensor) -> Tensor:
-        return torch.where(header >= 0, values[header], 0.0)
-
-    heads = [above(best[place]) for place in (0, 1, 3)]
-    columns = (*best, own / total, block / total, *heads, above(heads[0]), own.log1p(), wide.log1p())
-    return torch.stack(columns, dim=1)
-
-
-def _nearby(values: Tensor, reach: int) -> Tensor:
-    """The sums `[I, C]` of values over each line and `reach` lines on both sides."""
-    taps = 2 * reach + 1
-    return F.avg_pool1d(values.T[None], taps, 1, reach)[0].T * taps
-
-
-def _by_block(values: Tensor, blocks: Tensor) -> Tensor:
-    """The sums `[B, C]` of values `[I, C]` over blocks."""
-    return values.new_zeros(int(blocks[-1]) + 1, values.shape[1]).index_add(0, blocks, values)
-
-
-def _scaled(sums: Tensor, sizes: Tensor) -> Tensor:
-    return sums / sizes.clamp(min=1) ** LINE_POWER
 
 
 def _random(*shape: int, parts: int = 1) -> Tensor:

@@ -1,0 +1,53 @@
+"""Sums over lines that torch can differentiate: the contract's own, for weights and vectors that are learned.
+
+The module knows lines and weights; it has no parameters. A test compares its sums with the contract's.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from lamr_contract.scoring.line_inputs import LEAST_SUM, NEAR, WIDE
+from lamr_contract.scoring.line_model import LINE_POWER
+from torch import Tensor
+from torch.nn import functional as F
+
+from lamr_training.fits.line_examples import LineExample
+
+
+def lexical(example: LineExample, weights: Tensor) -> Tensor:
+    """Return how the query's words match, `[I, 12]`, see `line_inputs.lexical`; weights are `[Q]`."""
+    positions, matches = example.positions, example.matches
+    blocks, header = torch.from_numpy(positions.blocks), torch.from_numpy(positions.header)
+    total = weights.sum() + LEAST_SUM
+    held = weights[torch.from_numpy(matches.word)]
+    own = weights.new_zeros(len(positions)).index_add(0, torch.from_numpy(matches.position), held)
+    pairs = np.unique(np.stack([positions.blocks[matches.position], matches.word]), axis=1)
+    held_block, held_word = torch.from_numpy(pairs)
+    of_block = weights.new_zeros(len(positions.block_starts)).index_add(0, held_block, weights[held_word])
+    block = of_block[blocks]
+    near, wide = (nearby(own[:, None], reach)[:, 0] for reach in (NEAR, WIDE))
+    best = [values / (values.amax() + LEAST_SUM) for values in (own, near, wide, block)]
+
+    def above(values: Tensor) -> Tensor:
+        return torch.where(header >= 0, values[header], 0.0)
+
+    heads = [above(best[place]) for place in (0, 1, 3)]
+    columns = (*best, own / total, block / total, *heads, above(heads[0]), own.log1p(), wide.log1p())
+    return torch.stack(columns, dim=1)
+
+
+def nearby(values: Tensor, reach: int) -> Tensor:
+    """Return the sums `[I, C]` of values `[I, C]` over each line and `reach` lines on both sides."""
+    taps = 2 * reach + 1
+    return F.avg_pool1d(values.T[None], taps, 1, reach)[0].T * taps
+
+
+def by_block(values: Tensor, blocks: Tensor) -> Tensor:
+    """Return the sums `[B, C]` of values `[I, C]` over blocks."""
+    return values.new_zeros(int(blocks[-1]) + 1, values.shape[1]).index_add(0, blocks, values)
+
+
+def scaled(sums: Tensor, sizes: Tensor) -> Tensor:
+    """Return sums over so many words, divided by a power of how many they are."""
+    return sums / sizes.clamp(min=1) ** LINE_POWER
