@@ -9,7 +9,7 @@ import sys
 import pytest
 
 HEAVY = ["torch", "onnxruntime", "transformers", "onnx", "scipy", "pandas"]
-LATER = ["grpc", "tritonclient", "asyncio", "concurrent.futures", "google.protobuf", "lamr_decoding", "numba"]
+LATER = ["grpc", "tritonclient", "asyncio", "concurrent.futures", "google.protobuf", "numba"]
 
 
 def loaded(imports: str, modules: list[str]) -> str:

@@ -86,7 +86,7 @@ def test_split_words(name, words):
 
 
 def test_terms_split_identifiers_and_strip_endings():
-    assert terms("parse_HTTPHeaders") == ["pars", "http", "header", "parse_httpheaders"]
+    assert terms("parse_HTTPHeaders") == ("pars", "http", "header", "parse_httpheaders")
     assert stem("retries") == "retr"
     assert stem("caching") == stem("cached") == stem("caches") == stem("cache")
     assert stem("uses") == "uses"
