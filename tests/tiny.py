@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 from lamr_contract.names import SCORING_FILE, SPEC_FILE, TOKENIZER_FILE
-from lamr_contract.scoring.encoder_reading import ENCODED, READ, RUBRICS
-from lamr_contract.scoring.line_inputs import FORMS, IN_FILE, LEXICAL
+from lamr_contract.scoring.line_inputs import IN_FILE
 from lamr_contract.scoring.line_layers import LineLayers
-from lamr_contract.scoring.line_model import LineModel, WordMatching, input_count
+from lamr_contract.scoring.line_model import INPUTS, LineModel, WordMatching, input_count
+from lamr_contract.scoring.network import LineNetwork
 from lamr_contract.scoring.query_words import FEATURES
+from lamr_contract.scoring.reader import ENCODER_OUTPUTS, LINES, Reader
+from lamr_contract.scoring.reader import FEATURES as READER_FEATURES
 from lamr_contract.scoring.rules import LineRule, Scoring
-from lamr_contract.scoring.weights import line_model_bytes, word_table
+from lamr_contract.scoring.weights import LineWeights, weights_bytes, word_table
 from lamr_contract.spec import Chunking, ModelSpec, PromptTemplate, client_files
 from lamr_decoding import DecoderWeights
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
@@ -107,21 +109,29 @@ def lines_scoring(**rule) -> Scoring:
     return Scoring("lines", LineRule(**rule), LineRule(**rule))
 
 
-READING = (*RUBRICS, "relevance", "keep_prob", "read")
 _BASE, _CONSTANT = 1000.0, 40.0  # so large that the LayerNorm and the GELU of the heads do nothing to a sum
 
 
+def line_weights(words: tuple[str, ...] = ("area", "shape"), **weights: float) -> LineWeights:
+    """A line model and a reader whose log-odds of a line are weighted sums: of inputs, and of what the encoder says.
+
+    The reader adds the line model's log-odds to its own.
+    """
+    encoder = {name: weights.pop(name) for name in ENCODER_OUTPUTS if name in weights}
+    count = len(READER_FEATURES)
+    last = np.zeros(1 + count)
+    for name, weight in {**encoder, LINES: 1.0}.items():
+        last[1 + READER_FEATURES.index(name)] = weight
+    parts = (np.zeros((count, 1)), np.zeros(1), np.zeros((9, 1)), np.zeros(1), last)
+    return LineWeights(line_model(words, **weights), Reader(LineNetwork.of(READER_FEATURES, 1, (1,), parts)))
+
+
 def line_model(words: tuple[str, ...] = ("area", "shape"), **weights: float) -> LineModel:
-    """A line model whose log-odds of a line are a weighted sum of forms, lexical inputs and what the encoder says."""
-    known = (*FORMS, *LEXICAL)
+    """A line model whose log-odds of a line are a weighted sum of its inputs that aren't of vectors."""
     count = input_count(1)
-    first, read = np.zeros((count, 2), np.float32), np.zeros((READ, 2), np.float32)
+    first = np.zeros((count, 2), np.float32)
     for name, weight in weights.items():
-        if name in READING:
-            read[READING.index(name)] = weight, -weight
-        else:
-            first[count - len(known) + known.index(name)] = weight, -weight
-    assert READ == ENCODED + 1 == len(READING)
+        first[count - len(INPUTS) + INPUTS.index(name)] = weight, -weight
 
     def zeros(*shape: int) -> np.ndarray:
         return np.zeros(shape, np.float32)
@@ -136,7 +146,7 @@ def line_model(words: tuple[str, ...] = ("area", "shape"), **weights: float) -> 
             *(zeros(len(FEATURES) + len(IN_FILE), 1), zeros(1), zeros(1, 3), zeros(3)),
             *(zeros(3, 1, 1), zeros(1, 1), zeros(1)),
         ),
-        LineLayers(first, zeros(2), read, (), zeros(count + 2, 2), np.array([_BASE, -_BASE], np.float32)),
+        LineLayers(first, zeros(2), (), zeros(count + 2, 2), np.array([_BASE, -_BASE], np.float32)),
         DecoderWeights(
             norm_weight=zeros(4) + 1,
             norm_bias=zeros(4),
@@ -157,15 +167,15 @@ def line_model(words: tuple[str, ...] = ("area", "shape"), **weights: float) -> 
 
 
 def write_client_files(
-    repository: Path, spec: ModelSpec, tokenizer: Tokenizer, lines: LineModel | None = None
+    repository: Path, spec: ModelSpec, tokenizer: Tokenizer, weights: LineWeights | None = None
 ) -> Path:
     """A model repository as far as a client reads it."""
     folder = client_files(repository)
     folder.mkdir(parents=True)
     (folder / SPEC_FILE).write_text(spec.to_json(), encoding="utf-8")
     (folder / TOKENIZER_FILE).write_text(tokenizer.to_str(), encoding="utf-8")
-    if lines is not None:
-        (folder / SCORING_FILE).write_bytes(line_model_bytes(lines))
+    if weights is not None:
+        (folder / SCORING_FILE).write_bytes(weights_bytes(weights))
     return repository
 
 

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -34,7 +33,6 @@ from lamr_client.deferred import DeferredTransport
 from lamr_client.effort import Effort, EncoderLoadingError, why_degraded
 from lamr_contract.model_io import ChunkRequest
 
-from tests.contract.scoring.test_associations import made
 from tests.tiny import (
     BERT_PROMPT,
     line_weights,
@@ -56,7 +54,7 @@ def lines(tmp_path_factory) -> Path:
     """Client files of a model that can do without its encoder, which there is none of."""
     tokenizer = wordpiece()
     spec = make_spec(tokenizer, BERT_PROMPT, scoring=lines_scoring(shares=(0.1, 0.5)))
-    weights = replace(line_weights(own=1.0, keep_prob=1.0), associations=made(known=("own",)))
+    weights = line_weights(own=1.0, keep_prob=1.0)
     return write_client_files(tmp_path_factory.mktemp("lines"), spec, tokenizer, weights)
 
 
@@ -125,7 +123,7 @@ def test_instant_loads_no_encoder() -> None:
         "query, code = 'where is the area?', 'area = 1\\n' * 9\n"
         "for server in (None, '127.0.0.1:1'):\n"
         "    with Pruner(server) as pruner: print(pruner.prune(query, code, effort='instant').effort)\n"
-        "print({'onnxruntime', 'tritonclient', 'grpc', 'lamr_decoding', 'asyncio'} & set(sys.modules))"
+        "print({'onnxruntime', 'tritonclient', 'grpc', 'asyncio'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "line model\nline model\nset()\n"

@@ -14,13 +14,15 @@ from lamr_client import (
     uniform_answer,
 )
 
+from tests.tiny import IN_FULL
+
 QUERY = "Where is the timeout of a connection read from the configuration?"
 CODE = "def area(width):\n    return width\n"
 
 
 def test_without_a_rule_all_is_kept():
     with Pruner(transport=MockTransport()) as pruner:
-        kept = pruner.prune("which?", CODE, path="a.py")
+        kept = pruner.prune("which?", CODE, path="a.py", **IN_FULL)
     assert kept.status == "pruned"
     assert kept.relevance is not None
     assert kept.relevance > 0.999
@@ -43,8 +45,8 @@ def test_a_rule_decides_and_questions_are_remembered():
     transport = MockTransport(lambda request: uniform_answer(request, 0.125), errors=[ServerError("once")])
     with Pruner(transport=transport, timeout=30) as pruner:
         with pytest.raises(ServerError, match="once"):
-            pruner.prune(QUERY, CODE)
-        relevance = pruner.prune(QUERY, CODE).relevance
+            pruner.prune(QUERY, CODE, **IN_FULL)
+        relevance = pruner.prune(QUERY, CODE, **IN_FULL).relevance
     assert relevance is not None
     assert relevance < 0.2
     assert len(transport.requests) == len(transport.timeouts) == 2
@@ -56,8 +58,8 @@ async def test_an_event_loop_has_a_mock_of_its_own():
     transport = AsyncMockTransport(errors=[ServerError("once")])
     async with AsyncPruner(transport=transport) as pruner:
         with pytest.raises(ServerError, match="once"):
-            await pruner.prune("which?", CODE)
-        relevance = (await pruner.prune("which?", CODE)).relevance
+            await pruner.prune("which?", CODE, **IN_FULL)
+        relevance = (await pruner.prune("which?", CODE, **IN_FULL)).relevance
     assert relevance is not None
     assert relevance > 0.999
     assert (len(transport.requests), transport.cancelled, transport.closed) == (2, 0, True)

@@ -41,7 +41,7 @@ from lamr_postprocess.selection import approximate_tokens
 
 from tests.tiny import (
     BERT_PROMPT,
-    line_model,
+    line_weights,
     lines_scoring,
     make_spec,
     program,
@@ -132,7 +132,7 @@ def test_the_threshold_that_lines_were_compared_with_is_told(tmp_path):
     tokenizer = wordpiece()
     adapting = lines_scoring(shares=(0.2, 0.5))
     spec = make_spec(tokenizer, BERT_PROMPT, scoring=adapting, threshold=0.95)
-    root = write_client_files(tmp_path, spec, tokenizer, line_model(keep_prob=1.0))
+    root = write_client_files(tmp_path, spec, tokenizer, line_weights(keep_prob=1.0))
     code = program(40)
     with pruner(root, MockTransport(answer)) as subject:
         adapted = subject.prune(QUERY, code, path="a.py")
@@ -267,7 +267,7 @@ def naming(tmp_path) -> Pruner:
     """A pruner whose model needs nothing but lines that are named."""
     tokenizer = wordpiece()
     spec = make_spec(tokenizer, BERT_PROMPT, scoring=lines_scoring(bias=-10.0), threshold=0.5)
-    root = write_client_files(tmp_path, spec, tokenizer, line_model(own=0.1, named=20.0))
+    root = write_client_files(tmp_path, spec, tokenizer, line_weights(own=0.1, named=20.0))
     return pruner(root, MockTransport(uniform_answer))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from lamr_contract.layout import line_layout
-from lamr_contract.scoring.encoder_reading import READ
 from lamr_contract.scoring.line_inputs import IN_FILE
 from lamr_contract.scoring.line_layers import RELATIONS, Layer, LineLayers
 from lamr_contract.scoring.line_model import AskedLines, LineModel, WordMatching, input_count
@@ -34,7 +33,7 @@ def random_layers(
         for stride in strides
     )
     first, last = weights(inputs, width), weights(width + inputs, beside)
-    return LineLayers(first, weights(width), weights(READ, width), layers, last, weights(beside))
+    return LineLayers(first, weights(width), layers, last, weights(beside))
 
 
 def random_model(seed: int = 0, d: int = 3, width: int = 4, beside: int = 2) -> LineModel:

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lamr_contract.layout import line_layout
 from lamr_contract.scoring.evidence import lexical_views
-from lamr_contract.words import TermIndex
+from lamr_contract.words import TermIndex, query_terms
 
 
 def line_evidence(query: str, text: str) -> np.ndarray:
     layout = line_layout(text)
-    return lexical_views(query, layout, TermIndex.of(text, layout)).mean()
+    return lexical_views(query_terms(query), layout, TermIndex.of(text, layout)).mean()
 
 
 BLOCKS = ["def first(a):\n    return a\n\n", "def second(b):\n    return b * 2\n\n", "x = 1\n\n"]

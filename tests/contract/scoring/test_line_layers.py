@@ -76,16 +76,13 @@ def test_relations_are_of_headers_and_definitions() -> None:
     assert (3, 6) in tell[3], "the def tells the line that uses its name"
 
 
-def test_what_was_read_moves_states_and_zeros_move_nothing() -> None:
+def test_states_have_what_stands_beside_them() -> None:
     positions, relations = places(CODE)
     layers = random_layers(INPUTS, WIDTH, 2, (1,))
     inputs = np.random.default_rng(2).normal(size=(len(positions), INPUTS)).astype(np.float32)
     plain = layers.states(inputs, positions, relations)
     assert plain.shape == (len(positions), WIDTH + 2)
     assert layers.width == WIDTH + 2
-    zeros = np.zeros((len(positions), len(layers.read)), np.float32)
-    np.testing.assert_array_equal(layers.states(inputs, positions, relations, zeros), plain)
-    assert (layers.states(inputs, positions, relations, zeros + 1) != plain).any()
 
 
 def test_shapes_that_dont_fit_are_refused() -> None:

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lamr_contract.names import SCORING_FILE
-from lamr_contract.scoring.encoder_reading import READ
 from lamr_contract.scoring.line_model import LEAST_MATCH, LEAST_UNDERSTOOD, LineModel, input_count
-from lamr_contract.scoring.weights import load_line_model
+from lamr_contract.scoring.weights import load_weights
 from lamr_contract.spec import bundled_repository, client_files
 
 from tests.contract.scoring.line_models import WORDS, ask, random_model
@@ -24,7 +23,7 @@ MODEL = random_model()
 
 @pytest.fixture(scope="module")
 def shipped() -> LineModel:
-    return load_line_model(Path(client_files(bundled_repository())) / SCORING_FILE)
+    return load_weights(Path(client_files(bundled_repository())) / SCORING_FILE).model
 
 
 def logits(model: LineModel, query: str, text: str = CODE) -> np.ndarray:
@@ -83,16 +82,6 @@ def test_a_query_without_a_known_word_matches_no_vector() -> None:
     asked = ask(MODEL, "wholly unlike", CODE)
     np.testing.assert_array_equal(asked.inputs[:, 4:7], LEAST_MATCH)
     assert not asked.inputs[:, :3].any()
-
-
-def test_what_was_read_changes_what_is_said() -> None:
-    asked = ask(MODEL, "load", CODE)
-    read = np.zeros((6, READ), np.float32)
-    np.testing.assert_array_equal(MODEL.score(asked, read).logits, MODEL.score(asked).logits)
-    read[0] = 1
-    assert (MODEL.score(asked, read).logits != MODEL.score(asked).logits)[0]
-    raised = line_model(semantic=2.0)
-    assert raised.score(ask(raised, "load", CODE), read).logits[0] == pytest.approx(2.0, abs=1e-3)
 
 
 @pytest.mark.parametrize(

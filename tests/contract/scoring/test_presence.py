@@ -6,10 +6,19 @@ import numpy as np
 import pytest
 from lamr_contract.asked import NO_TOKENS, AskedDocument
 from lamr_contract.encoding import PromptEncoder
-from lamr_contract.scoring.presence import BEST, MEAN, NAMED, PATHLESS, TOGETHER, Presence, document_features
+from lamr_contract.scoring.presence import (
+    BEST,
+    MEAN,
+    NAMED,
+    PATHLESS,
+    TOGETHER,
+    Presence,
+    best_lines,
+    document_features,
+)
 from lamr_contract.scoring.scorer import DocumentScorer, Scorer
 
-from tests.tiny import BERT_PROMPT, line_model, lines_scoring, make_spec, wordpiece
+from tests.tiny import BERT_PROMPT, line_weights, lines_scoring, make_spec, wordpiece
 
 CODE = "def load(cache):\n    return cache\n\n\ndef save(key):\n    cache = key\n"
 
@@ -17,13 +26,18 @@ CODE = "def load(cache):\n    return cache\n\n\ndef save(key):\n    cache = key\
 def test_features_of_a_document() -> None:
     terms = ("look", "retry", "policy")
     features = document_features(np.array([0.0, -1.0, 2.0]), 0.4, terms, "src/RetryPolicy.test.ts")
-    assert (features[BEST], features[MEAN]) == (2, 2)
+    assert features[BEST] == 2
+    assert features[MEAN] == pytest.approx(1 / 3)
     assert features[TOGETHER] == 0.4
     assert features[NAMED] == pytest.approx(2 / 3), "of retry, policy and retrypolicy"
     assert features[PATHLESS] == 0
-    many = document_features(np.arange(20.0), 0.4, ("retry",), "")
-    assert (many[BEST], many[MEAN]) == (19, 18.5), "the best tenth"
-    assert (many[NAMED], many[PATHLESS]) == (0, 1)
+    without = document_features(np.zeros(1), 0.4, ("retry",), "")
+    assert (without[NAMED], without[PATHLESS]) == (0, 1)
+
+
+def test_lines_speak_by_their_best_tenth() -> None:
+    assert best_lines(np.arange(20.0)).tolist() == [18.0, 19.0]
+    assert best_lines(np.array([-1.0, -3.0])).tolist() == [-1.0]
 
 
 def test_a_rule_that_knows_presence_gives_its_probability() -> None:
@@ -31,8 +45,8 @@ def test_a_rule_that_knows_presence_gives_its_probability() -> None:
     encoder = PromptEncoder(words, make_spec(words, BERT_PROMPT))
 
     def relevance(path: str, presence: Presence | None) -> float:
-        lines = line_model(("save",), own=1.0)
-        scorer = Scorer(lines_scoring(presence=presence), ("semantic", "dependency"), lines)
+        lines = line_weights(("save",), own=1.0)
+        scorer = Scorer(lines_scoring(unread_presence=presence), ("semantic", "dependency"), lines)
         asked = AskedDocument.of(encoder, "save", CODE, path=path, tokens=NO_TOKENS)
         return DocumentScorer(scorer, asked).finish().relevance
 

@@ -16,7 +16,7 @@ from lamr_contract.model_io import ChunkResult
 from lamr_contract.scoring.rules import LineRule, Scoring
 from lamr_contract.scoring.scorer import DocumentScorer, LineScores, Scorer, over_blank
 
-from tests.tiny import BERT_PROMPT, line_model, lines_scoring, make_spec, wordpiece
+from tests.tiny import BERT_PROMPT, line_weights, lines_scoring, make_spec, wordpiece
 
 CODE = "a = 1\n\n\nbb = 22\n  \nccc = 333"
 ASKED, TOLD = "What is bb?", "Change bb"
@@ -52,7 +52,7 @@ def test_rules_over_tokens_take_means_over_characters() -> None:
 
 def test_a_line_model_scores_lines_and_the_query_picks_its_rule() -> None:
     scoring = Scoring("lines", LineRule(bias=1.0), LineRule(bias=-1.0))
-    scorer = Scorer(scoring, RUBRICS, line_model(own=2.0, keep_prob=0.5))
+    scorer = Scorer(scoring, RUBRICS, line_weights(own=2.0, keep_prob=0.5))
     asked, told = (line_scores(query, scorer).scores for query in (ASKED, TOLD))
     ink = [0, 3, 5]
     assert (asked[ink] > told[ink]).all()
@@ -62,7 +62,7 @@ def test_a_line_model_scores_lines_and_the_query_picks_its_rule() -> None:
 
 
 def test_lines_that_are_named_are_known_to_the_line_model() -> None:
-    scorer = Scorer(lines_scoring(bias=-2.0), RUBRICS, line_model(named=6.0))
+    scorer = Scorer(lines_scoring(bias=-2.0), RUBRICS, line_weights(named=6.0))
     named = line_scores("look at line 6", scorer).scores
     assert named[5] > 0.9 > named[3] > named[0], "what is near counts, too"
     assert named[0] == line_scores("look", scorer).scores[0]
@@ -70,7 +70,7 @@ def test_lines_that_are_named_are_known_to_the_line_model() -> None:
 
 def test_lines_of_encoded_data_score_0() -> None:
     code = "a = 1\nDATA = '" + "QUJD" * 200 + "'\nbb = 22\n"
-    for scorer in (Scorer(Scoring(), ()), Scorer(lines_scoring(bias=9.0), RUBRICS, line_model(own=1.0))):
+    for scorer in (Scorer(Scoring(), ()), Scorer(lines_scoring(bias=9.0), RUBRICS, line_weights(own=1.0))):
         scores = line_scores(ASKED, scorer, code).scores
         assert scores[1] == 0
         assert scores[[0, 2]].any()
@@ -87,15 +87,15 @@ def test_a_scorer_that_cant_work_is_refused() -> None:
     with pytest.raises(ModelMismatchError, match="needs a line model"):
         Scorer(lines_scoring(), RUBRICS)
     with pytest.raises(ModelMismatchError, match="no other one has any"):
-        Scorer(Scoring(), RUBRICS, line_model(own=1.0))
+        Scorer(Scoring(), RUBRICS, line_weights(own=1.0))
     with pytest.raises(ModelMismatchError, match=r"reads the rubrics.*export"):
-        Scorer(lines_scoring(), ("semantic",), line_model(own=1.0))
+        Scorer(lines_scoring(), ("semantic",), line_weights(own=1.0))
 
 
 def test_rubrics_are_asked_for_where_something_reads_them() -> None:
     assert not Scorer(Scoring(), ("semantic",)).want_rubrics
     assert Scorer(Scoring(), RUBRICS).want_rubrics
-    assert Scorer(lines_scoring(), RUBRICS, line_model(own=1.0)).want_rubrics
+    assert Scorer(lines_scoring(), RUBRICS, line_weights(own=1.0)).want_rubrics
 
 
 @given(st.text("ab \n", max_size=60), st.integers(0, 9))
@@ -114,7 +114,7 @@ def test_blank_lines_take_the_smaller_neighbour(text: str, seed: int) -> None:
 
 def _halved() -> tuple[DocumentScorer, np.ndarray]:
     """A document of two chunks, and their ranges."""
-    lines = line_model(own=1.0, keep_prob=1.0)
+    lines = line_weights(own=1.0, keep_prob=1.0)
     offsets = np.stack([np.arange(len(CODE)), np.arange(len(CODE)) + 1], axis=1)
     asked = AskedDocument.of(encoder(), ASKED, CODE, tokens=(np.zeros(len(CODE), np.int64), offsets))
     return DocumentScorer(Scorer(lines_scoring(), RUBRICS, lines), asked), np.array([[0, 12], [8, len(CODE)]])

@@ -7,21 +7,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 from lamr_contract.errors import ModelMismatchError
-from lamr_contract.scoring.line_model import LineModel
-from lamr_contract.scoring.weights import line_model_bytes, load_line_model, word_table
+from lamr_contract.scoring.weights import LineWeights, load_weights, weights_bytes, word_table
 
 from tests.contract.scoring.line_models import random_model
+from tests.tiny import line_weights
 
 
 @pytest.fixture(scope="module")
-def model() -> LineModel:
-    return random_model()
+def weights() -> LineWeights:
+    return LineWeights(random_model(), line_weights(keep_prob=0.5).reader)
 
 
-def test_the_file_gives_it_back(model: LineModel, tmp_path: Path) -> None:
+def test_the_file_gives_it_back(weights: LineWeights, tmp_path: Path) -> None:
     path = tmp_path / "scoring.npz"
-    path.write_bytes(line_model_bytes(model))
-    read = load_line_model(path)
+    path.write_bytes(weights_bytes(weights))
+    given, model = load_weights(path), weights.model
+    read = given.model
     assert read.words == model.words
     assert [layer.stride for layer in read.layers.layers] == [layer.stride for layer in model.layers.layers]
     pairs = [(read.query, model.query), (read.line, model.line), (read.matching, model.matching)]
@@ -29,8 +30,10 @@ def test_the_file_gives_it_back(model: LineModel, tmp_path: Path) -> None:
     for own, other in pairs:
         for name, values in vars(other).items():
             np.testing.assert_allclose(getattr(own, name), values, atol=4e-3, err_msg=name)
-    for name in ("first", "bias", "read", "last", "last_bias"):
+    for name in ("first", "bias", "last", "last_bias"):
         np.testing.assert_allclose(getattr(read.layers, name), getattr(model.layers, name), atol=4e-3)
+    np.testing.assert_array_equal(given.reader.network.weights, weights.reader.network.weights)
+    assert (given.reader.scale, given.reader.shift) == (weights.reader.scale, weights.reader.shift)
 
 
 def test_vectors_come_back_within_a_step_of_int8() -> None:
@@ -45,12 +48,12 @@ def test_vectors_come_back_within_a_step_of_int8() -> None:
 
 @pytest.mark.parametrize("content", [b"", b"not an archive", None])
 def test_damaged_files_are_named_with_the_remedy(
-    model: LineModel, tmp_path: Path, content: bytes | None
+    weights: LineWeights, tmp_path: Path, content: bytes | None
 ) -> None:
     path = tmp_path / "scoring.npz"
-    path.write_bytes(line_model_bytes(model)[:-200] if content is None else content)
+    path.write_bytes(weights_bytes(weights)[:-200] if content is None else content)
     with pytest.raises(ModelMismatchError, match=r"scoring\.npz can't be read .*; export the model again"):
-        load_line_model(path)
+        load_weights(path)
 
 
 @pytest.mark.parametrize(
@@ -63,18 +66,20 @@ def test_damaged_files_are_named_with_the_remedy(
         {"matching.hidden": np.zeros((2, 3), np.float16)},
         {"decoder.gate_bias": np.array([np.inf, 0], np.float32)},
         {"words": None},
+        {"reader.features": np.frombuffer(b"one", np.uint8)},
+        {"reader.taken": np.zeros(1)},
         {"line.vectors": np.array(["a"])},
     ],
 )
-def test_arrays_that_dont_fit_are_damage(model: LineModel, tmp_path: Path, change: dict) -> None:
+def test_arrays_that_dont_fit_are_damage(weights: LineWeights, tmp_path: Path, change: dict) -> None:
     path = tmp_path / "scoring.npz"
-    path.write_bytes(line_model_bytes(model))
+    path.write_bytes(weights_bytes(weights))
     arrays = {**np.load(path), **change}
     np.savez(path, **{name: values for name, values in arrays.items() if values is not None})
     with pytest.raises(ModelMismatchError, match="can't be read"):
-        load_line_model(path)
+        load_weights(path)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ModelMismatchError, match="is missing, but the model's scoring needs it"):
-        load_line_model(tmp_path / "scoring.npz")
+        load_weights(tmp_path / "scoring.npz")

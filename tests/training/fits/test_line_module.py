@@ -7,13 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from lamr_contract.scoring.encoder_reading import READ
 from lamr_contract.scoring.line_model import LineModel, WordTable
-from lamr_contract.scoring.weights import line_model_bytes, load_line_model
+from lamr_contract.scoring.weights import LineWeights, load_weights, weights_bytes
 from lamr_evaluation.records import Record
 from lamr_training.fits.line_module import LineModule, LineSizes
 
-from tests.tiny import program
+from tests.tiny import line_weights, program
 from tests.training.fits.lines import WORDS, asked, example, records
 from tests.training.samples import CACHE
 
@@ -53,21 +52,15 @@ def unrounded(module: LineModule) -> LineModel:
 
 
 def differences(module: LineModule, model: LineModel) -> list[float]:
-    """How far the log-odds of lines are apart at most, for each record, read and unread."""
-    found = []
-    for number, record in enumerate(RECORDS):
+    """How far the log-odds of lines are apart at most, for each record."""
+    apart = []
+    for record in RECORDS:
         given = example(record, module.words)
-        lines = given.positions.lines
-        read = (
-            np.random.default_rng(number).normal(size=(len(given.positions.place), READ)).astype(np.float32)
-        )
-        for reading in (None, read):
-            here = None if reading is None else torch.from_numpy(reading[lines])
-            with torch.no_grad():
-                odds = module(given, here).logits.numpy()
-            served = model.score(asked(record).asked_lines(model), reading).logits[lines]
-            found.append(float(np.abs(np.clip(odds, -13.8, 13.8) - served).max()))
-    return found
+        with torch.no_grad():
+            odds = module(given).logits.numpy()
+        served = model.score(asked(record).asked_lines(model)).logits[given.positions.lines]
+        apart.append(float(np.abs(np.clip(odds, -13.8, 13.8) - served).max()))
+    return apart
 
 
 def test_inputs_are_those_of_the_served_model(module: LineModule) -> None:
@@ -81,8 +74,8 @@ def test_inputs_are_those_of_the_served_model(module: LineModule) -> None:
 def test_log_odds_are_those_of_the_served_model(module: LineModule, tmp_path) -> None:
     assert max(differences(module, unrounded(module))) < 1e-2
     path = tmp_path / "scoring.npz"
-    path.write_bytes(line_model_bytes(module.model()))
-    assert max(differences(module, load_line_model(path))) < 0.3, "int8 vectors and float16 layers"
+    path.write_bytes(weights_bytes(LineWeights(module.model(), line_weights().reader)))
+    assert max(differences(module, load_weights(path).model)) < 0.3, "int8 vectors and float16 layers"
 
 
 def test_standardizing_changes_nothing_that_is_said(module: LineModule) -> None:

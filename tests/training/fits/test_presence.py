@@ -12,11 +12,11 @@ from lamr_training.fits.presence import LEAST, fit_presence
 from lamr_training.fits.scored_files import ScoredFile, score_files
 
 from tests.client.answers import answer
-from tests.tiny import BERT_PROMPT, line_model, lines_scoring, make_spec, wordpiece
+from tests.tiny import BERT_PROMPT, line_weights, lines_scoring, make_spec, wordpiece
 
 QUERY = "Fix the area of a circle"
 RUBRICS = ("semantic", "dependency")
-LINES = line_model(("area", "circl", "fix"), own=1.0)
+LINES = line_weights(("area", "circl", "fix"), own=1.0)
 OTHER = ["name = shape(3)", "return name", "# area", "value = 1"]
 
 
@@ -37,12 +37,12 @@ def files(count: int, present: bool) -> list[ScoredFile]:
 
 
 def relevances(scored: list[ScoredFile], presence: Presence) -> list[float]:
-    scorer = Scorer(lines_scoring(presence=presence), RUBRICS, LINES)
-    return [file.finished(scorer).finish().relevance for file in scored]
+    scorer = Scorer(lines_scoring(unread_presence=presence), RUBRICS, LINES)
+    return [file.unread(scorer).finish().relevance for file in scored]
 
 
 def test_files_with_an_answer_are_told_from_others() -> None:
-    presence = fit_presence([*files(LEAST, True), *files(LEAST, False)], LINES, RUBRICS)
+    presence = fit_presence([*files(LEAST, True), *files(LEAST, False)], LINES.model, read=False)
     assert presence is not None
     assert presence.weights[TOGETHER] > 0
     assert set(presence.weights) == set(FEATURES)
@@ -52,4 +52,4 @@ def test_files_with_an_answer_are_told_from_others() -> None:
 
 
 def test_too_few_files_teach_nothing() -> None:
-    assert fit_presence([*files(LEAST, True), *files(LEAST - 1, False)], LINES, RUBRICS) is None
+    assert fit_presence([*files(LEAST, True), *files(LEAST - 1, False)], LINES.model, read=False) is None

@@ -20,7 +20,7 @@ from lamr_evaluation.records import Record
 from lamr_training.fits.scored_files import compare, score_files
 
 from tests.client.answers import answer
-from tests.tiny import BERT_PROMPT, indenting, line_model, lines_scoring, make_spec, program, wordpiece
+from tests.tiny import BERT_PROMPT, indenting, line_weights, lines_scoring, make_spec, program, wordpiece
 
 RUBRICS = ("semantic", "dependency")
 QUERY = "which function computes the area of a shape?"
@@ -30,7 +30,7 @@ SCORERS = {
     "lines": Scorer(
         lines_scoring(bias=-0.5),
         RUBRICS,
-        line_model(keep_prob=0.25, semantic=1.0, dependency=0.5, relevance=1.5, own=2.0, comment=-1.0),
+        line_weights(keep_prob=0.25, semantic=1.0, dependency=0.5, relevance=1.5, own=2.0, comment=-1.0),
     ),
 }
 

@@ -13,10 +13,10 @@ from lamr_training.errors import RunError
 from lamr_training.fits import scoring as fit
 from lamr_training.fits.scored_files import compare, selection
 
-from tests.tiny import line_model, lines_scoring
+from tests.tiny import line_weights, lines_scoring
 from tests.training.fits.files import RUBRICS, files
 
-LINES = line_model(own=2.0, comment=-4.0, semantic=0.3)
+LINES = line_weights(own=2.0, comment=-4.0, semantic=0.3)
 
 
 def test_each_sort_of_query_keeps_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,7 +43,7 @@ def test_files_without_an_answer_give_no_bias() -> None:
 
 
 def test_a_selection_stays_within_the_shares() -> None:
-    scored, lines = files(6, "area = "), line_model(own=1.0, near=0.5, position=0.1, dependency=0.3)
+    scored, lines = files(6, "area = "), line_weights(own=1.0, near=0.5, position=0.1, dependency=0.3)
     for bias, shares, low, high in (
         (-5.0, (0.2, 0.5), 0.2, 0.5),
         (5.0, (0.2, 0.5), 0.2, 0.5),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from lamr_client import Pruner
 from lamr_contract.names import ENCODER, ONNX_FILE, REPORT_FILE, SCORING_FILE, version_folder
-from lamr_contract.scoring.weights import load_line_model
+from lamr_contract.scoring.weights import load_weights
 from lamr_contract.spec import bundled_repository, client_files, load_spec
 from lamr_evaluation.records import Record
 from lamr_export.target import files_of
@@ -28,7 +28,6 @@ SMALL = LinesSettings(
     training=LineSettings(sizes=LineSizes(words=8, states=4), files=2, epochs=2),
     words=WordCounts(most=50, least=1),
     fresh=True,
-    read=4,
 )
 
 
@@ -48,12 +47,11 @@ def test_a_repository_gets_a_line_model_and_keeps_its_encoder(data: Path, tmp_pa
     report = train_lines(bundled_repository(), data, out, SMALL, stages.append)
     assert 0 < report.words <= 50
     assert report.files == 9
-    assert len(stages) == 4
+    assert len(stages) == 3
     spec, before = load_spec(out), load_spec(bundled_repository())
     assert spec.fingerprint == before.fingerprint, "a running server needn't be started again"
-    model = load_line_model(client_files(out) / SCORING_FILE)
+    model = load_weights(client_files(out) / SCORING_FILE).model
     assert len(model.words) == report.words
-    assert model.layers.read.any(), "what the encoder reads was learned"
     assert spec.scoring.asked is not None
     assert spec.scoring.told is not None
     assert 0 not in (spec.scoring.asked.bias, spec.scoring.told.bias), (
@@ -70,7 +68,7 @@ def test_a_repository_gets_a_line_model_and_keeps_its_encoder(data: Path, tmp_pa
     assert result.kept_lines
     on = train_lines(out, data, tmp_path / "on", replace(SMALL, fresh=False))
     assert on.words == report.words, "it goes on from the model that is there"
-    assert load_line_model(client_files(tmp_path / "on") / SCORING_FILE).words == model.words
+    assert load_weights(client_files(tmp_path / "on") / SCORING_FILE).model.words == model.words
     (client_files(out) / SCORING_FILE).write_bytes(b"broken")
     with pytest.raises(ModelRepositoryError, match="can't be read"):
         check_repository(out)

@@ -11,7 +11,7 @@ import pytest
 import torch
 from lamr_contract.errors import ModelMismatchError
 from lamr_contract.names import SCORING_FILE
-from lamr_contract.scoring.weights import line_model_bytes
+from lamr_contract.scoring.weights import weights_bytes
 from lamr_contract.spec import bundled_repository, client_files
 from lamr_evaluation.records import write_records
 from lamr_export.checkpoint import load_checkpoint
@@ -23,7 +23,7 @@ from lamr_training.loop.work_folder import WorkFolder
 from lamr_training.recipes.fine_tune import FineTuneRecipe
 from lamr_training.recipes.mini import MiniRecipe, MiniSizes, Round
 
-from tests.tiny import line_model
+from tests.tiny import line_weights
 from tests.training.samples import made_questions
 
 RECIPE = MiniRecipe(
@@ -103,7 +103,7 @@ def test_a_trained_model_learns_more_and_keeps_what_was_learned_for_its_scoring(
 ) -> None:
     base = tmp_path / "base"
     shutil.copytree(made.out, base, ignore=shutil.ignore_patterns("work"))
-    learned = line_model_bytes(line_model(("load", "key", "path"), own=1.0))
+    learned = weights_bytes(line_weights(("load", "key", "path"), own=1.0))
     (base / SCORING_FILE).write_bytes(learned)
     recipe = FineTuneRecipe(settings=replace(RECIPE.settings, steps=2), base=base, checked=3, scored=3)
     recipe.check()
