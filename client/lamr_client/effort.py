@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from lamr_contract.errors import (
     AccessDeniedError,
     DeadlineExceededError,
+    InvalidInputError,
     LamrError,
     MissingPackageError,
     ModelMismatchError,
@@ -28,6 +29,19 @@ AUTO_SECONDS = 1.0
 
 TIME, SETTLED = "time", "settled"
 """Why no more was read: there was no time for more, or nothing more was expected of it."""
+
+
+def check_effort(effort: str, within: float | None) -> None:
+    """Check what a caller says of the encoder's reading.
+
+    Raises:
+        InvalidInputError: the effort has no such name, or there is no time at all.
+    """
+    if effort not in get_args(EffortName):
+        efforts = ", ".join(get_args(EffortName))
+        raise InvalidInputError(f"effort must be one of {efforts}, not {effort!r}", argument="effort")
+    if within is not None and not within > 0:
+        raise InvalidInputError(f"within must be more than 0 seconds, not {within!r}", argument="within")
 
 
 class EncoderLoadingError(ServerUnavailableError):

@@ -1,4 +1,4 @@
-"""What a line is worth: the ranks of its piece and file by words, and what the model says of it, as one number.
+"""What a line is worth: the ranks of its piece and file by words, and what models say of it, as one number.
 
 Each ranker is a row of `RANKERS`. Scores are comparable over all files of a repository. The weights of `sum` come from
 commits of projects that no evaluation uses (docs/lab/repositories.md). This module knows numbers; it reads no file and
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from lamr_contract.arrays import Float64Array
-from lamr_postprocess.lines import IntArray
+from lamr_postprocess.lines import BoolArray, IntArray
 
 from lamr_repositories.judging import Judged
 
@@ -27,6 +27,9 @@ BEST_WEIGHT, NEAR_WEIGHT = 0.1, 0.2
 """What the best piece of a file counts for all its pieces, and the mean of the two next pieces for the one between."""
 RELEVANCE_WEIGHT, KEEP_WEIGHT = 0.05, 0.05
 """What the model's two opinions count, in units of their spread; the best piece by words has 1."""
+LINES_WEIGHT, LINES_USUAL = 0.3, (-1.8, 1.7)
+"""What the line model's opinion counts, in units of its spread, and its mean and spread over the lines of the best
+files of validation projects."""
 _FURTHEST = 3.0  # spreads; what is further off than usual counts as so far
 
 
@@ -47,7 +50,7 @@ class PieceScores:
     penalty: float
 
 
-Ranker = Callable[[PieceScores, "Judged | None", int], Float64Array]
+Ranker = Callable[[PieceScores, "Judged | None", "Float64Array | None", int], Float64Array]
 
 
 def coarse(pieces: PieceScores) -> Float64Array:
@@ -67,7 +70,7 @@ def _near(pieces: PieceScores) -> Float64Array:
 def _of_words(pieces: PieceScores) -> Float64Array:
     """Return `coarse`, but minus infinity for pieces without a word of the query in them or next to them.
 
-    Such pieces don't compete unjudged.
+    Such pieces don't compete unless the encoder has read them.
     """
     scores: Float64Array = np.where(pieces.lexical + _near(pieces) > 0, coarse(pieces), -np.inf)
     return scores
@@ -82,21 +85,27 @@ def _spread(pieces: PieceScores, values: Float64Array, lines: int) -> Float64Arr
     return scores
 
 
-def _by_words(pieces: PieceScores, _judged: Judged | None, lines: int) -> Float64Array:
+def _by_words(
+    pieces: PieceScores, _judged: Judged | None, _by_lines: Float64Array | None, lines: int
+) -> Float64Array:
     return _spread(pieces, _of_words(pieces), lines)
 
 
-def _by_model(pieces: PieceScores, judged: Judged | None, lines: int) -> Float64Array:
+def _by_model(
+    pieces: PieceScores, judged: Judged | None, _by_lines: Float64Array | None, lines: int
+) -> Float64Array:
     """Return what the model says; unjudged lines come after all judged ones, by their words."""
     behind = _spread(pieces, _of_words(pieces) - _FAR, lines)
     if judged is None:
         return behind
-    own = judged.relevance + smoothed(pieces, judged, lines)
+    own = judged.relevance + smoothed(pieces, judged.keep, judged.judged)
     scores: Float64Array = np.where(judged.judged, own, behind)
     return scores
 
 
-def _by_perplexity(pieces: PieceScores, judged: Judged | None, lines: int) -> Float64Array:
+def _by_perplexity(
+    pieces: PieceScores, judged: Judged | None, _by_lines: Float64Array | None, lines: int
+) -> Float64Array:
     """Return what a causal model says of whole pieces; unjudged ones come after all judged ones, by their words."""
     behind = _spread(pieces, _of_words(pieces) - _FAR, lines)
     if judged is None:
@@ -105,14 +114,20 @@ def _by_perplexity(pieces: PieceScores, judged: Judged | None, lines: int) -> Fl
     return scores
 
 
-def _by_sum(pieces: PieceScores, judged: Judged | None, lines: int) -> Float64Array:
-    words = _spread(pieces, _of_words(pieces), lines)
+def _by_sum(
+    pieces: PieceScores, judged: Judged | None, by_lines: Float64Array | None, lines: int
+) -> Float64Array:
+    words, more = _spread(pieces, _of_words(pieces), lines), np.zeros(lines)
+    if by_lines is not None:
+        inked = np.isfinite(by_lines)
+        opinion = _standardized(np.where(inked, by_lines, 0.0), *LINES_USUAL)
+        more = LINES_WEIGHT * smoothed(pieces, opinion, inked)
     if judged is None:
-        return words
+        return words + more
     relevance = _standardized(judged.relevance, *judged.usual.relevance)
-    keep = _standardized(smoothed(pieces, judged, lines), *judged.usual.keep)
+    keep = _standardized(smoothed(pieces, judged.keep, judged.judged), *judged.usual.keep)
     own = _spread(pieces, coarse(pieces), lines) + RELEVANCE_WEIGHT * relevance + KEEP_WEIGHT * keep
-    scores: Float64Array = np.where(judged.judged, own, words)
+    scores: Float64Array = np.where(judged.judged, own, words) + more
     return scores
 
 
@@ -121,15 +136,17 @@ def _standardized(values: Float64Array, mean: float, spread: float) -> Float64Ar
     return scaled
 
 
-def smoothed(pieces: PieceScores, judged: Judged, lines: int) -> Float64Array:
-    """Return the model's log-odds [L] of lines, moved towards the mean over the judged lines of their piece."""
-    number = np.full(lines, len(pieces.spans))
+def smoothed(pieces: PieceScores, values: Float64Array, counted: BoolArray) -> Float64Array:
+    """Return values [L] of lines, moved towards the mean over those lines of their piece that count, bool [L]."""
+    number = np.full(len(values), len(pieces.spans))
     counts = pieces.spans[:, 1] - pieces.spans[:, 0]
     rows = np.repeat(pieces.spans[:, 0] - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
     number[rows] = np.repeat(np.arange(len(counts)), counts)
-    weight = judged.judged.astype(np.float64)
-    means = np.bincount(number, judged.keep * weight) / np.maximum(np.bincount(number, weight), 1.0)
-    smooth: Float64Array = (1 - KEEP_SHARE) * judged.keep + KEEP_SHARE * means[number]
+    weight = counted.astype(np.float64)
+    means = np.bincount(number, values * weight) / np.maximum(np.bincount(number, weight), 1.0)
+    smooth: Float64Array = (1 - KEEP_SHARE) * np.where(counted, values, means[number]) + KEEP_SHARE * means[
+        number
+    ]
     return smooth
 
 
@@ -141,6 +158,6 @@ RANKERS: dict[str, Ranker] = {
     "perplexity": _by_perplexity,
 }
 """The rankers by name; the first is the default. Each gives scores float64 [L] of a file's lines, from its pieces, what
-the model says of it if anything, and L."""
+a model says of it if anything, the line model's log-odds [L] if there are any, and L."""
 NEEDS_MODEL = frozenset({"sum", "relevance"})
 NEEDS_SCORER = frozenset({"perplexity"})

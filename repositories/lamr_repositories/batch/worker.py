@@ -113,7 +113,11 @@ def answer_job(fields: Mapping[str, Any], pruner: Pruner, options: WorkerOptions
             model=options.model,
             server=options.server,
             cache=options.cache,
-            options=PackOptions(**{name: value for name, value in chosen.items() if value is not None}),
+            options=PackOptions(
+                **{name: value for name, value in chosen.items() if value is not None},
+                effort=EFFORT,
+                degrade=False,
+            ),
         )
         return {"text": result.text, "tokens": result.tokens, "files": [each.path for each in result.files],
                 "notes": list(result.notes)}  # fmt: skip
