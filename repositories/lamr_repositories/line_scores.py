@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from lamr_contract.arrays import Float64Array
-from lamr_postprocess.lines import BoolArray, IntArray
+from lamr_postprocess.lines import IntArray
 
 from lamr_repositories.judging import Judged
 
@@ -27,7 +27,7 @@ BEST_WEIGHT, NEAR_WEIGHT = 0.1, 0.2
 """What the best piece of a file counts for all its pieces, and the mean of the two next pieces for the one between."""
 RELEVANCE_WEIGHT, KEEP_WEIGHT = 0.05, 0.05
 """What the model's two opinions count, in units of their spread; the best piece by words has 1."""
-LINES_WEIGHT, LINES_USUAL = 0.3, (-1.8, 1.7)
+LINES_WEIGHT, LINES_USUAL = 0.2, (-1.4, 1.75)
 """What the line model's opinion counts, in units of its spread, and its mean and spread over the lines of the best
 files of validation projects."""
 _FURTHEST = 3.0  # spreads; what is further off than usual counts as so far
@@ -98,7 +98,7 @@ def _by_model(
     behind = _spread(pieces, _of_words(pieces) - _FAR, lines)
     if judged is None:
         return behind
-    own = judged.relevance + smoothed(pieces, judged.keep, judged.judged)
+    own = judged.relevance + smoothed(pieces, judged, lines)
     scores: Float64Array = np.where(judged.judged, own, behind)
     return scores
 
@@ -119,13 +119,11 @@ def _by_sum(
 ) -> Float64Array:
     words, more = _spread(pieces, _of_words(pieces), lines), np.zeros(lines)
     if by_lines is not None:
-        inked = np.isfinite(by_lines)
-        opinion = _standardized(np.where(inked, by_lines, 0.0), *LINES_USUAL)
-        more = LINES_WEIGHT * smoothed(pieces, opinion, inked)
+        more = LINES_WEIGHT * _standardized(by_lines, *LINES_USUAL)
     if judged is None:
         return words + more
     relevance = _standardized(judged.relevance, *judged.usual.relevance)
-    keep = _standardized(smoothed(pieces, judged.keep, judged.judged), *judged.usual.keep)
+    keep = _standardized(smoothed(pieces, judged, lines), *judged.usual.keep)
     own = _spread(pieces, coarse(pieces), lines) + RELEVANCE_WEIGHT * relevance + KEEP_WEIGHT * keep
     scores: Float64Array = np.where(judged.judged, own, words) + more
     return scores
@@ -136,17 +134,15 @@ def _standardized(values: Float64Array, mean: float, spread: float) -> Float64Ar
     return scaled
 
 
-def smoothed(pieces: PieceScores, values: Float64Array, counted: BoolArray) -> Float64Array:
-    """Return values [L] of lines, moved towards the mean over those lines of their piece that count, bool [L]."""
-    number = np.full(len(values), len(pieces.spans))
+def smoothed(pieces: PieceScores, judged: Judged, lines: int) -> Float64Array:
+    """Return the encoder's log-odds [L] of lines, moved towards the mean over the judged lines of their piece."""
+    number = np.full(lines, len(pieces.spans))
     counts = pieces.spans[:, 1] - pieces.spans[:, 0]
     rows = np.repeat(pieces.spans[:, 0] - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
     number[rows] = np.repeat(np.arange(len(counts)), counts)
-    weight = counted.astype(np.float64)
-    means = np.bincount(number, values * weight) / np.maximum(np.bincount(number, weight), 1.0)
-    smooth: Float64Array = (1 - KEEP_SHARE) * np.where(counted, values, means[number]) + KEEP_SHARE * means[
-        number
-    ]
+    weight = judged.judged.astype(np.float64)
+    means = np.bincount(number, judged.keep * weight) / np.maximum(np.bincount(number, weight), 1.0)
+    smooth: Float64Array = (1 - KEEP_SHARE) * judged.keep + KEEP_SHARE * means[number]
     return smooth
 
 

@@ -39,9 +39,12 @@ def test_rows_are_checked_one_by_one(tmp_path: Path) -> None:
         '{"query": "q", "code": "a", "effort": "lazy"}',
         '{"query": "q", "code": "a", "within": 0}',
         '{"query": "q", "code": "a", "within": true}',
-        '{"query": "q", "repo": "a", "effort": "full"}',
+        '{"query": "q", "repo": "a", "effort": "lazy"}',
     ]
-    good = ['{"id": 7, "query": "q", "code": "a", "path": "a.py"}', '{"query": "q", "repo": "b", "rev": "c"}']
+    good = [
+        '{"id": 7, "query": "q", "code": "a", "path": "a.py"}',
+        '{"query": "q", "repo": "b", "rev": "c", "effort": "instant", "within": 2}',
+    ]
     file.write_text("\n".join([*rows, "", *good]) + "\n")
     jobs = list(read_jobs(file))
     assert [job.fields is None for job in jobs] == [True] * len(rows) + [False] * len(good)
