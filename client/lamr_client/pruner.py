@@ -232,11 +232,6 @@ class Pruner(Closing):
         """The model's prompt and tokenizer, for callers that make requests of their own (see `ask`)."""
         return self._encoder
 
-    @property
-    def scorer(self) -> Scorer:
-        """What scores lines, for callers that score many documents of their own."""
-        return self._scorer
-
     def ask(
         self,
         chunks: Iterable[Chunk],

@@ -1,4 +1,4 @@
-"""What a line is worth: the ranks of its piece and file by words, and what models say of it, as one number.
+"""What a line is worth: the ranks of its piece and file by words, and what the model says of it, as one number.
 
 Each ranker is a row of `RANKERS`. Scores are comparable over all files of a repository. The weights of `sum` come from
 commits of projects that no evaluation uses (docs/lab/repositories.md). This module knows numbers; it reads no file and
@@ -27,9 +27,6 @@ BEST_WEIGHT, NEAR_WEIGHT = 0.1, 0.2
 """What the best piece of a file counts for all its pieces, and the mean of the two next pieces for the one between."""
 RELEVANCE_WEIGHT, KEEP_WEIGHT = 0.05, 0.05
 """What the model's two opinions count, in units of their spread; the best piece by words has 1."""
-LINES_WEIGHT, LINES_USUAL = 0.2, (-1.4, 1.75)
-"""What the line model's opinion counts, in units of its spread, and its mean and spread over the lines of the best
-files of validation projects."""
 _FURTHEST = 3.0  # spreads; what is further off than usual counts as so far
 
 
@@ -50,7 +47,7 @@ class PieceScores:
     penalty: float
 
 
-Ranker = Callable[[PieceScores, "Judged | None", "Float64Array | None", int], Float64Array]
+Ranker = Callable[[PieceScores, "Judged | None", int], Float64Array]
 
 
 def coarse(pieces: PieceScores) -> Float64Array:
@@ -70,7 +67,7 @@ def _near(pieces: PieceScores) -> Float64Array:
 def _of_words(pieces: PieceScores) -> Float64Array:
     """Return `coarse`, but minus infinity for pieces without a word of the query in them or next to them.
 
-    Such pieces don't compete unless the encoder has read them.
+    Such pieces don't compete unjudged.
     """
     scores: Float64Array = np.where(pieces.lexical + _near(pieces) > 0, coarse(pieces), -np.inf)
     return scores
@@ -85,15 +82,11 @@ def _spread(pieces: PieceScores, values: Float64Array, lines: int) -> Float64Arr
     return scores
 
 
-def _by_words(
-    pieces: PieceScores, _judged: Judged | None, _by_lines: Float64Array | None, lines: int
-) -> Float64Array:
+def _by_words(pieces: PieceScores, _judged: Judged | None, lines: int) -> Float64Array:
     return _spread(pieces, _of_words(pieces), lines)
 
 
-def _by_model(
-    pieces: PieceScores, judged: Judged | None, _by_lines: Float64Array | None, lines: int
-) -> Float64Array:
+def _by_model(pieces: PieceScores, judged: Judged | None, lines: int) -> Float64Array:
     """Return what the model says; unjudged lines come after all judged ones, by their words."""
     behind = _spread(pieces, _of_words(pieces) - _FAR, lines)
     if judged is None:
@@ -103,9 +96,7 @@ def _by_model(
     return scores
 
 
-def _by_perplexity(
-    pieces: PieceScores, judged: Judged | None, _by_lines: Float64Array | None, lines: int
-) -> Float64Array:
+def _by_perplexity(pieces: PieceScores, judged: Judged | None, lines: int) -> Float64Array:
     """Return what a causal model says of whole pieces; unjudged ones come after all judged ones, by their words."""
     behind = _spread(pieces, _of_words(pieces) - _FAR, lines)
     if judged is None:
@@ -114,18 +105,14 @@ def _by_perplexity(
     return scores
 
 
-def _by_sum(
-    pieces: PieceScores, judged: Judged | None, by_lines: Float64Array | None, lines: int
-) -> Float64Array:
-    words, more = _spread(pieces, _of_words(pieces), lines), np.zeros(lines)
-    if by_lines is not None:
-        more = LINES_WEIGHT * _standardized(by_lines, *LINES_USUAL)
+def _by_sum(pieces: PieceScores, judged: Judged | None, lines: int) -> Float64Array:
+    words = _spread(pieces, _of_words(pieces), lines)
     if judged is None:
-        return words + more
+        return words
     relevance = _standardized(judged.relevance, *judged.usual.relevance)
     keep = _standardized(smoothed(pieces, judged, lines), *judged.usual.keep)
     own = _spread(pieces, coarse(pieces), lines) + RELEVANCE_WEIGHT * relevance + KEEP_WEIGHT * keep
-    scores: Float64Array = np.where(judged.judged, own, words) + more
+    scores: Float64Array = np.where(judged.judged, own, words)
     return scores
 
 
@@ -135,7 +122,7 @@ def _standardized(values: Float64Array, mean: float, spread: float) -> Float64Ar
 
 
 def smoothed(pieces: PieceScores, judged: Judged, lines: int) -> Float64Array:
-    """Return the encoder's log-odds [L] of lines, moved towards the mean over the judged lines of their piece."""
+    """Return the model's log-odds [L] of lines, moved towards the mean over the judged lines of their piece."""
     number = np.full(lines, len(pieces.spans))
     counts = pieces.spans[:, 1] - pieces.spans[:, 0]
     rows = np.repeat(pieces.spans[:, 0] - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
@@ -154,6 +141,6 @@ RANKERS: dict[str, Ranker] = {
     "perplexity": _by_perplexity,
 }
 """The rankers by name; the first is the default. Each gives scores float64 [L] of a file's lines, from its pieces, what
-a model says of it if anything, the line model's log-odds [L] if there are any, and L."""
+the model says of it if anything, and L."""
 NEEDS_MODEL = frozenset({"sum", "relevance"})
 NEEDS_SCORER = frozenset({"perplexity"})

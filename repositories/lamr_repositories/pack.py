@@ -29,7 +29,6 @@ from lamr_repositories.folders import Folder, NamedFiles
 from lamr_repositories.foreseeing import Foreseer
 from lamr_repositories.formats import About
 from lamr_repositories.judging import Judge, Reading, model_key
-from lamr_repositories.line_opinions import line_opinions
 from lamr_repositories.line_scores import NEEDS_MODEL, NEEDS_SCORER
 from lamr_repositories.options import PackOptions
 from lamr_repositories.prepared import Prepared, Tools
@@ -131,10 +130,7 @@ def prepare(root: str | os.PathLike[str], query: str, **using: Unpack[Using]) ->
             judge = Judge(pruner, query, cache, key, options.task, reading)
         encoder = pruner.encoder if pruner is not None else PromptEncoder.from_repository(repository)
         counter = token_counter(options.tokenizer, encoder)
-        by_lines = None
-        if pruner is not None and options.ranker in NEEDS_MODEL:
-            by_lines = functools.partial(line_opinions, encoder, pruner.scorer, query, options.task)
-        tools = Tools(counter, cache, judge, by_lines, on_progress, notes, fetch)
+        tools = Tools(counter, cache, judge, on_progress, notes, fetch)
         yield Prepared(source, About(query, name), options, tools)
 
 

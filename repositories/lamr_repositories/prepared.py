@@ -8,22 +8,20 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from lamr_client.effort import Effort
-from lamr_contract.arrays import Float64Array
+from lamr_client.effort import WORDS, Effort
 from lamr_contract.errors import InvalidInputError
 from lamr_contract.reading import bounded
 
-from lamr_repositories.allocation import Competitor
 from lamr_repositories.cache import Cache
 from lamr_repositories.foreseeing import Foreseer
 from lamr_repositories.formats import FORMATS, About
 from lamr_repositories.indexing import Indexed, index_repository, same_content
 from lamr_repositories.judging import Judge, JudgeCount, Judged
-from lamr_repositories.line_scores import NEEDS_MODEL, NEEDS_SCORER, RANKERS
+from lamr_repositories.line_scores import NEEDS_MODEL, NEEDS_SCORER
 from lamr_repositories.options import PackOptions
 from lamr_repositories.progress import OnProgress
 from lamr_repositories.ranked import Ranked
@@ -33,7 +31,6 @@ from lamr_repositories.tokens import Counter
 from lamr_repositories.walk import WalkCount, decode
 from lamr_repositories.writing import Writer, WrittenPart
 
-LineOpinions = Callable[[Iterable[tuple[str, str]]], list[Float64Array]]
 _ROOM = 3.0  # how many times the budget the competing pieces may have, in about as many terms as tokens
 _NAMED = 5  # files with secrets that a note names
 
@@ -46,8 +43,6 @@ class Tools:
         counter: counts tokens as budgets are counted.
         cache: keeps indexes.
         judge: asks the encoder, or a causal model; None asks neither.
-        by_lines: gives the line model's log-odds for the first of some files, whose paths and texts it takes; None
-            leaves them out.
         on_progress: called with a stage's name, what is done of it and how much there is.
         notes: takes sentences about what was not done as usual.
         fetch_seconds: how long it took to fetch the repository.
@@ -56,7 +51,6 @@ class Tools:
     counter: Counter
     cache: Cache
     judge: Judge | Foreseer | None
-    by_lines: LineOpinions | None
     on_progress: OnProgress
     notes: list[str]
     fetch_seconds: float = 0.0
@@ -100,7 +94,6 @@ class Prepared:
         self._ranked = Ranked(self._index, words)
         marks.append(time.perf_counter())
         self._chosen = self._choose(source)
-        self._by_lines = self._ask_lines(tools.by_lines)
         self._judged = self._judge(tools.judge)
         marks.append(time.perf_counter())
         index, rank, judge_seconds = np.diff(marks).tolist()
@@ -134,8 +127,8 @@ class Prepared:
             )
         ranked = self._ranked
         competitors = [
-            self._competitor(place, self._judged.get(place), options.ranker)
-            for place in range(len(self._chosen))
+            ranked.competitor(file, text, self._judged.get(place), options.ranker)
+            for place, (file, text) in enumerate(self._chosen)
         ]
         languages = {each.listed.path: each.language for each in self._index.files}
         writer = Writer(
@@ -179,27 +172,13 @@ class Prepared:
             )
         return [(file, texts[file]) for file in files if file in texts]
 
-    def _ask_lines(self, ask: LineOpinions | None) -> list[Float64Array]:
-        if ask is None:
-            return []
-        return ask((self._index.files[file].listed.path, text) for file, text in self._chosen)
-
-    def _competitor(self, place: int, judged: Judged | None, ranker: str) -> Competitor:
-        """Return a chosen file with its line scores."""
-        file, text = self._chosen[place]
-        by_lines = self._by_lines[place] if place < len(self._by_lines) else None
-        return self._ranked.competitor(file, text, judged, by_lines, ranker)
-
     def _judge(self, judge: Judge | Foreseer | None) -> dict[int, Judged]:
         if judge is None:
             return {}
-        unread = {
-            file: self._competitor(place, None, next(iter(RANKERS))).scores
-            for place, (file, _) in enumerate(self._chosen)
-        }
+        place = {file: number for number, (file, _) in enumerate(self._chosen)}
         judged = judge.judge(
             [text for _, text in self._chosen],
-            self._ranked.candidates(unread),
+            self._ranked.candidates(place),
             self._options.most_chunks,
             self._judgements,
             self._stage("chunks"),
@@ -214,7 +193,7 @@ class Prepared:
     def _effort(self) -> Effort:
         found = self._judgements
         instant = self._options.effort == "instant"
-        return Effort(found.chunks, None if instant else found.chosen, found.why)
+        return Effort(found.chunks, None if instant else found.chosen, found.why, WORDS)
 
     def _counts(self) -> PackCounts:
         return PackCounts(

@@ -5,10 +5,9 @@ This module knows indexes and scores; it reads no file and asks no model.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
-from lamr_contract.arrays import Float64Array
 from lamr_contract.words import query_terms
 from lamr_postprocess.lines import IntArray, line_spans
 
@@ -50,7 +49,6 @@ class Ranked:
         self._bounds = np.searchsorted(self.pieces.file, np.arange(len(index.files) + 1))
         scores = [coarse(self._scores(file)) for file in range(len(index.files))]
         self.order: IntArray = by_rank(np.concatenate([np.zeros(0), *scores]))
-        self._rank = np.argsort(self.order)
 
     def _scores(self, file: int) -> PieceScores:
         own = slice(int(self._bounds[file]), int(self._bounds[file + 1]))
@@ -67,36 +65,19 @@ class Ranked:
         enough = max(int(np.searchsorted(sizes, terms)), chunks, _LEAST_PIECES)
         return list(dict.fromkeys(self.pieces.file[self.order[:enough]].tolist()))[:_MOST_FILES]
 
-    def candidates(self, scores: Mapping[int, Float64Array]) -> Iterator[tuple[int, int, int]]:
-        """Yield the pieces of some files: the file's place, the first and the one-past-last row.
+    def candidates(self, place: dict[int, int]) -> Iterator[tuple[int, int, int]]:
+        """Yield the pieces of some files, best first: the file's place, the first and the one-past-last row."""
+        for piece in self.order.tolist():
+            at = place.get(int(self.pieces.file[piece]))
+            if at is not None:
+                first, stop = self.pieces.spans[piece].tolist()
+                yield at, first, stop
 
-        Those that words and the line model rank come first, by their best line, and then those that neither ranks.
-
-        Args:
-            scores: of the files' lines, float64 [L], by the files' places in the index.
-        """
-        files = list(scores)
-        own = [slice(int(self._bounds[file]), int(self._bounds[file + 1])) for file in files]
-        spans = [self.pieces.spans[each] for each in own]
-        best = [
-            np.maximum.reduceat(scores[file], rows[:, 0]) if len(rows) else np.zeros(0)
-            for file, rows in zip(files, spans, strict=True)
-        ]
-        at = np.repeat(np.arange(len(files)), [len(each) for each in spans])
-        rows = np.concatenate([np.zeros((0, 2), np.int64), *spans])
-        coarsely = np.argsort(np.concatenate([np.zeros(0, np.int64), *(self._rank[each] for each in own)]))
-        order = coarsely[np.argsort(-np.concatenate([np.zeros(0), *best])[coarsely], kind="stable")]
-        for piece in order.tolist():
-            first, stop = rows[piece].tolist()
-            yield int(at[piece]), first, stop
-
-    def competitor(  # what is known of a file
-        self, file: int, text: str, judged: Judged | None, by_lines: Float64Array | None, ranker: str
-    ) -> Competitor:
+    def competitor(self, file: int, text: str, judged: Judged | None, ranker: str) -> Competitor:
         """Return a file with its line scores."""
         own = self._scores(file)
         lines = len(line_spans(text))
-        scores = RANKERS[ranker](own, judged, by_lines, lines)
+        scores = RANKERS[ranker](own, judged, lines)
         piece = np.searchsorted(own.spans[:, 1], np.arange(lines), side="right")
         return Competitor(self.index.files[file].listed.path, text, scores, piece)
 

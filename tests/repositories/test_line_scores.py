@@ -20,5 +20,5 @@ def test_a_piece_gains_by_its_neighbours_and_by_the_best_of_its_file() -> None:
 
 
 def test_only_pieces_with_a_word_in_them_or_beside_them_compete_by_words() -> None:
-    scores = RANKERS["bm25"](scores_of([0.0, 0.9, 0.0, 0.0]), None, None, 4)
+    scores = RANKERS["bm25"](scores_of([0.0, 0.9, 0.0, 0.0]), None, 4)
     assert np.isfinite(scores).tolist() == [True, True, True, False]
