@@ -1,6 +1,6 @@
 """What `lamr pack` takes of time and memory on whole repositories, and what a second question takes.
 
-    python -m benchmarks.packs REPOSITORY [REPOSITORY ...] [--rev HEAD] [--max-tokens 16000] [--json]
+    python -m benchmarks.packs REPOSITORY [REPOSITORY ...] [--effort full] [--rev HEAD] [--max-tokens 16000] [--json]
 
 Each repository is packed three times by the command, with a cache of its own that begins empty: a question, another
 one, and the first one again. A repository may be a work tree or bare; its last revision is packed. Seconds are those
@@ -32,10 +32,11 @@ FASTER = 5.0
 
 @dataclass(frozen=True)
 class Run:
-    """One pack: its result as JSON, its seconds by the clock and its memory in MB."""
+    """One pack: its result as JSON, its seconds by the clock and of all CPUs together, and its memory in MB."""
 
     result: dict[str, Any]
     seconds: float
+    cpu: float
     memory: float
 
 
@@ -47,7 +48,7 @@ def pack(repository: Path, question: str, cache: Path, options: argparse.Namespa
     """
     command = [sys.executable, "-m", "lamr_cli.main", "pack", str(repository), "-q", question]
     command += ["--revision", options.rev, "--max-tokens", str(options.max_tokens), "--cache", str(cache)]
-    command += ["--json", "--quiet"]
+    command += ["--json", "--quiet", "--effort", options.effort]
     with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as complained:
         begun = time.perf_counter()
         redirected = [(os.POSIX_SPAWN_DUP2, said.fileno(), 1), (os.POSIX_SPAWN_DUP2, complained.fileno(), 2)]
@@ -58,7 +59,7 @@ def pack(repository: Path, question: str, cache: Path, options: argparse.Namespa
         complained.seek(0)
         if status:
             raise RuntimeError(complained.read().decode("utf-8", "replace")[-500:])
-        return Run(json.loads(said.read()), seconds, usage.ru_maxrss / 1024)
+        return Run(json.loads(said.read()), seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
 def figures(runs: Sequence[Run], budget: int) -> Iterator[Figure]:
@@ -75,6 +76,8 @@ def figures(runs: Sequence[Run], budget: int) -> Iterator[Figure]:
     yield Figure("first question: the whole", first.seconds, "s")
     yield Figure("second question: the whole", second.seconds, "s")
     yield Figure("first question again: the whole", again.seconds, "s")
+    yield Figure("first question: CPU", first.cpu, "s")
+    yield Figure("second question: CPU", second.cpu, "s")
     yield Figure("largest memory", max(each.memory for each in runs), "MB")
     yield Figure(
         "unchanged part, first / second question: index",
@@ -111,6 +114,7 @@ def measure(options: argparse.Namespace) -> Iterator[Figure | str]:
 PARSER = option_parser(__doc__)
 PARSER.add_argument("repositories", nargs="+", type=Path, help="git repositories")
 PARSER.add_argument("--rev", default="HEAD", help="what is packed of each (%(default)s)")
+PARSER.add_argument("--effort", default="full", help="of each pack; auto depends on the clock (%(default)s)")
 PARSER.add_argument("--max-tokens", type=int, default=16_000, help="of each pack (%(default)s)")
 
 if __name__ == "__main__":

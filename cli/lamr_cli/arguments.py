@@ -84,6 +84,14 @@ Within = Annotated[
     ),
 ]
 
+Degrade = Annotated[
+    bool,
+    typer.Option(
+        "--degrade/--no-degrade",
+        help="Answer by what is known without the server where it fails; with --no-degrade, that is an error.",
+    ),
+]
+
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 
 

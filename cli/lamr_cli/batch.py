@@ -68,7 +68,7 @@ def batch(
     ] = None,
     max_tokens: Annotated[int | None, typer.Option(help="The budget of rows that name none.", min=1)] = None,
     effort: Annotated[
-        EffortName, typer.Option(help=f"Of rows about files that name none. {EFFORT_HELP}")
+        EffortName, typer.Option(help=f"Of rows that name none. {EFFORT_HELP}")
     ] = EffortName.FULL,
     within: Within = None,
     timeout: Annotated[float, typer.Option(help="Seconds for one file.", min=0.001)] = 120.0,

@@ -113,8 +113,6 @@ def evaluate(
         raise typer.BadParameter("--encoder goes with --cosine")
     if perplexity is not None and repositories is None:
         raise typer.BadParameter("--perplexity goes with repositories")
-    if repositories is not None and (effort is not EffortName.FULL or within is not None):
-        raise typer.BadParameter("--effort and --within are for items about single files")
     asked = Asked(
         server, model, timeout, _embedder(encoder) if cosine else None, perplexity, effort.value, within
     )
@@ -234,7 +232,7 @@ def _of_packs(file: Path, mirror: Path | None, asked: Asked, strict: bool) -> Re
     from lamr_evaluation import RecordError
     from lamr_evaluation.mirrors import clone, locate
     from lamr_evaluation.repositories import METHODS, cosine_methods, evaluate_repositories, read_items
-    from lamr_repositories import default_cache_file
+    from lamr_repositories import PackOptions, default_cache_file
 
     problems: list[Problem] = []
     on_problem = None if strict else problems.append
@@ -251,6 +249,7 @@ def _of_packs(file: Path, mirror: Path | None, asked: Asked, strict: bool) -> Re
             place,
             stack.enter_context(asked.pruner()),
             cache=default_cache_file(),
+            options=PackOptions(**asked.options),
             methods={**METHODS, **(cosine_methods(asked.embed) if asked.embed else {})},
             scorer=stack.enter_context(scorer_of(asked.perplexity)) if asked.perplexity else None,
             on_problem=on_problem,

@@ -15,6 +15,8 @@ from lamr_contract import names
 from lamr_cli.arguments import (
     AllAsJson,
     CacheFile,
+    Degrade,
+    EffortName,
     LineNumbers,
     Model,
     NoCache,
@@ -22,6 +24,7 @@ from lamr_cli.arguments import (
     Quiet,
     Server,
     Task,
+    Within,
     cache_file,
     read_task,
 )
@@ -111,8 +114,19 @@ def pack(
     perplexity: OfPerplexity = None,
     chunks: Annotated[
         int | None,
-        typer.Option(help="Chunks of code that the model judges; more find more and take longer.", min=0),
+        typer.Option(
+            help="Chunks of code that the encoder reads at the most; more find more and take longer.", min=0
+        ),
     ] = None,
+    effort: Annotated[
+        EffortName,
+        typer.Option(
+            help="How much the encoder reads: instant, nothing; full, as many chunks as --chunks says; auto, the best "
+            "of them, for a few seconds or --within."
+        ),
+    ] = EffortName.AUTO,
+    within: Within = None,
+    degrade: Degrade = True,
     form: Annotated[
         Form, typer.Option("--format", help="How the pack is written; xml has repomix's shape.")
     ] = Form.XML,
@@ -176,6 +190,9 @@ def pack(
         line_numbers=line_numbers,
         tokenizer=tokenizer,
         most_chunks=MOST_CHUNKS if chunks is None else chunks,
+        effort=effort.value,
+        within=within,
+        degrade=degrade,
     )
     with contextlib.ExitStack() as stack:
         scorer = stack.enter_context(scorer_of(perplexity)) if by_perplexity and perplexity else None

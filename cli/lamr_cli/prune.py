@@ -14,6 +14,7 @@ from lamr_contract.admission import TIMEOUT_SECONDS
 from lamr_cli.arguments import (
     EFFORT_HELP,
     AllAsJson,
+    Degrade,
     EffortName,
     Language,
     LineNumbers,
@@ -94,13 +95,7 @@ def prune(
     ] = None,
     effort: Annotated[EffortName, typer.Option(help=EFFORT_HELP)] = EffortName.AUTO,
     within: Within = None,
-    degrade: Annotated[
-        bool,
-        typer.Option(
-            "--degrade/--no-degrade",
-            help="Let the line model answer where the server fails; without it, that is an error.",
-        ),
-    ] = True,
+    degrade: Degrade = True,
     form: Annotated[
         Form,
         typer.Option(

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from lamr_contract.errors import (
     AccessDeniedError,
     DeadlineExceededError,
+    InvalidInputError,
     LamrError,
     MissingPackageError,
     ModelMismatchError,
@@ -26,8 +27,23 @@ EffortName = Literal["auto", "instant", "full"]
 AUTO_SECONDS = 1.0
 """That `auto` lets the encoder read where the caller doesn't say `within`; loading the model isn't counted."""
 
+LINE_MODEL, WORDS = "line model", "words"
+"""What answers without the encoder: of one file the line model, in packs the words."""
 TIME, SETTLED = "time", "settled"
 """Why no more was read: there was no time for more, or nothing more was expected of it."""
+
+
+def check_effort(effort: str, within: float | None) -> None:
+    """Check what a caller says of the encoder's reading.
+
+    Raises:
+        InvalidInputError: the effort has no such name, or there is no time at all.
+    """
+    if effort not in get_args(EffortName):
+        efforts = ", ".join(get_args(EffortName))
+        raise InvalidInputError(f"effort must be one of {efforts}, not {effort!r}", argument="effort")
+    if within is not None and not within > 0:
+        raise InvalidInputError(f"within must be more than 0 seconds, not {within!r}", argument="within")
 
 
 class EncoderLoadingError(ServerUnavailableError):
@@ -66,12 +82,14 @@ class Effort:
     Attributes:
         read: the chunks that the encoder read.
         chunks: the chunks that the text has; None where it wasn't cut into chunks.
-        why: why no more was read; empty where all was, or where only the line model was asked for.
+        why: why no more was read; empty where all was, or where nothing was to be read.
+        alone: what answers where nothing was read.
     """
 
     read: int
     chunks: int | None
     why: str = ""
+    alone: str = LINE_MODEL
 
     @property
     def faulty(self) -> bool:
@@ -81,5 +99,5 @@ class Effort:
     def __str__(self) -> str:
         if self.chunks is not None and self.read >= self.chunks:
             return "the one chunk" if self.chunks == 1 else f"all {self.chunks:,} chunks"
-        read = f"{self.read:,} of {self.chunks:,} chunks" if self.read else "line model"
+        read = f"{self.read:,} of {self.chunks:,} chunks" if self.read else self.alone
         return f"{read}; {self.why}" if self.why else read

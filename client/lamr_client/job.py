@@ -158,7 +158,9 @@ class PruneJob:
         chunks = self._asked.chunks(self._encoder)
         self._chunks = len(chunks)
         if self.leaves:
-            self._plan = ReadingPlan(chunks, self._gains, pace, self._until)
+            self._plan = ReadingPlan(
+                chunks, lambda places: self._gains(chunks.ranges[places]), pace, self._until
+            )
             self._plan.judge()
             preparing.measured(size, time.perf_counter() - begin)
         self._encoding += time.perf_counter() - begin

@@ -6,7 +6,6 @@ import math
 import os
 import re
 from dataclasses import dataclass
-from typing import get_args
 
 from lamr_contract.errors import InvalidInputError
 from lamr_postprocess import LEAST_CUT, language_named
@@ -14,7 +13,7 @@ from lamr_postprocess.patterns import check_expressions
 from lamr_postprocess.render import STYLES
 from lamr_postprocess.selection import Keep
 
-from lamr_client.effort import EffortName
+from lamr_client.effort import EffortName, check_effort
 from lamr_client.tracing import is_traceparent
 
 
@@ -49,15 +48,7 @@ class PruneOptions:
         _check_range("max_tokens", self.max_tokens, 1, math.inf)
         _check_range("min_tokens", self.min_tokens, 0, math.inf)
         _check_range("min_cut", self.min_cut, 0, math.inf)
-        if self.effort not in get_args(EffortName):
-            efforts = ", ".join(get_args(EffortName))
-            raise InvalidInputError(
-                f"effort must be one of {efforts}, not {self.effort!r}", argument="effort"
-            )
-        if self.within is not None and not self.within > 0:
-            raise InvalidInputError(
-                f"within must be more than 0 seconds, not {self.within!r}", argument="within"
-            )
+        check_effort(self.effort, self.within)
         if self.markers not in STYLES:
             raise InvalidInputError(f"markers must be one of {', '.join(STYLES)}, not {self.markers!r}")
         check_expressions((each for each in self.keep if isinstance(each, str)), argument="keep")

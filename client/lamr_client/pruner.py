@@ -13,7 +13,7 @@ from pathlib import Path
 
 from lamr_contract.admission import TIMEOUT_SECONDS
 from lamr_contract.encoding import Chunk, PromptEncoder
-from lamr_contract.errors import InvalidInputError, LamrError
+from lamr_contract.errors import DeadlineExceededError, InvalidInputError, LamrError
 from lamr_contract.model_io import ChunkResult
 from lamr_contract.scoring.scorer import Scorer
 from lamr_contract.spec import ModelSpec, bundled_repository
@@ -26,10 +26,11 @@ from lamr_client.connection import Connection, parse_connection
 from lamr_client.deadline import Retry
 from lamr_client.deferred import BATCH_SIZE, DeferredTransport
 from lamr_client.dispatch import Dispatcher, grouped
-from lamr_client.effort import EffortName
+from lamr_client.effort import TIME, EffortName
 from lamr_client.inputs import decode_code
 from lamr_client.job import OnProgress, Paces, PruneJob
 from lamr_client.prune_options import PruneOptions
+from lamr_client.reading_plan import ReadingPlan, in_order
 from lamr_client.result import PruneResult
 from lamr_client.tracing import in_trace
 from lamr_client.transport import Transport
@@ -238,7 +239,8 @@ class Pruner(Closing):
         *,
         want_rubrics: bool = False,
         timeout: float | None = None,
-    ) -> None:
+        within: float | None = None,
+    ) -> str:
         """Ask the model about chunks of any number of files, with the pruner's concurrency and retries.
 
         Args:
@@ -246,6 +248,11 @@ class Pruner(Closing):
             on_answer: takes a chunk's place, from 0, and the answer, in the caller's thread and in any order.
             want_rubrics: whether answers must carry `rubric_prob`.
             timeout: seconds for all of them; default the pruner's.
+            within: seconds after which no answer is taken any more: the chunks are read in their order, no call is
+                begun that can't end in time, and what is late is left behind. None reads all of them.
+
+        Returns:
+            why not all were read (`effort.TIME`); empty where all were.
 
         Raises:
             ServerUnavailableError, OverloadedError, DeadlineExceededError: after the retries that were safe.
@@ -254,10 +261,21 @@ class Pruner(Closing):
         """
         deadline = self._defaults.begin(timeout, None).deadline
         numbered = (dataclasses.replace(chunk, tokens=(place, place)) for place, chunk in enumerate(chunks))
-        groups = grouped(numbered, self._dispatcher.batch_size)
-        self._dispatcher.run(
-            groups, want_rubrics, lambda place, result: on_answer(place[0], result), deadline
-        )
+        dispatcher = self._dispatcher
+
+        def deliver(place: tuple[int, int], result: ChunkResult) -> None:
+            on_answer(place[0], result)
+
+        if within is None:
+            dispatcher.run(grouped(numbered, dispatcher.batch_size), want_rubrics, deliver, deadline)
+            return ""
+        until = deadline.earlier(most=within)
+        plan = ReadingPlan(list(numbered), in_order, dispatcher.pace, until)
+        try:
+            dispatcher.run(plan.groups(dispatcher.batch_size), want_rubrics, deliver, until, leave=True)
+        except DeadlineExceededError:
+            return TIME
+        return plan.why
 
     def close(self) -> None:
         """Close the transport; calls under way fail. Closing twice is harmless."""

@@ -1,14 +1,14 @@
-"""Which chunks of a document are read next: those of which most is expected, as long as there is time for them.
+"""Which chunks are read next: those of which most is expected, as long as there is time for them.
 
 The module knows gains and paces; it sends nothing and knows no scores.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
-from lamr_contract.encoding import Chunk, Chunks
+from lamr_contract.encoding import Chunk
 from numpy.typing import NDArray
 
 from lamr_client.deadline import Deadline
@@ -19,7 +19,12 @@ STEP_SECONDS = 0.25
 """That one call takes at the most, where more than one chunk travels in it: its answers tell what to read next."""
 
 Gains = Callable[[NDArray[np.int64]], NDArray[np.float64]]
-"""Gives what reading each of some chunks is expected to bring, float64 [C], by their token ranges int64 [C, 2]."""
+"""Gives what reading each of some chunks is expected to bring, float64 [C], by their places int64 [C]."""
+
+
+def in_order(places: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return gains by which chunks are read in the order in which they lie there, and all of them."""
+    return 1.0 / (1.0 + places)
 
 
 class ReadingPlan:
@@ -29,11 +34,11 @@ class ReadingPlan:
         why: why there are no more; empty as long as there are, and where all were taken.
     """
 
-    def __init__(self, chunks: Chunks, gains: Gains, pace: Pace, deadline: Deadline) -> None:
+    def __init__(self, chunks: Sequence[Chunk], gains: Gains, pace: Pace, deadline: Deadline) -> None:
         """Take no chunk yet.
 
         Args:
-            chunks: the document's.
+            chunks: all that may be read.
             gains: what reading them brings, by all that was read so far.
             pace: seconds for a token of a chunk.
             deadline: when the answers must be there.
@@ -70,7 +75,7 @@ class ReadingPlan:
         if self._judged_at is None or self._read >= max(1, 2 * self._judged_at):
             self._judged_at = self._read
             places = np.flatnonzero(self._left)
-            gains = self._gains(self._chunks.ranges[places])
+            gains = self._gains(places)
             ranked = places[np.argsort(-gains, kind="stable")]
             self._order = ranked[: np.count_nonzero(gains > 0)].tolist()
 

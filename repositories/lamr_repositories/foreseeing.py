@@ -43,19 +43,17 @@ class Foreseer:
         self._cache = cache if scorer.key is not None else Cache(None)
         self._prefix = f"{scorer.key}\0{scorer.max_tokens}\0{query}\0"
 
-    def judge(  # noqa: PLR0913, PLR0917  # the arguments of `Judge.judge`
+    def judge(
         self,
         texts: Sequence[str],
         wanted: Iterable[_Place],
         most_chunks: int,
         count: JudgeCount,
         on_progress: Callable[[int, int], None] | None = None,
-        timeout: float | None = None,
     ) -> dict[int, Judged]:
         """Ask about the best pieces.
 
-        The arguments are those of `Judge.judge`, with a piece for a candidate and for a chunk. `timeout` isn't heeded:
-        a scorer has its own.
+        The arguments are those of `Judge.judge`, with a piece for a candidate and for a chunk.
 
         Returns:
             what is known of each file that has a scored piece, by its place in `texts`: the fall of the question's log
@@ -64,7 +62,6 @@ class Foreseer:
         Raises:
             ServerError, ModelMismatchError: see `CausalScorer.log_probs`.
         """
-        del timeout
         chosen = list(itertools.islice(wanted, most_chunks))
         lines = {
             file: [line.rstrip("\r\n") for line in split_lines(texts[file])]
@@ -81,7 +78,8 @@ class Foreseer:
         }
         known = {key: number for key, number in numbers.items() if np.isfinite(number)}
         waiting = {key: piece for key, piece in zip(keys, pieces, strict=True) if key not in known}
-        count.chunks, count.cached = len(chosen), sum(key in known for key in keys)
+        count.chosen = count.chunks = len(chosen)
+        count.cached = sum(key in known for key in keys)
         for done in range(0, len(waiting), _AT_ONCE):
             known |= self._ask(dict(itertools.islice(waiting.items(), done, done + _AT_ONCE)))
             if on_progress:

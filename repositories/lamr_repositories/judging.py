@@ -1,22 +1,27 @@
 """Asks the model about the chunks that hold the best candidates, and gives what it says of their lines.
 
 Files are cut into chunks as in pruning, with the lines around them, and only the chunks that touch a candidate are
-encoded. Answers are kept by model, query and chunk.
+encoded: those of the best candidates first, as long as there is time. Answers are kept by model, query and chunk, and
+those that are kept cost no time.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 from lamr_client import ChunkResult, Pruner
+from lamr_client.deadline import Deadline
+from lamr_client.effort import TIME, EffortName, why_degraded
 from lamr_contract.arrays import Float64Array
 from lamr_contract.asked import AskedDocument
 from lamr_contract.encoding import Chunk, PromptEncoder
+from lamr_contract.errors import LamrError
 from lamr_contract.layout import token_lines
 from lamr_contract.names import DECODER, ENCODER, ONNX_FILE, WEIGHTS_FILE, version_folder
 from lamr_contract.scoring.odds import logit
@@ -28,6 +33,8 @@ from lamr_repositories.cache import Cache
 from lamr_repositories.tokenized import tokenize_all
 
 KIND = "answer"
+READING_SECONDS = 5.0
+"""That the encoder reads where the effort is `auto` and the caller doesn't say `within`; loading it isn't counted."""
 _READ_CHARACTERS = 1 << 18  # of the best candidates
 _LEAST_SPREAD = 0.1
 _PUT_SECONDS = 2.0  # between two writes of answers, which is what a kill can lose
@@ -50,20 +57,61 @@ class Judged:
     usual: Usual = field(default_factory=Usual)
 
 
+@dataclass(frozen=True)
+class Reading:
+    """How much of the chosen chunks the encoder reads.
+
+    Attributes:
+        effort, degrade: see `PackOptions`.
+        until: when its answers must be there. Without an end, `auto` reads for `READING_SECONDS` from when the model is
+            loaded.
+    """
+
+    effort: EffortName = "full"
+    degrade: bool = False
+    until: Deadline = field(default_factory=lambda: Deadline(None))
+
+    def seconds(self) -> float | None:
+        """Return the seconds that the encoder has from now on; None where it reads everything."""
+        left = self.until.seconds()
+        if left is not None:
+            return max(left, 0.0)
+        return READING_SECONDS if self.effort == "auto" else None
+
+
 @dataclass(eq=False)
 class JudgeCount:
-    """How many chunks were chosen, how many of them were found in the cache, and what the model read of a question that
-    is too long for it; None where it read all."""
+    """What was read.
 
+    Attributes:
+        chosen: the chunks that hold the best candidates.
+        chunks: how many of them were judged.
+        cached: how many of these were found in the cache.
+        why: why no more was judged; empty where all chosen ones were.
+        trouble: the fault that kept the encoder from reading, in a sentence; empty without one.
+        query_read: what the model read of a question that is too long for it; None where it read all.
+    """
+
+    chosen: int = 0
     chunks: int = 0
     cached: int = 0
+    why: str = ""
+    trouble: str = ""
     query_read: str | None = None
 
 
 class Judge:
     """One model and one query."""
 
-    def __init__(self, pruner: Pruner, query: str, cache: Cache, model: str, task: str = "") -> None:
+    def __init__(  # noqa: PLR0913, PLR0917  # a model, what is asked of it, and for how long
+        self,
+        pruner: Pruner,
+        query: str,
+        cache: Cache,
+        model: str,
+        task: str = "",
+        reading: Reading | None = None,
+    ) -> None:
         """Ask nothing yet.
 
         Args:
@@ -72,22 +120,23 @@ class Judge:
             cache: keeps answers.
             model: names the model's weights in the cache; see `model_key`.
             task: what the query serves.
+            reading: how much is read; default all.
         """
         self._pruner, self._cache, self._query, self._task = pruner, cache, query, task
+        self._reading = reading or Reading()
         self._encoder = pruner.encoder
         rubrics = self._encoder.spec.rubrics
         self._rubric = rubrics.index(SEMANTIC) if len(rubrics) > 1 and SEMANTIC in rubrics else None
         self._model = model
         self._prefix = f"{model}\0{self._rubric}\0".encode()
 
-    def judge(  # noqa: PLR0913, PLR0917  # what is asked, how much of it, and who is told
+    def judge(
         self,
         texts: Sequence[str],
         wanted: Iterable[tuple[int, int, int]],
         most_chunks: int,
         count: JudgeCount,
         on_progress: Callable[[int, int], None] | None = None,
-        timeout: float | None = None,
     ) -> dict[int, Judged]:
         """Ask about the chunks that hold candidates.
 
@@ -97,13 +146,13 @@ class Judge:
             most_chunks: chunks that are encoded or found in the cache, over all files.
             count: is brought up to date.
             on_progress: called with the chunks answered and their number.
-            timeout: seconds for all of them.
 
         Returns:
             what is known of each file that has an encoded chunk, by its place in `texts`.
 
         Raises:
-            ServerError, ModelMismatchError: see `Pruner.ask`.
+            ServerError, ModelMismatchError, MissingPackageError: see `Pruner.ask`; `Reading.degrade` lets only those
+                come out that no pruning takes an answer without the encoder for.
         """
         wanted = list(wanted)
         reading = self._encoder.read_query(self._query, self._task, _beginning(texts, wanted))
@@ -124,13 +173,19 @@ class Judge:
         }
         answers = {key: _unpack(data, sizes[key]) for key, data in self._cache.get(KIND, keys).items()}
         known = {key: answer for key, answer in answers.items() if answer is not None}
-        waiting = [at for at, key in enumerate(keys) if key not in known]
-        count.chunks, count.cached = len(chosen), len(chosen) - len(waiting)
-        chunks = [files[file].chunks[place] for file, place in (chosen[at] for at in waiting)]
-        known |= self._ask([keys[at] for at in waiting], chunks, len(chosen), on_progress, timeout)
+        waiting = {
+            key: files[file].chunks[place]
+            for key, (file, place) in zip(keys, chosen, strict=True)
+            if key not in known
+        }
+        count.chosen, count.cached = len(chosen), sum(key in known for key in keys)
+        if waiting:
+            self._read(waiting, known, count, on_progress)
         by_file: dict[int, list[tuple[Chunk, _Answer]]] = {}
         for (file, place), key in zip(chosen, keys, strict=True):
-            by_file.setdefault(file, []).append((files[file].chunks[place], known[key]))
+            if key in known:
+                count.chunks += 1
+                by_file.setdefault(file, []).append((files[file].chunks[place], known[key]))
         judged = {file: files[file].lines(found) for file, found in by_file.items()}
         usual = self._encoder.spec.scoring.usual or _usual(judged.values())
         return {file: replace(each, usual=usual) for file, each in judged.items()}
@@ -139,40 +194,68 @@ class Judge:
         span = np.array(chunk.document_span, np.int64).tobytes()
         return hashlib.sha256(self._prefix + span + chunk.input_ids.tobytes()).hexdigest()
 
+    def _read(
+        self,
+        waiting: Mapping[str, Chunk],
+        known: dict[str, _Answer],
+        count: JudgeCount,
+        on_progress: Callable[[int, int], None] | None,
+    ) -> None:
+        """Ask about chunks, as many as there is time for, and add the answers to those that are known."""
+        try:
+            if self._reading.until.seconds() is None:
+                self._pruner.warm()  # before the clock of the reading starts
+            count.why = self._ask(waiting, known, count.chosen, on_progress)
+        except LamrError as error:
+            why = why_degraded(error) if self._reading.degrade else None
+            if why is None:
+                raise
+            count.why = why
+            if why != TIME:
+                count.trouble = f"{type(error).__name__}: {error}"
+
     def _ask(
         self,
-        keys: Sequence[str],
-        chunks: Sequence[Chunk],
+        waiting: Mapping[str, Chunk],
+        known: dict[str, _Answer],
         total: int,
         on_progress: Callable[[int, int], None] | None,
-        timeout: float | None,
-    ) -> dict[str, _Answer]:
-        """Ask about chunks; answers are kept as they come, so that an interrupted question goes on later."""
-        answers: dict[str, _Answer] = {}
+    ) -> str:
+        """Ask about chunks; answers are kept as they come, so that an interrupted question goes on later.
+
+        Returns:
+            why not all were read; empty where they were.
+        """
+        keys = list(waiting)
+
         fresh: dict[str, bytes] = {}
-        last = time.monotonic()
+        last, done = time.monotonic(), total - len(keys)
 
         def take(place: int, result: ChunkResult) -> None:
-            nonlocal last
+            nonlocal last, done
             marginal = result.keep_prob
             if self._rubric is not None and result.rubric_prob is not None:
                 marginal = result.rubric_prob[:, self._rubric]
             # Rounded as it is kept, so that a second question gives the same pack.
             answer = _Answer(float(np.float32(result.relevance)), marginal.astype(np.float16))
-            answers[keys[place]], fresh[keys[place]] = answer, answer.to_bytes()
+            known[keys[place]], fresh[keys[place]] = answer, answer.to_bytes()
             if time.monotonic() - last > _PUT_SECONDS:
                 self._cache.put(KIND, fresh)
                 fresh.clear()
                 last = time.monotonic()
             if on_progress:
-                on_progress(total - len(keys) + len(answers), total)
+                done += 1
+                on_progress(done, total)
 
         try:
-            if chunks:
-                self._pruner.ask(chunks, take, want_rubrics=self._rubric is not None, timeout=timeout)
+            return self._pruner.ask(
+                waiting.values(),
+                take,
+                want_rubrics=self._rubric is not None,
+                within=self._reading.seconds(),
+            )
         finally:
             self._cache.put(KIND, fresh)
-        return answers
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,7 +361,8 @@ def model_key(pruner: Pruner, repository: Path, server: str | None) -> str:
         digest.update(server.encode())
         return digest.hexdigest()[:16]
     for name, file in ((ENCODER, ONNX_FILE), (DECODER, WEIGHTS_FILE)):
-        with (version_folder(repository, name) / file).open("rb") as stream:
+        # No answer comes from a file that can't be read, so none is kept under this name.
+        with contextlib.suppress(OSError), (version_folder(repository, name) / file).open("rb") as stream:
             for block in iter(lambda stream=stream: stream.read(1 << 20), b""):  # type: ignore[misc]
                 digest.update(block)
     return digest.hexdigest()[:16]

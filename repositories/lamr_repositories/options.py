@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lamr_client.effort import EffortName, check_effort
 from lamr_contract.errors import InvalidInputError
 
 from lamr_repositories.formats import FORMATS
@@ -12,7 +13,7 @@ from lamr_repositories.line_scores import RANKERS
 from lamr_repositories.walk import WalkOptions
 
 MOST_CHUNKS = 256
-"""Chunks that the model judges, unless a caller says otherwise: about half a minute of two CPU cores."""
+"""Chunks that the encoder reads at the most, unless a caller says otherwise: about half a minute of two CPU cores."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +32,13 @@ class PackOptions:
         form: a key of `FORMATS`.
         line_numbers: whether lines carry their original numbers.
         tokenizer: the reader's `tokenizer.json`, by which tokens are counted; None for the model's.
-        most_chunks: how many chunks the model judges.
+        most_chunks: how many chunks the encoder reads at the most.
+        effort: how much of them it reads. `instant`: none, and no encoder is loaded and no server asked. `full`: all
+            of them. `auto`: those of the best pieces, as long as there is time. Answers that are kept cost no time.
+        within: seconds until the pack is wanted, in which the encoder reads what it can; listing and ranking by words
+            are done however long they take. Default: in `auto` `READING_SECONDS` for the encoder's reading alone.
+        degrade: whether a pack is made without the encoder's answers where they can't be had
+            (`lamr_client.effort.DEGRADES`); the result's `effort` and `notes` say so. False raises the error.
 
     Raises:
         InvalidInputError: a value can't be used.
@@ -47,6 +54,9 @@ class PackOptions:
     line_numbers: bool = False
     tokenizer: Path | None = None
     most_chunks: int = MOST_CHUNKS
+    effort: EffortName = "auto"
+    within: float | None = None
+    degrade: bool = True
 
     def __post_init__(self) -> None:
         for name, value, known in (("ranker", self.ranker, RANKERS), ("form", self.form, FORMATS)):
@@ -57,5 +67,6 @@ class PackOptions:
         for name, least in (("max_tokens", 1), ("most_chunks", 0)):
             if getattr(self, name) < least:
                 raise InvalidInputError(f"{name} must be at least {least}", argument=name)
+        check_effort(self.effort, self.within)
         if self.revision is not None and self.names is not None:
             raise InvalidInputError("give a revision or a list of files, not both", argument="revision")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from lamr_client import Pruner
+from lamr_client.deadline import Deadline
 from lamr_client.inputs import check_query, check_task
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import InvalidInputError
@@ -24,7 +25,7 @@ from lamr_repositories.cache import Cache
 from lamr_repositories.folders import Folder, NamedFiles
 from lamr_repositories.foreseeing import Foreseer
 from lamr_repositories.formats import About
-from lamr_repositories.judging import Judge, model_key
+from lamr_repositories.judging import Judge, Reading, model_key
 from lamr_repositories.line_scores import NEEDS_MODEL, NEEDS_SCORER
 from lamr_repositories.options import PackOptions
 from lamr_repositories.prepared import Prepared, Tools
@@ -37,6 +38,10 @@ from lamr_repositories.tokens import token_counter
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+
+WRITING_SECONDS = 5e-5
+"""That writing takes for a token of the budget, which is left for it where a pack is wanted within some time."""
 
 
 class Using(TypedDict, total=False):
@@ -106,6 +111,7 @@ def prepare(root: str | os.PathLike[str], query: str, **using: Unpack[Using]) ->
     notes: list[str] = []
     with contextlib.ExitStack() as stack:
         begin = time.perf_counter()
+        until = Deadline(options.within).earlier(WRITING_SECONDS * options.max_tokens)
         source, name = _source(os.fspath(root), options, stack, on_progress)
         fetch = time.perf_counter() - begin if is_url(os.fspath(root)) else 0.0
         cache = stack.enter_context(Cache(using.get("cache"), notes.append))
@@ -115,8 +121,10 @@ def prepare(root: str | os.PathLike[str], query: str, **using: Unpack[Using]) ->
         judge: Judge | Foreseer | None = None
         if options.ranker in NEEDS_SCORER:
             judge = Foreseer(_scorer(using.get("scorer"), options.ranker), query, cache)
-        elif pruner is not None and options.ranker in NEEDS_MODEL:
-            judge = Judge(pruner, query, cache, model_key(pruner, repository, server), options.task)
+        elif pruner is not None and options.ranker in NEEDS_MODEL and options.effort != "instant":
+            key = model_key(pruner, repository, server)
+            reading = Reading(options.effort, options.degrade, until)
+            judge = Judge(pruner, query, cache, key, options.task, reading)
         encoder = pruner.encoder if pruner is not None else PromptEncoder.from_repository(repository)
         counter = token_counter(options.tokenizer, encoder)
         tools = Tools(counter, cache, judge, on_progress, notes, fetch)

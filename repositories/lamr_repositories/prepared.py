@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from lamr_client.effort import WORDS, Effort
 from lamr_contract.errors import InvalidInputError
 from lamr_contract.reading import bounded
 
@@ -41,7 +42,7 @@ class Tools:
     Attributes:
         counter: counts tokens as budgets are counted.
         cache: keeps indexes.
-        judge: asks the model, a pruner's or a causal one; None ranks by words alone.
+        judge: asks the encoder, or a causal model; None asks neither.
         on_progress: called with a stage's name, what is done of it and how much there is.
         notes: takes sentences about what was not done as usual.
         fetch_seconds: how long it took to fetch the repository.
@@ -151,6 +152,7 @@ class Prepared:
             ranker=options.ranker,
             counts=self._counts(),
             seconds=replace(self._seconds, allocate=time.perf_counter() - begin),
+            effort=self._effort if options.ranker in NEEDS_MODEL else None,
             notes=tuple(self._tools.notes),
         )
 
@@ -181,9 +183,17 @@ class Prepared:
             self._judgements,
             self._stage("chunks"),
         )
+        if trouble := self._judgements.trouble:
+            self._tools.notes.append(f"the encoder didn't read all that it should: {trouble}")
         if (read := self._judgements.query_read) is not None:
             self._tools.notes.append(f"of the question the model read: {' '.join(read.split())}")
         return judged
+
+    @property
+    def _effort(self) -> Effort:
+        found = self._judgements
+        instant = self._options.effort == "instant"
+        return Effort(found.chunks, None if instant else found.chosen, found.why, WORDS)
 
     def _counts(self) -> PackCounts:
         return PackCounts(

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from lamr_client.effort import Effort
 from lamr_postprocess import Cut
 
 
@@ -64,7 +65,7 @@ class PackCounts:
         ranked: files that compete.
         pieces: the pieces that they were cut into.
         lines: their lines.
-        chunks: chunks that the model judged.
+        chunks: chunks that a model judged.
         cached_files, cached_chunks: how many indexes and judged chunks came from the cache.
     """
 
@@ -91,6 +92,7 @@ class PackResult:
         max_tokens: the budget.
         tokens_in: about how many tokens the files that compete have, by their bytes.
         ranker: by what lines were ranked.
+        effort: what the encoder read of the best candidates' chunks and why no more; None where the ranker asks none.
         counts, seconds: what was seen, and how long it took.
         notes: what was not done as usual, in sentences.
     """
@@ -105,6 +107,7 @@ class PackResult:
     ranker: str
     counts: PackCounts
     seconds: StageSeconds
+    effort: Effort | None = None
     notes: tuple[str, ...] = ()
 
     def summary(self) -> str:
@@ -116,6 +119,7 @@ class PackResult:
         found += [f"{counts.cached_chunks:,} chunks" if counts.cached_chunks else ""]
         cached = " and ".join(each for each in found if each)
         fetched = f"fetch {seconds.fetch:.1f}, " if seconds.fetch else ""
+        read = f"{counts.chunks:,} chunks" if self.effort is None else str(self.effort)
         rows = [
             f"packed: {kept:,} of {counts.lines:,} lines in {len(self.files):,} of {counts.ranked:,} files · "
             f"about {self.tokens_in:,} → {self.tokens:,} tokens of {self.max_tokens:,} · "
@@ -123,15 +127,19 @@ class PackResult:
             f"{counts.files:,} files: {counts.ranked:,} ranked in {counts.pieces:,} pieces"
             + (f"; left out {left_out}" if left_out else ""),
             f"{seconds.total:.1f} s: {fetched}index {seconds.index:.1f}, rank {seconds.rank:.1f}, "
-            f"model {seconds.judge:.1f} ({counts.chunks:,} chunks), write {seconds.allocate:.1f}"
+            f"model {seconds.judge:.1f} ({read}), write {seconds.allocate:.1f}"
             + (f" · from the cache: {cached}" if cached else ""),
             *self.notes,
         ]
         return "\n".join(rows)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name, in JSON's types: `reasons` by line as a string, cuts as `{start, end}`."""
+        """Return the fields by name, in JSON's types: `reasons` by line as a string, cuts as `{start, end}`.
+
+        The effort becomes its few words.
+        """
         data = dataclasses.asdict(self)
+        data["effort"] = None if self.effort is None else str(self.effort)
         for row in data["files"]:
             row["kept_lines"] = list(row["kept_lines"])
             row["reasons"] = {str(line): reason for line, reason in row["reasons"].items()}

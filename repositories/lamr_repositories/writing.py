@@ -43,6 +43,10 @@ class Outlined:
     outer: tuple[str, ...]
 
 
+_Priced = tuple[tuple[Outlined, int], ...]
+"""The forms of one file's outline, the longest first, and the tokens of each."""
+
+
 @dataclass(frozen=True, eq=False)
 class WrittenPart:
     """One file of a finished pack: what is kept of it, its text and its cuts."""
@@ -101,7 +105,7 @@ class Writer:
             BudgetError: not even the head fits.
         """
         # No more are made than are used when every competitor gets into the pack.
-        outlines = list(itertools.islice(ranked, MOST_OUTLINES + len(competitors)))
+        outlines = self._priced(list(itertools.islice(ranked, MOST_OUTLINES + len(competitors))))
         head, tree = self._head(about, paths)
         around = head + tree + "".join(self.form.files) + "".join(self.form.outlines) + self.form.tail
         limit = self.max_tokens - self.counter.count_tokens(around)
@@ -116,7 +120,7 @@ class Writer:
             limit += spare
         return self._fitted(head, tree, allocation, outlines)
 
-    def _fitted(self, head: str, tree: str, allocation: Allocation, outlines: Sequence[Outlined]) -> Written:
+    def _fitted(self, head: str, tree: str, allocation: Allocation, outlines: Sequence[_Priced]) -> Written:
         """Give up what was taken last, and the tree at the very end, until the pack fits."""
         for tree_or_none in (tree, ""):
             while True:
@@ -143,7 +147,7 @@ class Writer:
         prices = self.counter.count_each([form.inside(line) for line in [heading, marker, *lines]])
         return Prices(int(prices[0]), prices[2:], int(prices[1]) + self.line_numbers)
 
-    def _written(self, head: str, allocation: Allocation, outlines: Sequence[Outlined]) -> Written:
+    def _written(self, head: str, allocation: Allocation, outlines: Sequence[_Priced]) -> Written:
         """Write what was chosen, with as many outlines as fit into what is left."""
         form, count = self.form, self.counter.count_tokens
         style = Style(line_numbers=self.line_numbers)
@@ -168,23 +172,25 @@ class Writer:
     def _tokens_of(self, parts: Sequence[WrittenPart]) -> int:
         return self.counter.count_tokens(self.form.between.join(map(self._file, parts)))
 
-    def _outlines(
-        self, outlines: Sequence[Outlined], parts: Sequence[WrittenPart], left: int
-    ) -> list[Outlined]:
-        """Return the outlines that fit, best first, none of which takes more than its share of the room."""
-        inside = {each.part.competitor.path for each in parts}
-        others = [each for each in outlines if each.path not in inside][:MOST_OUTLINES]
-        forms = [(each, replace(each, lines=each.outer)) for each in others]
+    def _priced(self, outlines: Sequence[Outlined]) -> list[_Priced]:
+        """Return each outline, and what stands for it where there is less room, with their tokens."""
+        forms = [(each, replace(each, lines=each.outer)) for each in outlines]
         texts = [
             self.form.outline(each.path, each.lines) + self.form.between for form in forms for each in form
         ]
         prices = self.counter.count_each(texts).reshape(-1, 2).tolist()
+        return [tuple(zip(form, costs, strict=True)) for form, costs in zip(forms, prices, strict=True)]
+
+    def _outlines(
+        self, outlines: Sequence[_Priced], parts: Sequence[WrittenPart], left: int
+    ) -> list[Outlined]:
+        """Return the outlines that fit, best first, none of which takes more than its share of the room."""
+        inside = {each.part.competitor.path for each in parts}
+        others = [each for each in outlines if each[0][0].path not in inside][:MOST_OUTLINES]
         most = left * ONE_OUTLINE_SHARE
         shown = []
-        for form, costs in zip(forms, prices, strict=True):
-            fitting = [
-                (each, cost) for each, cost in zip(form, costs, strict=True) if cost <= min(most, left)
-            ]
+        for forms in others:
+            fitting = [(each, cost) for each, cost in forms if cost <= min(most, left)]
             if fitting and fitting[0][0].lines:
                 each, cost = fitting[0]
                 shown.append(each)

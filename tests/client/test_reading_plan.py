@@ -29,9 +29,9 @@ class Gains:
     def __init__(self, gains: Sequence[float]) -> None:
         self.gains, self.asked = list(gains), 0
 
-    def __call__(self, ranges: np.ndarray) -> np.ndarray:
+    def __call__(self, places: np.ndarray) -> np.ndarray:
         self.asked += 1
-        return np.array([self.gains[first // 10] for first, _ in ranges.tolist()])
+        return np.array(self.gains)[places]
 
 
 def chunks(count: int) -> Chunks:

@@ -10,6 +10,7 @@ from lamr_client import MockTransport, Pruner
 from lamr_evaluation.repositories import METHODS, cosine_methods, evaluate_repositories
 from lamr_evaluation.repositories.baselines import Corpus
 from lamr_evaluation.repositories.embedding import STRIDE, WINDOW
+from lamr_repositories import PackOptions
 from lamr_repositories.file_index import index_file
 from numpy.typing import NDArray
 
@@ -96,7 +97,7 @@ def test_a_report_has_them_and_packs_by_perplexity(repository, tmp_path_factory)
             lambda _: repository / ".git",
             pruner,
             budgets=(400, 16_000),
-            most_chunks=8,
+            options=PackOptions(most_chunks=8),
             methods=methods,
             scorer=scorer,
         )

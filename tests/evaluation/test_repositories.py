@@ -17,6 +17,7 @@ from lamr_evaluation.repositories import (
     read_items,
 )
 from lamr_evaluation.repositories.baselines import METHODS, Corpus
+from lamr_repositories import PackOptions
 from lamr_repositories.file_index import index_file
 from numpy.typing import NDArray
 from tokenizers import pre_tokenizers
@@ -107,7 +108,7 @@ def test_a_report_measures_all_methods_at_all_budgets(repository: Path) -> None:
             lambda _: repository / ".git",
             pruner,
             budgets=(400, 16_000),
-            most_chunks=8,
+            options=PackOptions(most_chunks=8),
         )
     assert set(report.methods) == {"pack", "pack --ranker bm25", "pack --ranker relevance", *METHODS}
     assert len(report.outcomes) == 2 * 2 * len(report.methods)
@@ -129,7 +130,7 @@ def test_an_item_that_cant_be_measured_is_counted_and_named(repository: Path) ->
                 lambda _: repository / ".git",
                 pruner,
                 budgets=(400,),
-                most_chunks=2,
+                options=PackOptions(most_chunks=2),
                 on_problem=problems.append if tell else None,
             )
 

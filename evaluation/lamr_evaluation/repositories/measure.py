@@ -13,7 +13,6 @@ from lamr_repositories import PackOptions, PackResult, Prepared, prepare
 from lamr_repositories.cache import Cache
 from lamr_repositories.file_index import FileIndex, index_file
 from lamr_repositories.indexing import KIND, key_of
-from lamr_repositories.options import MOST_CHUNKS
 from lamr_repositories.revisions import Revision
 from lamr_repositories.walk import WalkCount, WalkOptions, walk
 
@@ -24,6 +23,7 @@ from lamr_evaluation.repositories.items import RepositoryItem
 from lamr_evaluation.repositories.report import Outcome, RepositoryReport
 
 BUDGETS = (4_000, 8_000, 16_000, 32_000)
+READ_IN_FULL = PackOptions(effort="full", degrade=False)
 OURS = {"pack": "sum", "pack --ranker bm25": "bm25", "pack --ranker relevance": "relevance"}
 """The rows of a report that are packs, and their rankers."""
 BY_PERPLEXITY = {"pack --ranker perplexity": "perplexity"}
@@ -37,7 +37,7 @@ def evaluate_repositories(  # noqa: PLR0913  # what is measured, with what
     *,
     cache: Path | None = None,
     budgets: Sequence[int] = BUDGETS,
-    most_chunks: int = MOST_CHUNKS,
+    options: PackOptions = READ_IN_FULL,
     methods: Mapping[str, Method] = METHODS,
     scorer: CausalScorer | None = None,
     on_problem: Callable[[Problem], None] | None = None,
@@ -51,7 +51,8 @@ def evaluate_repositories(  # noqa: PLR0913  # what is measured, with what
         pruner: asks the model.
         cache: see `lamr_repositories.pack`.
         budgets: tokens by the model's tokenizer.
-        most_chunks: chunks that the model judges for an item.
+        options: of the packs, but for revision, budget and ranker. The default reads every chosen chunk, because
+            results should not depend on how busy a machine is, and a fault ends the evaluation.
         methods: what packs are measured against.
         scorer: a causal language model, for packs by the ranker `perplexity`; None makes none.
         on_problem: called with each item that can't be measured, which no figure then includes. Without it, the first
@@ -63,7 +64,7 @@ def evaluate_repositories(  # noqa: PLR0913  # what is measured, with what
             `on_problem`; or there is no other item.
         ServerError: see `Pruner`.
     """
-    measure = _Measure(place, pruner, cache, budgets, most_chunks, methods, scorer)
+    measure = _Measure(place, pruner, cache, budgets, options, methods, scorer)
     outcomes: list[Outcome] = []
     refusals = Refusals(items, on_problem)
     for number, item in enumerate(items):
@@ -89,16 +90,14 @@ class _Measure:
     pruner: Pruner
     cache: Path | None
     budgets: Sequence[int]
-    most_chunks: int
+    options: PackOptions
     methods: Mapping[str, Method]
     scorer: CausalScorer | None
 
     def outcomes(self, item: RepositoryItem) -> list[Outcome]:
         """Return the outcomes of all methods at all budgets on one item."""
         root = self.place(item.repository)
-        options = PackOptions(
-            revision=item.revision, max_tokens=max(self.budgets), most_chunks=self.most_chunks
-        )
+        options = replace(self.options, revision=item.revision, max_tokens=max(self.budgets))
         outcomes = self._of_packs(root, item, options, OURS)
         if self.scorer is not None:
             by_perplexity = replace(options, ranker=next(iter(BY_PERPLEXITY.values())))

@@ -112,7 +112,4 @@ def _wrong_together(fields: dict[str, Any]) -> str:
     if ("repo" in fields) == has_code:
         return f"give one of {', '.join(_SOURCES)}; path may name the language of code"
     wrong = sorted({"revision", "ranker", "format"} & fields.keys()) if has_code else []
-    if wrong:
-        return f"{wrong[0]} goes with repo"
-    single = [] if has_code else sorted({"effort", "within"} & fields.keys())
-    return f"{single[0]} goes with path or code" if single else ""
+    return f"{wrong[0]} goes with repo" if wrong else ""

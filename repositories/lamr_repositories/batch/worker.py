@@ -44,7 +44,7 @@ class WorkerOptions:
         cache: see `pack`.
         max_tokens: the budget of jobs that name none: of repositories, and of files if it isn't None.
         timeout: seconds for one file.
-        effort, within: of jobs about files that name none; see `Pruner.prune`.
+        effort, within: of jobs that name none; see `Pruner.prune` and `PackOptions`.
         folder: what the jobs' relative paths start from. The worker itself stands elsewhere.
     """
 
@@ -102,6 +102,11 @@ def answer_job(fields: Mapping[str, Any], pruner: Pruner, options: WorkerOptions
     Raises:
         LamrError, OSError: the job can't be done.
     """
+    read: dict[str, Any] = {
+        "effort": fields.get("effort") or options.effort,
+        "within": fields.get("within") or options.within,
+        "degrade": False,  # a row that meets a fault is an error, which is run again
+    }
     if "repo" in fields:
         chosen = {name: fields[name] for name in ("task", "revision", "ranker") if name in fields}
         chosen |= {"form": fields["format"]} if "format" in fields else {}
@@ -114,10 +119,10 @@ def answer_job(fields: Mapping[str, Any], pruner: Pruner, options: WorkerOptions
             model=options.model,
             server=options.server,
             cache=options.cache,
-            options=PackOptions(**chosen),
+            options=PackOptions(**chosen, **read),
         )
         return {"text": result.text, "tokens": result.tokens, "files": [each.path for each in result.files],
-                "notes": list(result.notes)}  # fmt: skip
+                "notes": list(result.notes), "effort": str(result.effort) if result.effort else None}  # fmt: skip
     code = fields["code"] if "code" in fields else _read(place_in(options.folder, fields["path"]))
     pruned = pruner.prune(
         fields["query"],
@@ -126,9 +131,7 @@ def answer_job(fields: Mapping[str, Any], pruner: Pruner, options: WorkerOptions
         path=fields.get("path"),
         max_tokens=fields.get("max_tokens") or options.max_tokens,
         timeout=options.timeout,
-        effort=fields.get("effort") or options.effort,
-        within=fields.get("within") or options.within,
-        degrade=False,  # a row that meets a fault is an error, which is run again
+        **read,
     )
     return {"text": pruned.text, "tokens": pruned.tokens_out, "kept_lines": list(pruned.kept_lines),
             "relevance": pruned.relevance, "reason": pruned.reason,

@@ -39,11 +39,11 @@ def test_rows_are_checked_one_by_one(tmp_path: Path) -> None:
         '{"query": "q", "code": "a", "effort": "lazy"}',
         '{"query": "q", "code": "a", "within": 0}',
         '{"query": "q", "code": "a", "within": true}',
-        '{"query": "q", "repo": "a", "effort": "full"}',
+        '{"query": "q", "repo": "a", "effort": "lazy"}',
     ]
     good = [
         '{"id": 7, "query": "q", "code": "a", "path": "a.py"}',
-        '{"query": "q", "repo": "b", "revision": "c"}',
+        '{"query": "q", "repo": "b", "revision": "c", "effort": "instant", "within": 2}',
     ]
     file.write_text("\n".join([*rows, "", *good]) + "\n")
     jobs = list(read_jobs(file))
