@@ -41,6 +41,7 @@ from lamr_postprocess.selection import approximate_tokens
 
 from tests.tiny import (
     BERT_PROMPT,
+    IN_FULL,
     line_weights,
     lines_scoring,
     make_spec,
@@ -135,8 +136,8 @@ def test_the_threshold_that_lines_were_compared_with_is_told(tmp_path):
     root = write_client_files(tmp_path, spec, tokenizer, line_weights(keep_prob=1.0))
     code = program(40)
     with pruner(root, MockTransport(answer)) as subject:
-        adapted = subject.prune(QUERY, code, path="a.py")
-        again = subject.prune(QUERY, code, path="a.py", threshold=adapted.threshold)
+        adapted = subject.prune(QUERY, code, path="a.py", **IN_FULL)
+        again = subject.prune(QUERY, code, path="a.py", threshold=adapted.threshold, **IN_FULL)
         others = [subject.prune(QUERY, code, ratio=2), subject.prune(QUERY, code, max_tokens=500)]
         unscored = [subject.prune(QUERY, text, min_tokens=100) for text in ("", "x = 1\n")]
     assert adapted.threshold < spec.threshold, "no line scores so much, and a fifth of them stay"

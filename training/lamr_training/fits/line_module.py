@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -230,9 +230,7 @@ class LineModule(nn.Module):
         given |= {"first": _array(first), "bias": _array(bias)}
         given |= {"last": _array(last), "last_bias": _array(last_bias)}
         tables = {name: _array(value) for name, value in self.tables.items()}
-        decoder = {
-            name.replace(".", "_"): _array(value) for name, value in RubricHeads.arrays(self.heads).items()
-        }
+        decoder = {name.replace(".", "_"): _array(value) for name, value in self.heads.arrays().items()}
         return LineModel(
             self.words,
             word_table(tables["query"], tables["query_alone"][:, 0]),
@@ -240,7 +238,10 @@ class LineModule(nn.Module):
             WordMatching(**{name: _array(value) for name, value in self.matching.items()}),
             LineLayers(
                 layers=tuple(
-                    Layer(stride, **{name: _array(value) for name, value in layer.items()})
+                    Layer(
+                        stride,
+                        **{name: _array(value) for name, value in cast(nn.ParameterDict, layer).items()},
+                    )
                     for layer, stride in zip(self.layers, self.sizes.strides, strict=True)
                 ),
                 **given,
