@@ -12,8 +12,13 @@ from pathlib import Path
 import pytest
 from lamr_cli.main import app
 from lamr_cli.pack import Form, RankerName
+from lamr_client import ServerUnavailableError
 from lamr_repositories import FORMATS, RANKERS
 from typer.testing import CliRunner, Result
+
+from tests.client.conftest import free_port
+
+__all__ = ["free_port"]
 
 QUESTION = "How is the area of a shape computed?"
 
@@ -136,3 +141,18 @@ def test_a_new_page_is_for_its_owner_and_an_old_one_keeps_its_mode(folder: Path,
     assert (stat.S_IMODE(old.stat().st_mode), stat.S_IMODE(new.stat().st_mode)) == (0o644, 0o600)
     texts = [re.sub(r"\d+\.\d", "", page.read_text()) for page in (old, new)]  # but for how long it took
     assert texts[0] == texts[1]
+
+
+def test_what_the_encoder_reads_is_chosen_and_said(folder: Path, free_port: int) -> None:
+    asked = (folder, "-q", QUESTION, "--max-tokens", "400", "--no-cache")
+    instant = lamr(*asked, "--effort", "instant")
+    assert instant.exit_code == 0
+    assert "(words)" in instant.stderr
+    away = lamr(*asked, "--server", f"127.0.0.1:{free_port}")
+    assert away.exit_code == 0
+    assert "words; server unavailable" in away.stderr
+    assert away.stdout == instant.stdout
+    failed = lamr(*asked, "--server", f"127.0.0.1:{free_port}", "--no-degrade")
+    assert isinstance(failed.exception, ServerUnavailableError)
+    assert lamr(*asked, "--effort", "lazy").exit_code == 2
+    assert lamr(*asked, "--within", "0").exit_code == 2
