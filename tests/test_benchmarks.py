@@ -18,6 +18,7 @@ ALONE = {
     "campaign",
     "fleet",
     "ingredients",
+    "instant",
     "large_files",
     "packs",
     "precision",

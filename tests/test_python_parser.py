@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from lamr_contract.names import DECODER, SCORING_FILE, WEIGHTS_FILE, version_folder
-from lamr_contract.scoring.weights import load_line_model
+from lamr_contract.scoring.weights import load_weights
 from lamr_contract.spec import bundled_repository, client_files
 from lamr_decoding import DecoderWeights
 from lamr_postprocess.languages import language_named
@@ -41,7 +41,7 @@ def test_one_thread_is_in_the_parser_at_a_time(most_at_once: list[int]) -> None:
     assert python is not None
     assert python.parses is not None
     work = [
-        lambda: load_line_model(client_files(repository) / SCORING_FILE),
+        lambda: load_weights(client_files(repository) / SCORING_FILE),
         lambda: DecoderWeights.load(version_folder(repository, DECODER) / WEIGHTS_FILE),
         lambda: python.parses("def f():\n    return 1\n"),
     ]

@@ -23,6 +23,7 @@ from lamr_training.model.served import load_served
 from lamr_training.model.vocabulary import Vocabulary
 from lamr_training.recipes.presets import PRESETS
 
+from benchmarks.ablation.context import near_lines
 from benchmarks.ablation.judgement import Judged, Outcome, fused_loss, judge_files
 from benchmarks.ablation.settings import AblationSettings
 from benchmarks.ablation.study import BUNDLED, ablate, rubric_columns, training_settings
@@ -76,8 +77,9 @@ def test_columns_are_the_labels_of_lines(records: list[Record]) -> None:
     record = records[0]
     columns = rubric_columns(record, LabelSettings())
     labels = label_lines(record.code, record.kept_frags, record.score)
-    for number, name in enumerate(("semantic", "dependency", "context")):
+    for number, name in enumerate(("semantic", "dependency")):
         assert (columns[:, number] == getattr(labels, name)).all()
+    assert (columns[:, 2] == near_lines(list(record.lines), labels.semantic)).all()
 
 
 def test_an_ffn_s_chains_stay_without_potentials(tmp_path: Path, words: Vocabulary, data: ExampleSet) -> None:
