@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
-WRITING_SECONDS = 5e-5
+WRITING_SECONDS = 7e-5
 """That writing takes for a token of the budget, which is left for it where a pack is wanted within some time."""
 
 
