@@ -17,7 +17,8 @@ from lamr_postprocess.lines import split_lines
 from lamr_repositories.cache import Cache
 from lamr_repositories.compression.coarse import falls
 from lamr_repositories.compression.perplexity import Perplexity
-from lamr_repositories.judging import JudgeCount, Judged
+from lamr_repositories.judging import Judged
+from lamr_repositories.reading_time import JudgeCount
 
 KIND = "perplexity"
 _AT_ONCE = 16  # pieces between two writes of answers, which is what a kill can lose

@@ -25,11 +25,12 @@ from lamr_repositories.cache import Cache
 from lamr_repositories.folders import Folder, NamedFiles
 from lamr_repositories.foreseeing import Foreseer
 from lamr_repositories.formats import About
-from lamr_repositories.judging import Judge, Reading, model_key
+from lamr_repositories.judging import Judge, model_key
 from lamr_repositories.line_scores import NEEDS_MODEL, NEEDS_SCORER
 from lamr_repositories.options import PackOptions
 from lamr_repositories.prepared import Prepared, Tools
 from lamr_repositories.progress import OnProgress
+from lamr_repositories.reading_time import Reading
 from lamr_repositories.remote import fetched, is_url, name_of
 from lamr_repositories.result import PackResult
 from lamr_repositories.revisions import Revision, is_bare
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
-WRITING_SECONDS = 5e-5
+WRITING_SECONDS = 7e-5
 """That writing takes for a token of the budget, which is left for it where a pack is wanted within some time."""
 
 

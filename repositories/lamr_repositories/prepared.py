@@ -20,11 +20,12 @@ from lamr_repositories.cache import Cache
 from lamr_repositories.foreseeing import Foreseer
 from lamr_repositories.formats import FORMATS, About
 from lamr_repositories.indexing import Indexed, index_repository, same_content
-from lamr_repositories.judging import Judge, JudgeCount, Judged
+from lamr_repositories.judging import Judge, Judged
 from lamr_repositories.line_scores import NEEDS_MODEL, NEEDS_SCORER
 from lamr_repositories.options import PackOptions
 from lamr_repositories.progress import OnProgress
 from lamr_repositories.ranked import Ranked
+from lamr_repositories.reading_time import JudgeCount
 from lamr_repositories.result import PackCounts, PackedFile, PackResult, StageSeconds
 from lamr_repositories.sources import Source
 from lamr_repositories.tokens import Counter

@@ -13,7 +13,7 @@ from lamr_repositories.cache import Cache
 from lamr_repositories.compression import Perplexity
 from lamr_repositories.compression.coarse import falls, mutual_information, order_of
 from lamr_repositories.foreseeing import Foreseer
-from lamr_repositories.judging import JudgeCount
+from lamr_repositories.reading_time import JudgeCount
 
 from tests.repositories.compression.causal_models import SAMPLE, write_causal
 from tests.repositories.conftest import QUERY

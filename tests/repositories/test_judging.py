@@ -12,7 +12,8 @@ from lamr_client.mock_transport import MockTransport, uniform_answer
 from lamr_contract.scoring.rules import Scoring, Usual
 from lamr_contract.spec import ModelSpec, load_spec
 from lamr_repositories.cache import Cache
-from lamr_repositories.judging import Judge, JudgeCount, Judged, model_key
+from lamr_repositories.judging import Judge, Judged, model_key
+from lamr_repositories.reading_time import JudgeCount
 
 from tests.client.answers import answer
 from tests.tiny import BERT_PROMPT, make_spec, program, wordpiece, write_client_files
