@@ -22,6 +22,7 @@ ALONE = {
     "large_files",
     "packs",
     "precision",
+    "quality_over_time",
     "rolling",
     "same_output",
     "scale",

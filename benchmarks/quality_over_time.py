@@ -1,0 +1,91 @@
+"""How much better an answer gets the longer one waits for it: recall over the time that a file may take.
+
+    python -m benchmarks.quality_over_time ITEMS [ITEMS ...] [--most 50] [--within 0.25 1 4] [--plot PNG] [--json]
+
+ITEMS are JSONL files of records (`python -m lamr_evaluation OUTPUT --suite NAME` writes a suite's). The first items of
+each are pruned by the line model alone, within each time, and in full; the seconds are the means of whole calls. Figures
+of different machines don't compare: the faster one, the more chunks are read in a second.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from lamr_client import Pruner
+from lamr_evaluation.metrics import recall_curve
+from lamr_evaluation.records import Record, read_records
+
+from benchmarks.report import Figure, option_parser, run
+
+Point = tuple[str, float, float]
+"""How much was read, the seconds of a call, and recall in a quarter of the lines."""
+
+
+def points(pruner: Pruner, items: Sequence[Record], seconds: Sequence[float]) -> Iterator[Point]:
+    """Measure the items at each effort."""
+    efforts: dict[str, dict[str, Any]] = {"instant": {"effort": "instant"}}
+    efforts |= {f"within {each:g} s": {"within": each} for each in seconds}
+    efforts["full"] = {"effort": "full"}
+    for name, options in efforts.items():
+        took, recalls = [], []
+        for item in items:
+            begin = time.perf_counter()
+            result = pruner.prune(item.query, item.code, task=item.task, path=item.path or None, **options)
+            took.append(time.perf_counter() - begin)
+            curve = recall_curve(np.array(result.line_scores), item.gold, item.counted)
+            recalls.append(float(curve.at([0.25])[0]))
+        yield name, float(np.mean(took)), float(np.mean(recalls))
+
+
+def plot(measured: dict[str, list[Point]], path: Path) -> None:
+    """Draw recall over seconds, one line for each file of items."""
+    import matplotlib  # noqa: PLC0415
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot  # noqa: PLC0415
+
+    figure, axes = pyplot.subplots(figsize=(7, 4.2))
+    for name, row in measured.items():
+        axes.plot([each[1] for each in row], [each[2] for each in row], marker="o", label=name)
+    axes.set(xscale="log", xlabel="seconds for a file", ylabel="recall at 25 % of the lines")
+    axes.legend()
+    axes.grid(alpha=0.3)
+    figure.tight_layout()
+    figure.savefig(path, dpi=130)
+
+
+def figures(arguments: argparse.Namespace) -> Iterator[Figure]:
+    """Measure each file of items; draw them if asked."""
+    measured = {}
+    with Pruner(timeout=600) as pruner:
+        pruner.warm()
+        for path in arguments.items:
+            items = [item for item in islice(read_records(path), arguments.most) if item.kept_frags]
+            rows = list(points(pruner, items, arguments.within))
+            measured[path.stem] = rows
+            for name, seconds, recall in rows:
+                yield Figure(f"{path.stem}, {name}: recall at 25 %", recall)
+                yield Figure(f"{path.stem}, {name}", seconds, "s")
+    if arguments.plot:
+        plot(measured, arguments.plot)
+
+
+def main() -> int:
+    """Run the benchmark."""
+    parser = option_parser(__doc__)
+    parser.add_argument("items", type=Path, nargs="+", help="JSONL files of records")
+    parser.add_argument("--most", type=int, default=50, help="items of each file (%(default)s)")
+    parser.add_argument("--within", type=float, nargs="+", default=[0.25, 1.0, 4.0], help="seconds")
+    parser.add_argument("--plot", type=Path, help="PNG to draw into")
+    return run(parser, figures)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
