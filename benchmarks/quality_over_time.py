@@ -3,8 +3,8 @@
     python -m benchmarks.quality_over_time ITEMS [ITEMS ...] [--most 50] [--within 0.25 1 4] [--plot PNG] [--json]
 
 ITEMS are JSONL files of records (`python -m lamr_evaluation OUTPUT --suite NAME` writes a suite's). The first items of
-each are pruned by the line model alone, within each time, and in full; the seconds are the means of whole calls. Figures
-of different machines don't compare: the faster one, the more chunks are read in a second.
+each are pruned by the line model alone, within each time, and in full. The seconds are the means of whole calls. Figures
+of different machines don't compare: a faster one reads more chunks in a second.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ def points(pruner: Pruner, items: Sequence[Record], seconds: Sequence[float]) ->
 
 def plot(measured: dict[str, list[Point]], path: Path) -> None:
     """Draw recall over seconds, one line for each file of items."""
-    import matplotlib  # noqa: PLC0415
+    import matplotlib
 
     matplotlib.use("Agg")
-    from matplotlib import pyplot  # noqa: PLC0415
+    from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(7, 4.2))
     for name, row in measured.items():
