@@ -61,7 +61,7 @@ def plot(measured: dict[str, list[Point]], path: Path) -> None:
     figure.savefig(path, dpi=130)
 
 
-def figures(arguments: argparse.Namespace) -> Iterator[Figure]:
+def measure(arguments: argparse.Namespace) -> Iterator[Figure]:
     """Measure each file of items; draw them if asked."""
     measured = {}
     with Pruner(timeout=600) as pruner:
@@ -77,15 +77,11 @@ def figures(arguments: argparse.Namespace) -> Iterator[Figure]:
         plot(measured, arguments.plot)
 
 
-def main() -> int:
-    """Run the benchmark."""
-    parser = option_parser(__doc__)
-    parser.add_argument("items", type=Path, nargs="+", help="JSONL files of records")
-    parser.add_argument("--most", type=int, default=50, help="items of each file (%(default)s)")
-    parser.add_argument("--within", type=float, nargs="+", default=[0.25, 1.0, 4.0], help="seconds")
-    parser.add_argument("--plot", type=Path, help="PNG to draw into")
-    return run(parser, figures)
-
+PARSER = option_parser(__doc__)
+PARSER.add_argument("items", type=Path, nargs="+", help="JSONL files of records")
+PARSER.add_argument("--most", type=int, default=50, help="items of each file (%(default)s)")
+PARSER.add_argument("--within", type=float, nargs="+", default=[0.25, 1.0, 4.0], help="seconds")
+PARSER.add_argument("--plot", type=Path, help="PNG to draw into")
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(PARSER, measure))
