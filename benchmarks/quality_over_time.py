@@ -3,8 +3,8 @@
     python -m benchmarks.quality_over_time ITEMS [ITEMS ...] [--most 50] [--within 0.25 1 4] [--plot PNG] [--json]
 
 ITEMS are JSONL files of records (`python -m lamr_evaluation OUTPUT --suite NAME` writes a suite's). The first items of
-each are pruned by the line model alone, within each time, and in full. The seconds are the means of whole calls. Figures
-of different machines don't compare: a faster one reads more chunks in a second.
+each are pruned by the line model alone, within each time, and in full. The seconds are means of whole calls. Figures of
+different machines don't compare: a faster one reads more chunks in a second.
 """
 
 from __future__ import annotations

@@ -60,7 +60,9 @@ def test_every_program_starts(monkeypatch, capsys, program):
         assert callable(module.measure)
         assert (
             module.PARSER.parse_args(
-                ["first"] if program in ("ingredients", "packs", "precision", "swe_pruner") else []
+                ["first"]
+                if program in ("ingredients", "packs", "precision", "quality_over_time", "swe_pruner")
+                else []
             ).json
             is False
         )
