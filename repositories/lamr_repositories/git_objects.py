@@ -35,7 +35,9 @@ def read_tree(rows: Iterable[bytes]) -> Iterator[Entry]:
 
 
 def read_object(stream: IO[bytes], most: int | None = None) -> tuple[str, bytes | None] | None:
-    """Read the next answer of `git cat-file --batch`; None at the end of the stream.
+    """Read the next answer of `git cat-file --batch`; None at the end of the stream, or where it makes no sense any more.
+
+    A content that is longer than it says would be taken for the answers about the objects after it.
 
     Args:
         stream: what git prints.
@@ -52,11 +54,11 @@ def read_object(stream: IO[bytes], most: int | None = None) -> tuple[str, bytes 
     name, kind, size = head[0], head[1], int(head[2])
     if kind == "blob" and (most is None or size <= most):
         data = stream.read(size + 1)
-        return (name, data[:-1]) if len(data) == size + 1 else None
-    left = size + 1
+        return (name, data[:-1]) if len(data) == size + 1 and data.endswith(b"\n") else None
+    left, part = size + 1, b""
     while left and (part := stream.read(min(left, _PART))):
         left -= len(part)
-    return None if left else (name, None)
+    return None if left or not part.endswith(b"\n") else (name, None)
 
 
 _PART = 1 << 20
