@@ -35,7 +35,7 @@ def read_tree(rows: Iterable[bytes]) -> Iterator[Entry]:
 
 
 def read_object(stream: IO[bytes], most: int | None = None) -> tuple[str, bytes | None] | None:
-    """Read the next answer of `git cat-file --batch`; None at the end of the stream, or where it makes no sense any more.
+    """Read the next answer of `git cat-file --batch`; None at the end of the stream, or where it makes no sense.
 
     A content that is longer than it says would be taken for the answers about the objects after it.
 
