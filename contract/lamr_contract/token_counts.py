@@ -96,17 +96,7 @@ class TokenCounts:
 
     def _by_line(self, lines: list[str]) -> list[int]:
         """How many tokens each line has."""
-        counts = list(map(self._lines.get, lines))
-        if None not in counts:
-            return counts  # type: ignore[return-value]  # none is None
-        new = list(dict.fromkeys(line for line, count in zip(lines, counts, strict=True) if count is None))
-        found: dict[str, int] = {}
-        for first in range(0, len(new), _LINES_AT_ONCE):
-            group = new[first : first + _LINES_AT_ONCE]
-            found_here = dict(zip(group, self._of_new_lines(group), strict=True))
-            _remember(self._lines, found_here, _MOST_LINES)
-            found |= found_here
-        return [found[line] if count is None else count for line, count in zip(lines, counts, strict=True)]
+        return _looked_up(lines, self._lines, _MOST_LINES, self._of_new_lines, _LINES_AT_ONCE)
 
     def _of_new_lines(self, lines: list[str]) -> list[int]:
         """How many tokens each of several distinct lines has, by their units."""
@@ -132,13 +122,7 @@ class TokenCounts:
 
     def _by_unit(self, units: list[str]) -> list[int]:
         """How many tokens each word, run of marks or run of white space has."""
-        counts = list(map(self._units.get, units))
-        if None not in counts:
-            return counts  # type: ignore[return-value]  # none is None
-        new = list(dict.fromkeys(unit for unit, count in zip(units, counts, strict=True) if count is None))
-        found = dict(zip(new, self._ask(new), strict=True))
-        _remember(self._units, found, _MOST_UNITS)
-        return [found[unit] if count is None else count for unit, count in zip(units, counts, strict=True)]
+        return _looked_up(units, self._units, _MOST_UNITS, self._ask, max(1, len(units)))
 
 
 def _changes(points: NDArray[Any]) -> NDArray[np.bool_]:
@@ -156,11 +140,35 @@ def _sums(values: NDArray[np.int64], many: NDArray[np.int64]) -> NDArray[np.int6
     return sums
 
 
-def _remember(known: dict[str, int], found: dict[str, int], most: int) -> None:
-    """Add what was found to what is known, which is forgotten where it would be too much."""
-    if len(known) + len(found) > most:
-        known.clear()
-    known.update((text, count) for text, count in found.items() if len(text) <= _LONGEST)
+def _looked_up(
+    texts: list[str],
+    known: dict[str, int],
+    most: int,
+    ask: Callable[[list[str]], Iterable[int]],
+    at_once: int,
+) -> list[int]:
+    """How many tokens each text has, by what is known; what isn't is asked for and remembered.
+
+    Args:
+        texts: any, with repeats.
+        known: of so many texts at most; all are forgotten where it would be more.
+        most: see `known`.
+        ask: gives the numbers of distinct texts, of so many at once.
+        at_once: see `ask`.
+    """
+    counts = list(map(known.get, texts))
+    if None not in counts:
+        return counts  # type: ignore[return-value]  # none is None
+    new = list(dict.fromkeys(text for text, count in zip(texts, counts, strict=True) if count is None))
+    found: dict[str, int] = {}
+    for first in range(0, len(new), at_once):
+        group = new[first : first + at_once]
+        asked = dict(zip(group, ask(group), strict=True))
+        if len(known) + len(asked) > most:
+            known.clear()
+        known.update((text, count) for text, count in asked.items() if len(text) <= _LONGEST)
+        found |= asked
+    return [found[text] if count is None else count for text, count in zip(texts, counts, strict=True)]
 
 
 def _state(part: Any) -> Any:

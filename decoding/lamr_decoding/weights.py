@@ -25,10 +25,9 @@ from lamr_decoding.packing import Array
 
 _REMEDY = "write it again with `lamr export`"
 
-# What numpy and zipfile raise for files that are truncated, damaged, of another format, or pickled.
 MOST_BYTES = 1 << 30
 """Of all arrays together, unpacked; those of the widest encoders have a tenth of that."""
-_UNREADABLE = (
+UNREADABLE = (
     OSError,
     ValueError,
     KeyError,
@@ -38,6 +37,7 @@ _UNREADABLE = (
     MemoryError,
     RuntimeError,
 )
+"""What numpy and zipfile raise for files that are truncated, damaged, of another format, or pickled."""
 
 
 class DecoderWeightsError(ModelMismatchError, ValueError):
@@ -223,5 +223,5 @@ def _read(path: Path) -> dict[str, npt.NDArray[np.float32]]:
                 return {name: file[name] for name in file.files}
     except FileNotFoundError as error:
         raise DecoderWeightsError(f"{path} is missing; {_REMEDY}", path=path) from error
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise DecoderWeightsError(f"{path}: not a readable .npz ({error}); {_REMEDY}", path=path) from error

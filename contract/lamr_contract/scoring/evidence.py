@@ -64,20 +64,20 @@ def lexical_views(asked: Sequence[str], layout: LineLayout, index: TermIndex) ->
     occurring = counts.lines.T[occurs]
     block = layout.blocks
     starts = layout.block_starts
-    window_norm = length_norm(_moving_sum(counts.lengths, WINDOW // 2))
+    window_norm = length_norm(moving_sum(counts.lengths, WINDOW // 2))
     block_norm = length_norm(np.add.reduceat(counts.lengths, starts))
     windows, blocks, hits = np.zeros(count), np.zeros(len(starts)), np.zeros(count)
     at_once = max(1, _COUNTS_AT_ONCE // count)
     for first in range(0, len(occurring), at_once):
         lines = occurring[first : first + at_once]
         hits += _weighed(lines, np.minimum(lines, 1))
-        frequency = _moving_sum(lines, WINDOW // 2)
+        frequency = moving_sum(lines, WINDOW // 2)
         windows += _weighed(frequency, saturated(frequency, window_norm))
         frequency = np.add.reduceat(lines, starts, axis=1)
         blocks += _weighed(frequency, saturated(frequency, block_norm))
     return LexicalViews(
-        windows=_scaled(_moving_sum(windows, WINDOW // 2)),
-        around=_scaled(_moving_sum(hits, CONTEXT)),
+        windows=_scaled(moving_sum(windows, WINDOW // 2)),
+        around=_scaled(moving_sum(hits, CONTEXT)),
         passages=_scaled(blocks)[block],
         own=_scaled(hits),
     )
@@ -91,7 +91,7 @@ def _weighed(frequency: Float64Array, values: Float64Array) -> Float64Array:
     return summed
 
 
-def _moving_sum(values: Float64Array, reach: int) -> Float64Array:
+def moving_sum(values: Float64Array, reach: int) -> Float64Array:
     """Return the sums [..., L] of values [..., L] over each line and its `reach` neighbours on both sides."""
     count = values.shape[-1]
     total = np.zeros((*values.shape[:-1], count + 2 * reach + 1))

@@ -17,7 +17,7 @@ from lamr_contract.arrays import Float32Array, Float64Array
 from lamr_contract.layout import LineLayout
 from lamr_contract.scoring.bm25 import rarity as rarity_of
 from lamr_contract.scoring.document_words import DocumentWords
-from lamr_contract.scoring.evidence import lexical_views
+from lamr_contract.scoring.evidence import lexical_views, moving_sum
 from lamr_contract.scoring.forms import line_forms
 from lamr_contract.scoring.query_words import FEATURES, QueryWords
 from lamr_contract.words import TermIndex
@@ -92,6 +92,18 @@ class Positions:
         starts: NDArray[np.int64] = np.flatnonzero(np.diff(self.blocks, prepend=-1))
         return starts
 
+    def above(self, values: Float64Array) -> Float64Array:
+        """Return the values [I] of the line that heads each line; 0 without one."""
+        return np.where(self.header >= 0, values[self.header], 0.0)
+
+    def below(self, values: Float64Array) -> Float64Array:
+        """Return the means of values [I] over the lines that each line heads; 0 for one that heads none."""
+        inside = self.header >= 0
+        headed = np.bincount(self.header[inside], minlength=len(self))
+        sums = np.bincount(self.header[inside], values[inside], len(self))
+        below: Float64Array = sums / np.maximum(headed, 1)
+        return below
+
     def __len__(self) -> int:
         return len(self.lines)
 
@@ -105,6 +117,7 @@ class Matches:
         features: float32 [Q, F], what is known of them, that of the file included.
         rarity: float64 [Q], how rare each is in the file.
         position, word: int64 [m], a position and a word that stands there, each pair once.
+        block: int64 [m], the block of each of these positions.
     """
 
     terms: tuple[str, ...]
@@ -112,6 +125,14 @@ class Matches:
     rarity: Float64Array
     position: NDArray[np.int64]
     word: NDArray[np.int64]
+    block: NDArray[np.int64]
+
+    @cached_property
+    def of_blocks(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """A block and a word that stands in it, int64 [b] both; each pair once, ascending."""
+        count = max(1, len(self.terms))
+        pairs = np.unique(self.block * count + self.word)
+        return pairs // count, pairs % count
 
     @classmethod
     def of(cls, query: QueryWords, words: DocumentWords, positions: Positions) -> Matches:
@@ -132,7 +153,8 @@ class Matches:
         asked[there[there >= 0]] = np.flatnonzero(there >= 0)
         word = asked[words.term]
         held = word >= 0
-        return cls(query.terms, features, rarity, positions.place[words.line[held]], word[held])
+        position = positions.place[words.line[held]]
+        return cls(query.terms, features, rarity, position, word[held], positions.blocks[position])
 
 
 def _telling(present: NDArray[np.bool_], rarity: Float64Array, counts: Float32Array) -> NDArray[np.int64]:
@@ -183,15 +205,14 @@ def lexical(matches: Matches, positions: Positions, weights: Float64Array) -> Fl
     count, blocks = len(positions), int(positions.blocks[-1]) + 1 if len(positions) else 0
     total = weights.sum() + LEAST_SUM
     own: Float64Array = np.bincount(matches.position, weights[matches.word], count).astype(np.float64)
-    pairs = np.unique(positions.blocks[matches.position] * (len(weights) + 1) + matches.word)
-    of_block = np.bincount(pairs // (len(weights) + 1), weights[pairs % (len(weights) + 1)], blocks)
-    block = of_block[positions.blocks]
-    near, wide = _around(own, NEAR), _around(own, WIDE)
+    held, word = matches.of_blocks
+    block = np.bincount(held, weights[word], blocks)[positions.blocks]
+    near, wide = (np.maximum(moving_sum(own, reach), 0.0) for reach in (NEAR, WIDE))  # rounding leaves less
     best = [values / (values.max(initial=0.0) + LEAST_SUM) for values in (own, near, wide, block)]
-    above = [_above(values, positions.header) for values in (best[0], best[1], best[3])]
+    above = [positions.above(values) for values in (best[0], best[1], best[3])]
     columns = (
         *(*best, own / total, block / total),
-        *(*above, _above(above[0], positions.header), np.log1p(own), np.log1p(wide)),
+        *(*above, positions.above(above[0]), np.log1p(own), np.log1p(wide)),
     )
     return np.stack(columns, axis=1)
 
@@ -207,45 +228,28 @@ def evidence(matches: Matches, index: TermIndex, positions: Positions) -> Float6
     there = np.unique(matches.word)
     rarest = np.sort(there[np.argsort(-matches.rarity[there], kind="stable")[:MOST_EVIDENCE]])
     views = lexical_views([matches.terms[place] for place in rarest], positions.layout, index)
-    lines, header = positions.lines, positions.header
     windows, around, passages, own = (
-        view[lines] for view in (views.windows, views.around, views.passages, views.own)
+        view[positions.lines] for view in (views.windows, views.around, views.passages, views.own)
     )
-    inside = header >= 0
-    headed = np.maximum(np.bincount(header[inside], minlength=len(positions)), 1)
-    below = [np.bincount(header[inside], view[inside], len(positions)) / headed for view in (own, around)]
-    above = [_above(view, header) for view in (around, own, passages)]
+    above = map(positions.above, (around, own, passages))
+    below = map(positions.below, (own, around))
     return np.stack([windows, passages, around, own, *above, *below], axis=1)
 
 
-def together(query: QueryWords, matches: Matches, positions: Positions) -> float:
+def together(query: QueryWords, matches: Matches) -> float:
     """Return the largest share of a query's words that one block has, in [0, 1]; longer words count more.
 
     Args:
         query: all words of the query.
         matches: those that are weighed.
-        positions: the lines.
     """
-    letters = np.array([min(len(term), _MOST_LETTERS) for term in matches.terms], np.float64)
-    count = max(1, len(letters))
-    pairs = np.unique(positions.blocks[matches.position] * count + matches.word)
-    of_block = np.bincount(pairs // count, letters[pairs % count])
-    return float(of_block.max(initial=0.0)) / max(
-        1, sum(min(len(term), _MOST_LETTERS) for term in query.terms)
-    )
+    block, word = matches.of_blocks
+    of_block = np.bincount(block, _letters(matches.terms)[word])
+    return float(of_block.max(initial=0.0)) / max(1, int(_letters(query.terms).sum()))
 
 
-def _around(values: Float64Array, reach: int) -> Float64Array:
-    """Return the sums [I] over each position and its `reach` neighbours on both sides."""
-    total = np.zeros(len(values) + 2 * reach + 1)
-    total[reach + 1 : reach + 1 + len(values)] = values
-    np.cumsum(total, out=total)
-    sums: Float64Array = np.maximum(total[2 * reach + 1 :] - total[: len(values)], 0.0)
-    return sums
-
-
-def _above(values: Float64Array, header: NDArray[np.int64]) -> Float64Array:
-    return np.where(header >= 0, values[header], 0.0)
+def _letters(terms: tuple[str, ...]) -> Float64Array:
+    return np.array([min(len(term), _MOST_LETTERS) for term in terms], np.float64)
 
 
 def _depths(layout: LineLayout) -> Float64Array:

@@ -209,7 +209,7 @@ class LineModel:
             Relations.of(positions, defined, using),
             np.concatenate(inputs, axis=1),
             matches.terms,
-            together(asked, matches, positions),
+            together(asked, matches),
             self.understood(asked.terms),
         )
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lamr_contract.arrays import Float64Array
 from lamr_contract.names import KEEP_PROB, RELEVANCE
@@ -69,23 +68,16 @@ class Reader:
 
     def _features(self, asked: AskedLines, lines: Float64Array, reading: EncoderReading) -> Float64Array:
         """Return `FEATURES` of the positions, float64 [I, F]."""
-        inked, header = asked.positions.lines, asked.positions.header
+        positions = asked.positions
+        inked = positions.lines
         known = dict(zip(ENCODER_OUTPUTS, reading.compared[inked].T, strict=True))
         known[LINES] = self.scale * lines[inked] + self.shift
 
         def column(name: str) -> Float64Array:
             if name.startswith(ABOVE):
-                return np.where(header >= 0, column(name.removeprefix(ABOVE))[header], 0.0)
+                return positions.above(column(name.removeprefix(ABOVE)))
             if name.startswith(BELOW):
-                return _below(column(name.removeprefix(BELOW)), header)
+                return positions.below(column(name.removeprefix(BELOW)))
             return known[name] if name in known else asked.column(name).astype(np.float64)
 
         return np.stack([column(name) for name in FEATURES], axis=1)
-
-
-def _below(values: Float64Array, header: NDArray[np.int64]) -> Float64Array:
-    """Return the means [I] over the lines that each line heads; 0 for one that heads none."""
-    inside = header >= 0
-    counts = np.bincount(header[inside], minlength=len(values))
-    below: Float64Array = np.bincount(header[inside], values[inside], len(values)) / np.maximum(counts, 1)
-    return below

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import io
-import zipfile
-import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from lamr_decoding import DecoderWeights
+from lamr_decoding.weights import UNREADABLE
 from lamr_errors.python_parser import PYTHON_PARSER
 from numpy.typing import NDArray
 
@@ -32,19 +31,6 @@ _WORDS, _STRIDES = "words", "strides"
 # The beginnings of the arrays' names in the file.
 _QUERY, _LINE, _MATCHING, _LAYERS, _DECODER = "query.", "line.", "matching.", "layers.", "decoder."
 _READER, _TAKEN = "reader.", "reader.taken"
-# What numpy and zipfile raise for files that are truncated, damaged, of another format, or pickled. The decoder has
-# nearly the same list, but it reads another file.
-_UNREADABLE = (
-    OSError,
-    ValueError,
-    KeyError,
-    TypeError,
-    EOFError,
-    zipfile.BadZipFile,
-    zlib.error,
-    MemoryError,
-    RuntimeError,
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +103,7 @@ def load_weights(path: Path) -> LineWeights:
         raise ModelMismatchError(
             f"{path} is missing, but the model's scoring needs it; export the model again", path=path
         ) from error
-    except _UNREADABLE as error:
+    except (*UNREADABLE, TypeError) as error:
         raise ModelMismatchError(
             f"{path} can't be read ({error}); export the model again", path=path
         ) from error

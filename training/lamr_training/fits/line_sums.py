@@ -5,7 +5,6 @@ The module knows lines and weights; it has no parameters. A test compares its su
 
 from __future__ import annotations
 
-import numpy as np
 import torch
 from lamr_contract.scoring.line_inputs import LEAST_SUM, NEAR, WIDE
 from lamr_contract.scoring.line_model import LINE_POWER
@@ -22,8 +21,7 @@ def lexical(example: LineExample, weights: Tensor) -> Tensor:
     total = weights.sum() + LEAST_SUM
     held = weights[torch.from_numpy(matches.word)]
     own = weights.new_zeros(len(positions)).index_add(0, torch.from_numpy(matches.position), held)
-    pairs = np.unique(np.stack([positions.blocks[matches.position], matches.word]), axis=1)
-    held_block, held_word = torch.from_numpy(pairs)
+    held_block, held_word = map(torch.from_numpy, matches.of_blocks)
     of_block = weights.new_zeros(len(positions.block_starts)).index_add(0, held_block, weights[held_word])
     block = of_block[blocks]
     near, wide = (nearby(own[:, None], reach)[:, 0] for reach in (NEAR, WIDE))
