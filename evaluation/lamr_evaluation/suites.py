@@ -89,16 +89,7 @@ class PinnedItem:
 
     def record(self, sources: Sources) -> Record:
         """The question with its file."""
-        code = sources.mirrors.read(self.repository, self.blob)
-        return Record(
-            self.query,
-            code,
-            self.kept_frags,
-            path=self.path,
-            project=self.repository,
-            kind=self.kind,
-            language=self.language,
-        )
+        return sources.file(self, self.query, self.kept_frags)
 
 
 @dataclass(frozen=True)
@@ -164,16 +155,7 @@ class PinnedIssue:
             raise DataError(
                 f"{self.repository}/{self.path}: ContextBench has no gold there by {self.instance}"
             )
-        code = sources.mirrors.read(self.repository, self.blob)
-        return Record(
-            instance.issue,
-            code,
-            instance.gold[self.path],
-            path=self.path,
-            project=self.repository,
-            kind=self.kind,
-            language=self.language,
-        )
+        return sources.file(self, instance.issue, instance.gold[self.path])
 
 
 Pinned = PinnedQuestion | PinnedItem | PinnedRead | PinnedIssue
@@ -198,6 +180,22 @@ class Sources:
         """ContextBench's instances, by name."""
         return contextbench.read_instances(
             self.mirrors.read_bytes(contextbench.REPOSITORY, contextbench.BLOB)
+        )
+
+    def file(self, item: PinnedItem | PinnedIssue, query: str, kept_frags: tuple[int, ...]) -> Record:
+        """What is asked about the file that an item names, and the lines that answer.
+
+        Raises:
+            DataError: the file can't be had.
+        """
+        return Record(
+            query,
+            self.mirrors.read(item.repository, item.blob),
+            kept_frags,
+            path=item.path,
+            project=item.repository,
+            kind=item.kind,
+            language=item.language,
         )
 
     def read(self, item: PinnedRead) -> BigRead:
