@@ -7,8 +7,9 @@ Usable on its own: needs numpy and tree-sitter, no model and no server.
     print(pruned.text)
 """
 
+from lamr_postprocess.detection import detect_language
 from lamr_postprocess.document import LEAST_CUT
-from lamr_postprocess.languages import LANGUAGES, Comment, Language, ListKind, detect_language, language_named
+from lamr_postprocess.languages import LANGUAGES, Comment, Language, ListKind, language_named
 from lamr_postprocess.lines import line_spans, split_lines
 from lamr_postprocess.page import render_html
 from lamr_postprocess.prune import prune_lines

@@ -29,7 +29,8 @@ from lamr_postprocess.lines import (
 from lamr_postprocess.listing import Listing
 from lamr_postprocess.outline import NOBODY, Outline, outline_of
 from lamr_postprocess.repair import Codes, Rules, close, no_rules, rules_of, rules_without_tree
-from lamr_postprocess.syntax import CostlySyntaxError, Source, parse
+from lamr_postprocess.syntax import CostlySyntaxError, MissingGrammarError, Source, parse
+from lamr_postprocess.wholes import wholes_of
 
 LEAST_CUT = 100
 """Characters without indentation that a cut between kept lines hides at least. A marker takes as many tokens as some
@@ -121,6 +122,11 @@ class Document:
         start, stop = self.spans[row].tolist()
         return self.text[start:stop]
 
+    def body_line(self, row: int) -> str:
+        """One line of the body with its newline; empty behind the last."""
+        start, stop = self.body_spans[row].tolist() if row < self.body_spans.shape[0] else (0, 0)
+        return self.body[start:stop]
+
 
 def analyse(  # noqa: PLR0913  # keyword-only, each with a default
     text: str,
@@ -199,44 +205,56 @@ class _Space:
     indents: IntArray
 
 
-def _frames(text: str, language: Language, space: _Space) -> Frames:
-    """Which lines of a text without a tree are nothing without others."""
-    if language.frames is None:
-        return no_frames(headings_of(text, language))
-    frames = frames_of(split_lines(text), space.indents, space.blank, language.frames)
-    outermost = (frames.above < 0) & ~space.blank
-    return Frames(np.where(outermost, headings_of(text, language), frames.above), frames.opening)
+def _by_line(text: str, language: Language, costs: _Costs, space: _Space) -> Rules:
+    """The rules of a text without a tree."""
+    lines = split_lines(text)
+    wholes = wholes_of(text, lines, line_spans(text), language)
+    inner = wholes.head != np.arange(len(lines))
+    frames = no_frames(headings_of(text, language))
+    if language.frames is not None:
+        unread = space.blank | inner
+        unread[list(wholes.tags)] = True
+        found = frames_of(lines, space.indents, unread, language.frames)
+        outermost = (found.above < 0) & ~space.blank
+        frames = Frames(np.where(outermost, frames.above, found.above), found.opening)
+    return rules_without_tree(costs.of_lines, space.blank & ~inner, frames, wholes, costs.least_cut)
 
 
 def _structure(
     text: str, language: Language, costs: _Costs, space: _Space, listing: Listing | None
 ) -> _Structure:
     """The structure of a text."""
-    by_line = rules_without_tree(costs.of_lines, space.blank, _frames(text, language, space), costs.least_cut)
-    if listing is not None and listing.files > 1:
-        return _Structure(None, None, by_line, f"lines of {listing.files} files: pruned line by line")
-    if not language.grammar or not text:
-        note = (
-            None
-            if language.name == "text" or not text
-            else f"{language.name}: no grammar, pruned line by line"
-        )
-        return _Structure(None, None, by_line, note)
+
+    def by_line(note: str | None) -> _Structure:
+        return _Structure(None, None, _by_line(text, language, costs, space), note)
+
+    if not language.grammar or not text or (listing is not None and listing.files > 1):
+        return by_line(_why_by_line(text, language, listing))
     try:
         source = parse(text, language)
+    except MissingGrammarError as error:
+        return by_line(f"pruned line by line: {error}")
     except CostlySyntaxError:
-        return _Structure(
-            None, None, by_line, f"{language.name} that takes too long to parse: pruned line by line"
-        )
+        return by_line(f"{language.name} that takes too long to parse: pruned line by line")
     root = source.tree.root_node
     broken = root.has_error
     if root.is_error or (broken and language.parses is not None and not language.parses(text)):
-        return _Structure(None, None, by_line, f"{language.name} that doesn't parse: pruned line by line")
+        return by_line(f"{language.name} that doesn't parse: pruned line by line")
     outline = outline_of(source, language)
     note = f"{language.name} with syntax errors: broken statements are kept or cut whole" if broken else None
     return _Structure(
         source, outline, rules_of(source, outline, language, costs.of_lines, costs.least_cut), note
     )
+
+
+def _why_by_line(text: str, language: Language, listing: Listing | None) -> str | None:
+    """Why a text isn't parsed, in words; None where nobody would expect that it is."""
+    if listing is not None and listing.files > 1:
+        return f"lines of {listing.files} files: pruned line by line"
+    if language.template is not None:
+        return f"{language.name} with the tags of {language.template.name}: pruned line by line"
+    plain = language.name == "text" or not text
+    return None if plain else f"{language.name}: no grammar, pruned line by line"
 
 
 def _indents(points: NDArray[Any], spans: IntArray) -> IntArray:

@@ -45,7 +45,7 @@ def frames_of(lines: Sequence[str], indents: IntArray, blank: BoolArray, closing
     Args:
         lines: the L lines.
         indents: int [L], how far each is indented.
-        blank: bool [L], lines of white space alone, which need nothing.
+        blank: bool [L], lines of white space alone, and others whose indentation says nothing; they need nothing.
         closing: a regular expression of how a line begins that closes or goes on with a block.
     """
     above, opening = np.full(len(lines), _NONE, dtype=np.int64), np.full(len(lines), _NONE, dtype=np.int64)

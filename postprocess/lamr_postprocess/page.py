@@ -14,8 +14,9 @@ import numpy as np
 from lamr_errors import visible
 from numpy.typing import ArrayLike, NDArray
 
+from lamr_postprocess.detection import detect_language
 from lamr_postprocess.document import Document, analyse
-from lamr_postprocess.languages import detect_language, language_named
+from lamr_postprocess.languages import language_named
 from lamr_postprocess.lines import split_lines
 from lamr_postprocess.listing import read_listing
 from lamr_postprocess.page_template import TEMPLATE

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lamr_postprocess.analyses import Analyses
+from lamr_postprocess.detection import detect_language
 from lamr_postprocess.document import LEAST_CUT, Document, analyse
-from lamr_postprocess.languages import Language, detect_language, language_named
+from lamr_postprocess.languages import Language, language_named
 from lamr_postprocess.lines import BoolArray
 from lamr_postprocess.listing import read_listing
 from lamr_postprocess.render import COMMENT, NAMED, Style, render

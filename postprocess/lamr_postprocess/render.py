@@ -22,6 +22,7 @@ from lamr_postprocess.swepruner import filtered_text
 
 BOM = "\ufeff"
 COMMENT, NAMED, SWE_PRUNER = "comment", "named", "swe-pruner"
+_CLOSERS = ("}", "]", "")
 STYLES = (COMMENT, NAMED, SWE_PRUNER)
 
 
@@ -115,7 +116,9 @@ def _marker(document: Document, cut: Cut, lead: str, style: Style) -> str:
     words = f"... {cut.lines} line{'s' if cut.lines > 1 else ''} pruned ({where})"
     if style.markers == NAMED and document.definitions is not None:
         words += document.definitions.label(cut.start - 1, cut.end - 1)
-    return f"{head}{lead}{document.comment(cut.start - 1).wrap(words)}{newline}"
+    comment = document.comment(cut.start - 1)
+    is_last = comment.last is not None and document.body_line(cut.end).lstrip()[:1] in _CLOSERS
+    return f"{head}{lead}{comment.wrap(words, is_last=is_last)}{newline}"
 
 
 def _indent(document: Document, row: int) -> str:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ from lamr_postprocess.lines import BoolArray, IntArray
 from lamr_postprocess.names import requirements_of
 from lamr_postprocess.outline import NOBODY, Outline
 from lamr_postprocess.syntax import Source
+from lamr_postprocess.wholes import Wholes
 
 Codes = NDArray[np.int8]
 
@@ -93,24 +95,34 @@ class Rules:
     blanks: IntArray
 
 
-def rules_without_tree(cost: IntArray, blank: BoolArray, frames: Frames, least_cut: int) -> Rules:
+def rules_without_tree(
+    cost: IntArray, blank: BoolArray, frames: Frames, wholes: Wholes, least_cut: int
+) -> Rules:
     """The rules for a text that is pruned line by line: gaps, and the rows that rows are nothing without.
 
     Args:
         cost: int [R], what a row costs, in the unit of `least_cut`.
         blank: bool [R], rows of white space alone.
-        frames: which these are.
+        frames: which rows need which.
+        wholes: which rows stand together.
         least_cut: what the rows of a cut cost at least; a gap that costs less is filled.
     """
-    rows = cost.shape[0]
-    owner = np.where(blank, NOBODY, np.arange(rows))
+    rows, head = cost.shape[0], wholes.head
+    owner = np.where(blank, NOBODY, head)
+    needs = [(frames.above, SCOPE), (wholes.around, SCOPE), (frames.opening, CLOSURE)]
     targets: list[list[tuple[int, int]]] = []
-    if (frames.above >= 0).any() or (frames.opening >= 0).any():
-        targets = [[] if above < 0 else [(above, SCOPE)] for above in frames.above.tolist()]
-        for row in np.flatnonzero(frames.opening >= 0).tolist():
-            begins = int(frames.opening[row])
-            targets[row].append((begins, CLOSURE))
-            targets[begins].append((row, CLOSURE))
+    if wholes.together or any((needed >= 0).any() for needed, _ in needs):
+        targets = [[] for _ in range(rows)]
+    for needed, why in needs:
+        users = np.flatnonzero((needed >= 0) & ~blank)
+        pairs = np.unique(np.stack([head[users], head[needed[users]]], axis=1), axis=0)
+        for user, need in pairs[pairs[:, 0] != pairs[:, 1]].tolist():
+            targets[user].append((need, why))
+            if why == CLOSURE:
+                targets[need].append((user, why))
+    for tags in wholes.together:
+        for one, next_one in pairwise([*head[list(tags)].tolist(), int(head[tags[0]])]):
+            targets[one].append((next_one, CLOSURE))
     gaps, companion = gaps_of(owner, cost, targets, least_cut), np.zeros(rows, dtype=np.bool_)
     return Rules(owner, companion, targets, _no_extras(), gaps, _NO_ROWS, _blanks(owner))
 

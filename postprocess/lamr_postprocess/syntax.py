@@ -34,6 +34,10 @@ class CostlySyntaxError(InvalidInputError):
     """A text takes its parser far more operations than texts of its size take."""
 
 
+class MissingGrammarError(InvalidInputError):
+    """A language's grammar comes with an extra that isn't installed."""
+
+
 @dataclass(frozen=True, eq=False)
 class Grammar:
     """A language's table in terms of its grammar's numbers.
@@ -95,9 +99,16 @@ def grammar_of(language: Language) -> Grammar:
 
     Raises:
         ValueError: the table names a kind that the grammar doesn't have.
+        MissingGrammarError: the wheel isn't installed.
     """
     module, function = language.grammar.split(":")
-    parser = tree_sitter.Language(getattr(importlib.import_module(module), function)())
+    try:
+        wheel = importlib.import_module(module)
+    except ImportError:
+        raise MissingGrammarError(
+            f"{language.name}: the grammar {module} isn't installed; pip install 'lamr-server[languages]' brings it"
+        ) from None
+    parser = tree_sitter.Language(getattr(wheel, function)())
     names = {i: parser.node_kind_for_id(i) or "" for i in range(parser.node_kind_count)}
     names[_ERROR] = "ERROR"
     ids: dict[str, set[int]] = {}
@@ -137,6 +148,7 @@ def parse(text: str, language: Language) -> Source:
     """Parse a text of a language that has a grammar; parts that can't be parsed become ERROR nodes.
 
     Raises:
+        MissingGrammarError: the wheel of the language's grammar isn't installed.
         CostlySyntaxError: the text takes the parser too many operations. They are counted rather than timed, so that
             every machine parses the same texts.
     """
@@ -172,3 +184,15 @@ def _tree(data: bytes, grammar: Grammar) -> tree_sitter.Tree:
         raise CostlySyntaxError(f"{len(data)} bytes that take too long to parse") from None
     piece = _PIECE_OF_A_NODE
     return tree
+
+
+def broken_share(source: Source) -> float:
+    """The share of a parsed text's bytes in errors, 0 to 1; what the parser made up counts as a byte."""
+    broken, nodes = 0, [source.tree.root_node]
+    while nodes:
+        node = nodes.pop()
+        if node.is_error or node.is_missing:
+            broken += max(node.end_byte - node.start_byte, 1)
+        elif node.has_error:
+            nodes.extend(node.children)
+    return broken / max(len(source.data), 1)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from lamr_postprocess.languages import detect_language
+from lamr_postprocess.detection import detect_language
 
 from lamr_sessions.commands import Read
 from lamr_sessions.events import Event

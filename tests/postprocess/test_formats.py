@@ -158,7 +158,7 @@ def test_toml_keeps_its_table() -> None:
 FORMS = {
     "data.json": (
         '{\n  "a": [\n    1,\n    2\n  ],\n  "b": "some longer text of words"\n}\n',
-        "  // ... 5 lines pruned (2-6)",
+        '  "//": "... 5 lines pruned (2-6)"',
     ),
     "app.log": (
         "12:00 start\n12:01 warning of something\n12:02 error of something\n12:03 end\n",

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 import numpy as np
-from lamr_postprocess.languages import detect_language
+from lamr_postprocess.detection import detect_language
 from numpy.typing import NDArray
 
 from lamr_contract.arrays import Float64Array

@@ -1,7 +1,6 @@
-"""Languages as tables: their columns, their rows, and the detection of a text's language."""
+"""Languages as tables: their columns, their rows, and what names and contents say about a text's language."""
 
-from lamr_postprocess.languages.detection import detect_language
 from lamr_postprocess.languages.registry import LANGUAGES, language_named
-from lamr_postprocess.languages.table import Comment, Language, ListKind
+from lamr_postprocess.languages.table import Comment, Language, ListKind, Whole
 
-__all__ = ["LANGUAGES", "Comment", "Language", "ListKind", "detect_language", "language_named"]
+__all__ = ["LANGUAGES", "Comment", "Language", "ListKind", "Whole", "language_named"]

@@ -1,8 +1,12 @@
-"""Languages and formats that are pruned line by line: their names, file endings, comments and headings."""
+"""What every language and format has that needs no grammar: names, comments, headings, and what can't be parted.
+
+A language with a grammar stands here, too, if its wheel may be absent or its files may hold a template's tags; its
+module adds the grammar to its row.
+"""
 
 from __future__ import annotations
 
-from lamr_postprocess.languages.table import Comment, Language, name_set
+from lamr_postprocess.languages.table import Comment, Language, Whole, name_set
 
 _HASH = Comment("#")
 _DASHES = Comment("--")
@@ -22,6 +26,78 @@ _TAGS = rf"{_BRACKETS}|</|/?>|-->"
 _ELEMENTS = (r"<(?:script|style|template)\b",)
 _DIFF = (r"diff |Index: ", r"--- ", r"\+\+\+ ", r"@@ ")
 
+# What can't be parted. A text in quotes ends with its line unless a language says otherwise.
+_TEXT = Whole(r'"(?:[^"\\\n]|\\.)*"')
+_LETTERS = Whole(r"'(?:[^'\\\n]|\\.)*'")
+_LETTER = Whole(r"'(?:[^'\\\n]|\\[^\n]{1,8})'")  # a type variable or a lifetime may follow a lone quote
+_TEXTS = (_TEXT, _LETTERS)
+_TRIPLE = Whole(r'"""', r'"""')
+_TRIPLES = (_TRIPLE, Whole("'''", "'''"))
+_LINE_OF_C = Whole(r"//[^\n]*")
+_BLOCK_OF_C = Whole(r"/\*", r"\*/")
+_COMMENTS_OF_C = (_LINE_OF_C, _BLOCK_OF_C)
+_LIKE_C = (*_COMMENTS_OF_C, *_TEXTS)
+_LIKE_KOTLIN = (*_COMMENTS_OF_C, _TRIPLE, _TEXT, _LETTER)
+_AFTER_HASH = Whole(r"#[^\n]*")
+_WORD_OF_HASH = Whole(r"(?<![^\s;&|()])#[^\n]*")
+_HASHES = (_AFTER_HASH, *_TEXTS)
+_AFTER_DASHES = Whole(r"--[^\n]*")
+_LIKE_HASKELL = (Whole(r"\{-", r"-\}"), Whole(r"(?<!\S)--[^\n]*"), _TRIPLE, _TEXT, _LETTER)
+_LIKE_OCAML = (
+    Whole(r"\(\*", r"\*\)"),
+    Whole(r"\{(?P<tag>[a-z_]*)\|", r"\|{tag}\}"),
+    Whole(r'"', r'(?<!\\)"'),
+    _LETTER,
+)
+_LIKE_LISP = (Whole(r"#\|", r"\|#"), Whole(r";[^\n]*"), Whole(r"\\."), Whole(r'"', r'(?<!\\)"'))
+_COMMENT_OF_XML = Whole(r"<!--", r"-->")
+_IN_XML = (
+    _COMMENT_OF_XML,
+    Whole(r"<!\[CDATA\[", r"\]\]>"),
+    Whole(r"<\?", r"\?>"),
+    Whole(r"<!DOCTYPE\b[^\n>\[]*\[", r"\]\s*>"),
+    Whole(r"</?[A-Za-z][\w:.-]*(?![^<>\n]*>)", r"(?<![=-])>"),
+)
+_FRONT = Whole(r"\A---[ \t]*\n", r"^(?:---|\.\.\.)[ \t]*$")
+_FRONT_TOML = Whole(r"\A\+\+\+[ \t]*\n", r"^\+\+\+[ \t]*$")
+_FENCE = Whole(r"^[ \t]*(?P<tag>`{3,9}|~{3,9})[^\n]*\n", r"^[ \t]*(?:> ?)?{tag}[`~]*[ \t]*$")
+_HEREDOC = Whole(
+    r"<<[-~]?\s?(?P<quote>['\"]?)(?P<tag>[A-Za-z_]\w*)(?P=quote)[^\n]*\n", r"^[ \t]*{tag}[ \t]*$"
+)
+_HEREDOC_OF_SHELL = Whole(
+    r"(?<![<\w])<<-?[ \t]*\\?(?P<quote>['\"]?)(?P<tag>[A-Za-z_][\w.-]*)(?P=quote)[^\n]*\n",
+    r"^\t*{tag}[ \t]*$",
+)
+_IN_SHELL = (
+    Whole(r"\\."),
+    _WORD_OF_HASH,
+    _HEREDOC_OF_SHELL,
+    Whole(r"'", r"'"),
+    Whole(r'"(?:[^"\\]|\\[\s\S])*"'),
+)
+# A text of YAML that goes on in deeper lines; behind an item's dash, the key says how deep.
+_IN_YAML = (
+    Whole(r"(?<!\S)#[^\n]*"),
+    Whole(
+        r"^(?P<tag>[ ]*(?:- +)*)[^\s#'\"-][^\n#]*:[ ]+(?:[&!]\S+ +)*[|>][-+\d]*[ \t]*(?:#[^\n]*)?\n",
+        r"^(?!{indent} |[ \t]*$)",
+    ),
+    Whole(r"^(?P<tag>[ ]*)(?:- +)+(?:[&!]\S+ +)*[|>][-+\d]*[ \t]*(?:#[^\n]*)?\n", r"^(?!{indent} |[ \t]*$)"),
+    Whole(r'(?:(?<=[\s\[{,(])|^)"', r'(?<!\\)"'),
+    Whole(r"(?:(?<=[\s\[{,(])|^)'", r"'"),
+)
+_IN_SQL = (
+    _AFTER_DASHES,
+    _BLOCK_OF_C,
+    Whole(r"\$(?P<tag>\w*)\$", r"\${tag}\$"),
+    Whole(r"'", r"'"),
+    Whole(r'"[^"\n]*"'),
+)
+# Ends of lines that go on.
+_BACKSLASH = r"\\$"
+_OPERATOR = r"(?:&&|\|\||(?<!\+)\+|(?<!-)-|(?<![=!<>])=|\?:)[ \t]*$"
+_PIPE = r"\\$|(?:&&|\|)[ \t]*$"
+
 
 def _plain(  # noqa: PLR0913  # the columns of the table below
     name: str,
@@ -34,6 +110,8 @@ def _plain(  # noqa: PLR0913  # the columns of the table below
     headings: tuple[str, ...] = (),
     frames: str | None = None,
     hints: tuple[str, ...] = (),
+    wholes: tuple[Whole, ...] = (),
+    goes_on: str = "",
 ) -> Language:
     """A row of the table below; names are separated by spaces."""
     return Language(
@@ -46,6 +124,8 @@ def _plain(  # noqa: PLR0913  # the columns of the table below
         headings=headings,
         frames=frames,
         hints=hints,
+        wholes=wholes,
+        goes_on=goes_on,
     )
 
 
@@ -54,79 +134,380 @@ PLAIN: tuple[Language, ...] = (
     _plain(
         "shell",
         _HASH,
-        ".sh .bash .zsh .ksh .fish",
+        ".sh .bash .zsh .ksh .fish .bats",
         aliases="bash sh zsh",
-        filenames=".bashrc .zshrc .profile PKGBUILD",
-        shebangs="sh bash zsh ksh dash fish",
+        filenames=".bashrc .bash_profile .bash_aliases .zshrc .zshenv .zprofile .profile PKGBUILD APKBUILD .envrc",
+        shebangs="sh bash zsh ksh dash fish ash bats",
         frames=_SHELL,
+        wholes=_IN_SHELL,
+        goes_on=_PIPE,
     ),
-    _plain("yaml", _HASH, ".yaml .yml", aliases="yml", frames=_CLOSERS),
-    _plain("toml", _HASH, ".toml", headings=_SECTIONS, filenames="Pipfile Cargo.lock poetry.lock"),
     _plain(
-        "ini", _HASH, ".ini .cfg .conf .properties .editorconfig", headings=_SECTIONS, filenames=".gitconfig"
+        "yaml",
+        _HASH,
+        ".yaml .yml",
+        aliases="yml",
+        filenames=".clang-format .clang-tidy .clangd",
+        frames=_CLOSERS,
+        wholes=_IN_YAML,
     ),
-    _plain("makefile", _HASH, ".mk .mak", aliases="make", filenames="Makefile GNUmakefile", frames=_CLOSERS),
-    _plain("dockerfile", _HASH, ".dockerfile", filenames="Dockerfile Containerfile", frames=_CLOSERS),
-    _plain("cmake", _HASH, ".cmake", filenames="CMakeLists.txt", frames=_CMAKE),
-    _plain("perl", _HASH, ".pl .pm .t", shebangs="perl", frames=_BRACKETS),
-    _plain("r", _HASH, ".r .R", shebangs="Rscript", frames=_CLOSERS),
-    _plain("julia", _HASH, ".jl", shebangs="julia", frames=_ENDS),
-    _plain("elixir", _HASH, ".ex .exs", shebangs="elixir", frames=_ENDS),
-    _plain("nix", _HASH, ".nix", frames=_CLOSERS),
-    _plain("terraform", _HASH, ".tf .tfvars .hcl", aliases="hcl", frames=_BRACKETS),
-    _plain("graphql", _HASH, ".graphql .gql", frames=_BRACKETS),
-    _plain("powershell", _HASH, ".ps1 .psm1", aliases="pwsh", shebangs="pwsh", frames=_BRACKETS),
-    _plain("sql", _DASHES, ".sql .ddl", frames=_ENDS),
-    _plain("lua", _DASHES, ".lua", shebangs="lua luajit", frames=_ENDS),
-    _plain("haskell", _DASHES, ".hs", shebangs="runhaskell", frames=_CLOSERS),
-    _plain("elm", _DASHES, ".elm", frames=_CLOSERS),
+    _plain(
+        "toml",
+        _HASH,
+        ".toml",
+        headings=_SECTIONS,
+        filenames="Pipfile Cargo.lock poetry.lock uv.lock",
+        frames=_CLOSERS,
+        wholes=(*_TRIPLES, _AFTER_HASH, *_TEXTS),
+    ),
+    _plain(
+        "ini",
+        _HASH,
+        ".ini .cfg .conf .properties .editorconfig .desktop",
+        headings=_SECTIONS,
+        filenames=".gitconfig .gitmodules .npmrc .env .gitignore .dockerignore .gitattributes CODEOWNERS",
+        frames=_BRACKETS,
+        goes_on=_BACKSLASH,
+    ),
+    _plain(
+        "makefile",
+        _HASH,
+        ".mk .mak",
+        aliases="make mf",
+        filenames="Makefile makefile GNUmakefile BSDmakefile",
+        shebangs="make",
+        frames=rf"{_CLOSERS}|(?:endif|else|endef)\b",
+        wholes=(Whole(r"^define\b", r"^endef\b"),),
+        goes_on=_BACKSLASH,
+    ),
+    _plain(
+        "dockerfile",
+        _HASH,
+        ".dockerfile .containerfile",
+        aliases="docker",
+        filenames="Dockerfile Containerfile",
+        frames=_CLOSERS,
+        wholes=(Whole(r"^[ \t]*#[^\n]*"), _HEREDOC),
+        goes_on=r"[\\`][ \t]*$",
+    ),
+    _plain(
+        "cmake",
+        _HASH,
+        ".cmake",
+        filenames="CMakeLists.txt",
+        frames=_CMAKE,
+        wholes=(Whole(r"#?\[(?P<tag>=*)\[", r"\]{tag}\]"), _AFTER_HASH, Whole(r'"', r'(?<!\\)"')),
+    ),
+    _plain(
+        "perl",
+        _HASH,
+        ".pl .pm .t .psgi",
+        shebangs="perl",
+        filenames="cpanfile",
+        frames=_BRACKETS,
+        wholes=(
+            Whole(r"^=[a-z]\w*", r"^=cut\b"),
+            Whole(r"^__(?:END|DATA)__", r"\Z"),
+            _HEREDOC,
+            _WORD_OF_HASH,
+            *_TEXTS,
+        ),
+    ),
+    _plain(
+        "r",
+        _HASH,
+        ".r .R",
+        shebangs="Rscript",
+        frames=_CLOSERS,
+        wholes=_HASHES,
+        goes_on=r"(?:%>%|\|>|[+,~]|<-|&&|\|\|)[ \t]*$",
+    ),
+    _plain(
+        "julia",
+        _HASH,
+        ".jl",
+        shebangs="julia",
+        frames=_ENDS,
+        wholes=(Whole("#=", "=#"), *_TRIPLES[:1], _AFTER_HASH, _TEXT),
+        goes_on=_OPERATOR,
+    ),
+    _plain(
+        "elixir",
+        _HASH,
+        ".ex .exs",
+        shebangs="elixir",
+        frames=_ENDS,
+        wholes=(*_TRIPLES, Whole(r"\?."), _AFTER_HASH, *_TEXTS),
+        goes_on=rf"{_OPERATOR}|(?:\|>|<>|\+\+)[ \t]*$",
+    ),
+    _plain(
+        "nix",
+        _HASH,
+        ".nix",
+        frames=_CLOSERS,
+        wholes=(_BLOCK_OF_C, Whole("''", "''(?![$'\\\\])"), _AFTER_HASH, _TEXT),
+    ),
+    _plain(
+        "terraform",
+        _HASH,
+        ".tf .tfvars .hcl .nomad",
+        aliases="hcl",
+        frames=_BRACKETS,
+        wholes=(_HEREDOC, _AFTER_HASH, *_COMMENTS_OF_C, _TEXT),
+    ),
+    _plain(
+        "graphql", _HASH, ".graphql .gql .graphqls", frames=_BRACKETS, wholes=(_TRIPLE, _AFTER_HASH, _TEXT)
+    ),
+    _plain("crystal", _HASH, ".cr", shebangs="crystal", frames=_ENDS, wholes=(_HEREDOC, *_HASHES)),
+    _plain(
+        "nim",
+        _HASH,
+        ".nim .nims .nimble",
+        frames=_CLOSERS,
+        wholes=(Whole(r"#\[", r"\]#"), _TRIPLE, _AFTER_HASH, _TEXT),
+    ),
+    _plain("tcl", _HASH, ".tcl", shebangs="tclsh wish", frames=_BRACKETS, goes_on=_BACKSLASH),
+    _plain("awk", _HASH, ".awk", shebangs="awk gawk mawk", frames=_BRACKETS, goes_on=_PIPE),
+    _plain("puppet", _HASH, ".pp", frames=_BRACKETS, wholes=_HASHES),
+    _plain(
+        "powershell",
+        _HASH,
+        ".ps1 .psm1 .psd1",
+        aliases="pwsh",
+        shebangs="pwsh",
+        frames=_BRACKETS,
+        wholes=(
+            Whole(r"<#", r"#>"),
+            Whole(r"@(?P<tag>['\"])[ \t]*\n", r"^{tag}@"),
+            Whole(r"`."),
+            _WORD_OF_HASH,
+            Whole(r'"', r'(?<!`)"'),
+            Whole("'", "'"),
+        ),
+        goes_on=r"(?:`|\||(?<![=!])=|\+|-(?:and|or|join|f))[ \t]*$",
+    ),
+    _plain(
+        "sql",
+        _DASHES,
+        ".sql .ddl .dml .pgsql .psql .plsql .pks .pkb .hql",
+        aliases="mysql postgres",
+        frames=_ENDS,
+        wholes=_IN_SQL,
+    ),
+    _plain(
+        "lua",
+        _DASHES,
+        ".lua .luau .rockspec",
+        shebangs="lua luajit",
+        frames=_ENDS,
+        wholes=(Whole(r"(?:--)?\[(?P<tag>=*)\[", r"\]{tag}\]"), _AFTER_DASHES, *_TEXTS),
+        goes_on=r"(?:(?<!\.)\.\.|\b(?:and|or|not)|(?<![=~<>])=)[ \t]*$",
+    ),
+    _plain("haskell", _DASHES, ".hs", shebangs="runhaskell stack", frames=_CLOSERS, wholes=_LIKE_HASKELL),
+    _plain("elm", _DASHES, ".elm", frames=_CLOSERS, wholes=_LIKE_HASKELL),
     _plain("ada", _DASHES, ".adb .ads", frames=_ENDS),
     _plain("vhdl", _DASHES, ".vhd .vhdl", frames=_ENDS),
     _plain(
         "html",
         _MARKUP,
-        ".html .htm .xhtml .vue .svelte .j2 .jinja .jinja2 .hbs .erb",
-        aliases="jinja",
+        ".html .htm .xhtml .ng",
+        aliases="jinja erb ejs",
         headings=_ELEMENTS,
         frames=_TAGS,
+        wholes=(_FRONT, *_IN_XML),
+        hints=(r"(?i)\A\s*<!doctype html|<html\b", r"(?i)</(?:html|body|div)>|<body\b"),
     ),
-    _plain("xml", _MARKUP, ".xml .xsd .xsl .xslt .svg .plist .csproj .pom", aliases="svg", frames=_TAGS),
+    _plain("vue", _MARKUP, ".vue", headings=_ELEMENTS, frames=_TAGS, wholes=_IN_XML),
+    _plain("svelte", _MARKUP, ".svelte", headings=_ELEMENTS, frames=_TAGS, wholes=_IN_XML),
+    _plain("astro", _MARKUP, ".astro", headings=_ELEMENTS, frames=_TAGS, wholes=(_FRONT, *_IN_XML)),
+    _plain(
+        "xml",
+        _MARKUP,
+        ".xml .xsd .xsl .xslt .svg .plist .csproj .vbproj .fsproj .vcxproj .pom .wsdl .resx .xaml .axaml .nuspec "
+        ".storyboard .xib .qrc .xlf .xliff .kml .gpx .iml .glade",
+        aliases="svg",
+        frames=_TAGS,
+        wholes=_IN_XML,
+        hints=(r"\A\s*<\?xml\b", r"\A\s*<\?xml\b|^[ \t]*<\w+ xmlns"),
+    ),
     _plain(
         "markdown",
         _MARKUP,
-        ".md .markdown .mdx",
+        ".md .markdown .mdx .mkd .qmd .rmd",
         aliases="md",
         headings=tuple(rf"#{{{level}}} " for level in range(1, 7)),
         hints=(r"^#{1,6} \w", r"^```\w*[ \t]*$", r"^[-*] \w.*$", r"\]\(https?://"),
+        wholes=(_FRONT, _FRONT_TOML, _FENCE, _COMMENT_OF_XML),
     ),
-    _plain("css", _BLOCK, ".css", frames=_BRACKETS),
-    _plain("scss", _SLASHES, ".scss .sass .less", aliases="sass less", frames=_BRACKETS),
+    _plain("css", _BLOCK, ".css", frames=_BRACKETS, wholes=(_BLOCK_OF_C, *_TEXTS), goes_on=r",[ \t]*$"),
     _plain(
-        "json", _SLASHES, ".json .jsonc .json5 .jsonl .ndjson .ipynb", aliases="jsonc jsonl", frames=_CLOSERS
+        "scss",
+        _SLASHES,
+        ".scss .sass .less .styl",
+        aliases="sass less",
+        frames=_BRACKETS,
+        wholes=(_BLOCK_OF_C, Whole(r"(?<!:)//[^\n]*"), *_TEXTS),
+        goes_on=r",[ \t]*$",
     ),
-    _plain("kotlin", _SLASHES, ".kt .kts", frames=_BRACKETS),
-    _plain("swift", _SLASHES, ".swift", frames=_BRACKETS),
-    _plain("scala", _SLASHES, ".scala .sc", frames=_BRACKETS),
-    _plain("dart", _SLASHES, ".dart", frames=_BRACKETS),
-    _plain("zig", _SLASHES, ".zig", frames=_BRACKETS),
-    _plain("groovy", _SLASHES, ".groovy .gradle", filenames="Jenkinsfile", frames=_BRACKETS),
-    _plain("objective-c", _SLASHES, ".m .mm", aliases="objc", frames=_BRACKETS),
-    _plain("protobuf", _SLASHES, ".proto", aliases="proto", frames=_BRACKETS),
-    _plain("verilog", _SLASHES, ".v .sv .svh", aliases="systemverilog", frames=_ENDS),
-    _plain("clojure", Comment(";;"), ".clj .cljs .cljc .edn", frames=_CLOSERS),
-    _plain("lisp", Comment(";;"), ".lisp .el .scm .rkt", aliases="scheme elisp", frames=_CLOSERS),
-    _plain("assembly", Comment(";"), ".asm .s .S", aliases="asm", frames=_CLOSERS),
-    _plain("latex", Comment("%"), ".tex .sty .cls .bib", aliases="tex"),
-    _plain("erlang", Comment("%"), ".erl .hrl", shebangs="escript", frames=_ENDS),
-    _plain("matlab", Comment("%"), ".matlab", frames=_ENDS),
-    _plain("fortran", Comment("!"), ".f90 .f95 .f03 .f08", frames=_ENDS),
-    _plain("ocaml", Comment("(*", "*)"), ".ml .mli", frames=_CLOSERS),
+    _plain(
+        "json",
+        Comment('"//": "', '",', '"'),
+        ".json .ipynb .webmanifest .geojson .har .avsc .tfstate .topojson .code-snippets",
+        filenames=".eslintrc .babelrc .prettierrc composer.lock Pipfile.lock .swcrc .jshintrc",
+        frames=_CLOSERS,
+        wholes=(_TEXT,),
+    ),
+    _plain(
+        "jsonc",
+        _SLASHES,
+        ".jsonc .json5 .hjson .code-workspace",
+        aliases="json5",
+        frames=_CLOSERS,
+        wholes=_LIKE_C,
+        filenames="tsconfig.json jsconfig.json devcontainer.json .devcontainer.json",
+    ),
+    _plain("jsonl", Comment('{"//": "', '"}'), ".jsonl .ndjson .jsonlines"),
+    _plain("kotlin", _SLASHES, ".kt .kts .ktm", frames=_BRACKETS, wholes=_LIKE_KOTLIN, goes_on=_OPERATOR),
+    _plain(
+        "swift",
+        _SLASHES,
+        ".swift",
+        frames=_BRACKETS,
+        wholes=(*_COMMENTS_OF_C, _TRIPLE, _TEXT),
+        goes_on=_OPERATOR,
+    ),
+    _plain(
+        "scala", _SLASHES, ".scala .sc .sbt .mill", frames=_BRACKETS, wholes=_LIKE_KOTLIN, goes_on=_OPERATOR
+    ),
+    _plain(
+        "dart",
+        _SLASHES,
+        ".dart",
+        frames=_BRACKETS,
+        wholes=(*_COMMENTS_OF_C, *_TRIPLES, *_TEXTS),
+        goes_on=_OPERATOR,
+    ),
+    _plain("zig", _SLASHES, ".zig .zon", frames=_BRACKETS, wholes=_LIKE_C, goes_on=_OPERATOR),
+    _plain(
+        "groovy",
+        _SLASHES,
+        ".groovy .gradle .gvy .jenkinsfile",
+        filenames="Jenkinsfile",
+        shebangs="groovy",
+        frames=_BRACKETS,
+        wholes=(*_COMMENTS_OF_C, *_TRIPLES, *_TEXTS),
+        goes_on=_OPERATOR,
+    ),
+    _plain(
+        "objective-c",
+        _SLASHES,
+        ".m .mm",
+        aliases="objc objectivec",
+        frames=_BRACKETS,
+        wholes=_LIKE_C,
+        goes_on=_BACKSLASH,
+    ),
+    _plain("protobuf", _SLASHES, ".proto", aliases="proto", frames=_BRACKETS, wholes=_LIKE_C),
+    _plain("solidity", _SLASHES, ".sol", frames=_BRACKETS, wholes=_LIKE_C),
+    _plain("thrift", _SLASHES, ".thrift", frames=_BRACKETS, wholes=_LIKE_C),
+    _plain(
+        "glsl",
+        _SLASHES,
+        ".glsl .hlsl .wgsl .metal",
+        frames=_BRACKETS,
+        wholes=_COMMENTS_OF_C,
+        goes_on=_BACKSLASH,
+    ),
+    _plain(
+        "fsharp",
+        _SLASHES,
+        ".fsx .fsi",
+        aliases="f#",
+        frames=_CLOSERS,
+        wholes=(Whole(r"\(\*(?!\))", r"\*\)"), _LINE_OF_C, _TRIPLE, _TEXT),
+    ),
+    _plain(
+        "pascal",
+        _SLASHES,
+        ".pas .dpr .lpr",
+        aliases="delphi",
+        frames=_ENDS,
+        wholes=(Whole(r"\{", r"\}"), Whole(r"\(\*", r"\*\)"), _LINE_OF_C, Whole(r"'[^'\n]*'")),
+    ),
+    _plain("prisma", _SLASHES, ".prisma", frames=_BRACKETS, wholes=(_LINE_OF_C, _TEXT)),
+    _plain("bicep", _SLASHES, ".bicep", frames=_BRACKETS, wholes=(*_COMMENTS_OF_C, _TRIPLES[1], _LETTERS)),
+    _plain("apex", _SLASHES, ".apex", frames=_BRACKETS, wholes=_LIKE_C),
+    _plain("v", _SLASHES, ".vsh .vv", aliases="vlang", frames=_BRACKETS, wholes=_LIKE_C),
+    _plain("gomod", _SLASHES, filenames="go.mod go.work", frames=_CLOSERS),
+    _plain(
+        "verilog",
+        _SLASHES,
+        ".v .sv .svh",
+        aliases="systemverilog",
+        frames=_ENDS,
+        wholes=(*_COMMENTS_OF_C, _TEXT),
+        goes_on=_BACKSLASH,
+    ),
+    _plain("clojure", Comment(";;"), ".clj .cljs .cljc .edn", frames=_CLOSERS, wholes=_LIKE_LISP),
+    _plain(
+        "lisp",
+        Comment(";;"),
+        ".lisp .el .scm .rkt",
+        aliases="scheme elisp",
+        frames=_CLOSERS,
+        wholes=_LIKE_LISP,
+    ),
+    _plain("assembly", Comment(";"), ".asm .nasm", aliases="asm nasm", frames=_CLOSERS, goes_on=_BACKSLASH),
+    _plain("gas", _BLOCK, ".s .S", frames=_CLOSERS, wholes=(_BLOCK_OF_C, _TEXT), goes_on=_BACKSLASH),
+    _plain(
+        "latex",
+        Comment("%"),
+        ".tex .sty .cls .bib",
+        aliases="tex",
+        wholes=(Whole(r"\\begin\{(?P<tag>verbatim|lstlisting|minted)\}", r"\\end\{{tag}\}"),),
+    ),
+    _plain(
+        "erlang",
+        Comment("%"),
+        ".erl .hrl .escript",
+        shebangs="escript",
+        frames=_ENDS,
+        wholes=(_TRIPLE, Whole(r"%[^\n]*"), Whole(r'"', r'(?<!\\)"')),
+    ),
+    _plain(
+        "prolog",
+        Comment("%"),
+        ".prolog",
+        shebangs="swipl",
+        frames=_CLOSERS,
+        wholes=(_BLOCK_OF_C, Whole(r"%[^\n]*"), *_TEXTS),
+    ),
+    _plain(
+        "matlab",
+        Comment("%"),
+        ".matlab",
+        aliases="octave",
+        frames=_ENDS,
+        wholes=(Whole(r"^[ \t]*%\{[ \t]*$", r"^[ \t]*%\}[ \t]*$"),),
+        goes_on=r"\.\.\.[ \t]*(?:%.*)?$",
+    ),
+    _plain("fortran", Comment("!"), ".f90 .f95 .f03 .f08", frames=_ENDS, goes_on=r"&[ \t]*(?:!.*)?$"),
+    _plain("ocaml", Comment("(*", "*)"), ".ml .mli", frames=_CLOSERS, wholes=_LIKE_OCAML),
+    _plain("coq", Comment("(*", "*)"), ".coq", frames=_CLOSERS, wholes=_LIKE_OCAML[:1]),
+    _plain(
+        "vb",
+        Comment("'"),
+        ".vb .bas .vbs .frm",
+        aliases="vba visualbasic",
+        frames=_ENDS,
+        goes_on=r"(?:^|\s)_[ \t]*$",
+    ),
     _plain("vim", Comment('"'), ".vim", filenames=".vimrc", frames=_ENDS),
-    _plain("batch", Comment("REM"), ".bat .cmd"),
+    _plain("batch", Comment("REM"), ".bat .cmd", goes_on=r"\^$"),
     _plain(
         "diff",
         _NONE,
-        ".diff .patch",
+        ".diff .patch .rej",
         aliases="patch",
         headings=_DIFF,
         hints=(r"^@@ -\d+(,\d+)? \+\d+(,\d+)? @@", r"^\+\+\+ \S", r"^diff --git "),

@@ -134,8 +134,8 @@ PYTHON = Language(
     name="python",
     comment=Comment("#"),
     aliases=name_set("py python3 python2 cython"),
-    suffixes=name_set(".py .pyi .pyw .pyx .pxd"),
-    filenames=frozenset({"SConstruct", "SConscript", "wscript"}),
+    suffixes=name_set(".py .pyi .pyw .pyx .pxd .bzl .bazel .star"),
+    filenames=name_set("SConstruct SConscript wscript BUILD WORKSPACE BUCK Tiltfile Snakefile"),
     shebangs=frozenset({"python", "pypy", "ipython"}),
     hints=(
         r"^[ \t]*(async )?def \w+\(.*(:|,|\()[ \t]*(#.*)?$",

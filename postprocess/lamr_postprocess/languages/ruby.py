@@ -53,7 +53,9 @@ RUBY = Language(
     comment=Comment("#"),
     aliases=frozenset({"rb"}),
     suffixes=name_set(".rb .rake .gemspec .ru .rbi"),
-    filenames=name_set("Gemfile Rakefile Vagrantfile Guardfile Podfile Fastfile"),
+    filenames=name_set(
+        "Gemfile Rakefile Vagrantfile Guardfile Podfile Fastfile Brewfile Appraisals Capfile Dangerfile"
+    ),
     shebangs=frozenset({"ruby", "rake", "jruby"}),
     hints=(
         r"^[ \t]*def (self\.)?\w+[?!=]?(\(.*\))?[ \t]*$",

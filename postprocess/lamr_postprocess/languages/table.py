@@ -9,6 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lamr_postprocess.languages.templates import Template
 
 
 def name_set(text: str) -> frozenset[str]:
@@ -18,14 +22,37 @@ def name_set(text: str) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Comment:
-    """How a marker becomes a comment on a line of its own: `opening`, the text, `closing`."""
+    """How a marker stands on a line of its own: `opening`, the text, `closing`.
+
+    In a format without comments these are the two ends of a text in quotes, and `last` closes it where nothing follows
+    in its list.
+    """
 
     opening: str
     closing: str = ""
+    last: str | None = None
 
-    def wrap(self, text: str) -> str:
-        """The marker's text as a comment."""
-        return f"{self.opening} {text}{self.closing and ' ' + self.closing}" if self.opening else text
+    def wrap(self, text: str, *, is_last: bool = False) -> str:
+        """The marker's text as a comment; `is_last` says that the list around ends behind it."""
+        closing = self.closing if self.last is None or not is_last else self.last
+        if not self.opening or (len(self.opening) > 1 and self.opening.endswith(('"', " "))):
+            return f"{self.opening}{text}{closing}"
+        return f"{self.opening} {text}{closing and ' ' + closing}"
+
+
+@dataclass(frozen=True)
+class Whole:
+    """What can't be parted in a text without a tree: a comment, a string, a here-document, a front matter.
+
+    Attributes:
+        opening: a regular expression (multi-line mode) of how it begins, of all of it where `closing` is empty. A group
+            `tag` may capture what the end repeats.
+        closing: a regular expression of how it ends, searched for from the end of the opening; `{tag}` stands for what
+            the group `tag` captured, and `{indent}` for as many spaces. What isn't closed is no such thing.
+    """
+
+    opening: str
+    closing: str = ""
 
 
 @dataclass(frozen=True)
@@ -83,6 +110,10 @@ class Language:
             belong to, outermost first; a kept line keeps its headings.
         frames: for a format without a grammar in which lines stand under the less indented line before them, a regular
             expression of how lines begin that close or go on with a block; None where indentation says nothing.
+        wholes: what can't be parted where there is no tree, the first that fits at a place. What lies within one line
+            is named, too, so that a quote in a comment isn't taken for the beginning of a string.
+        goes_on: for a text without a tree, a regular expression of how lines end that go on in the next line.
+        template: for a file that becomes another one, the engine of its tags.
         extends: the language that this one adds to; where the hints of both match, this one is meant.
         grammar: `module:function` of the grammar wheel; empty where the language is pruned line by line.
         lists: the kind, or `parent>kind`, of every node whose children can be cut one by one.
@@ -113,6 +144,9 @@ class Language:
     hints: tuple[str, ...] = ()
     headings: tuple[str, ...] = ()
     frames: str | None = None
+    wholes: tuple[Whole, ...] = ()
+    goes_on: str = ""
+    template: Template | None = None
     extends: str = ""
     grammar: str = ""
     lists: Mapping[str, ListKind] = field(default_factory=dict)

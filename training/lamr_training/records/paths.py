@@ -9,7 +9,8 @@ import re
 from functools import lru_cache
 
 from lamr_evaluation.reserved import VENDOR_FOLDERS
-from lamr_postprocess.languages import LANGUAGES, Language, detect_language
+from lamr_postprocess.detection import detect_language
+from lamr_postprocess.languages import LANGUAGES, Language
 
 _GRAMMARS = frozenset(language.name for language in LANGUAGES if language.grammar)
 FOREIGN_FOLDERS = VENDOR_FOLDERS | {"packages", "typeshed", "locale", "locales", "_generated", "_gencode"}

@@ -1,0 +1,166 @@
+"""What can't be parted in a text without a tree, and the blocks of a template's tags.
+
+The `wholes` expressions of a language's table say what stands together whatever its indentation: a block comment, a
+here-document, a text over several lines, a front matter. A line that its end says goes on (`goes_on`) stands with the
+next one. A template adds its tags, and the blocks that they open and close.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+
+from lamr_postprocess.languages import Language, Whole
+from lamr_postprocess.languages.templates import Template
+from lamr_postprocess.lines import IntArray
+
+_MOST_LOST = 200
+"""Openings whose end is looked for in vain, so that a text of such openings takes no time of its square."""
+_NONE = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Wholes:
+    """What of R rows stands together.
+
+    Attributes:
+        head: int [R], the first row of what each row belongs to; its own number where it stands by itself.
+        around: int [R], the row whose tag opens the template's block that each row lies in, negative for none.
+        together: rows of tags that need each other: those of one block.
+        tags: rows that begin with a tag of a block, whose indentation says nothing.
+    """
+
+    head: IntArray
+    around: IntArray
+    together: tuple[tuple[int, ...], ...] = ()
+    tags: tuple[int, ...] = ()
+
+
+def wholes_of(text: str, lines: Sequence[str], spans: IntArray, language: Language) -> Wholes:
+    """Find what stands together.
+
+    Args:
+        text: the text of R lines.
+        lines: the lines.
+        spans: int [R, 2], their offsets.
+        language: its table says what to look for.
+    """
+    rows = len(lines)
+    text = text.replace("\r\n", " \n").replace("\r", "\n")  # expressions know one end of a line; offsets stay
+    joined = np.zeros(rows + 1, np.bool_)  # whether a row stands with the one before it
+    places = [(start, end) for start, end, _ in _found(text, language.wholes)]
+    if language.goes_on:
+        ends = re.compile(language.goes_on)
+        going = [row for row, line in enumerate(lines) if ends.search(line.rstrip("\r\n"))]
+        joined[[row + 1 for row in going]] = True
+    blocks = _Blocks(np.full(rows, _NONE))
+    if language.template is not None:
+        tags = list(_found(text, language.template.tags))
+        places += [(start, end) for start, end, _ in tags]
+        blocks = _blocks(text, [(start, end) for start, end, _ in tags], spans, language.template)
+    if places:
+        first, last = np.searchsorted(spans[:, 1], np.array(places) - np.array([0, 1]), side="right").T
+        several = last > first
+        # Rows that something begins before and ends in or behind: the sum of what has begun and not ended.
+        change = np.zeros(rows + 2, np.int64)
+        np.add.at(change, first[several] + 1, 1)
+        np.add.at(change, last[several] + 1, -1)
+        joined |= np.cumsum(change)[: rows + 1] > 0
+    head = np.maximum.accumulate(np.where(joined[:rows], 0, np.arange(rows)))
+    return Wholes(head, blocks.around, tuple(blocks.together), tuple(blocks.tags))
+
+
+def _found(text: str, wholes: tuple[Whole, ...]) -> Iterator[tuple[int, int, Whole]]:
+    """Where each whole begins and ends, one after the other."""
+    if not wholes:
+        return
+    opening = _openings(wholes)
+    at, lost, never = 0, 0, set[str]()
+    while found := opening.search(text, at):
+        number = next(i for i in range(len(wholes)) if found[f"w{i}"] is not None)
+        whole, end = wholes[number], found.end()
+        if whole.closing:
+            tag = found.groupdict().get(f"tag{number}") or ""
+            closing = whole.closing.replace("{tag}", re.escape(tag)).replace("{indent}", " " * len(tag))
+            closed = None
+            if closing not in never and lost < _MOST_LOST:
+                closed = re.compile(closing, re.MULTILINE).search(text, end)
+            if closed is None:
+                never.add(closing)
+                lost += 1
+                at = max(end, found.start() + 1)
+                continue
+            end = closed.end()
+        yield found.start(), end, whole
+        at = max(end, found.start() + 1)
+
+
+@lru_cache(maxsize=256)
+def _openings(wholes: tuple[Whole, ...]) -> re.Pattern[str]:
+    """One expression for the openings of all wholes, in which the group of each says which it is."""
+    parts = (
+        re.sub(r"\(\?P(<|=)(\w+)", rf"(?P\g<1>\g<2>{number}", f"(?P<w>{whole.opening})")
+        for number, whole in enumerate(wholes)
+    )
+    return re.compile("|".join(parts), re.MULTILINE)
+
+
+@dataclass(frozen=True, eq=False)
+class _Blocks:
+    around: IntArray
+    together: list[tuple[int, ...]] = field(default_factory=list)
+    tags: list[int] = field(default_factory=list)
+
+
+@dataclass(eq=False, slots=True)
+class _Open:
+    """A tag that opened a block: what its end repeats, its row, and the rows of the tags that go on with the block."""
+
+    name: str
+    row: int
+    branches: list[int]
+
+
+def _blocks(text: str, tags: list[tuple[int, int]], spans: IntArray, template: Template) -> _Blocks:
+    """The blocks that tags open and close. A tag that opens nothing that is closed opens no block."""
+    blocks = _Blocks(np.full(len(spans), _NONE))
+    opens, goes_on, closes = (
+        re.compile(each) for each in (template.opens, template.goes_on, template.closes)
+    )
+    open_tags: list[_Open] = []
+    waiting: dict[str, int] = {}  # how many open tags have a name
+    rows = np.searchsorted(spans[:, 1], [start for start, _ in tags], side="right").tolist()
+    closed: list[tuple[int, int]] = []
+    for (start, end), row in zip(tags, rows, strict=True):
+        tag = text[start:end]
+        if ending := closes.search(tag):
+            name = _name(ending)
+            while waiting.get(name):
+                last = open_tags.pop()
+                waiting[last.name] -= 1
+                if last.name == name:
+                    if row > last.row:
+                        blocks.together.append((last.row, *last.branches, row))
+                        closed.append((last.row, row))
+                    break
+        elif goes_on.search(tag):
+            if open_tags:
+                open_tags[-1].branches.append(row)
+        elif opening := opens.search(tag):
+            open_tags.append(_Open(_name(opening), row, []))
+            waiting[open_tags[-1].name] = waiting.get(open_tags[-1].name, 0) + 1
+        else:
+            continue
+        if not text[int(spans[row, 0]) : start].strip():
+            blocks.tags.append(row)
+    for first, last_row in reversed(closed):  # the outer blocks, which close last, first
+        blocks.around[first + 1 : last_row] = first
+    return blocks
+
+
+def _name(found: re.Match[str]) -> str:
+    return found.groupdict().get("name") or ""

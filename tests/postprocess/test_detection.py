@@ -1,0 +1,126 @@
+"""What a text is: endings that several languages share, names that carry another name, modelines."""
+
+from __future__ import annotations
+
+import pytest
+from lamr_postprocess import detect_language
+
+C_HEADER = """/* A list. */
+#ifndef LIST_H
+#define LIST_H
+#include <stddef.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+struct list { struct list *next; void *item; };
+int list_class(struct list *class, int new);   /* class, template <a>, std::list */
+#ifdef __cplusplus
+}
+class Guard { public: explicit Guard(list *one); };
+#endif
+#endif
+"""
+CPP_HEADER = """#pragma once
+#include <string>
+namespace meters {
+template <typename T>
+class Gauge {
+ public:
+  const std::string& name() const;
+};
+}  // namespace meters
+"""
+OBJC_HEADER = """#import <Foundation/Foundation.h>
+@interface Gauge : NSObject
+- (NSString *)nameOf:(NSInteger)index;
+@end
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "name"),
+    [
+        ("gauge.h", CPP_HEADER, "cpp"),
+        ("list.h", C_HEADER, "c"),
+        ("gauge.h", OBJC_HEADER, "objective-c"),
+        ("gauge.h", "", "c"),
+        ("umbrella.h", '// All of it.\n#include "gauge/one.h"\n', "cpp"),
+        ("umbrella.h", '/* All of it. */\n#include "gauge/one.h"\n', "c"),
+        ("other.h", "/* -*- C++ -*- */\n#define A 1\n", "cpp"),
+        # One sign alone leaves a doubt: a variable may have the name of a keyword.
+        ("one.h", "/* One. */\nint one(int a);\nclass One {\n  int a;\n};\n", "cpp"),
+        ("fit.m", "% fits\nfunction y = fit(x)\n  y = x';\nend\n", "matlab"),
+        ("View.m", '#import "View.h"\n@implementation View\n- (void)draw {\n}\n@end\n', "objective-c"),
+        ("family.pl", ":- use_module(library(lists)).\nparent(a, b).\nold(X) :- parent(X, _).\n", "prolog"),
+        ("run.pl", "#!/usr/bin/perl\nuse strict;\nmy $x = 1;\n", "perl"),
+        ("thesis.cls", "\\NeedsTeXFormat{LaTeX2e}\n", "latex"),
+        ("Form.cls", 'VERSION 1.0 CLASS\nAttribute VB_Name = "Form"\n', "vb"),
+        ("view.inc", "<?php\nfunction a() {}\n", "php"),
+        ("table.inc", '#include "a.h"\n#define ROW(a) a\n', "c"),
+        ("alu.v", "module alu(input a);\nendmodule\n", "verilog"),
+        ("Nat.v", "Require Import Arith.\nLemma a : True.\nProof.\nQed.\n", "coq"),
+        ("app_de.ts", '<?xml version="1.0"?>\n<!DOCTYPE TS>\n<TS></TS>\n', "xml"),
+        ("app.ts", "const a: string = '';\n", "typescript"),
+        ("data.json", '{\n  "a": 1\n}\n', "json"),
+        ("data.json", '{\n  // one\n  "a": 1\n}\n', "jsonc"),
+        ("run", "#!/bin/bash\necho 1\n", "shell"),
+        ("rules", "#!/usr/bin/make -f\nall:\n", "makefile"),
+        ("notes", "a\n# vim: set ft=python ts=4:\n", "python"),
+        (None, '<?xml version="1.0"?>\n<a xmlns="b">\n</a>\n', "xml"),
+    ],
+)
+def test_the_content_tells_what_the_name_leaves_open(path: str | None, text: str, name: str) -> None:
+    assert detect_language(text, path).name == name
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "template"),
+    [
+        ("Dockerfile.dev", "dockerfile", None),
+        ("settings.yaml.example", "yaml", None),
+        ("config.h.in", "c", None),
+        ("makefile", "makefile", None),
+        ("Makefile.am", "makefile", None),
+        ("BUILD.bazel", "python", None),
+        (".env.production", "ini", None),
+        ("a/README.md.orig", "markdown", None),
+        ("token.sol", "solidity", None),
+        ("nginx.conf.j2", "ini", "jinja"),
+        ("app.yml.erb", "yaml", "erb"),
+        ("Dockerfile.j2", "dockerfile", "jinja"),
+        ("config.py.j2", "python", "jinja"),
+        ("users.blade.php", "html", "blade"),
+        ("a.ejs", "html", "erb"),
+        ("a.heex", "html", "erb"),
+        ("a.cshtml", "html", "razor"),
+        ("values.yaml.tmpl", "yaml", "go"),
+        ("archive.tar.gz", "text", None),
+        ("self.default", "text", None),
+    ],
+)
+def test_a_name_carries_another_name(path: str, name: str, template: str | None) -> None:
+    language = detect_language("", path)
+    assert (language.name, language.template and language.template.name) == (name, template)
+
+
+def test_a_file_with_a_name_of_its_own_may_be_a_template() -> None:
+    chart = "a: 1\n{{- if .Values.b }}\nb: 2\n{{- end }}\n"
+    assert detect_language(chart, "deployment.yaml").template is not None
+    assert detect_language('a: "{{ b }}"\n', "play.yaml").template is None
+    page = "<ul>\n{% for a in b %}\n<li>{{ a }}</li>\n{% endfor %}\n</ul>\n"
+    assert detect_language(page, "page.html").template is not None
+
+
+def test_the_engine_of_an_ending_that_several_use_is_told_by_the_tags() -> None:
+    for text, engine in (("{% if a %}\n", "jinja"), ("{{ if .A }}\n", "go"), ("<% if a %>\n", "erb")):
+        template = detect_language(text, "page.html.tmpl").template
+        assert template is not None
+        assert template.name == engine
+
+
+@pytest.mark.parametrize("ending", [".h", ".m", ".pl", ".t", ".cls", ".inc", ".v", ".ts", ".s", ".json"])
+@pytest.mark.parametrize(
+    "text", ["/*" * 40_000, "class " * 20_000, '"' * 80_000, "#ifdef __cplusplus\n" * 8_000, "a(" * 40_000]
+)
+def test_a_hostile_text_takes_no_long_time(ending: str, text: str) -> None:
+    assert detect_language(text, f"a{ending}")

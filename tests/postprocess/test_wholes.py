@@ -1,0 +1,123 @@
+"""Texts without a tree: no cut begins or ends inside what can't be parted, and a template's tags stay whole."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from lamr_postprocess import PrunedCode, cut_texts, line_spans, prune_lines, restore
+from lamr_postprocess.detection import detect_language
+from lamr_postprocess.languages import LANGUAGES, Language
+from lamr_postprocess.languages.plain import PLAIN
+from lamr_postprocess.languages.templates import TEMPLATES, Template
+from lamr_postprocess.lines import split_lines
+from lamr_postprocess.wholes import Wholes, wholes_of
+
+
+def wholes(text: str, language: Language) -> Wholes:
+    return wholes_of(text, split_lines(text), line_spans(text), language)
+
+
+def together(text: str, name: str) -> list[tuple[int, int]]:
+    """First and last line, from 1, of what stands together by the row of a language."""
+    language = next(each for each in PLAIN if each.name == name)
+    head = wholes(text, language).head
+    firsts = [int(row) for row in np.unique(head) if (head == row).sum() > 1]
+    return [(row + 1, int(np.flatnonzero(head == row)[-1]) + 1) for row in firsts]
+
+
+def kept(text: str, path: str, *rows: int) -> PrunedCode:
+    scores = np.zeros(len(line_spans(text)))
+    scores[[row - 1 for row in rows]] = 1
+    pruned = prune_lines(text, scores, path=path, min_cut=0)
+    assert restore(pruned, cut_texts(text, pruned)) == text
+    return pruned
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "lines"),
+    [
+        ("kotlin", "/**\n * a\n */\nfun a() = 1 +\n    2\nval b = 1\n", [(1, 3), (4, 5)]),
+        ("kotlin", 'val a = """\n/*\n"""\nval b = "/*"\n// /*\nval c = 1\n', [(1, 3)]),
+        ("css", "a { }\n/* b\n c */\nd,\ne { }\n", [(2, 3), (4, 5)]),
+        ("powershell", '$a = @"\nb\n"@\n<#\nc\n#>\nd |\n  e\n', [(1, 3), (4, 6), (7, 8)]),
+        ("dockerfile", "RUN a && \\\n  b\nRUN <<EOF\nc\nEOF\nRUN d\n", [(1, 2), (3, 5)]),
+        ("makefile", "a:\n\tb; \\\n\tc\ndefine d\ne\nendef\n", [(2, 3), (4, 6)]),
+        ("terraform", "a = <<-EOF\nb\n\n  EOF\nc = 1\n", [(1, 4)]),
+        ("shell", "cat <<'END'\n# it's\nEND\necho 'a\nb' # don't\nc \\\n d\n", [(1, 3), (4, 5), (6, 7)]),
+        ("shell", "x=$((1 << n))\necho a\nb <<< c\necho d\n", []),
+        (
+            "yaml",
+            "a: |\n  b\n\n  # c\nd:\n  - |\n    e\n  - f: >-\n      g\n    h: 1\n",
+            [(1, 4), (6, 7), (8, 9)],
+        ),
+        ("yaml", "---\na: it's\nb: don't\n", []),
+        ("elixir", '@doc """\na\n"""\nx = a |>\n  b\n', [(1, 3), (4, 5)]),
+        ("scala", 'val s = """a\nb\n"""\ndef f = \'"\'\nval c = 1\n', [(1, 3)]),
+        ("lua", "--[==[\na ]]\n]==]\nb = [[\nc\n]]\nd = 1\n", [(1, 3), (4, 6)]),
+        ("sql", "create function a() as $$\nb;\n$$;\n/* c\nd */\ninsert 'e\nf';\n", [(1, 3), (4, 5), (6, 7)]),
+        ("markdown", "---\na: 1\n---\n# b\n```py\nc\n```\n<!-- d\ne -->\n", [(1, 3), (5, 7), (8, 9)]),
+        ("html", "<a\n  b>\n<!--\nc\n-->\n<p>d</p>\n", [(1, 2), (3, 5)]),
+        ("haskell", "{- a\nb -}\nf x' = x'\ng = '\"'\n", [(1, 2)]),
+        ("perl", "=pod\n\na\n\n=cut\nmy $x = <<END;\nb\nEND\n", [(1, 5), (6, 8)]),
+        # What isn't closed is no such thing.
+        ("kotlin", "a\n/* b\nc\nd\n", []),
+        ("shell", "cat <<END\na\nb\n", []),
+    ],
+)
+def test_what_stands_together(language: str, text: str, lines: list[tuple[int, int]]) -> None:
+    assert together(text, language) == lines
+    assert together(text.replace("\n", "\r\n"), language) == lines
+
+
+def test_a_cut_neither_begins_nor_ends_in_a_whole() -> None:
+    text = "FROM a\nRUN b && \\\n    c && \\\n    d\nCOPY . .\nRUN e\n"
+    assert kept(text, "Dockerfile", 3).kept_lines == (2, 3, 4)
+    assert kept(text, "Dockerfile.dev", 5).kept_lines == (5,)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "row", "lines"),
+    [
+        (
+            "nginx.conf.j2",
+            "{% if a %}\nserver {\n    listen 80;\n{% if b %}\n    root /x;\n{% else %}\n    root /y;\n"
+            "{% endif %}\n}\n{% endif %}\nuser z;\n",
+            5,
+            (1, 2, 4, 5, 6, 8, 9, 10),
+        ),
+        (
+            "users.blade.php",
+            "<ul>\n@foreach ($a as $b)\n    <li>{{ $b }}</li>\n    <li>x</li>\n@endforeach\n</ul>\n",
+            3,
+            (1, 2, 3, 5, 6),
+        ),
+        ("a.yaml", "a: 1\n{{- if .b }}\nb: 2\n{{- else }}\nb: 3\n{{- end }}\nc: 4\n", 3, (2, 3, 4, 6)),
+        ("a.html.erb", "<% a.each do |b| %>\n<p><%= b %></p>\n<p>x</p>\n<% end %>\n<p>y</p>\n", 2, (1, 2, 4)),
+        ("a.ejs", "<% if (a) { %>\n<p>b</p>\n<% } else { %>\n<p>c</p>\n<% } %>\n<p>d</p>\n", 2, (1, 2, 3, 5)),
+        ("a.hbs", "{{#each a}}\n<p>b</p>\n<p>c</p>\n{{/each}}\n<p>d</p>\n", 2, (1, 2, 4)),
+        ("a.sql.j2", "select {{\n  a(\n    1)\n}}\nfrom b\n", 2, (1, 2, 3, 4)),
+        ("page.html", "{# a\nb #}\n{% include 'c' %}\n<p>d</p>\n", 1, (1, 2)),
+    ],
+)
+def test_a_templates_tags_and_blocks_stay_whole(
+    path: str, text: str, row: int, lines: tuple[int, ...]
+) -> None:
+    pruned = kept(text, path, row)
+    assert pruned.kept_lines == lines
+    assert "with the tags of" in (pruned.note or "")
+
+
+@pytest.mark.parametrize("language", [each.name for each in LANGUAGES if each.wholes or each.goes_on])
+def test_hostile_text_takes_no_time_of_its_square(language: str) -> None:
+    table = next(each for each in LANGUAGES if each.name == language)
+    for unit in ("/*", "<!--", '"', "'", "<<A\n", '"""', "{-", "`", "\\\n", "--[[", "<a ", "$$", "|\n"):
+        text = unit * (16_000 // len(unit))
+        assert wholes(text, table).head.shape[0] == len(line_spans(text))
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=[each.name for each in TEMPLATES])
+def test_hostile_tags_take_no_time_of_their_square(template: Template) -> None:
+    table = detect_language("", f"a.html{min(template.suffixes)}")
+    for unit in ("{% if a %}\n", "{% endif %}\n", "<% if a %>\n", "{{#a}}\n", "@if(a)\n", "{{", "<%", "@*"):
+        text = unit * (16_000 // len(unit))
+        assert wholes(text, table).head.shape[0] == len(line_spans(text))
