@@ -118,7 +118,7 @@ def _is_a_range(policy: Policy, asked: Asked) -> bool:
 
 _BEFORE: dict[str, Callable[[Policy, Asked], bool]] = {
     "the tool reports an error": lambda _, asked: asked.failed,
-    "not code": lambda _, asked: not detect_language("", asked.path).grammar,
+    "not code": lambda _, asked: not detect_language("", asked.path).is_code,
     "small": lambda policy, asked: asked.tokens < policy.least_tokens or asked.lines < policy.least_lines,
     "a range was asked for": _is_a_range,
     "shown before": lambda _, asked: asked.again,

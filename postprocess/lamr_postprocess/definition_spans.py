@@ -12,7 +12,7 @@ import tree_sitter
 
 from lamr_postprocess.captures import bounded_captures
 from lamr_postprocess.languages import Language
-from lamr_postprocess.syntax import CostlySyntaxError, Source, parse
+from lamr_postprocess.syntax import CostlySyntaxError, MissingGrammarError, Source, parse
 
 # Grammars wrap a name in what declares it: C's `*name(int x)`, JavaScript's `name = () => …`.
 _WRAPPER = re.compile(r"\w*_declarator|qualified_identifier|template_function")
@@ -50,19 +50,21 @@ def definition_spans(text: str, language: Language) -> list[DefinitionSpan]:
         return []
     try:
         source = parse(text, language)
-    except CostlySyntaxError:
+    except (CostlySyntaxError, MissingGrammarError):
         return []
     return spans_in(source)
 
 
 def spans_in(source: Source) -> list[DefinitionSpan]:
     """The definitions of a parsed text, as `definition_spans` gives them."""
-    query = source.grammar.definitions
-    if query is None:
-        return []
     last_row = source.rows.shape[0] - 1
     spans = sorted(
-        {_span(node, last_row) for node in bounded_captures(source.tree.root_node, query).get("name", [])},
+        {
+            _span(node, last_row)
+            for each in source.all
+            if (query := each.grammar.definitions) is not None
+            for node in bounded_captures(each.tree.root_node, query).get("name", [])
+        },
         key=lambda each: (each[0], -each[1], each[2]),
     )
     definitions: list[DefinitionSpan] = []

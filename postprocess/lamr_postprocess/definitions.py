@@ -80,10 +80,15 @@ def definitions_of(source: Source, indents: IntArray, count: Callable[[str], int
         indents: int [L], characters of leading white space of each row.
         count: how many tokens a text has.
     """
-    query = source.grammar.definitions
-    if query is None:
+    queried = [(each, each.grammar.definitions) for each in source.all]
+    if all(query is None for _, query in queried):
         return None
-    nodes = bounded_captures(source.tree.root_node, query).get("name", [])
+    nodes = [
+        node
+        for each, query in queried
+        if query is not None
+        for node in bounded_captures(each.tree.root_node, query).get("name", [])
+    ]
     spans = sorted({(node.start_byte, node.end_byte, node.start_point[0]) for node in nodes})
     names = [
         (row, source.data[start:stop].decode("utf-8", "replace"))

@@ -122,10 +122,11 @@ class Document:
         start, stop = self.spans[row].tolist()
         return self.text[start:stop]
 
-    def body_line(self, row: int) -> str:
-        """One line of the body with its newline; empty behind the last."""
-        start, stop = self.body_spans[row].tolist() if row < self.body_spans.shape[0] else (0, 0)
-        return self.body[start:stop]
+    def begins_with(self, row: int, characters: str) -> bool:
+        """Whether the first ink from a row on is one of these characters, or there is none."""
+        rest = self.blank[row:]
+        at = row + int(np.argmin(rest)) if rest.size and not rest.all() else None
+        return at is None or self.body[int(self.body_spans[at, 0] + self.indents[at])] in characters
 
 
 def analyse(  # noqa: PLR0913  # keyword-only, each with a default
@@ -242,9 +243,7 @@ def _structure(
         return by_line(f"{language.name} that doesn't parse: pruned line by line")
     outline = outline_of(source, language)
     note = f"{language.name} with syntax errors: broken statements are kept or cut whole" if broken else None
-    return _Structure(
-        source, outline, rules_of(source, outline, language, costs.of_lines, costs.least_cut), note
-    )
+    return _Structure(source, outline, rules_of(source, outline, costs.of_lines, costs.least_cut), note)
 
 
 def _why_by_line(text: str, language: Language, listing: Listing | None) -> str | None:

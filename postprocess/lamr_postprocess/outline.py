@@ -63,7 +63,7 @@ class Outline:
 def outline_of(source: Source, language: Language) -> Outline:
     """Find the units of a parsed file."""
     rows = source.rows.shape[0]
-    walk = Walk(source, strict=language.parses is not None, joiners=language.joiners)
+    walk = Walk(source)
     walk.run(rows)
     walk.close_broken()
     return _by_row(walk, rows, _continued(source, language))

@@ -22,7 +22,7 @@ from lamr_postprocess.swepruner import filtered_text
 
 BOM = "\ufeff"
 COMMENT, NAMED, SWE_PRUNER = "comment", "named", "swe-pruner"
-_CLOSERS = ("}", "]", "")
+_CLOSERS = "}]"
 STYLES = (COMMENT, NAMED, SWE_PRUNER)
 
 
@@ -117,7 +117,7 @@ def _marker(document: Document, cut: Cut, lead: str, style: Style) -> str:
     if style.markers == NAMED and document.definitions is not None:
         words += document.definitions.label(cut.start - 1, cut.end - 1)
     comment = document.comment(cut.start - 1)
-    is_last = comment.last is not None and document.body_line(cut.end).lstrip()[:1] in _CLOSERS
+    is_last = comment.last is not None and document.begins_with(cut.end, _CLOSERS)
     return f"{head}{lead}{comment.wrap(words, is_last=is_last)}{newline}"
 
 

@@ -16,14 +16,13 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lamr_postprocess.frames import Frames
 from lamr_postprocess.gaps import Gaps, gaps_of
-from lamr_postprocess.languages import Language
 from lamr_postprocess.lines import BoolArray, IntArray
 from lamr_postprocess.names import requirements_of
 from lamr_postprocess.outline import NOBODY, Outline
@@ -133,7 +132,7 @@ def no_rules(rows: int) -> Rules:
     return Rules(owner, np.zeros(rows, dtype=np.bool_), [], _no_extras(), None, _NO_ROWS, _NO_ROWS)
 
 
-def rules_of(source: Source, outline: Outline, language: Language, cost: IntArray, least_cut: int) -> Rules:
+def rules_of(source: Source, outline: Outline, cost: IntArray, least_cut: int) -> Rules:
     """The rules of a parsed file; `cost` and `least_cut` as in `rules_without_tree`."""
     targets: list[list[tuple[int, int]]] = [[] for _ in range(outline.groups)]
     group, parent = outline.unit_group, outline.unit_parent
@@ -144,7 +143,9 @@ def rules_of(source: Source, outline: Outline, language: Language, cost: IntArra
             targets[one].append((other, SCOPE))
     _add_list_rules(targets, outline)
     owner = outline.owner.tolist()
-    for need in requirements_of(source, outline, language):
+    for need in chain.from_iterable(
+        requirements_of(each, outline, each.grammar.language) for each in source.all
+    ):
         targets[owner[need.user]].append((owner[need.binder], IMPORTED if need.imported else DEFINED))
     sizes = np.bincount(outline.owner[outline.owner != NOBODY], minlength=outline.groups)
     extras = _no_extras()
@@ -162,6 +163,10 @@ def _add_list_rules(targets: list[list[tuple[int, int]]], outline: Outline) -> N
     for each in outline.lists:
         if each.kind.keep_first and group[each.owner] != group[each.items[0]]:
             targets[group[each.owner]].append((group[each.items[0]], COMPANION))
+        if each.kind.keep_last:
+            last = group[each.items[-1]]
+            for item in {group[each_item] for each_item in each.items} - {last}:
+                targets[item].append((last, COMPANION))
         if each.last_kind in each.kind.endings and group[each.owner] != group[each.items[-1]]:
             targets[group[each.owner]].append((group[each.items[-1]], COMPANION))
 

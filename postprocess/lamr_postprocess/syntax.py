@@ -7,14 +7,16 @@ are one byte, and offsets stay. A NUL would end its input, so it gets a space in
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 
 import numpy as np
 import tree_sitter
 from lamr_errors import InvalidInputError
 
-from lamr_postprocess.languages import Language, ListKind
+from lamr_postprocess.languages import Language, ListKind, language_named
 from lamr_postprocess.lines import IntArray, spans_of
 
 _ERROR = 65_535  # tree-sitter's kind id of an ERROR node; it is outside the grammar's own range
@@ -28,6 +30,12 @@ _PIECE = 1 << 16  # bytes handed to the parser at a time
 _PIECE_OF_A_NODE = 1 << 8  # bytes handed to a query at a time, which compares the text of single nodes
 # A scanner that looks ahead to the end of the text at every token reads the last piece again each time (200 us).
 _REPORTS_PER_PIECE = 8
+_ATTRIBUTE = re.compile(rb"\b(?:lang|type)\s*=\s*[\"']?([\w./+-]+)")
+_LONGEST_TAG = 2_000  # bytes
+_MEDIA_TYPES = {"module": "javascript", "text/babel": "javascript", "importmap": "json", "application/ld+json": "json",
+                "scss": "css", "less": "css", "postcss": "css"}  # fmt: skip
+"""Languages by what an attribute says, where that isn't the name; what a grammar reads badly is left whole."""
+_MOST_BROKEN_INSIDE = 0.05  # of a part in another language
 
 
 class CostlySyntaxError(InvalidInputError):
@@ -68,6 +76,11 @@ class Grammar:
         return self._compiled(self.language.names)
 
     @cached_property
+    def embedded(self) -> tree_sitter.Query | None:
+        """The compiled query `embedded`, None where the table has none."""
+        return self._compiled(self.language.embedded)
+
+    @cached_property
     def definitions(self) -> tree_sitter.Query | None:
         """The compiled query `definitions`, None where the table has none."""
         return self._compiled(self.language.definitions)
@@ -85,12 +98,20 @@ class Source:
         data: the bytes that were parsed.
         rows: int [L, 2], byte offsets of the rows.
         grammar: the grammar that parsed it.
+        embedded: the parsed parts in other languages, by the byte in which the node begins that holds each. Their trees
+            have the text's own offsets and rows.
     """
 
     tree: tree_sitter.Tree
     data: bytes
     rows: IntArray
     grammar: Grammar
+    embedded: Mapping[int, Source] = field(default_factory=dict)
+
+    @property
+    def all(self) -> tuple[Source, ...]:
+        """This text and its parts in other languages."""
+        return (self, *self.embedded.values())
 
 
 @cache  # one entry a language: compiled queries are costly, and don't change
@@ -161,10 +182,45 @@ def parse(text: str, language: Language) -> Source:
         points[lone] = 10
         data = points.tobytes()
     data = data.replace(b"\0", b" ")
-    return Source(_tree(data, grammar), data, spans_of(np.frombuffer(data, dtype=np.uint8)), grammar)
+    whole = Source(_tree(data, grammar), data, spans_of(np.frombuffer(data, dtype=np.uint8)), grammar)
+    return whole if grammar.embedded is None else replace(whole, embedded=_embedded(whole, grammar.embedded))
 
 
-def _tree(data: bytes, grammar: Grammar) -> tree_sitter.Tree:
+def _embedded(whole: Source, query: tree_sitter.Query) -> dict[int, Source]:
+    """The parts of a parsed text in other languages, where a grammar can read them."""
+    parts = {}
+    for name, nodes in tree_sitter.QueryCursor(query).captures(whole.tree.root_node).items():
+        for node in nodes:
+            language = _language_inside(
+                name, whole.data[node.parent.start_byte : node.start_byte] if node.parent else b""
+            )
+            if language is None or not language.grammar:
+                continue
+            try:
+                part = replace(whole, grammar=grammar_of(language))
+                part = replace(part, tree=_tree(whole.data, part.grammar, node.range))
+            except (CostlySyntaxError, MissingGrammarError):
+                continue
+            if broken_share(part) * len(whole.data) <= _MOST_BROKEN_INSIDE * (
+                node.end_byte - node.start_byte
+            ):
+                parts[node.start_byte] = part
+    return parts
+
+
+def _language_inside(name: str, tag: bytes) -> Language | None:
+    """The language of a part by its attribute, else by what it is a part of; None where neither names one."""
+    told = _ATTRIBUTE.search(tag[:_LONGEST_TAG])
+    named = told[1].decode("ascii").lower() if told else name
+    try:
+        return language_named(
+            _MEDIA_TYPES.get(named, named.removeprefix("text/").removeprefix("application/"))
+        )
+    except ValueError:
+        return None
+
+
+def _tree(data: bytes, grammar: Grammar, part: tree_sitter.Range | None = None) -> tree_sitter.Tree:
     """The tree of a text, or CostlySyntaxError when the text's operations are used up."""
     left, piece = _REPORTS + _REPORTS_PER_KILOBYTE * len(data) // 1_000, _PIECE
 
@@ -179,7 +235,10 @@ def _tree(data: bytes, grammar: Grammar) -> tree_sitter.Tree:
         return data[offset : offset + piece]
 
     try:
-        tree = tree_sitter.Parser(grammar.parser).parse(read, progress_callback=exhausted)
+        parser = tree_sitter.Parser(grammar.parser)
+        if part is not None:
+            parser.included_ranges = [part]
+        tree = parser.parse(read, progress_callback=exhausted)
     except ValueError:  # what tree-sitter raises for a parse that its callback ends
         raise CostlySyntaxError(f"{len(data)} bytes that take too long to parse") from None
     piece = _PIECE_OF_A_NODE

@@ -7,7 +7,8 @@ depth has no limit, and enters only nodes that span rows. To it, rows are number
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
 
 import tree_sitter
 
@@ -82,11 +83,12 @@ class _CommentAbove:
 class Walk:
     """One walk over a tree: the units found, and the segments of their frames in document order."""
 
-    def __init__(self, source: Source, strict: bool, joiners: str) -> None:
+    def __init__(self, source: Source) -> None:
         self.grammar = source.grammar
-        self.root = source.tree.root_node
-        self.careful = self.root.has_error and strict
-        self.data, self.joiners = source.data, frozenset(joiners.encode())
+        self.source = source
+        self.careful = source.tree.root_node.has_error and source.grammar.language.parses is not None
+        self.data = source.data
+        self.comment: Comment | None = None  # of the language around, where it isn't the file's own
         self.followers: list[tuple[int, int]] = []  # (item, the item before it, which it needs)
         self.broken: set[int] = set()
         self.units: list[tuple[int, int, int, int, int]] = []
@@ -103,10 +105,13 @@ class Walk:
         top = self.new_unit(
             NOBODY, 0, rows - 1, _ANY
         )  # owns what lies outside all lists, which is usually nothing
-        place = _Place(top, None, False, NOBODY, rows - 1, -1)
+        self.visit_all(self.source.tree.root_node, _Place(top, None, False, NOBODY, rows - 1, -1))
+
+    def visit_all(self, root: tree_sitter.Node, place: _Place) -> None:
+        """Visit a node and what is in it."""
         plain = self.grammar.plain
         stack: list[tuple[_Place, Iterator[tree_sitter.Node]]] = []
-        nodes = iter([self.root])
+        nodes = iter([root])
         while True:
             inner = None
             for node in nodes:
@@ -163,7 +168,11 @@ class Walk:
         if spec is None:
             if node.child_count:
                 return _Place(unit, None, companion, NOBODY, place.list_end, kind)
-            self.emit(unit, row, last, companion)
+            part = self.source.embedded.get(node.start_byte) if self.comment is None else None
+            if part is None:
+                self.emit(unit, row, last, companion)
+            else:
+                self.visit_part(part, place)
             return None
         if spec.by_row:
             self.emit_rows(unit, row, last, spec)
@@ -172,6 +181,12 @@ class Walk:
         self.lists.append(items)
         fields = _fields(node) if spec.items or spec.fixed else None
         return _Place(unit, items, companion, NOBODY, last, kind, fields)
+
+    def visit_part(self, part: Source, place: _Place) -> None:
+        """Visit a part in another language."""
+        outer, self.grammar, self.comment = self.grammar, part.grammar, part.grammar.language.comment
+        self.visit_all(part.tree.root_node, place)
+        self.grammar, self.comment = outer, None
 
     def unit_of(
         self, node: tree_sitter.Node, kind: int, row: int, last: int, place: _Place
@@ -191,12 +206,17 @@ class Walk:
         if place.last_item != NOBODY:
             if place.prefix:
                 self.join(unit, place.last_item)
-            elif self.joiners and self.data[node.start_byte] in self.joiners and not items.kind.is_literal:
+            elif self.goes_on(node) and not items.kind.is_literal:
                 self.followers.append((unit, place.last_item))
         place.last_item, place.prefix = unit, kind in self.grammar.prefixes or node.is_error
         items.items.append(unit)
         items.last_kind = names[kind]
         return unit, True
+
+    def goes_on(self, node: tree_sitter.Node) -> bool:
+        """Whether an item goes on with the item before it, by the character that it begins with."""
+        joiners = self.grammar.language.joiners
+        return bool(joiners) and chr(self.data[node.start_byte]) in joiners
 
     def comment_unit(self, row: int, last: int, column: int, place: _Place) -> int:
         """A unit for a comment; one that begins a row goes on with a short one right above, if there is one."""
@@ -219,6 +239,14 @@ class Walk:
             return None
         if spec.unless and any(child.type in spec.unless for child in node.children):
             return None
+        if (
+            spec.first_behind
+            and node.prev_sibling is not None
+            and node.prev_sibling.type in spec.first_behind
+        ):
+            spec = _with_first(spec)
+        if spec.unfilled and node.children and node.children[0].type == spec.unfilled:
+            spec = _may_be_empty(spec)
         return spec
 
     def new_unit(self, parent: int, row: int, list_end: int, kind: ListKind) -> int:
@@ -226,7 +254,7 @@ class Walk:
         number = len(self.joined)
         self.joined.append(number)
         statement = self.units[parent][3] if kind.is_literal else number
-        comment, comments = kind.comment, self.comments
+        comment, comments = kind.comment or self.comment, self.comments
         markup = NOBODY if comment is None else comments.setdefault(comment, len(comments))
         self.units.append((parent, row, list_end, statement, markup))
         return number
@@ -271,6 +299,16 @@ class Walk:
                 if parent in self.broken:
                     self.join(unit, parent)
                     self.broken.add(unit)
+
+
+@cache
+def _with_first(kind: ListKind) -> ListKind:
+    return replace(kind, keep_first=True)
+
+
+@cache
+def _may_be_empty(kind: ListKind) -> ListKind:
+    return replace(kind, filler="", unfilled="")
 
 
 def _can_be_cut(marks: set[str | None], list_kind: ListKind) -> bool:

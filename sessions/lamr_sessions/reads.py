@@ -122,7 +122,7 @@ def big_reads(session: Sequence[Event]) -> Iterator[BigRead]:
             continue
         read = read_of(event.tool, event.arguments)
         answer = results.get(event.call) if event.call else _next_result(session, place)
-        if read is None or answer is None or not detect_language("", read.path).grammar:
+        if read is None or answer is None or not detect_language("", read.path).is_code:
             continue
         shown = shown_lines(session[answer].text)
         if _big(shown):

@@ -6,6 +6,9 @@ module adds the grammar to its row.
 
 from __future__ import annotations
 
+import dataclasses
+from typing import Any
+
 from lamr_postprocess.languages.table import Comment, Language, Whole, name_set
 
 _HASH = Comment("#")
@@ -513,3 +516,8 @@ PLAIN: tuple[Language, ...] = (
         hints=(r"^@@ -\d+(,\d+)? \+\d+(,\d+)? @@", r"^\+\+\+ \S", r"^diff --git "),
     ),
 )
+
+
+def with_grammar(name: str, **columns: Any) -> Language:
+    """The row of this name with a grammar and what is said of it, for files that the grammar can read."""
+    return dataclasses.replace(next(row for row in PLAIN if row.name == name), **columns)

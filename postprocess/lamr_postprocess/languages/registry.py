@@ -7,15 +7,27 @@ from __future__ import annotations
 
 from lamr_postprocess.languages.c import CPP, C
 from lamr_postprocess.languages.csharp import CSHARP
+from lamr_postprocess.languages.css import CSS
+from lamr_postprocess.languages.dart import DART
+from lamr_postprocess.languages.data import JSON, JSONC, TOML, YAML
 from lamr_postprocess.languages.ecmascript import JAVASCRIPT, TSX, TYPESCRIPT
+from lamr_postprocess.languages.elixir import ELIXIR
 from lamr_postprocess.languages.go import GO
+from lamr_postprocess.languages.hcl import TERRAFORM
 from lamr_postprocess.languages.java import JAVA
+from lamr_postprocess.languages.kotlin import KOTLIN
+from lamr_postprocess.languages.lua import LUA
+from lamr_postprocess.languages.markup import HTML, SVELTE, VUE, XML
 from lamr_postprocess.languages.php import PHP
 from lamr_postprocess.languages.plain import PLAIN
 from lamr_postprocess.languages.python import PYTHON
 from lamr_postprocess.languages.ruby import RUBY
 from lamr_postprocess.languages.rust import RUST
+from lamr_postprocess.languages.scala import SCALA
+from lamr_postprocess.languages.shell import SHELL
+from lamr_postprocess.languages.swift import SWIFT
 from lamr_postprocess.languages.table import Language
+from lamr_postprocess.languages.zig import ZIG
 
 _WITH_GRAMMAR: tuple[Language, ...] = (
     PYTHON,
@@ -30,6 +42,24 @@ _WITH_GRAMMAR: tuple[Language, ...] = (
     CSHARP,
     RUBY,
     PHP,
+    KOTLIN,
+    SWIFT,
+    SCALA,
+    DART,
+    LUA,
+    ELIXIR,
+    ZIG,
+    SHELL,
+    TERRAFORM,
+    HTML,
+    VUE,
+    SVELTE,
+    XML,
+    CSS,
+    JSON,
+    JSONC,
+    YAML,
+    TOML,
 )
 _NAMES = frozenset(language.name for language in _WITH_GRAMMAR)
 LANGUAGES = (*_WITH_GRAMMAR, *(language for language in PLAIN if language.name not in _NAMES))

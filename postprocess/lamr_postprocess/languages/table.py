@@ -61,7 +61,11 @@ class ListKind:
 
     Attributes:
         filler: the statement that stands for an emptied list, where the grammar wants one (Python's `pass`).
+        unfilled: the token that a list begins with which may be empty, though others of its kind have a filler.
         keep_first: whether the first child is kept with the node, where no filler can stand (`case` in `match`).
+        first_behind: kinds of a node right before the list with which its first child is kept (an anchor of YAML: what
+            refers to it wants a list).
+        keep_last: whether the last child is kept with any other, where no separator may stand behind it (JSON).
         separators: anonymous tokens that belong to the child before them.
         items: the kinds or fields of the children that can be cut; empty means every named child.
         fixed: the kinds or fields of the children that belong to the node and can't be cut.
@@ -76,7 +80,10 @@ class ListKind:
     """
 
     filler: str = ""
+    unfilled: str = ""
     keep_first: bool = False
+    first_behind: frozenset[str] = frozenset()
+    keep_last: bool = False
     separators: frozenset[str] = frozenset()
     items: frozenset[str] = frozenset()
     fixed: frozenset[str] = frozenset()
@@ -117,6 +124,8 @@ class Language:
         extends: the language that this one adds to; where the hints of both match, this one is meant.
         grammar: `module:function` of the grammar wheel; empty where the language is pruned line by line.
         lists: the kind, or `parent>kind`, of every node whose children can be cut one by one.
+        embedded: a tree-sitter query for text in other languages; the name of a capture is the language, unless an
+            attribute `lang` or `type` of the tag before it names another (the script of a page).
         comments: kinds of comment nodes.
         companions: kinds of clauses that stay with their statement (`else`, `except`, decorators).
         prefixes: kinds that belong to the child of the list that follows them (attributes before an item).
@@ -150,6 +159,7 @@ class Language:
     extends: str = ""
     grammar: str = ""
     lists: Mapping[str, ListKind] = field(default_factory=dict)
+    embedded: str = ""
     comments: frozenset[str] = frozenset()
     companions: frozenset[str] = frozenset()
     prefixes: frozenset[str] = frozenset()
@@ -163,6 +173,11 @@ class Language:
     parses: Callable[[str], bool] | None = None
     joiners: str = ""
     continuation: str = ""
+
+    @property
+    def is_code(self) -> bool:
+        """Whether a grammar tells its definitions: it is no mere format of data or pages."""
+        return bool(self.grammar and self.definitions)
 
 
 # A block comment can be cut between its first and last row; the marker takes the asterisk that such rows begin with.

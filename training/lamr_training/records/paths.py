@@ -10,9 +10,11 @@ from functools import lru_cache
 
 from lamr_evaluation.reserved import VENDOR_FOLDERS
 from lamr_postprocess.detection import detect_language
-from lamr_postprocess.languages import LANGUAGES, Language
+from lamr_postprocess.languages import Language
+from lamr_postprocess.languages.table import name_set
 
-_GRAMMARS = frozenset(language.name for language in LANGUAGES if language.grammar)
+_LANGUAGES = name_set("python javascript typescript tsx java go rust c cpp csharp ruby php")
+"""Languages that corpora are made from; others that a grammar reads aren't."""
 FOREIGN_FOLDERS = VENDOR_FOLDERS | {"packages", "typeshed", "locale", "locales", "_generated", "_gencode"}
 """Folders of a package that hold other projects' code, generated code or no code at all."""
 # Folders of other people's code, of what tools write, and of samples; a workspace keeps its own code in `packages`.
@@ -40,7 +42,7 @@ _TEST = re.compile(
 
 @lru_cache(maxsize=65_536)
 def source_language(path: str) -> Language | None:
-    """The language of a source file that a grammar reads; None of any other file and of vendored and generated ones."""
+    """The language of a source file that corpora are made from; None of vendored, generated and all other ones."""
     *folders, name = path.split("/")
     parts = {folder.lower() for folder in folders}
     if parts & _FOREIGN or _GENERATED.search(path) or "." not in name:
@@ -48,7 +50,7 @@ def source_language(path: str) -> Language | None:
     language = detect_language("", path)
     if language.name in {"c", "cpp"} and parts & _FOREIGN_IN_C:
         return None
-    return language if language.name in _GRAMMARS else None
+    return language if language.name in _LANGUAGES else None
 
 
 def holds_tests(path: str) -> bool:

@@ -1,0 +1,17 @@
+"""CSS."""
+
+from __future__ import annotations
+
+from lamr_postprocess.languages.plain import with_grammar
+from lamr_postprocess.languages.table import ListKind, name_set
+
+_DECLARATIONS = ListKind(separators=frozenset({";"}))
+
+CSS = with_grammar(
+    "css",
+    grammar="tree_sitter_css:language",
+    lists={"stylesheet": _DECLARATIONS, "block": _DECLARATIONS, "keyframe_block_list": ListKind()},
+    comments=name_set("comment js_comment"),
+    opaque=frozenset({"string_value"}),
+    definitions="(rule_set (selectors) @name)",
+)

@@ -1,0 +1,60 @@
+"""Formats of data: JSON with and without comments, YAML, TOML."""
+
+from __future__ import annotations
+
+from lamr_postprocess.languages.plain import with_grammar
+from lamr_postprocess.languages.table import Comment, ListKind, name_set
+
+_COMMA = frozenset({","})
+_VALUES = ListKind(separators=_COMMA)
+_BLOCK = ListKind(first_behind=frozenset({"anchor"}))
+_MEMBER = Comment('"//": "', '",', '"')
+_VALUE = Comment('"// ', '",', '"')
+
+JSON = with_grammar(
+    "json",
+    grammar="tree_sitter_json:language",
+    lists={
+        "object": ListKind(separators=_COMMA, keep_last=True, comment=_MEMBER),
+        "array": ListKind(separators=_COMMA, keep_last=True, comment=_VALUE),
+    },
+    comments=frozenset({"comment"}),
+)
+JSONC = with_grammar(
+    "jsonc",
+    grammar="tree_sitter_json:language",
+    lists={
+        "object": ListKind(separators=_COMMA, keep_last=True),
+        "array": ListKind(separators=_COMMA, keep_last=True),
+    },
+    comments=frozenset({"comment"}),
+)
+YAML = with_grammar(
+    "yaml",
+    grammar="tree_sitter_yaml:language",
+    lists={
+        "stream": ListKind(items=frozenset({"document"})),
+        "block_mapping": _BLOCK,
+        "block_sequence": _BLOCK,
+        "flow_mapping": _VALUES,
+        "flow_sequence": _VALUES,
+    },
+    comments=frozenset({"comment"}),
+    opaque=name_set("block_scalar double_quote_scalar single_quote_scalar plain_scalar"),
+    names="""
+[(anchor_name) (alias_name)] @name
+(anchor_name) @definition
+""",
+)
+TOML = with_grammar(
+    "toml",
+    grammar="tree_sitter_toml:language",
+    lists={
+        "document": ListKind(),
+        "table": ListKind(items=frozenset({"pair"})),
+        "table_array_element": ListKind(items=frozenset({"pair"})),
+        "array": _VALUES,
+    },
+    comments=frozenset({"comment"}),
+    opaque=frozenset({"string"}),
+)

@@ -1,0 +1,19 @@
+"""HCL, as Terraform writes it."""
+
+from __future__ import annotations
+
+from lamr_postprocess.languages.plain import with_grammar
+from lamr_postprocess.languages.table import ListKind, name_set
+
+TERRAFORM = with_grammar(
+    "terraform",
+    grammar="tree_sitter_hcl:language",
+    lists={
+        "body": ListKind(),
+        "object": ListKind(items=frozenset({"object_elem"}), separators=frozenset({","})),
+        "tuple": ListKind(items=frozenset({"expression"}), separators=frozenset({","})),
+    },
+    comments=frozenset({"comment"}),
+    opaque=name_set("template_expr string_lit heredoc_template"),
+    definitions="(block (string_lit (template_literal) @name))",
+)

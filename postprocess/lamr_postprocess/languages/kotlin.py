@@ -1,0 +1,59 @@
+"""Kotlin."""
+
+from __future__ import annotations
+
+from lamr_postprocess.languages.plain import with_grammar
+from lamr_postprocess.languages.table import ListKind, name_set
+
+_STATEMENTS = ListKind(separators=frozenset({";"}))
+
+KOTLIN = with_grammar(
+    "kotlin",
+    grammar="tree_sitter_kotlin:language",
+    hints=(
+        r"^[ \t]*(private |public |internal |override |suspend |inline )*fun (<.*> )?[\w.]+\(",
+        r"^(data |sealed |open |abstract |enum )*class \w+.*[({:]?[ \t]*$|^(companion )?object \w*",
+        r"^[ \t]*va[lr] \w+(: [\w<>?]+)? (=|by) ",
+        r"^package [\w.]+[ \t]*$",
+        r"^import [\w.]+(\.\*)?[ \t]*$",
+    ),
+    lists={
+        "source_file": ListKind(separators=frozenset({";"}), fixed=frozenset({"package_header"})),
+        "class_body": _STATEMENTS,
+        "enum_class_body": ListKind(separators=frozenset({",", ";"})),
+        "block": _STATEMENTS,
+        "function_body>block": ListKind(
+            separators=frozenset({";"}), results=frozenset({"return_expression"})
+        ),
+        "lambda_literal": ListKind(separators=frozenset({";"}), fixed=frozenset({"lambda_parameters"})),
+        "when_expression": ListKind(items=frozenset({"when_entry"})),
+    },
+    comments=name_set("line_comment block_comment"),
+    companions=name_set("catch_block finally_block"),
+    opaque=name_set("string_literal multiline_string_literal"),
+    names="""
+(identifier) @name
+[(function_declaration) (anonymous_function) (secondary_constructor)] @scope
+[(lambda_literal) (block) (for_statement) (catch_block) (when_entry)] @scope.expression
+[(class_body) (enum_class_body)] @scope.members
+(function_declaration name: (identifier) @definition @outside)
+(class_declaration name: (identifier) @definition)
+(object_declaration name: (identifier) @definition)
+(type_alias type: (identifier) @definition)
+(variable_declaration . (identifier) @variable)
+(parameter . (identifier) @variable)
+(class_parameter (identifier) @variable . (_))
+(catch_block . (identifier) @variable)
+(import (qualified_identifier (identifier) @import .) .)
+(import (identifier) @import)
+(qualified_identifier (identifier) @ignore)
+(navigation_expression (_) (identifier) @ignore)
+""",
+    definitions="""
+(function_declaration name: (identifier) @name)
+(class_declaration name: (identifier) @name)
+(object_declaration name: (identifier) @name)
+(type_alias type: (identifier) @name)
+""",
+    joiners=".?",
+)

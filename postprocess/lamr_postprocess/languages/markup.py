@@ -1,0 +1,60 @@
+"""Pages: HTML, Vue, Svelte and XML. A script or a style inside is read in its own language."""
+
+from __future__ import annotations
+
+from lamr_postprocess.languages.plain import with_grammar
+from lamr_postprocess.languages.table import ListKind, name_set
+
+_ELEMENT = ListKind(fixed=name_set("start_tag end_tag"))
+_INSIDE = """
+(script_element (raw_text) @javascript)
+(style_element (raw_text) @css)
+"""
+_LISTS = {"document": ListKind(), "element": _ELEMENT}
+_PADDED = frozenset({"text"})
+
+HTML = with_grammar(
+    "html",
+    grammar="tree_sitter_html:language",
+    lists=_LISTS,
+    embedded=_INSIDE,
+    comments=frozenset({"comment"}),
+    padded=_PADDED,
+)
+VUE = with_grammar(
+    "vue",
+    grammar="tree_sitter_html:language",
+    lists=_LISTS,
+    embedded=_INSIDE,
+    comments=frozenset({"comment"}),
+    padded=_PADDED,
+)
+SVELTE = with_grammar(
+    "svelte",
+    grammar="tree_sitter_svelte:language",
+    lists={
+        **_LISTS,
+        "if_statement": ListKind(fixed=name_set("if_start if_end else_if_block else_block")),
+        "else_if_block": ListKind(fixed=frozenset({"else_if_start"})),
+        "else_block": ListKind(fixed=frozenset({"else_start"})),
+        "each_statement": ListKind(fixed=name_set("each_start each_end else_block")),
+        "await_statement": ListKind(fixed=name_set("await_start await_end then_block catch_block")),
+        "then_block": ListKind(fixed=frozenset({"then_start"})),
+        "catch_block": ListKind(fixed=frozenset({"catch_start"})),
+        "key_statement": ListKind(fixed=name_set("key_start key_end")),
+        "snippet_statement": ListKind(fixed=name_set("snippet_start snippet_end")),
+    },
+    embedded=_INSIDE,
+    comments=frozenset({"comment"}),
+    companions=name_set("else_if_block else_block then_block catch_block"),
+    padded=_PADDED,
+    opaque=frozenset({"expression"}),
+)
+XML = with_grammar(
+    "xml",
+    grammar="tree_sitter_xml:language_xml",
+    lists={"content": ListKind()},
+    comments=frozenset({"Comment"}),
+    padded=frozenset({"CharData"}),
+    opaque=name_set("CDSect doctypedecl"),
+)

@@ -1,0 +1,64 @@
+"""Scala, with braces and with indentation."""
+
+from __future__ import annotations
+
+from lamr_postprocess.languages.plain import with_grammar
+from lamr_postprocess.languages.table import ListKind, name_set
+
+_BODY = ListKind(filler="()", unfilled="{", separators=frozenset({";"}), fixed=frozenset({"self_type"}))
+_BLOCK = ListKind(filler="()", unfilled="{", separators=frozenset({";"}))
+
+SCALA = with_grammar(
+    "scala",
+    grammar="tree_sitter_scala:language",
+    hints=(
+        r"^[ \t]*(override |private |implicit |protected )*def \w+(\[.*\])?(\(.*\))*(: .*)? ?=",
+        r"^[ \t]*(case |sealed |abstract |final )*(class|object|trait) \w+.*(\{|extends .*)?[ \t]*$",
+        r"^import [\w.]+\.(_|\{.*\}|\w+)[ \t]*$",
+        r"^[ \t]*(lazy |private |implicit )*val \w+(: .*)? = ",
+        r"^[ \t]*case .* =>",
+    ),
+    lists={
+        "compilation_unit": ListKind(fixed=frozenset({"package_clause"})),
+        "template_body": _BODY,
+        "with_template_body": _BODY,
+        "enum_body": ListKind(),
+        "block": _BLOCK,
+        "indented_block": _BLOCK,
+        "case_block": ListKind(items=frozenset({"case_clause"}), keep_first=True),
+    },
+    comments=name_set("comment block_comment"),
+    companions=name_set("catch_clause finally_clause annotation"),
+    opaque=name_set("string interpolated_string_expression"),
+    names="""
+[(identifier) (type_identifier)] @name
+[(function_definition) (function_declaration)] @scope
+[(lambda_expression) (block) (indented_block) (case_clause) (for_expression)] @scope.expression
+(template_body) @scope.members
+(function_definition name: (identifier) @definition @outside)
+(function_declaration name: (identifier) @definition @outside)
+(class_definition name: (identifier) @definition)
+(object_definition name: (identifier) @definition)
+(trait_definition name: (identifier) @definition)
+(enum_definition name: (identifier) @definition)
+(type_definition name: (type_identifier) @definition)
+(val_definition pattern: (identifier) @variable)
+(var_definition pattern: (identifier) @variable)
+(parameter name: (identifier) @variable)
+(class_parameter name: (identifier) @variable)
+(enumerator . (identifier) @variable)
+(import_declaration path: (identifier) @import .)
+(namespace_selectors (identifier) @import)
+(field_expression field: (identifier) @ignore)
+""",
+    definitions="""
+(function_definition name: (_) @name)
+(function_declaration name: (_) @name)
+(class_definition name: (_) @name)
+(object_definition name: (_) @name)
+(trait_definition name: (_) @name)
+(enum_definition name: (_) @name)
+(type_definition name: (_) @name)
+""",
+    joiners=".",
+)

@@ -1,0 +1,62 @@
+"""Swift. Its conditions for the compiler (`#if`) stay with what they stand in."""
+
+from __future__ import annotations
+
+from lamr_postprocess.languages.plain import with_grammar
+from lamr_postprocess.languages.table import ListKind, name_set
+
+_DIRECTIVE = frozenset({"directive"})
+_MEMBERS = ListKind(separators=frozenset({";"}), fixed=_DIRECTIVE)
+_ELEMENTS = ListKind(separators=frozenset({","}))
+
+SWIFT = with_grammar(
+    "swift",
+    grammar="tree_sitter_swift:language",
+    hints=(
+        r"^[ \t]*((public|private|internal|static|override|mutating|@\w+) )*func \w+(<.*>)?\(",
+        r"^[ \t]*(guard|if) (let|var) \w+( = .*)? (else )?\{",
+        r"^[ \t]*(public |private |final |@\w+ )*(struct|class|enum|protocol|extension) \w+.*\{[ \t]*$",
+        r"^import (Foundation|UIKit|SwiftUI|XCTest|Combine)\b",
+        r"^[ \t]*(@\w+ )?(let|var) \w+: \[?[A-Z]",
+    ),
+    lists={
+        "source_file": _MEMBERS,
+        "class_body": _MEMBERS,
+        "enum_class_body": _MEMBERS,
+        "protocol_body": _MEMBERS,
+        "statements": _MEMBERS,
+        "function_body>statements": ListKind(
+            separators=frozenset({";"}), fixed=_DIRECTIVE, results=frozenset({"control_transfer_statement"})
+        ),
+        "switch_statement": ListKind(items=frozenset({"switch_entry"})),
+        "switch_entry>statements": ListKind(filler="break", separators=frozenset({";"}), fixed=_DIRECTIVE),
+        "array_literal": _ELEMENTS,
+    },
+    comments=name_set("comment multiline_comment"),
+    companions=frozenset({"catch_block"}),
+    opaque=name_set("line_string_literal multi_line_string_literal raw_string_literal"),
+    names="""
+[(simple_identifier) (type_identifier)] @name
+[(function_declaration) (init_declaration) (deinit_declaration) (subscript_declaration)] @scope
+[(lambda_literal) (statements) (for_statement) (catch_block) (switch_entry)] @scope.expression
+[(class_body) (enum_class_body) (protocol_body)] @scope.members
+(function_declaration name: (simple_identifier) @definition @outside)
+(class_declaration name: (type_identifier) @definition)
+(protocol_declaration name: (type_identifier) @definition)
+(typealias_declaration name: (type_identifier) @definition)
+(property_declaration name: (pattern (simple_identifier) @variable))
+(parameter name: (simple_identifier) @variable)
+(for_statement item: (pattern (simple_identifier) @variable))
+(import_declaration (identifier (simple_identifier) @import))
+(navigation_suffix suffix: (simple_identifier) @ignore)
+(parameter external_name: (simple_identifier) @ignore)
+(value_argument_label (simple_identifier) @ignore)
+""",
+    definitions="""
+(function_declaration name: (simple_identifier) @name)
+(class_declaration name: (_) @name)
+(protocol_declaration name: (type_identifier) @name)
+(typealias_declaration name: (type_identifier) @name)
+""",
+    joiners=".?",
+)

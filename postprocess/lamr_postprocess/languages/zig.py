@@ -1,0 +1,43 @@
+"""Zig."""
+
+from __future__ import annotations
+
+from lamr_postprocess.languages.plain import with_grammar
+from lamr_postprocess.languages.table import ListKind, name_set
+
+_MEMBERS = ListKind(separators=frozenset({",", ";"}))
+_ELEMENTS = ListKind(separators=frozenset({","}))
+
+ZIG = with_grammar(
+    "zig",
+    grammar="tree_sitter_zig:language",
+    lists={
+        "source_file": _MEMBERS,
+        "struct_declaration": _MEMBERS,
+        "union_declaration": _MEMBERS,
+        "enum_declaration": _MEMBERS,
+        "block": ListKind(),
+        "function_declaration>block": ListKind(),
+        "switch_expression": ListKind(items=frozenset({"switch_case"}), separators=frozenset({","})),
+        "initializer_list": _ELEMENTS,
+    },
+    comments=frozenset({"comment"}),
+    companions=frozenset({"else_clause"}),
+    opaque=name_set("string multiline_string"),
+    names="""
+(identifier) @name
+(function_declaration) @scope
+(block) @scope.expression
+[(struct_declaration) (union_declaration) (enum_declaration)] @scope.members
+(function_declaration name: (identifier) @definition @outside)
+(variable_declaration . (identifier) @variable)
+(parameter name: (identifier) @variable)
+(payload (identifier) @variable)
+(field_expression member: (identifier) @ignore)
+(container_field name: (identifier) @ignore)
+""",
+    definitions="""
+(function_declaration name: (identifier) @name)
+(variable_declaration (identifier) @name [(struct_declaration) (union_declaration) (enum_declaration)])
+""",
+)
