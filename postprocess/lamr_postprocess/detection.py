@@ -29,6 +29,7 @@ _SAMPLE = 16_384
 _LONG_SAMPLE = 65_536  # characters, where a licence and guards may stand before the first sign
 _SHEBANG = re.compile(r"\ufeff?#![ \t]*(\S+)(?:[ \t]+-S)?(?:[ \t]+(\S+))?")
 _ENOUGH = 2  # signs that must match for a guess from the content
+_BEGINS = r"\A"  # a hint of how a text begins decides alone
 _MODELINE = re.compile(
     r"-\*-[ \t]*(?:.*?\bmode:[ \t]*)?(?P<emacs>[\w+#-]+)[ \t]*(?:;.*)?-\*-"
     r"|\b(?:vi|vim|ex):.*?\b(?:ft|filetype|syntax)=(?P<vim>[\w+#-]+)",
@@ -178,7 +179,12 @@ def _hints() -> tuple[tuple[Language, tuple[re.Pattern[str], ...]], ...]:
 
 
 def _by_content(sample: str) -> Language | None:
-    votes = {language: sum(1 for hint in hints if hint.search(sample)) for language, hints in _hints()}
+    votes = {}
+    for language, hints in _hints():
+        found = [hint.pattern for hint in hints if hint.search(sample)]
+        if any(hint.startswith(_BEGINS) for hint in found):
+            return language
+        votes[language] = len(found)
     best = max(votes, key=lambda language: votes[language], default=None)
     if best is None or votes[best] < _ENOUGH:
         return None

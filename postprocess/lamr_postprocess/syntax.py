@@ -7,7 +7,6 @@ are one byte, and offsets stay. A NUL would end its input, so it gets a space in
 from __future__ import annotations
 
 import importlib
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -16,7 +15,8 @@ import numpy as np
 import tree_sitter
 from lamr_errors import InvalidInputError
 
-from lamr_postprocess.languages import Language, ListKind, language_named
+from lamr_postprocess.languages import Language, ListKind
+from lamr_postprocess.languages.embedded import language_inside
 from lamr_postprocess.lines import IntArray, spans_of
 
 _ERROR = 65_535  # tree-sitter's kind id of an ERROR node; it is outside the grammar's own range
@@ -30,11 +30,6 @@ _PIECE = 1 << 16  # bytes handed to the parser at a time
 _PIECE_OF_A_NODE = 1 << 8  # bytes handed to a query at a time, which compares the text of single nodes
 # A scanner that looks ahead to the end of the text at every token reads the last piece again each time (200 us).
 _REPORTS_PER_PIECE = 8
-_ATTRIBUTE = re.compile(rb"\b(?:lang|type)\s*=\s*[\"']?([\w./+-]+)")
-_LONGEST_TAG = 2_000  # bytes
-_MEDIA_TYPES = {"module": "javascript", "text/babel": "javascript", "importmap": "json", "application/ld+json": "json",
-                "scss": "css", "less": "css", "postcss": "css"}  # fmt: skip
-"""Languages by what an attribute says, where that isn't the name; what a grammar reads badly is left whole."""
 _MOST_BROKEN_INSIDE = 0.05  # of a part in another language
 
 
@@ -191,7 +186,7 @@ def _embedded(whole: Source, query: tree_sitter.Query) -> dict[int, Source]:
     parts = {}
     for name, nodes in tree_sitter.QueryCursor(query).captures(whole.tree.root_node).items():
         for node in nodes:
-            language = _language_inside(
+            language = language_inside(
                 name, whole.data[node.parent.start_byte : node.start_byte] if node.parent else b""
             )
             if language is None or not language.grammar:
@@ -206,18 +201,6 @@ def _embedded(whole: Source, query: tree_sitter.Query) -> dict[int, Source]:
             ):
                 parts[node.start_byte] = part
     return parts
-
-
-def _language_inside(name: str, tag: bytes) -> Language | None:
-    """The language of a part by its attribute, else by what it is a part of; None where neither names one."""
-    told = _ATTRIBUTE.search(tag[:_LONGEST_TAG])
-    named = told[1].decode("ascii").lower() if told else name
-    try:
-        return language_named(
-            _MEDIA_TYPES.get(named, named.removeprefix("text/").removeprefix("application/"))
-        )
-    except ValueError:
-        return None
 
 
 def _tree(data: bytes, grammar: Grammar, part: tree_sitter.Range | None = None) -> tree_sitter.Tree:

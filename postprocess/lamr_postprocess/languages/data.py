@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from lamr_postprocess.languages.plain import with_grammar
 from lamr_postprocess.languages.table import Comment, ListKind, name_set
 
@@ -11,6 +13,15 @@ _BLOCK = ListKind(first_behind=frozenset({"anchor"}))
 _MEMBER = Comment('"//": "', '",', '"')
 _VALUE = Comment('"// ', '",', '"')
 
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
 JSON = with_grammar(
     "json",
     grammar="tree_sitter_json:language",
@@ -19,6 +30,7 @@ JSON = with_grammar(
         "array": ListKind(separators=_COMMA, keep_last=True, comment=_VALUE),
     },
     comments=frozenset({"comment"}),
+    parses=_is_json,
 )
 JSONC = with_grammar(
     "jsonc",

@@ -318,7 +318,7 @@ PLAIN: tuple[Language, ...] = (
         headings=_ELEMENTS,
         frames=_TAGS,
         wholes=(_FRONT, *_IN_XML),
-        hints=(r"(?i)\A\s*<!doctype html|<html\b", r"(?i)</(?:html|body|div)>|<body\b"),
+        hints=(r"\A\s*(?i:<!doctype html|<html\b)",),
     ),
     _plain("vue", _MARKUP, ".vue", headings=_ELEMENTS, frames=_TAGS, wholes=_IN_XML),
     _plain("svelte", _MARKUP, ".svelte", headings=_ELEMENTS, frames=_TAGS, wholes=_IN_XML),
@@ -331,7 +331,7 @@ PLAIN: tuple[Language, ...] = (
         aliases="svg",
         frames=_TAGS,
         wholes=_IN_XML,
-        hints=(r"\A\s*<\?xml\b", r"\A\s*<\?xml\b|^[ \t]*<\w+ xmlns"),
+        hints=(r"\A\s*<\?xml\b",),
     ),
     _plain(
         "markdown",

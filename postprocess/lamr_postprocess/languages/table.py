@@ -112,7 +112,8 @@ class Language:
         suffixes: endings of file names, with their dot.
         filenames: whole file names.
         shebangs: names of interpreters, without version.
-        hints: regular expressions (multi-line mode) that each speak for this language in a text without a name.
+        hints: regular expressions (multi-line mode) that each speak for this language in a text without a name; one
+            that begins with `\\A` decides alone.
         headings: for a format without a grammar, regular expressions of the lines that say what the lines after them
             belong to, outermost first; a kept line keeps its headings.
         frames: for a format without a grammar in which lines stand under the less indented line before them, a regular
