@@ -56,5 +56,5 @@ XML = with_grammar(
     lists={"content": ListKind()},
     comments=frozenset({"Comment"}),
     padded=frozenset({"CharData"}),
-    opaque=name_set("CDSect doctypedecl"),
+    opaque=name_set("CDSect doctypedecl AttValue PI"),
 )

@@ -367,7 +367,6 @@ PLAIN: tuple[Language, ...] = (
         aliases="json5",
         frames=_CLOSERS,
         wholes=_LIKE_C,
-        filenames="tsconfig.json jsconfig.json devcontainer.json .devcontainer.json",
     ),
     _plain("jsonl", Comment('{"//": "', '"}'), ".jsonl .ndjson .jsonlines"),
     _plain("kotlin", _SLASHES, ".kt .kts .ktm", frames=_BRACKETS, wholes=_LIKE_KOTLIN, goes_on=_OPERATOR),
