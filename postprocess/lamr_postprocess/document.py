@@ -27,14 +27,18 @@ from lamr_postprocess.lines import (
     split_lines,
 )
 from lamr_postprocess.listing import Listing
+from lamr_postprocess.mending import parse_mended
 from lamr_postprocess.outline import NOBODY, Outline, outline_of
 from lamr_postprocess.repair import Codes, Rules, close, no_rules, rules_of, rules_without_tree
-from lamr_postprocess.syntax import CostlySyntaxError, Source, parse
+from lamr_postprocess.syntax import CostlySyntaxError, Damage, Source
 
 LEAST_CUT = 100
 """Characters without indentation that a cut between kept lines hides at least. A marker takes as many tokens as some
 forty characters of code. More are kept because a text in fewer pieces holds more of what is needed for the same tokens
 (docs/lab/repair.md)."""
+
+_MOST_TOLD = 8
+"""Runs of damaged lines that a note names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,31 +216,42 @@ def _structure(
     text: str, language: Language, costs: _Costs, space: _Space, listing: Listing | None
 ) -> _Structure:
     """The structure of a text."""
-    by_line = rules_without_tree(costs.of_lines, space.blank, _frames(text, language, space), costs.least_cut)
-    if listing is not None and listing.files > 1:
-        return _Structure(None, None, by_line, f"lines of {listing.files} files: pruned line by line")
-    if not language.grammar or not text:
-        note = (
-            None
-            if language.name == "text" or not text
-            else f"{language.name}: no grammar, pruned line by line"
-        )
-        return _Structure(None, None, by_line, note)
-    try:
-        source = parse(text, language)
-    except CostlySyntaxError:
+
+    def by_line(note: str | None) -> _Structure:
+        frames = _frames(text, language, space)
         return _Structure(
-            None, None, by_line, f"{language.name} that takes too long to parse: pruned line by line"
+            None, None, rules_without_tree(costs.of_lines, space.blank, frames, costs.least_cut), note
         )
+
+    if listing is not None and listing.files > 1:
+        return by_line(f"lines of {listing.files} files: pruned line by line")
+    if not language.grammar or not text:
+        named = language.name != "text" and text
+        return by_line(f"{language.name}: no grammar, pruned line by line" if named else None)
+    try:
+        source = parse_mended(text, language)
+    except CostlySyntaxError:
+        return by_line(f"{language.name} that takes too long to parse: pruned line by line")
     root = source.tree.root_node
     broken = root.has_error
     if root.is_error or (broken and language.parses is not None and not language.parses(text)):
-        return _Structure(None, None, by_line, f"{language.name} that doesn't parse: pruned line by line")
+        return by_line(f"{language.name} that doesn't parse: pruned line by line")
     outline = outline_of(source, language)
-    note = f"{language.name} with syntax errors: broken statements are kept or cut whole" if broken else None
-    return _Structure(
-        source, outline, rules_of(source, outline, language, costs.of_lines, costs.least_cut), note
-    )
+    rules = rules_of(source, outline, language, costs.of_lines, costs.least_cut)
+    return _Structure(source, outline, rules, _note(language, source.damage, broken=broken))
+
+
+def _note(language: Language, damage: Damage | None, *, broken: bool) -> str | None:
+    """What is said of a text's errors, with the lines that were read without a tree."""
+    told = () if damage is None else damage.told
+    if not told:
+        return (
+            f"{language.name} with syntax errors: broken statements are kept or cut whole" if broken else None
+        )
+    lines = [f"{first + 1}-{last + 1}" if last > first else f"{first + 1}" for first, last in told]
+    more = f" and {len(lines) - _MOST_TOLD} other places" if len(lines) > _MOST_TOLD else ""
+    where = ", ".join(lines[:_MOST_TOLD]) + more
+    return f"{language.name} with syntax errors in lines {where}: there, cut by lines and indentation"
 
 
 def _indents(points: NDArray[Any], spans: IntArray) -> IntArray:

@@ -12,7 +12,7 @@ This module turns what `walk.py` finds into arrays by row.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
@@ -66,7 +66,21 @@ def outline_of(source: Source, language: Language) -> Outline:
     walk = Walk(source, strict=language.parses is not None, joiners=language.joiners)
     walk.run(rows)
     walk.close_broken()
-    return _by_row(walk, rows, _continued(source, language))
+    outline = _by_row(walk, rows, _continued(source, language))
+    return outline if source.damage is None else _with_single_rows(outline, source.damage.rows)
+
+
+def _with_single_rows(outline: Outline, rows: Sequence[int]) -> Outline:
+    """An outline in which each of some rows that no unit owns is a group of its own."""
+    alone = np.array(rows, dtype=np.int64)
+    alone = alone[outline.owner[alone] == NOBODY]
+    owner, starts, statement = outline.owner.copy(), outline.starts.copy(), outline.statement.copy()
+    owner[alone] = outline.groups + np.arange(len(alone))
+    starts[alone] = True
+    statement[alone] = len(outline.unit_group) + np.arange(len(alone))
+    return replace(
+        outline, owner=owner, starts=starts, statement=statement, groups=outline.groups + len(alone)
+    )
 
 
 def _continued(source: Source, language: Language) -> IntArray:

@@ -26,7 +26,7 @@ from lamr_postprocess.languages import Language
 from lamr_postprocess.lines import BoolArray, IntArray
 from lamr_postprocess.names import requirements_of
 from lamr_postprocess.outline import NOBODY, Outline
-from lamr_postprocess.syntax import Source
+from lamr_postprocess.syntax import Damage, Source
 
 Codes = NDArray[np.int8]
 
@@ -134,6 +134,8 @@ def rules_of(source: Source, outline: Outline, language: Language, cost: IntArra
     owner = outline.owner.tolist()
     for need in requirements_of(source, outline, language):
         targets[owner[need.user]].append((owner[need.binder], IMPORTED if need.imported else DEFINED))
+    if source.damage is not None:
+        _add_damage(targets, owner, source.damage)
     sizes = np.bincount(outline.owner[outline.owner != NOBODY], minlength=outline.groups)
     extras = _no_extras()
     _add_results(extras, targets, outline, sizes)
@@ -152,6 +154,27 @@ def _add_list_rules(targets: list[list[tuple[int, int]]], outline: Outline) -> N
             targets[group[each.owner]].append((group[each.items[0]], COMPANION))
         if each.last_kind in each.kind.endings and group[each.owner] != group[each.items[-1]]:
             targets[group[each.owner]].append((group[each.items[-1]], COMPANION))
+
+
+def _add_damage(targets: list[list[tuple[int, int]]], owner: list[int], damage: Damage) -> None:
+    """Add what damaged rows need: the rows that they stand under, the other end of a block, and their bonds."""
+    frames = damage.frames
+
+    def add(row: int, needed: int, why: int) -> None:
+        if (
+            row >= 0
+            and needed >= 0
+            and NOBODY not in (owner[row], owner[needed])
+            and owner[row] != owner[needed]
+        ):
+            targets[owner[row]].append((owner[needed], why))
+
+    for row in damage.rows:
+        add(row, int(frames.above[row]), SCOPE)
+        add(row, int(frames.opening[row]), CLOSURE)
+        add(int(frames.opening[row]), row, CLOSURE)
+    for row, needed in damage.bonds:
+        add(row, needed, CLOSURE)
 
 
 def _no_extras() -> Extras:

@@ -14,6 +14,7 @@ import numpy as np
 import tree_sitter
 from lamr_errors import InvalidInputError
 
+from lamr_postprocess.frames import Frames
 from lamr_postprocess.languages import Language, ListKind
 from lamr_postprocess.lines import IntArray, spans_of
 
@@ -81,12 +82,31 @@ class Source:
         data: the bytes that were parsed.
         rows: int [L, 2], byte offsets of the rows.
         grammar: the grammar that parsed it.
+        damage: what belongs to no tree, or was mended to be parsed; None where nothing was.
     """
 
     tree: tree_sitter.Tree
     data: bytes
     rows: IntArray
     grammar: Grammar
+    damage: Damage | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Damage:
+    """The rows of a text that its grammar couldn't read as they are.
+
+    Attributes:
+        rows: those that belong to no tree.
+        frames: which rows those stand under, by indentation.
+        bonds: pairs of rows of which the first needs the second (a row of a conflict, and the conflict's marks).
+        told: the rows to be named where the damage is told of, first and last row of each run.
+    """
+
+    rows: tuple[int, ...]
+    frames: Frames
+    bonds: tuple[tuple[int, int], ...]
+    told: tuple[tuple[int, int], ...]
 
 
 @cache  # one entry a language: compiled queries are costly, and don't change
@@ -140,7 +160,11 @@ def parse(text: str, language: Language) -> Source:
         CostlySyntaxError: the text takes the parser too many operations. They are counted rather than timed, so that
             every machine parses the same texts.
     """
-    grammar = grammar_of(language)
+    return parse_bytes(parser_text(text), grammar_of(language))
+
+
+def parser_text(text: str) -> bytes:
+    """A text in the form that parsers need."""
     data = text.encode("utf-8", "surrogatepass")
     if b"\r" in data:
         points = np.frombuffer(data, dtype=np.uint8).copy()
@@ -148,7 +172,15 @@ def parse(text: str, language: Language) -> Source:
         lone[:-1] &= points[1:] != 10
         points[lone] = 10
         data = points.tobytes()
-    data = data.replace(b"\0", b" ")
+    return data.replace(b"\0", b" ")
+
+
+def parse_bytes(data: bytes, grammar: Grammar) -> Source:
+    """Parse a text in the form that `parser_text` gives.
+
+    Raises:
+        CostlySyntaxError: see `parse`.
+    """
     return Source(_tree(data, grammar), data, spans_of(np.frombuffer(data, dtype=np.uint8)), grammar)
 
 

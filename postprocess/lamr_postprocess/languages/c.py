@@ -44,11 +44,31 @@ _DEFINITIONS = """
 (preproc_function_def name: (identifier) @name)
 """
 
+# How lines begin that close a block or go on with it; labels stand as far left as what they are in, or further.
+_FRAMES = r"[{})\]]|(?:else|case|default|public|private|protected|signals|Q_SIGNALS)\b|\w+[ \t]*:(?!:)"
+_MACRO = r"[A-Z][A-Z0-9_]{0,60}[A-Z0-9](?:\([^()\n]{0,200}\))?"
+# The macros that stand where the grammar knows none: before the name of a type, in place of a keyword, alone on a line,
+# before a declaration, and behind a declarator. Repetitions are bounded, so that no text takes time of its square.
+_MACROS = (
+    (rf"\b(?:class|struct|union)[ \t]+({_MACRO})\s+[A-Za-z_][\w:<>]*\s*(?:final\b\s*)?(?::[^:]|\{{|$)", ""),
+    (r"^[ \t]*(Q_SIGNALS|signals)[ \t]*:", "public"),
+    (r"\b(?:public|private|protected)([ \t]+(?:slots|Q_SLOTS))[ \t]*:", ""),
+    (r"^[ \t]*([A-Z][A-Z0-9_]{2,60}[ \t]*(?:\((?:[^()]|\([^()]{0,200}\)){0,400}\))?)[ \t]*$", ""),
+    (rf"\b({_MACRO})[ \t]+[\w:<>*&, \t]{{1,120}}[ \t*&]~?\w{{1,60}}[ \t]*[(;=]", ""),
+    (rf"[)\w][ \t]+({_MACRO})[ \t]*(?:[;{{]|= |=0|$)", ""),
+)
+
 C = Language(
     name="c",
     comment=Comment("//"),
     aliases=frozenset({"h"}),
     suffixes=frozenset({".c", ".h"}),
+    frames=_FRAMES,
+    ending="}",
+    leading=r"[^#/*\s]",
+    stand_ins=("struct $ {", "void $() {", "{"),
+    macros=_MACROS,
+    preprocessed=True,
     hints=(
         r"^#[ \t]*include [<\"]",
         r"^#[ \t]*(define|ifdef|ifndef|endif)\b",

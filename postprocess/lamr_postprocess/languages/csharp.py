@@ -71,6 +71,11 @@ CSHARP = Language(
     comment=Comment("//"),
     aliases=frozenset({"c#", "cs"}),
     suffixes=frozenset({".cs", ".csx"}),
+    frames=r"[{})\]]|(?:else|catch|finally|case|default)\b",
+    ending="}",
+    leading=r"\[",
+    stand_ins=("class $ {", "void $() {", "{"),
+    preprocessed=True,
     hints=(
         r"^using (static )?[\w.]+;",
         r"^namespace [\w.]+[ \t]*[;{]?[ \t]*$",

@@ -49,6 +49,9 @@ GO = Language(
     comment=Comment("//"),
     aliases=frozenset({"golang"}),
     suffixes=frozenset({".go"}),
+    frames=r"[{})\]]|(?:case|default)\b|\w+:$",
+    ending="}",
+    stand_ins=("", "func $() {", "{"),
     hints=(
         r"^package \w+[ \t]*$",
         r"^func (\(\w* ?\*?\w+(\[\w+\])?\) )?\w+(\[.*\])?\(",

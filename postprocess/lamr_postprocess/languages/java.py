@@ -65,6 +65,10 @@ JAVA = Language(
     name="java",
     comment=Comment("//"),
     suffixes=frozenset({".java", ".jav"}),
+    frames=r"[{})\]]|(?:else|catch|finally|case|default)\b",
+    ending="}",
+    leading=r"@(?!interface)\w",
+    stand_ins=("class $ {", "void $() {", "{"),
     hints=(
         r"^package [\w.]+;",
         r"^import (static )?[\w.]+(\.\*)?;",

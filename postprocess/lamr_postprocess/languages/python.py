@@ -137,6 +137,9 @@ PYTHON = Language(
     suffixes=name_set(".py .pyi .pyw .pyx .pxd"),
     filenames=frozenset({"SConstruct", "SConscript", "wscript"}),
     shebangs=frozenset({"python", "pypy", "ipython"}),
+    frames=r"[})\]]|(?:elif|else|except|finally)\b",
+    leading=r"@",
+    stand_ins=("class $:", "def $():", "if $:"),
     hints=(
         r"^[ \t]*(async )?def \w+\(.*(:|,|\()[ \t]*(#.*)?$",
         r"^[ \t]*class \w+(\(.*\))?:[ \t]*$",

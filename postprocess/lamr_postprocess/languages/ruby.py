@@ -55,6 +55,9 @@ RUBY = Language(
     suffixes=name_set(".rb .rake .gemspec .ru .rbi"),
     filenames=name_set("Gemfile Rakefile Vagrantfile Guardfile Podfile Fastfile"),
     shebangs=frozenset({"ruby", "rake", "jruby"}),
+    frames=r"[})\]]|(?:end|else|elsif|when|in|rescue|ensure)\b",
+    ending="end",
+    stand_ins=("", "", "begin"),
     hints=(
         r"^[ \t]*def (self\.)?\w+[?!=]?(\(.*\))?[ \t]*$",
         r"^[ \t]*(class|module) [A-Z]\w*(::[A-Z]\w*)*( < [A-Z][\w:]*)?[ \t]*$",

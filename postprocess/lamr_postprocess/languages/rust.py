@@ -82,6 +82,10 @@ RUST = Language(
     comment=Comment("//"),
     aliases=frozenset({"rs"}),
     suffixes=frozenset({".rs"}),
+    frames=r"[{})\]]",
+    ending="}",
+    leading=r"#!?\[",
+    stand_ins=("mod $ {", "fn $() {", "{"),
     hints=(
         r"^[ \t]*(pub(\([\w: ]+\))? )?(async |const |unsafe )*fn \w+",
         r"^[ \t]*(pub )?(use|mod) [\w:{}*, ]+;",

@@ -81,8 +81,19 @@ class Language:
         hints: regular expressions (multi-line mode) that each speak for this language in a text without a name.
         headings: for a format without a grammar, regular expressions of the lines that say what the lines after them
             belong to, outermost first; a kept line keeps its headings.
-        frames: for a format without a grammar in which lines stand under the less indented line before them, a regular
-            expression of how lines begin that close or go on with a block; None where indentation says nothing.
+        frames: where lines stand under the less indented line before them, a regular expression of how lines begin
+            that close or go on with a block; None where indentation says nothing. It serves formats without a grammar,
+            and what a grammar can't read.
+        leading: a regular expression of how a line begins that goes on in the statement after it, unless something ends
+            it (an annotation, the result of a function of C above its name).
+        ending: what ends a block that lacks its end, so that the rest of a damaged file parses.
+        stand_ins: plain headers of a class, of a function and of a block, one of which takes the place of a header that
+            the grammar can't read, so that the lines inside keep their structure; `$` stands for the name, and an
+            empty one for none.
+        macros: regular expressions (multi-line mode) whose group is replaced for parsing where the grammar can't read
+            a file, with what takes its place; spaces fill up the rest. What the first finds may be misread without an
+            error.
+        preprocessed: whether lines of the preprocessor (`#if`) stand between others, wherever they like.
         extends: the language that this one adds to; where the hints of both match, this one is meant.
         grammar: `module:function` of the grammar wheel; empty where the language is pruned line by line.
         lists: the kind, or `parent>kind`, of every node whose children can be cut one by one.
@@ -113,6 +124,11 @@ class Language:
     hints: tuple[str, ...] = ()
     headings: tuple[str, ...] = ()
     frames: str | None = None
+    leading: str = ""
+    ending: str = ""
+    stand_ins: tuple[str, str, str] = ("", "", "")
+    macros: tuple[tuple[str, str], ...] = ()
+    preprocessed: bool = False
     extends: str = ""
     grammar: str = ""
     lists: Mapping[str, ListKind] = field(default_factory=dict)
