@@ -9,11 +9,11 @@ rows inside keep their structure then. What no attempt mends is blanked: it belo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from lamr_postprocess.blocks import Blocks
-from lamr_postprocess.languages import Language
+from lamr_postprocess.syntax import Allowance, Grammar, parses
 
 Span = tuple[int, int]
 
@@ -25,10 +25,8 @@ _KEYWORDS = frozenset(
 _CONTROL = re.compile(
     rb"\b(?:if|else|for|foreach|while|switch|do|try|catch|match|loop|with|unless|synchronized)\b"
 )
-_TRIALS = 24
-"""Bytes that trials parse for each byte of the text, at most; what isn't found by then is blanked in larger pieces."""
-_SPARE = 1 << 17
-_OF_A_TRIAL = 256
+_REPORTS, _REPORTS_PER_KILOBYTE = 6_000, 100
+"""What parsers may report in all trials; what isn't found by then is blanked in larger pieces."""
 _MOST_ENDS = 4
 """Rows that close a block of which one may be too much."""
 _DEEPEST = 50
@@ -73,19 +71,16 @@ def blank(row: bytes) -> bytes:
     return b" " * len(text) + row[len(text) :]
 
 
-def isolate(
-    blocks: Blocks, language: Language, span: Span, fails: Callable[[bytes], bool], head: bytes
-) -> Mending:
+def isolate(blocks: Blocks, grammar: Grammar, span: Span, head: bytes) -> Mending:
     """Find what to mend in the rows of a span, whose outermost blocks are tried.
 
     Args:
         blocks: the text's.
-        language: its table; `stand_ins`, `ending` and the fillers of lists are used.
+        grammar: the text's; `stand_ins`, `ending` and the fillers of lists of its table are used.
         span: the first row, and the one after the last.
-        fails: whether a text doesn't parse.
         head: what every text begins with (`<?php`).
     """
-    isolation = _Isolation(blocks, language, fails, head)
+    isolation = _Isolation(blocks, grammar, span, head)
     isolation.find(blocks.split(*span), b"", b"")
     return isolation.mending
 
@@ -114,12 +109,12 @@ class _Frame:
 class _Isolation:
     """One search; `mending` has what was found."""
 
-    def __init__(
-        self, blocks: Blocks, language: Language, fails: Callable[[bytes], bool], head: bytes
-    ) -> None:
-        self._blocks, self._language, self._try, self._head = blocks, language, fails, head
+    def __init__(self, blocks: Blocks, grammar: Grammar, span: Span, head: bytes) -> None:
+        self._blocks, self._grammar, self._head = blocks, grammar, head
+        self._language = language = grammar.language
+        size = sum(map(len, blocks.rows[slice(*span)]))
+        self._allowance = Allowance(size, _REPORTS, _REPORTS_PER_KILOBYTE)
         self._depth = 0
-        self._left = _SPARE + _TRIALS * sum(map(len, blocks.rows))
         self._filler = next((kind.filler for kind in language.lists.values() if kind.filler), "").encode()
         self.mending = Mending()
 
@@ -127,7 +122,7 @@ class _Isolation:
         """Mend a run of blocks that stands between two texts; returns whether there was anything to mend."""
         if not spans or not self._fails(before, self._text(spans[0][0], spans[-1][1]), after):
             return False
-        if self._left < 0:
+        if self._allowance.left < 0:
             self._blank(spans[0][0], spans[-1][1])
         elif len(spans) == 1:
             self._open(*spans[0], before, after)
@@ -179,6 +174,8 @@ class _Isolation:
         closing = [row for row in rows if self._blocks.closes[row] and row not in inside]
         for row in closing[: -_MOST_ENDS - 1 : -1]:
             yield replace(plain, blanked=frozenset({row}))
+        if leading := frozenset(range(plain.first, self._blocks.name_row(plain.first, plain.header))):
+            yield replace(plain, blanked=leading)
         for edited in self._stand_ins(plain) if plain.runs else ():
             yield replace(plain, edited=edited)
             if ending:
@@ -238,9 +235,7 @@ class _Isolation:
         )
 
     def _fails(self, *parts: bytes) -> bool:
-        text = self._head + b"".join(parts)
-        self._left -= len(text) + _OF_A_TRIAL
-        return self._try(text)
+        return not parses(self._head + b"".join(parts), self._grammar, self._allowance)
 
     def _blank(self, first: int, stop: int) -> None:
         """Blank rows; where a list must not be empty, its filler stands in the first of them."""

@@ -111,8 +111,18 @@ class _Mender:
             return state.source
         rows = tuple(sorted(row for row in state.blanked if self._own[row].strip()))
         frames = _frames(self._blocks(self._own), self._language)
-        bonds = (*state.bonds, *self._whole(state.blanked))
+        bonds = (*state.bonds, *self._whole(state.blanked), *self._joined(state.told))
         return replace(state.source, damage=Damage(rows, frames, bonds, _runs(sorted(state.told))))
+
+    def _joined(self, mended: frozenset[int]) -> Iterator[tuple[int, int]]:
+        """The pairs of a mended row that goes on with the line before it, and that line's row."""
+        before = 0
+        for row, text in enumerate(self._own):
+            inner = text.lstrip()
+            if inner:
+                if row in mended and chr(inner[0]) in self._language.joiners:
+                    yield row, before
+                before = row
 
     def _whole(self, blanked: frozenset[int]) -> Iterator[tuple[int, int]]:
         """The pairs of rows of comments and strings that no tree keeps together."""
@@ -186,7 +196,7 @@ class _Mender:
         spans = [(0, len(self._own))] if root.is_error else list(self._damaged(blocks, root))
         rows, blanked, told = list(self._state.rows), set[int](), set[int]()
         for span in spans:
-            mending = isolate(blocks, self._language, span, self._fails, self._head(root))
+            mending = isolate(blocks, self._grammar, span, self._head(root))
             rows = mending.rows(rows)
             blanked |= mending.blanked - mending.edited.keys()
             told |= mending.touched
@@ -224,12 +234,6 @@ class _Mender:
         spec = next(iter(self._grammar.lists.get(root.kind_id, {}).values()), None)
         kinds = spec.fixed if spec else frozenset()
         return next((each.text or b"" for each in root.children if each.type in kinds), b"") + b"\n"
-
-    def _fails(self, data: bytes) -> bool:
-        try:
-            return parse_bytes(data, self._grammar).tree.root_node.has_error
-        except CostlySyntaxError:
-            return True
 
     def _split(self, data: bytes) -> list[bytes]:
         return [data[begin:end] for begin, end in self._spans]

@@ -175,27 +175,47 @@ def parser_text(text: str) -> bytes:
     return data.replace(b"\0", b" ")
 
 
-def parse_bytes(data: bytes, grammar: Grammar) -> Source:
+class Allowance:
+    """The operations that parsers may take, in their reports of progress; several parses can share one."""
+
+    def __init__(self, size: int, reports: int = _REPORTS, per_kilobyte: int = _REPORTS_PER_KILOBYTE) -> None:
+        """Allow what texts of this many bytes take in all."""
+        self.left = reports + per_kilobyte * size // 1_000
+
+
+def parse_bytes(data: bytes, grammar: Grammar, allowance: Allowance | None = None) -> Source:
     """Parse a text in the form that `parser_text` gives.
+
+    Args:
+        data: the text.
+        grammar: its grammar.
+        allowance: what is left of it is less afterwards; None for one of the text's own.
 
     Raises:
         CostlySyntaxError: see `parse`.
     """
-    return Source(_tree(data, grammar), data, spans_of(np.frombuffer(data, dtype=np.uint8)), grammar)
+    tree = _tree(data, grammar, allowance or Allowance(len(data)))
+    return Source(tree, data, spans_of(np.frombuffer(data, dtype=np.uint8)), grammar)
 
 
-def _tree(data: bytes, grammar: Grammar) -> tree_sitter.Tree:
-    """The tree of a text, or CostlySyntaxError when the text's operations are used up."""
-    left, piece = _REPORTS + _REPORTS_PER_KILOBYTE * len(data) // 1_000, _PIECE
+def parses(data: bytes, grammar: Grammar, allowance: Allowance) -> bool:
+    """Whether a text parses without an error, in what is left of an allowance."""
+    try:
+        return not _tree(data, grammar, allowance).root_node.has_error
+    except CostlySyntaxError:
+        return False
+
+
+def _tree(data: bytes, grammar: Grammar, allowance: Allowance) -> tree_sitter.Tree:
+    """The tree of a text, or CostlySyntaxError when the allowance is used up."""
+    piece = _PIECE
 
     def exhausted(_offset: int, _error: bool) -> bool:
-        nonlocal left
-        left -= 1
-        return left < 0
+        allowance.left -= 1
+        return allowance.left < 0
 
     def read(offset: int, _point: tree_sitter.Point) -> bytes:
-        nonlocal left
-        left -= _REPORTS_PER_PIECE
+        allowance.left -= _REPORTS_PER_PIECE
         return data[offset : offset + piece]
 
     try:
