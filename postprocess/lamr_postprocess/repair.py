@@ -5,6 +5,7 @@ Repair is the closure of a selection under rules of the form "if these lines are
 - scope: a unit needs the frame of the unit around it; a frame is kept whole (closure, companions);
 - import, definition: a line that uses a name needs the line that binds it;
 - return: a statement of a function's body brings the `return` that ends the body, if all that this one needs is kept;
+- meaning: a line needs those that say what it means (`'use strict'`, the enumerators that it counts on from);
 - gap: a few short lines between two kept ones are kept if all that they need is (`lamr_postprocess.gaps`).
 
 Rules never say "unless", so repair is monotone (selecting more never loses a line) and idempotent (the closure of a
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +36,10 @@ _NO_ROWS = np.zeros((3, 0), dtype=np.int64)
 _MOST_RESULT_ROWS = 3  # of a `return` that comes along; a longer one has to be selected for itself
 
 # Why a row is kept; the numbers index REASONS.
-CUT, SELECTED, SCOPE, COMPANION, IMPORTED, DEFINED, CLOSURE, RETURN, GAP, DEPENDENCY, KEEP = range(11)
-_KINDS = ("scope", "companion", "import", "definition", "closure", "return", "gap")
+CUT, SELECTED, SCOPE, COMPANION, IMPORTED, DEFINED, CLOSURE, RETURN, MEANING, GAP, DEPENDENCY, KEEP = range(
+    12
+)
+_KINDS = ("scope", "companion", "import", "definition", "closure", "return", "meaning", "gap")
 REASONS = ("", "semantic", *(f"repair:{kind}" for kind in _KINDS), "dependency", "keep")
 
 
@@ -144,8 +148,14 @@ def rules_of(source: Source, outline: Outline, language: Language, cost: IntArra
 
 
 def _add_list_rules(targets: list[list[tuple[int, int]]], outline: Outline) -> None:
-    """Add the items that stay with the item before them, and the first items that stay with their list."""
+    """Add the items that stay with others of their list, and the first and last ones that stay with the list."""
     group = outline.unit_group.tolist()
+    after: dict[int, int] = {}
+    if any(each.kind.falls for each in outline.lists):
+        after = {one: other for each in outline.lists for one, other in pairwise(each.items)}
+    for unit, meaning in outline.meanings:
+        if group[unit] != group[meaning]:
+            targets[group[unit]].append((group[meaning], MEANING))
     for item, before in outline.followers:
         if group[item] != group[before]:
             targets[group[item]].append((group[before], CLOSURE))
@@ -154,6 +164,8 @@ def _add_list_rules(targets: list[list[tuple[int, int]]], outline: Outline) -> N
             targets[group[each.owner]].append((group[each.items[0]], COMPANION))
         if each.last_kind in each.kind.endings and group[each.owner] != group[each.items[-1]]:
             targets[group[each.owner]].append((group[each.items[-1]], COMPANION))
+        elif each.kind.falls and group[following := after.get(each.owner, each.owner)] != group[each.owner]:
+            targets[group[each.owner]].append((group[following], MEANING))
 
 
 def _add_damage(targets: list[list[tuple[int, int]]], owner: list[int], damage: Damage) -> None:

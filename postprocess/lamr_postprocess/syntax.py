@@ -7,6 +7,7 @@ are one byte, and offsets stay. A NUL would end its input, so it gets a space in
 from __future__ import annotations
 
 import importlib
+import re
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -42,7 +43,7 @@ class Grammar:
     Attributes:
         parser: the grammar itself.
         lists: for each kind id, the specification by the parent's kind id; the key -1 stands for any parent.
-        comments, companions, prefixes, padded, opaque: the kind ids in the table's columns of these names.
+        comments, companions, prefixes, labels, padded, opaque: the kind ids in the table's columns of these names.
         plain: the kind ids that no column names, of which the tree has most.
         names: the name of each kind id.
         language: the table.
@@ -53,6 +54,7 @@ class Grammar:
     comments: frozenset[int]
     companions: frozenset[int]
     prefixes: frozenset[int]
+    labels: frozenset[int]
     padded: frozenset[int]
     opaque: frozenset[int]
     plain: frozenset[int]
@@ -68,6 +70,14 @@ class Grammar:
     def definitions(self) -> tree_sitter.Query | None:
         """The compiled query `definitions`, None where the table has none."""
         return self._compiled(self.language.definitions)
+
+    @cached_property
+    def meanings(self) -> re.Pattern[bytes] | None:
+        """How lines begin that say what others mean; the groups are the table's columns. None where there are none."""
+        language = self.language
+        columns = {name: getattr(language, name) for name in ("directives", "sections", "remarks", "asides")}
+        parts = [f"(?P<{name}>{pattern})" for name, pattern in columns.items() if pattern]
+        return re.compile(rf"^[ \t]*(?:{'|'.join(parts)})".encode(), re.MULTILINE) if parts else None
 
     def _compiled(self, query: str) -> tree_sitter.Query | None:
         return tree_sitter.Query(self.parser, query) if query else None
@@ -145,6 +155,7 @@ def grammar_of(language: Language) -> Grammar:
         comments=comments,
         companions=companions,
         prefixes=kinds(language.prefixes),
+        labels=kinds(language.labels),
         padded=padded,
         opaque=opaque,
         plain=frozenset(names) - {_ERROR, *lists, *comments, *companions, *padded, *opaque},

@@ -84,6 +84,8 @@ RUBY = Language(
     },
     comments=frozenset({"comment"}),
     companions=name_set("else elsif rescue ensure"),
+    directives=r"#[ \t]*(?:-\*-[^\n]*)?(?:frozen_string_literal|(?:en)?coding|shareable_constant_value)\b|using [A-Z]",
+    sections=r"(?:private|protected|public|module_function|private_class_method)[ \t]*(?:#[^\n]*)?$",
     opaque=name_set("string heredoc_body regex string_array symbol_array subshell"),
     names=_NAMES,
     definitions=_DEFINITIONS,

@@ -45,7 +45,13 @@ class ListKind:
         unless: kinds of children with which the node is no such list (an interpolation in a text).
         results: kinds that are kept with any statement of a function's body if they end it.
         endings: kinds that are kept with the node if they end it, because without them it would say the opposite (the
-            `raise` of an `except`).
+            `raise` of an `except`, the `break` of a `case`).
+        falls: whether such a node goes on in the one after it unless one of the `endings` ends it.
+        valued: kinds of items, or their fields, by which an item has a value of its own; one without has a value by
+            the item before it. Empty where nothing counts.
+        counts_late: whether nothing counts before the first item with a value of its own.
+        counter: a regular expression of how an item begins that counts on from the last such item; together with
+            `valued`, of one whose value is its place in the list.
     """
 
     filler: str = ""
@@ -60,6 +66,10 @@ class ListKind:
     unless: frozenset[str] = frozenset()
     results: frozenset[str] = frozenset()
     endings: frozenset[str] = frozenset()
+    falls: bool = False
+    valued: frozenset[str] = frozenset()
+    counts_late: bool = False
+    counter: str = ""
 
     @property
     def is_literal(self) -> bool:
@@ -100,6 +110,12 @@ class Language:
         comments: kinds of comment nodes.
         companions: kinds of clauses that stay with their statement (`else`, `except`, decorators).
         prefixes: kinds that belong to the child of the list that follows them (attributes before an item).
+        labels: kinds that belong to the child after them where nothing follows their colon (an empty `case`).
+        directives: a regular expression of how a statement or a comment begins that says what all after it in its list
+            mean (`'use strict'`, `//go:build`).
+        sections: of one that says so up to the next one (`private`).
+        remarks: of one that says something of the child after it (`//go:embed`, `#pragma omp`).
+        asides: of a comment that belongs to the statement that it stands in (`# type:`).
         padded: kinds whose leading and trailing white space doesn't belong to them (text between tags).
         opaque: kinds that are never cut inside though the grammar gives them children (strings).
         names: a tree-sitter query for scopes, bindings and uses; `captures.py` lists the captures.
@@ -135,6 +151,11 @@ class Language:
     comments: frozenset[str] = frozenset()
     companions: frozenset[str] = frozenset()
     prefixes: frozenset[str] = frozenset()
+    labels: frozenset[str] = frozenset()
+    directives: str = ""
+    sections: str = ""
+    remarks: str = ""
+    asides: str = ""
     padded: frozenset[str] = frozenset()
     opaque: frozenset[str] = frozenset()
     names: str = ""
@@ -146,6 +167,9 @@ class Language:
     joiners: str = ""
     continuation: str = ""
 
+
+# A comment that says that a case goes on in the next one.
+FALLS_THROUGH = r"(?://|/\*)[ \t]*(?i:fall(?:s|ing)?[ -]?thr(?:ough|u)\b|\$fall-through\$)"
 
 # A block comment can be cut between its first and last row; the marker takes the asterisk that such rows begin with.
 BLOCK_COMMENT = ListKind(by_row=True, comment=Comment("*"))
