@@ -72,7 +72,8 @@ class Blocks:
     def name_row(self, first: int, header: int) -> int:
         """The row of a block's header that follows what leads to it, such as annotations."""
         base = self.depths[first]
-        return max(row for row in range(first, header) if self.depths[row] == base and not self.closes[row])
+        rows = (row for row in range(first, header) if self.depths[row] == base and not self.closes[row])
+        return max(rows, default=first)
 
     def _inked_end(self, first: int, stop: int) -> int:
         """The row after the last one with ink."""

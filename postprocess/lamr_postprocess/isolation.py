@@ -25,11 +25,11 @@ _KEYWORDS = frozenset(
 _CONTROL = re.compile(
     rb"\b(?:if|else|for|foreach|while|switch|do|try|catch|match|loop|with|unless|synchronized)\b"
 )
-_REPORTS, _REPORTS_PER_KILOBYTE = 6_000, 100
+_REPORTS, _REPORTS_PER_KILOBYTE = 6_000, 40
 """What parsers may report in all trials; what isn't found by then is blanked in larger pieces."""
 _MOST_ENDS = 4
 """Rows that close a block of which one may be too much."""
-_DEEPEST = 50
+_DEEPEST = 16
 """Blocks within one another that are opened."""
 
 

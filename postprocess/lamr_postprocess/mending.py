@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 
 import numpy as np
@@ -31,6 +31,8 @@ from lamr_postprocess.syntax import (
 )
 
 _CONDITION = re.compile(rb"[ \t]*#[ \t]*(?:if|el|endif)")
+_LONGEST_ROWS = 400
+"""Bytes of a row in the mean, above which no rows are told apart: the text wasn't written by lines."""
 
 
 def parse_mended(text: str, language: Language) -> Source:
@@ -42,6 +44,8 @@ def parse_mended(text: str, language: Language) -> Source:
     data = parser_text(text)
     source = parse_bytes(data, grammar_of(language))
     broken = source.tree.root_node.has_error
+    if len(data) > _LONGEST_ROWS * len(source.rows):
+        return source
     if not (broken or _macro(language, data)) or (broken and language.parses and language.parses(text)):
         return source
     return _Mender(source, language).mended()
@@ -68,25 +72,40 @@ class _Extent:
     errors: int
 
 
-@dataclass(frozen=True, eq=False)
-class _State:
-    """A text as it is mended so far.
+@dataclass(frozen=True)
+class _Change:
+    """What was done to a text.
 
     Attributes:
-        rows: its rows.
-        source: what they parse to.
-        extent: how much of it is damaged.
         blanked: rows that belong to no tree.
         bonds: see `Damage`.
         told: rows to be told of.
+        marks: rows that tell versions apart, which no row stands under.
     """
+
+    blanked: frozenset[int] = frozenset()
+    bonds: tuple[tuple[int, int], ...] = ()
+    told: frozenset[int] = frozenset()
+    marks: frozenset[int] = frozenset()
+
+    def and_(self, other: _Change) -> _Change:
+        """Both changes."""
+        return _Change(
+            self.blanked | other.blanked,
+            self.bonds + other.bonds,
+            self.told | other.told,
+            self.marks | other.marks,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    """A text as it is mended so far: its rows, what they parse to, how much is damaged, and what was done."""
 
     rows: list[bytes]
     source: Source
     extent: _Extent
-    blanked: frozenset[int] = frozenset()
-    bonds: tuple[tuple[int, int], ...] = ()
-    told: frozenset[int] = field(default=frozenset())
+    change: _Change = _Change()
 
 
 class _Mender:
@@ -109,10 +128,10 @@ class _Mender:
         state = self._state
         if state.rows == self._own:
             return state.source
-        rows = tuple(sorted(row for row in state.blanked if self._own[row].strip()))
+        rows = tuple(sorted(row for row in state.change.blanked if self._own[row].strip()))
         frames = _frames(self._blocks(self._own), self._language)
-        bonds = (*state.bonds, *self._whole(state.blanked), *self._joined(state.told))
-        return replace(state.source, damage=Damage(rows, frames, bonds, _runs(sorted(state.told))))
+        bonds = (*state.change.bonds, *self._whole(state.change.told), *self._joined(state.change.told))
+        return replace(state.source, damage=Damage(rows, frames, bonds, _runs(sorted(state.change.told))))
 
     def _joined(self, mended: frozenset[int]) -> Iterator[tuple[int, int]]:
         """The pairs of a mended row that goes on with the line before it, and that line's row."""
@@ -124,10 +143,10 @@ class _Mender:
                     yield row, before
                 before = row
 
-    def _whole(self, blanked: frozenset[int]) -> Iterator[tuple[int, int]]:
+    def _whole(self, mended: frozenset[int]) -> Iterator[tuple[int, int]]:
         """The pairs of rows of comments and strings that no tree keeps together."""
         for first, last in self._texts:
-            if first in blanked:
+            if first in mended:
                 for row in range(first, last):
                     yield row, row + 1
                     yield row + 1, row
@@ -136,9 +155,9 @@ class _Mender:
         """Replace the macros of the language's table: what may be misread everywhere, the others near errors."""
         if not self._language.macros:
             return
-        misread, *others = _patterns(self._language)
-        data = b"".join(self._own)
-        rows = self._split(misread[0].sub(partial(_replaced, misread[1]), data))
+        (misread, standing), *others = _patterns(self._language)
+        data = misread.sub(partial(_replaced, standing), b"".join(self._own))
+        rows = self._split(data)
         for pattern, standing in others:
             data = pattern.sub(partial(_replaced, standing), data)
         for row in self._near_errors():
@@ -148,7 +167,7 @@ class _Mender:
                 rows[row] = text
         gone = frozenset(row for row, text in enumerate(rows) if not text.strip() and self._own[row].strip())
         bonds = tuple((row, row - 1) for row in self._introduced(gone))
-        self._take(rows, blanked=gone, bonds=bonds, at_most=True)
+        self._take(rows, _Change(gone, bonds), at_most=True)
 
     def _near_errors(self) -> list[int]:
         """The rows of the outermost nodes with errors."""
@@ -187,7 +206,7 @@ class _Mender:
         for version in (0, -1):
             gone = frozenset().union(*(each.but(version) for each in found))
             rows = [blank(text) if row in gone else text for row, text in enumerate(self._state.rows)]
-            self._take(rows, blanked=gone, bonds=bonds, told=marks)
+            self._take(rows, _Change(gone, bonds, marks, marks))
 
     def _isolate(self) -> None:
         """Blank or mend the rows that don't parse."""
@@ -200,7 +219,7 @@ class _Mender:
             rows = mending.rows(rows)
             blanked |= mending.blanked - mending.edited.keys()
             told |= mending.touched
-        self._take(rows, blanked=frozenset(blanked), told=frozenset(told))
+        self._take(rows, _Change(frozenset(blanked), told=frozenset(told)))
 
     def _damaged(self, blocks: Blocks, root: tree_sitter.Node) -> Iterator[tuple[int, int]]:
         """The runs of outermost blocks, with the one before each, in which a node of the tree has an error."""
@@ -222,6 +241,8 @@ class _Mender:
         inside = frozenset(row for first, last in self._texts for row in range(first + 1, last + 1))
         if self._language.preprocessed:
             rows = [blank(text) if _CONDITION.match(text) else text for text in rows]
+        marks = self._state.change.marks
+        rows = [blank(text) if row in marks else text for row, text in enumerate(rows)] if marks else rows
         return blocks_of(rows, inside, self._language)
 
     @cached_property
@@ -238,16 +259,8 @@ class _Mender:
     def _split(self, data: bytes) -> list[bytes]:
         return [data[begin:end] for begin, end in self._spans]
 
-    def _take(
-        self,
-        rows: list[bytes],
-        *,
-        blanked: frozenset[int],
-        bonds: tuple[tuple[int, int], ...] = (),
-        told: frozenset[int] = frozenset(),
-        at_most: bool = False,
-    ) -> None:
-        """Take a mended text if it is less damaged than the one so far; `at_most`: or no more."""
+    def _take(self, rows: list[bytes], change: _Change, *, at_most: bool = False) -> None:
+        """Take a changed text if it is less damaged than the one so far; `at_most`: or no more."""
         old = self._state
         if rows == old.rows:
             return
@@ -257,9 +270,7 @@ class _Mender:
             return
         extent = _extent(source.tree)
         if extent < old.extent or (at_most and extent == old.extent):
-            self._state = _State(
-                rows, source, extent, old.blanked | blanked, old.bonds + bonds, old.told | told
-            )
+            self._state = _State(rows, source, extent, old.change.and_(change))
 
 
 def _replaced(standing: bytes, match: re.Match[bytes]) -> bytes:
