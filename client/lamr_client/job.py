@@ -25,6 +25,7 @@ from lamr_contract.errors import DeadlineExceededError, InvalidInputError, LamrE
 from lamr_contract.model_io import ChunkResult
 from lamr_contract.scoring.scorer import DocumentScorer, LineScores, Scorer
 from lamr_postprocess import BudgetError, PrunedCode, prune_lines
+from lamr_postprocess.minified import minified
 from lamr_postprocess.repair import GAP, REASONS
 from numpy.typing import NDArray
 
@@ -37,7 +38,7 @@ from lamr_client.pace import Pace
 from lamr_client.prune_options import PruneOptions
 from lamr_client.reading_plan import ReadingPlan
 from lamr_client.result import PruneResult, Timings
-from lamr_client.unjudged import model_name, unpruned
+from lamr_client.unjudged import minified_result, model_name, unpruned
 
 OnProgress = Callable[[int, int], None]
 """Takes the number of tokens that are judged so far, and the number of all tokens."""
@@ -116,7 +117,8 @@ class PruneJob:
             check=self._check,
         )
         self._scorer: DocumentScorer | None = None
-        if not self._asked.layout.blank.all() and not self._is_small():
+        self._minified = self._what_if_minified()
+        if not (self._asked.layout.blank.all() or self._minified or self._is_small()):
             self._check()
             self._scorer = DocumentScorer(scorer, self._asked)
         self.want_rubrics = scorer.want_rubrics
@@ -215,7 +217,11 @@ class PruneJob:
         """
         answered = time.perf_counter()
         self._until = self._call.deadline
-        if self._scorer is None or self._chunks == 0:
+        if self._minified:
+            result = minified_result(
+                self._encoder, self._asked, self._text, self._options, self._count, self._minified
+            )
+        elif self._scorer is None or self._chunks == 0:
             small = self._scorer is None and not self._asked.layout.blank.all()
             result = self._too_small() if small else self._nothing_to_judge()
         else:
@@ -280,6 +286,11 @@ class PruneJob:
         """Return whether `min_tokens` lets the code pass; a budget that the code exceeds forbids it."""
         least, budget = self._options.min_tokens, self._options.max_tokens
         return bool(least) and self._tokens < least and (budget is None or self._tokens <= budget)
+
+    def _what_if_minified(self) -> str:
+        """Return what the code is, where it has no lines to choose from, whatever data is among them; else nothing."""
+        data, spans = self._asked.data, self._asked.layout.spans
+        return minified(spans if data is None else spans[~data.lines])
 
     def _threshold(self, scores: LineScores) -> float:
         """Return the caller's threshold, or without one the model's as it adapts to the scores."""
