@@ -45,6 +45,8 @@ OnProgress = Callable[[int, int], None]
 
 _SAMPLES, _SAMPLE_CHARS = 8, 1024
 """Pieces of a text, and their characters, by which its tokens are estimated."""
+_FITS = "the code fits into the budget"
+_ALL_KEPT = "every line is selected, or needed by one that is"
 _NEVER_SETTLED = 1e-9
 """What every chunk brings where all are to be read, as far as there is time."""
 
@@ -333,6 +335,13 @@ class PruneJob:
         before = self._tokens
         count = self._encoder.count_tokens if self._counts_exactly else self._estimated
         tokens = before if unchanged else count(pruned.text)
+        fits = by_budget and unchanged
+        said = (
+            self._trouble,
+            pruned.note,
+            data.note() if data else None,
+            None if pruned.cuts else ("nothing was cut: " + (_FITS if fits else _ALL_KEPT)),
+        )
         result = PruneResult(
             text=pruned.text,
             kept_lines=pruned.kept_lines,
@@ -341,9 +350,8 @@ class PruneJob:
             relevance=scores.relevance,
             tokens_in=before,
             tokens_out=tokens,
-            status="pruned",
-            reason="; ".join(filter(None, (self._trouble, pruned.note, data.note() if data else None)))
-            or None,
+            status="pruned" if pruned.cuts else "passthrough",
+            reason="; ".join(filter(None, said)) or None,
             language=pruned.language,
             cuts=pruned.cuts,
             model=model_name(self._encoder),
@@ -367,17 +375,13 @@ class PruneJob:
             tokens_out=result.tokens_in,
             reason=f"{result.reason}; {reason}" if result.reason else reason,
             cuts=(),
+            status="passthrough",
         )
 
     def _nothing_to_judge(self) -> PruneResult:
         result = unpruned(self._encoder, self._text, self._options, self._tokens)
-        return dataclasses.replace(
-            result,
-            status="pruned",
-            reason="the code holds nothing but white space: kept as it is"
-            if self._text
-            else "the code is empty",
-        )
+        blank = "the code holds nothing but white space: kept as it is"
+        return dataclasses.replace(result, reason=blank if self._text else "the code is empty")
 
     def _too_small(self) -> PruneResult:
         result = unpruned(self._encoder, self._text, self._options, self._tokens)
