@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from lamr_client.call import Call
 from lamr_client.deadline import Deadline
 from lamr_client.dispatch import OnResult, grouped
-from lamr_client.effort import AUTO_SECONDS, TIME, Effort, why_degraded
+from lamr_client.effort import AUTO_SECONDS, LINE_MODEL, TIME, WORDS, Effort, why_degraded
 from lamr_client.inputs import check_code, check_query, check_task
 from lamr_client.pace import Pace
 from lamr_client.prune_options import PruneOptions
@@ -45,6 +45,8 @@ OnProgress = Callable[[int, int], None]
 
 _SAMPLES, _SAMPLE_CHARS = 8, 1024
 """Pieces of a text, and their characters, by which its tokens are estimated."""
+_MOST_KEYWORDS = 12
+"""Words of a query that a result names."""
 _FITS = "the code fits into the budget"
 _ALL_KEPT = "every line is selected, or needed by one that is"
 _NEVER_SETTLED = 1e-9
@@ -124,7 +126,8 @@ class PruneJob:
             self._check()
             self._scorer = DocumentScorer(scorer, self._asked)
         self.want_rubrics = scorer.want_rubrics
-        self.reads = self._scorer is not None and options.effort != "instant"
+        self._by_keywords = self._scorer is not None and self._scorer.by_keywords
+        self.reads = self._scorer is not None and options.effort != "instant" and not self._by_keywords
         self.leaves = self.reads and self._by_lines and self._is_limited
         self.warms = self.reads and not (self.leaves and options.within is not None)
         self._plan: ReadingPlan | None = None
@@ -253,7 +256,8 @@ class PruneJob:
     @property
     def _effort(self) -> Effort:
         planned = self._plan.why if self._plan is not None else ""
-        return Effort(self._read, self._chunks, self._why or planned)
+        alone = WORDS if self._by_keywords else LINE_MODEL
+        return Effort(self._read, self._chunks, self._why or planned, alone)
 
     @property
     def _counts_exactly(self) -> bool:
@@ -337,6 +341,7 @@ class PruneJob:
         tokens = before if unchanged else count(pruned.text)
         fits = by_budget and unchanged
         said = (
+            self._keywords(),
             self._trouble,
             pruned.note,
             data.note() if data else None,
@@ -362,6 +367,14 @@ class PruneJob:
         # Line numbers are wanted for themselves, whatever they cost, and without repair the selection as it is.
         as_asked = self._options.line_numbers or not self._options.repair
         return self._uncut(result) if tokens > before and not as_asked else result
+
+    def _keywords(self) -> str:
+        """Return what is to be known of a query in a language that the model doesn't read; empty of any other."""
+        if not self._by_keywords or self._scorer is None:
+            return ""
+        words = ", ".join(self._scorer.keywords[:_MOST_KEYWORDS])
+        found = f"lines were found by the words {words}" if words else "no word of it occurs in the code"
+        return f"the model doesn't read the query's language: {found}; ask in English for a better answer"
 
     def _uncut(self, result: PruneResult) -> PruneResult:
         """Return a result with every line kept, for a cut whose markers cost more than its lines."""

@@ -232,6 +232,10 @@ class Pruner(Closing):
         """
         self._dispatcher.warm()
 
+    def reads(self, query: str) -> bool:
+        """Return whether the model reads a query's language; where it doesn't, lines are found by words alone."""
+        return self._scorer.reads(query)
+
     @property
     def encoder(self) -> PromptEncoder:
         """The model's prompt and tokenizer, for callers that make requests of their own (see `ask`)."""
