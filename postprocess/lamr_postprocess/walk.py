@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 
 import tree_sitter
 
@@ -243,7 +244,7 @@ class Walk:
     def count(self, node: tree_sitter.Node, items: ItemList) -> None:
         """Note the items without which the last one would have another value."""
         spec, units = items.kind, items.items
-        counts = bool(spec.counter) and self.counter(spec).match(self.data, node.start_byte, node.end_byte)
+        counts = bool(spec.counter) and _counter(spec.counter).match(self.data, node.start_byte, node.end_byte)
         valued = node.type in spec.valued or any(node.child_by_field_name(each) for each in spec.valued)
         if spec.counter and not spec.valued:
             if counts and items.counted != NOBODY:
@@ -256,11 +257,6 @@ class Walk:
         items.has_values |= valued
         if counts:
             items.counted = units[-1]
-
-    @staticmethod
-    def counter(spec: ListKind) -> re.Pattern[bytes]:
-        """The compiled expression of a list's items that count."""
-        return re.compile(spec.counter.encode())  # `re` keeps those that it compiled last
 
     def comment_unit(self, node: tree_sitter.Node, row: int, last: int, place: _Place) -> int:
         """A unit for a comment; one that begins a row goes on with a short one right above, if there is one."""
@@ -350,6 +346,11 @@ class Walk:
                 if parent in self.broken:
                     self.join(unit, parent)
                     self.broken.add(unit)
+
+
+@cache  # as many as tables have
+def _counter(expression: str) -> re.Pattern[bytes]:
+    return re.compile(expression.encode())
 
 
 def _can_be_cut(marks: set[str | None], list_kind: ListKind) -> bool:
