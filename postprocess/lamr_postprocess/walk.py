@@ -244,7 +244,9 @@ class Walk:
     def count(self, node: tree_sitter.Node, items: ItemList) -> None:
         """Note the items without which the last one would have another value."""
         spec, units = items.kind, items.items
-        counts = bool(spec.counter) and _counter(spec.counter).match(self.data, node.start_byte, node.end_byte)
+        counts = bool(spec.counter) and _counter(spec.counter).match(
+            self.data, node.start_byte, node.end_byte
+        )
         valued = node.type in spec.valued or any(node.child_by_field_name(each) for each in spec.valued)
         if spec.counter and not spec.valued:
             if counts and items.counted != NOBODY:
