@@ -29,6 +29,7 @@ from lamr_cli.arguments import (
     read_words,
 )
 from lamr_cli.credentials import credentials
+from lamr_cli.exits import INCOMPLETE
 from lamr_cli.pages import write_page
 from lamr_cli.printing import print_exactly, say
 from lamr_cli.progress import bar
@@ -150,7 +151,7 @@ def pack(
 
     Files are ranked by their words, the model judges the best functions, and lines compete for one budget with what
     repair and markers cost. Files without a kept line are listed by their definitions as far as tokens last. The pack
-    goes to standard output, a summary to standard error.
+    goes to standard output, a summary to standard error, which says why if no line was kept (exit code 4).
 
     The index of files that didn't change is kept, and so are the model's answers, for the same question asked again.
 
@@ -215,6 +216,8 @@ def pack(
     print_exactly(result.to_json() + "\n" if as_json else result.text)
     if not quiet:
         say(result.summary(), err=True)
+    if not result.files:
+        raise typer.Exit(INCOMPLETE)
 
 
 def _pruner(

@@ -95,6 +95,13 @@ def prune(
             help="Characters that a cut between kept lines hides at least: markers cost tokens, too.", min=0
         ),
     ] = None,
+    excerpts: Annotated[
+        bool,
+        typer.Option(
+            "--excerpts",
+            help="Of minified code, which has no lines to choose: the parts around matches.",
+        ),
+    ] = False,
     effort: Annotated[EffortName, typer.Option(help=EFFORT_HELP)] = EffortName.AUTO,
     within: Within = None,
     degrade: Degrade = True,
@@ -149,6 +156,7 @@ def prune(
             repair=repair,
             markers=markers.value,
             min_cut=LEAST_CUT if min_cut is None else min_cut,
+            excerpts=excerpts,
             effort=effort.value,
             within=within,
             degrade=degrade,

@@ -25,25 +25,30 @@ from lamr_contract.errors import DeadlineExceededError, InvalidInputError, LamrE
 from lamr_contract.model_io import ChunkResult
 from lamr_contract.scoring.scorer import DocumentScorer, LineScores, Scorer
 from lamr_postprocess import BudgetError, PrunedCode, prune_lines
+from lamr_postprocess.minified import minified
 from lamr_postprocess.repair import GAP, REASONS
 from numpy.typing import NDArray
 
 from lamr_client.call import Call
 from lamr_client.deadline import Deadline
 from lamr_client.dispatch import OnResult, grouped
-from lamr_client.effort import AUTO_SECONDS, TIME, Effort, why_degraded
+from lamr_client.effort import AUTO_SECONDS, LINE_MODEL, TIME, WORDS, Effort, why_degraded
 from lamr_client.inputs import check_code, check_query, check_words
 from lamr_client.pace import Pace
 from lamr_client.prune_options import PruneOptions
 from lamr_client.reading_plan import ReadingPlan
 from lamr_client.result import PruneResult, Timings
-from lamr_client.unjudged import model_name, unpruned
+from lamr_client.unjudged import minified_result, model_name, unpruned
 
 OnProgress = Callable[[int, int], None]
 """Takes the number of tokens that are judged so far, and the number of all tokens."""
 
 _SAMPLES, _SAMPLE_CHARS = 8, 1024
 """Pieces of a text, and their characters, by which its tokens are estimated."""
+_MOST_KEYWORDS = 12
+"""Words of a query that a result names."""
+_FITS = "the code fits into the budget"
+_ALL_KEPT = "every line is selected, or needed by one that is"
 _NEVER_SETTLED = 1e-9
 """What every chunk brings where all are to be read, as far as there is time."""
 
@@ -118,11 +123,13 @@ class PruneJob:
             check=self._check,
         )
         self._scorer: DocumentScorer | None = None
-        if not self._asked.layout.blank.all() and not self._is_small():
+        self._minified = self._what_if_minified()
+        if not (self._asked.layout.blank.all() or self._minified or self._is_small()):
             self._check()
             self._scorer = DocumentScorer(scorer, self._asked)
         self.want_rubrics = scorer.want_rubrics
-        self.reads = self._scorer is not None and options.effort != "instant"
+        self._by_keywords = self._scorer is not None and self._scorer.by_keywords
+        self.reads = self._scorer is not None and options.effort != "instant" and not self._by_keywords
         self.leaves = self.reads and self._by_lines and self._is_limited
         self.warms = self.reads and not (self.leaves and options.within is not None)
         self._plan: ReadingPlan | None = None
@@ -217,7 +224,11 @@ class PruneJob:
         """
         answered = time.perf_counter()
         self._until = self._call.deadline
-        if self._scorer is None or self._chunks == 0:
+        if self._minified:
+            result = minified_result(
+                self._encoder, self._asked, self._text, self._options, self._count, self._minified
+            )
+        elif self._scorer is None or self._chunks == 0:
             small = self._scorer is None and not self._asked.layout.blank.all()
             result = self._too_small() if small else self._nothing_to_judge()
         else:
@@ -247,7 +258,8 @@ class PruneJob:
     @property
     def _effort(self) -> Effort:
         planned = self._plan.why if self._plan is not None else ""
-        return Effort(self._read, self._chunks, self._why or planned)
+        alone = WORDS if self._by_keywords else LINE_MODEL
+        return Effort(self._read, self._chunks, self._why or planned, alone)
 
     @property
     def _counts_exactly(self) -> bool:
@@ -282,6 +294,11 @@ class PruneJob:
         """Return whether `min_tokens` lets the code pass; a budget that the code exceeds forbids it."""
         least, budget = self._options.min_tokens, self._options.max_tokens
         return bool(least) and self._tokens < least and (budget is None or self._tokens <= budget)
+
+    def _what_if_minified(self) -> str:
+        """Return what the code is, where it has no lines to choose from, whatever data is among them; else nothing."""
+        data, spans = self._asked.data, self._asked.layout.spans
+        return minified(spans if data is None else spans[~data.lines])
 
     def _threshold(self, scores: LineScores) -> float:
         """Return the caller's threshold, or without one the model's as it adapts to the scores."""
@@ -324,6 +341,14 @@ class PruneJob:
         before = self._tokens
         count = self._encoder.count_tokens if self._counts_exactly else self._estimated
         tokens = before if unchanged else count(pruned.text)
+        fits = by_budget and unchanged
+        said = (
+            self._keywords(),
+            self._trouble,
+            pruned.note,
+            data.note() if data else None,
+            None if pruned.cuts else ("nothing was cut: " + (_FITS if fits else _ALL_KEPT)),
+        )
         result = PruneResult(
             text=pruned.text,
             kept_lines=pruned.kept_lines,
@@ -332,9 +357,8 @@ class PruneJob:
             relevance=scores.relevance,
             tokens_in=before,
             tokens_out=tokens,
-            status="pruned",
-            reason="; ".join(filter(None, (self._trouble, pruned.note, data.note() if data else None)))
-            or None,
+            status="pruned" if pruned.cuts else "passthrough",
+            reason="; ".join(filter(None, said)) or None,
             language=pruned.language,
             cuts=pruned.cuts,
             model=model_name(self._encoder),
@@ -345,6 +369,14 @@ class PruneJob:
         # Line numbers are wanted for themselves, whatever they cost, and without repair the selection as it is.
         as_asked = self._options.line_numbers or not self._options.repair
         return self._uncut(result) if tokens > before and not as_asked else result
+
+    def _keywords(self) -> str:
+        """Return what is to be known of a query in a language that the model doesn't read; empty of any other."""
+        if not self._by_keywords or self._scorer is None:
+            return ""
+        words = ", ".join(self._scorer.keywords[:_MOST_KEYWORDS])
+        found = f"lines were found by the words {words}" if words else "no word of it occurs in the code"
+        return f"the model doesn't read the query's language: {found}; ask in English for a better answer"
 
     def _uncut(self, result: PruneResult) -> PruneResult:
         """Return a result with every line kept, for a cut whose markers cost more than its lines."""
@@ -358,17 +390,13 @@ class PruneJob:
             tokens_out=result.tokens_in,
             reason=f"{result.reason}; {reason}" if result.reason else reason,
             cuts=(),
+            status="passthrough",
         )
 
     def _nothing_to_judge(self) -> PruneResult:
         result = unpruned(self._encoder, self._text, self._options, self._tokens)
-        return dataclasses.replace(
-            result,
-            status="pruned",
-            reason="the code holds nothing but white space: kept as it is"
-            if self._text
-            else "the code is empty",
-        )
+        blank = "the code holds nothing but white space: kept as it is"
+        return dataclasses.replace(result, reason=blank if self._text else "the code is empty")
 
     def _too_small(self) -> PruneResult:
         result = unpruned(self._encoder, self._text, self._options, self._tokens)

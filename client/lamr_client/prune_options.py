@@ -38,6 +38,7 @@ class PruneOptions:
     repair: bool = True
     markers: str = "comment"
     min_cut: int = LEAST_CUT
+    excerpts: bool = False
     effort: EffortName = "auto"
     within: float | None = None
     degrade: bool = True

@@ -112,6 +112,7 @@ class Pruner(Closing):
         repair: bool = True,
         markers: str = "comment",
         min_cut: int = LEAST_CUT,
+        excerpts: bool = False,
         effort: EffortName = "auto",
         within: float | None = None,
         degrade: bool = True,
@@ -144,6 +145,9 @@ class Pruner(Closing):
                 SWE-Pruner's text.
             min_cut: characters, without indentation, that a cut between two kept lines hides at least; what is smaller
                 is kept where all that it needs is, because a marker costs about as much.
+            excerpts: of code that wasn't written by lines (one line of 160,000 characters), show the parts around what
+                is looked for, each with its place. Without it, such code is answered as it came, unjudged; `reason`
+                says what it is.
             effort: how much the encoder reads. `instant`: nothing, the line model alone answers, in milliseconds and
                 without a server. `full`: every chunk. `auto`: the chunks that the line model leaves open, the best
                 first, until nothing more is expected of any or the time is used. A model without a line model reads
@@ -191,6 +195,7 @@ class Pruner(Closing):
             repair=repair,
             markers=markers,
             min_cut=min_cut,
+            excerpts=excerpts,
             effort=effort,
             within=within,
             degrade=degrade,
@@ -230,6 +235,10 @@ class Pruner(Closing):
             ClosedError: the pruner was closed.
         """
         self._dispatcher.warm()
+
+    def reads(self, query: str) -> bool:
+        """Return whether the model reads a query's language; where it doesn't, lines are found by words alone."""
+        return self._scorer.reads(query)
 
     @property
     def encoder(self) -> PromptEncoder:

@@ -48,7 +48,8 @@ class PruneResult:
             whose scoring knows no presence); None where nothing was scored.
         tokens_in, tokens_out: tokens of the original and of `text`, markers included, by the model's tokenizer;
             estimated where the line model alone answered and no limit had to be kept.
-        status: `pruned`, or `passthrough` if an error was met and `on_error="passthrough"`, or if the code has fewer
+        status: `pruned` if anything was cut, else `passthrough`, and `reason` says why: an error was met and
+            `on_error="passthrough"`, all was selected, the code fits into the budget, holds nothing, or has fewer
             tokens than `min_tokens`.
         reason: why passthrough, or what was not done as usual ("… does not parse: line level", or the error that ended
             the reading); None if all was.

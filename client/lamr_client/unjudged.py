@@ -6,11 +6,17 @@ This module knows results and how tokens are counted; it knows neither chunks no
 from __future__ import annotations
 
 import dataclasses
+import math
+import os
 import time
+from collections.abc import Callable
 
+from lamr_contract.asked import AskedDocument
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import LamrError
-from lamr_postprocess import line_spans
+from lamr_contract.words import query_terms
+from lamr_postprocess import Cut, PrunedCode, detect_language, language_named, line_spans, prune_lines
+from lamr_postprocess.minified import parts_around
 from lamr_postprocess.selection import approximate_tokens
 
 from lamr_client.prune_options import PruneOptions
@@ -18,6 +24,9 @@ from lamr_client.result import PruneResult, Timings
 
 MOST_COUNTED_CHARS = 1 << 20
 """The tokens of a longer text that passes through are estimated: counting them would take more than about a second."""
+
+MOST_EXCERPT_TOKENS = 2_000
+"""Of the parts of a minified text, where no budget says less."""
 
 
 def unpruned(encoder: PromptEncoder, text: str, options: PruneOptions, tokens: int) -> PruneResult:
@@ -65,6 +74,69 @@ def passthrough(
         result,
         reason=f"{type(error).__name__}: {error}",
         timings=Timings(total=time.perf_counter() - begin),
+    )
+
+
+def minified_result(  # noqa: PLR0913, PLR0917  # a job's parts
+    encoder: PromptEncoder,
+    asked: AskedDocument,
+    text: str,
+    options: PruneOptions,
+    count: Callable[[str], int],
+    why: str,
+) -> PruneResult:
+    """Return code without lines to choose from: as it came, or what fits into a budget, or parts of its lines.
+
+    Args:
+        encoder, text, options: see `unpruned`.
+        asked: the code as it was asked about.
+        count: how many tokens a text has.
+        why: what the code is.
+    """
+    path = None if options.path is None else os.fspath(options.path)
+    language = language_named(options.language) if options.language else detect_language(text, path)
+    tokens = count(text)
+    whole = dataclasses.replace(unpruned(encoder, text, options, tokens), reason=why, language=language.name)
+    shares = [] if options.ratio is None else [tokens / options.ratio]
+    limit = min([*shares, *([options.max_tokens] if options.max_tokens else [])], default=math.inf)
+    lines = whole.kept_lines
+    if options.excerpts:
+        title = language.comment.wrap(f"... {why}; the parts around what is looked for") + "\n"
+        most = min(limit, MOST_EXCERPT_TOKENS)
+        parts = parts_around(
+            text,
+            line_spans(text),
+            query_terms(asked.intent),
+            language.comment,
+            lambda it: count(title + it) <= most,
+        )
+        cut = PrunedCode(title + parts, (), {}, (Cut(1, len(lines)),), language.name, None)
+        why = why if parts else f"{why}; nothing that fits matches the query"
+    elif tokens > limit:
+        cut = prune_lines(
+            text,
+            [0.0] * len(lines),
+            language=language.name,
+            ratio=options.ratio,
+            max_tokens=options.max_tokens,
+            keep=options.keep,
+            count_tokens=count,
+            repair=options.repair,
+            markers=options.markers,
+            line_numbers=options.line_numbers,
+        )
+        why = f"{why}; excerpts would show the parts around what is looked for"
+    else:
+        return whole
+    return dataclasses.replace(
+        whole,
+        text=cut.text,
+        kept_lines=cut.kept_lines,
+        reasons=cut.reasons,
+        tokens_out=count(cut.text),
+        status="pruned",
+        reason=why,
+        cuts=cut.cuts,
     )
 
 

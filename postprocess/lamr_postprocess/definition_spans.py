@@ -12,7 +12,8 @@ import tree_sitter
 
 from lamr_postprocess.captures import bounded_captures
 from lamr_postprocess.languages import Language
-from lamr_postprocess.syntax import CostlySyntaxError, MissingGrammarError, Source, parse
+from lamr_postprocess.mending import parse_mended
+from lamr_postprocess.syntax import CostlySyntaxError, MissingGrammarError, Source
 
 # Grammars wrap a name in what declares it: C's `*name(int x)`, JavaScript's `name = () => …`.
 _WRAPPER = re.compile(r"\w*_declarator|qualified_identifier|template_function")
@@ -49,7 +50,7 @@ def definition_spans(text: str, language: Language) -> list[DefinitionSpan]:
     if not language.grammar or not text:
         return []
     try:
-        source = parse(text, language)
+        source = parse_mended(text, language)
     except (CostlySyntaxError, MissingGrammarError):
         return []
     return spans_in(source)

@@ -27,15 +27,19 @@ from lamr_postprocess.lines import (
     split_lines,
 )
 from lamr_postprocess.listing import Listing
+from lamr_postprocess.mending import parse_mended
 from lamr_postprocess.outline import NOBODY, Outline, outline_of
 from lamr_postprocess.repair import Codes, Rules, close, no_rules, rules_of, rules_without_tree
-from lamr_postprocess.syntax import CostlySyntaxError, MissingGrammarError, Source, parse
+from lamr_postprocess.syntax import CostlySyntaxError, Damage, MissingGrammarError, Source
 from lamr_postprocess.wholes import wholes_of
 
 LEAST_CUT = 100
 """Characters without indentation that a cut between kept lines hides at least. A marker takes as many tokens as some
 forty characters of code. More are kept because a text in fewer pieces holds more of what is needed for the same tokens
 (docs/lab/repair.md)."""
+
+_MOST_TOLD = 8
+"""Runs of damaged lines that a note names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,7 +236,7 @@ def _structure(
     if not language.grammar or not text or (listing is not None and listing.files > 1):
         return by_line(_why_by_line(text, language, listing))
     try:
-        source = parse(text, language)
+        source = parse_mended(text, language)
     except MissingGrammarError as error:
         return by_line(f"pruned line by line: {error}")
     except CostlySyntaxError:
@@ -242,8 +246,8 @@ def _structure(
     if root.is_error or (broken and language.parses is not None and not language.parses(text)):
         return by_line(f"{language.name} that doesn't parse: pruned line by line")
     outline = outline_of(source, language)
-    note = f"{language.name} with syntax errors: broken statements are kept or cut whole" if broken else None
-    return _Structure(source, outline, rules_of(source, outline, costs.of_lines, costs.least_cut), note)
+    rules = rules_of(source, outline, costs.of_lines, costs.least_cut)
+    return _Structure(source, outline, rules, _note(language, source.damage, broken=broken))
 
 
 def _why_by_line(text: str, language: Language, listing: Listing | None) -> str | None:
@@ -254,6 +258,19 @@ def _why_by_line(text: str, language: Language, listing: Listing | None) -> str 
         return f"{language.name} with the tags of {language.template.name}: pruned line by line"
     plain = language.name == "text" or not text
     return None if plain else f"{language.name}: no grammar, pruned line by line"
+
+
+def _note(language: Language, damage: Damage | None, *, broken: bool) -> str | None:
+    """What is said of a text's errors, with the lines that were read without a tree."""
+    told = () if damage is None else damage.told
+    if not told:
+        return (
+            f"{language.name} with syntax errors: broken statements are kept or cut whole" if broken else None
+        )
+    lines = [f"{first + 1}-{last + 1}" if last > first else f"{first + 1}" for first, last in told]
+    more = f" and {len(lines) - _MOST_TOLD} other places" if len(lines) > _MOST_TOLD else ""
+    where = ", ".join(lines[:_MOST_TOLD]) + more
+    return f"{language.name} with syntax errors in lines {where}: there, cut by lines and indentation"
 
 
 def _indents(points: NDArray[Any], spans: IntArray) -> IntArray:

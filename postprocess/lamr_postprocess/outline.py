@@ -12,7 +12,7 @@ This module turns what `walk.py` finds into arrays by row.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
@@ -39,6 +39,7 @@ class Outline:
         unit_row: int [units], the row in which each unit begins.
         lists: the lists that have items.
         followers: pairs of units of which the first can't stand without the second, the item before it.
+        meanings: pairs of units of which the second says what the first means.
         list_end: int [R], the last row of the innermost list around the unit that owns the row.
         statement: int [R], a number for the statement around the row; elements of a literal have the literal's.
         markup: int [R], the comment syntax inside the row's list, as an index into `comments`; -1 for the language's.
@@ -54,6 +55,7 @@ class Outline:
     unit_row: IntArray
     lists: list[ItemList]
     followers: list[tuple[int, int]]
+    meanings: list[tuple[int, int]]
     list_end: IntArray
     statement: IntArray
     markup: IntArray
@@ -66,7 +68,21 @@ def outline_of(source: Source, language: Language) -> Outline:
     walk = Walk(source)
     walk.run(rows)
     walk.close_broken()
-    return _by_row(walk, rows, _continued(source, language))
+    outline = _by_row(walk, rows, _continued(source, language))
+    return outline if source.damage is None else _with_single_rows(outline, source.damage.rows)
+
+
+def _with_single_rows(outline: Outline, rows: Sequence[int]) -> Outline:
+    """An outline in which each of some rows that no unit owns is a group of its own."""
+    alone = np.array(rows, dtype=np.int64)
+    alone = alone[outline.owner[alone] == NOBODY]
+    owner, starts, statement = outline.owner.copy(), outline.starts.copy(), outline.statement.copy()
+    owner[alone] = outline.groups + np.arange(len(alone))
+    starts[alone] = True
+    statement[alone] = len(outline.unit_group) + np.arange(len(alone))
+    return replace(
+        outline, owner=owner, starts=starts, statement=statement, groups=outline.groups + len(alone)
+    )
 
 
 def _continued(source: Source, language: Language) -> IntArray:
@@ -115,6 +131,7 @@ def _by_row(walk: Walk, rows: int, continued: IntArray) -> Outline:
         unit_row=unit_rows,
         lists=[each for each in walk.lists if each.items],
         followers=walk.followers,
+        meanings=walk.meanings,
         list_end=np.where(unit_of_row == NOBODY, rows - 1, ends[unit_of_row]),
         statement=np.where(unit_of_row == NOBODY, NOBODY, heads[statements[unit_of_row]]),
         markup=np.where(unit_of_row == NOBODY, NOBODY, markups[unit_of_row]),

@@ -5,6 +5,7 @@ Repair is the closure of a selection under rules of the form "if these lines are
 - scope: a unit needs the frame of the unit around it; a frame is kept whole (closure, companions);
 - import, definition: a line that uses a name needs the line that binds it;
 - return: a statement of a function's body brings the `return` that ends the body, if all that this one needs is kept;
+- meaning: a line needs those that say what it means (`'use strict'`, the enumerators that it counts on from);
 - gap: a few short lines between two kept ones are kept if all that they need is (`lamr_postprocess.gaps`).
 
 Rules never say "unless", so repair is monotone (selecting more never loses a line) and idempotent (the closure of a
@@ -26,7 +27,7 @@ from lamr_postprocess.gaps import Gaps, gaps_of
 from lamr_postprocess.lines import BoolArray, IntArray
 from lamr_postprocess.names import requirements_of
 from lamr_postprocess.outline import NOBODY, Outline
-from lamr_postprocess.syntax import Source
+from lamr_postprocess.syntax import Damage, Source
 from lamr_postprocess.wholes import Wholes
 
 Codes = NDArray[np.int8]
@@ -35,8 +36,10 @@ _NO_ROWS = np.zeros((3, 0), dtype=np.int64)
 _MOST_RESULT_ROWS = 3  # of a `return` that comes along; a longer one has to be selected for itself
 
 # Why a row is kept; the numbers index REASONS.
-CUT, SELECTED, SCOPE, COMPANION, IMPORTED, DEFINED, CLOSURE, RETURN, GAP, DEPENDENCY, KEEP = range(11)
-_KINDS = ("scope", "companion", "import", "definition", "closure", "return", "gap")
+CUT, SELECTED, SCOPE, COMPANION, IMPORTED, DEFINED, CLOSURE, RETURN, MEANING, GAP, DEPENDENCY, KEEP = range(
+    12
+)
+_KINDS = ("scope", "companion", "import", "definition", "closure", "return", "meaning", "gap")
 REASONS = ("", "semantic", *(f"repair:{kind}" for kind in _KINDS), "dependency", "keep")
 
 
@@ -147,6 +150,8 @@ def rules_of(source: Source, outline: Outline, cost: IntArray, least_cut: int) -
         requirements_of(each, outline, each.grammar.language) for each in source.all
     ):
         targets[owner[need.user]].append((owner[need.binder], IMPORTED if need.imported else DEFINED))
+    if source.damage is not None:
+        _add_damage(targets, owner, source.damage)
     sizes = np.bincount(outline.owner[outline.owner != NOBODY], minlength=outline.groups)
     extras = _no_extras()
     _add_results(extras, targets, outline, sizes)
@@ -155,8 +160,14 @@ def rules_of(source: Source, outline: Outline, cost: IntArray, least_cut: int) -
 
 
 def _add_list_rules(targets: list[list[tuple[int, int]]], outline: Outline) -> None:
-    """Add the items that stay with the item before them, and the first items that stay with their list."""
+    """Add the items that stay with others of their list, and the first and last ones that stay with the list."""
     group = outline.unit_group.tolist()
+    after: dict[int, int] = {}
+    if any(each.kind.falls for each in outline.lists):
+        after = {one: other for each in outline.lists for one, other in pairwise(each.items)}
+    for unit, meaning in outline.meanings:
+        if group[unit] != group[meaning]:
+            targets[group[unit]].append((group[meaning], MEANING))
     for item, before in outline.followers:
         if group[item] != group[before]:
             targets[group[item]].append((group[before], CLOSURE))
@@ -169,6 +180,29 @@ def _add_list_rules(targets: list[list[tuple[int, int]]], outline: Outline) -> N
                 targets[item].append((last, COMPANION))
         if each.last_kind in each.kind.endings and group[each.owner] != group[each.items[-1]]:
             targets[group[each.owner]].append((group[each.items[-1]], COMPANION))
+        elif each.kind.falls and group[following := after.get(each.owner, each.owner)] != group[each.owner]:
+            targets[group[each.owner]].append((group[following], MEANING))
+
+
+def _add_damage(targets: list[list[tuple[int, int]]], owner: list[int], damage: Damage) -> None:
+    """Add what damaged rows need: the rows that they stand under, the other end of a block, and their bonds."""
+    frames = damage.frames
+
+    def add(row: int, needed: int, why: int) -> None:
+        if (
+            row >= 0
+            and needed >= 0
+            and NOBODY not in (owner[row], owner[needed])
+            and owner[row] != owner[needed]
+        ):
+            targets[owner[row]].append((owner[needed], why))
+
+    for row in damage.rows:
+        add(row, int(frames.above[row]), SCOPE)
+        add(row, int(frames.opening[row]), CLOSURE)
+        add(int(frames.opening[row]), row, CLOSURE)
+    for row, needed in damage.bonds:
+        add(row, needed, CLOSURE)
 
 
 def _no_extras() -> Extras:

@@ -29,7 +29,7 @@ class PrunedCode:
         text: the kept lines byte for byte, in order, with one marker line for each cut.
         kept_lines: the 1-based numbers of the kept lines in the original.
         reasons: for each kept line `semantic`, `dependency`, `keep`, or `repair:<kind>`, where the kind is scope,
-            companion, import, definition, closure, return or gap.
+            companion, import, definition, closure, return, meaning or gap.
         cuts: what was removed, in order.
         language: the language's normalized name.
         note: what was not done as usual (a file that doesn't parse is pruned line by line, say), or None.

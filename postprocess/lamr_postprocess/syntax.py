@@ -7,6 +7,7 @@ are one byte, and offsets stay. A NUL would end its input, so it gets a space in
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -15,6 +16,7 @@ import numpy as np
 import tree_sitter
 from lamr_errors import InvalidInputError
 
+from lamr_postprocess.frames import Frames
 from lamr_postprocess.languages import Language, ListKind
 from lamr_postprocess.languages.embedded import language_inside
 from lamr_postprocess.lines import IntArray, spans_of
@@ -48,7 +50,7 @@ class Grammar:
     Attributes:
         parser: the grammar itself.
         lists: for each kind id, the specification by the parent's kind id; the key -1 stands for any parent.
-        comments, companions, prefixes, padded, opaque: the kind ids in the table's columns of these names.
+        comments, companions, prefixes, labels, padded, opaque: the kind ids in the table's columns of these names.
         plain: the kind ids that no column names, of which the tree has most.
         names: the name of each kind id.
         language: the table.
@@ -59,6 +61,7 @@ class Grammar:
     comments: frozenset[int]
     companions: frozenset[int]
     prefixes: frozenset[int]
+    labels: frozenset[int]
     padded: frozenset[int]
     opaque: frozenset[int]
     plain: frozenset[int]
@@ -80,6 +83,14 @@ class Grammar:
         """The compiled query `definitions`, None where the table has none."""
         return self._compiled(self.language.definitions)
 
+    @cached_property
+    def meanings(self) -> re.Pattern[bytes] | None:
+        """How lines begin that say what others mean; the groups are the table's columns. None where there are none."""
+        language = self.language
+        columns = {name: getattr(language, name) for name in ("directives", "sections", "remarks", "asides")}
+        parts = [f"(?P<{name}>{pattern})" for name, pattern in columns.items() if pattern]
+        return re.compile(rf"^[ \t]*(?:{'|'.join(parts)})".encode(), re.MULTILINE) if parts else None
+
     def _compiled(self, query: str) -> tree_sitter.Query | None:
         return tree_sitter.Query(self.parser, query) if query else None
 
@@ -95,6 +106,7 @@ class Source:
         grammar: the grammar that parsed it.
         embedded: the parsed parts in other languages, by the byte in which the node begins that holds each. Their trees
             have the text's own offsets and rows.
+        damage: what belongs to no tree, or was mended to be parsed; None where nothing was.
     """
 
     tree: tree_sitter.Tree
@@ -102,11 +114,29 @@ class Source:
     rows: IntArray
     grammar: Grammar
     embedded: Mapping[int, Source] = field(default_factory=dict)
+    damage: Damage | None = None
 
     @property
     def all(self) -> tuple[Source, ...]:
         """This text and its parts in other languages."""
         return (self, *self.embedded.values())
+
+
+@dataclass(frozen=True, eq=False)
+class Damage:
+    """The rows of a text that its grammar couldn't read as they are.
+
+    Attributes:
+        rows: those that belong to no tree.
+        frames: which rows those stand under, by indentation.
+        bonds: pairs of rows of which the first needs the second (a row of a conflict, and the conflict's marks).
+        told: the rows to be named where the damage is told of, first and last row of each run.
+    """
+
+    rows: tuple[int, ...]
+    frames: Frames
+    bonds: tuple[tuple[int, int], ...]
+    told: tuple[tuple[int, int], ...]
 
 
 @cache  # one entry a language: compiled queries are costly, and don't change
@@ -152,6 +182,7 @@ def grammar_of(language: Language) -> Grammar:
         comments=comments,
         companions=companions,
         prefixes=kinds(language.prefixes),
+        labels=kinds(language.labels),
         padded=padded,
         opaque=opaque,
         plain=frozenset(names) - {_ERROR, *lists, *comments, *companions, *padded, *opaque},
@@ -168,7 +199,11 @@ def parse(text: str, language: Language) -> Source:
         CostlySyntaxError: the text takes the parser too many operations. They are counted rather than timed, so that
             every machine parses the same texts.
     """
-    grammar = grammar_of(language)
+    return parse_bytes(parser_text(text), grammar_of(language))
+
+
+def parser_text(text: str) -> bytes:
+    """A text in the form that parsers need."""
     data = text.encode("utf-8", "surrogatepass")
     if b"\r" in data:
         points = np.frombuffer(data, dtype=np.uint8).copy()
@@ -176,9 +211,39 @@ def parse(text: str, language: Language) -> Source:
         lone[:-1] &= points[1:] != 10
         points[lone] = 10
         data = points.tobytes()
-    data = data.replace(b"\0", b" ")
-    whole = Source(_tree(data, grammar), data, spans_of(np.frombuffer(data, dtype=np.uint8)), grammar)
+    return data.replace(b"\0", b" ")
+
+
+class Allowance:
+    """The operations that parsers may take, in their reports of progress; several parses can share one."""
+
+    def __init__(self, size: int, reports: int = _REPORTS, per_kilobyte: int = _REPORTS_PER_KILOBYTE) -> None:
+        """Allow what texts of this many bytes take in all."""
+        self.left = reports + per_kilobyte * size // 1_000
+
+
+def parse_bytes(data: bytes, grammar: Grammar, allowance: Allowance | None = None) -> Source:
+    """Parse a text in the form that `parser_text` gives, and its parts in other languages.
+
+    Args:
+        data: the text.
+        grammar: its grammar.
+        allowance: what is left of it is less afterwards; None for one of the text's own.
+
+    Raises:
+        CostlySyntaxError: see `parse`.
+    """
+    tree = _tree(data, grammar, allowance or Allowance(len(data)))
+    whole = Source(tree, data, spans_of(np.frombuffer(data, dtype=np.uint8)), grammar)
     return whole if grammar.embedded is None else replace(whole, embedded=_embedded(whole, grammar.embedded))
+
+
+def parses(data: bytes, grammar: Grammar, allowance: Allowance) -> bool:
+    """Whether a text parses without an error, in what is left of an allowance."""
+    try:
+        return not _tree(data, grammar, allowance).root_node.has_error
+    except CostlySyntaxError:
+        return False
 
 
 def _embedded(whole: Source, query: tree_sitter.Query) -> dict[int, Source]:
@@ -193,9 +258,10 @@ def _embedded(whole: Source, query: tree_sitter.Query) -> dict[int, Source]:
                 continue
             try:
                 part = replace(whole, grammar=grammar_of(language))
-                part = replace(part, tree=_tree(whole.data, part.grammar, node.range))
+                tree = _tree(whole.data, part.grammar, Allowance(len(whole.data)), node.range)
             except (CostlySyntaxError, MissingGrammarError):
                 continue
+            part = replace(part, tree=tree)
             if broken_share(part) * len(whole.data) <= _MOST_BROKEN_INSIDE * (
                 node.end_byte - node.start_byte
             ):
@@ -203,18 +269,18 @@ def _embedded(whole: Source, query: tree_sitter.Query) -> dict[int, Source]:
     return parts
 
 
-def _tree(data: bytes, grammar: Grammar, part: tree_sitter.Range | None = None) -> tree_sitter.Tree:
-    """The tree of a text, or CostlySyntaxError when the text's operations are used up."""
-    left, piece = _REPORTS + _REPORTS_PER_KILOBYTE * len(data) // 1_000, _PIECE
+def _tree(
+    data: bytes, grammar: Grammar, allowance: Allowance, part: tree_sitter.Range | None = None
+) -> tree_sitter.Tree:
+    """The tree of a text or of a part of it, or CostlySyntaxError when the allowance is used up."""
+    piece = _PIECE
 
     def exhausted(_offset: int, _error: bool) -> bool:
-        nonlocal left
-        left -= 1
-        return left < 0
+        allowance.left -= 1
+        return allowance.left < 0
 
     def read(offset: int, _point: tree_sitter.Point) -> bytes:
-        nonlocal left
-        left -= _REPORTS_PER_PIECE
+        allowance.left -= _REPORTS_PER_PIECE
         return data[offset : offset + piece]
 
     try:

@@ -6,6 +6,7 @@ depth has no limit, and enters only nodes that span rows. To it, rows are number
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -30,12 +31,18 @@ class ItemList:
         kind: the list's specification.
         items: the list's units in order, without comments.
         last_kind: the name of the last item's kind.
+        counted: the last item that has its value by others, or `NOBODY`.
+        chained: up to which of the items each needs the one before it.
+        has_values: whether an item has a value of its own.
     """
 
     owner: int
     kind: ListKind
     items: list[int] = field(default_factory=list)
     last_kind: str = ""
+    counted: int = NOBODY
+    chained: int = 1
+    has_values: bool = False
 
 
 @dataclass(eq=False, slots=True)
@@ -51,6 +58,8 @@ class _Place:
         kind: the kind of the node around.
         fields: the names of the fields of the node around by the ids of its children, if its list needs them.
         prefix: whether the last item belongs to the next one.
+        directive, section: the last units that say what the items after them mean.
+        remark: a comment that belongs to the next item.
     """
 
     unit: int
@@ -61,6 +70,9 @@ class _Place:
     kind: int
     fields: dict[int, str] | None = None
     prefix: bool = False
+    directive: int = NOBODY
+    section: int = NOBODY
+    remark: int = NOBODY
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +102,13 @@ class Walk:
         self.data = source.data
         self.comment: Comment | None = None  # of the language around, where it isn't the file's own
         self.followers: list[tuple[int, int]] = []  # (item, the item before it, which it needs)
+        self.meanings: list[tuple[int, int]] = []  # (unit, a unit that says what it means)
+        meanings = self.grammar.meanings
+        self.marks = {  # what says something of others, by the byte where it begins
+            found.start(found.lastgroup): found.lastgroup
+            for found in (meanings.finditer(self.data) if meanings else ())
+            if found.lastgroup
+        }
         self.broken: set[int] = set()
         self.units: list[tuple[int, int, int, int, int]] = []
         self.comments: dict[Comment, int] = {}
@@ -194,7 +213,7 @@ class Walk:
         """The unit that the node's tokens belong to, and whether the node is a unit itself."""
         items, names = place.items, self.grammar.names
         if kind in self.grammar.comments:
-            return self.comment_unit(row, last, node.start_point[1], place), True
+            return self.comment_unit(node, row, last, place), True
         if items is None:
             return place.unit, False
         if not node.is_named:
@@ -211,6 +230,12 @@ class Walk:
         place.last_item, place.prefix = unit, kind in self.grammar.prefixes or node.is_error
         items.items.append(unit)
         items.last_kind = names[kind]
+        if kind in self.grammar.labels and node.children[-1].type == ":":
+            place.prefix = True
+        if self.marks:
+            self.give_meaning(node, unit, place)
+        if items.kind.valued or items.kind.counter:
+            self.count(node, items)
         return unit, True
 
     def goes_on(self, node: tree_sitter.Node) -> bool:
@@ -218,10 +243,49 @@ class Walk:
         joiners = self.grammar.language.joiners
         return bool(joiners) and chr(self.data[node.start_byte]) in joiners
 
-    def comment_unit(self, row: int, last: int, column: int, place: _Place) -> int:
+    def give_meaning(self, node: tree_sitter.Node, unit: int, place: _Place) -> None:
+        """Note what says what an item means, and what the item says of those after it."""
+        mark = self.marks.get(node.start_byte)
+        if place.remark != NOBODY:
+            self.join(unit, place.remark)
+            place.remark = NOBODY
+        if place.directive != NOBODY:
+            self.meanings.append((unit, place.directive))
+        if mark == "directives":
+            place.directive = unit
+        elif mark == "sections":
+            place.section = unit
+        elif place.section != NOBODY:
+            self.meanings.append((unit, place.section))
+        if mark == "remarks":
+            place.prefix = True
+
+    def count(self, node: tree_sitter.Node, items: ItemList) -> None:
+        """Note the items without which the last one would have another value."""
+        spec, units = items.kind, items.items
+        counts = bool(spec.counter) and _counter(spec.counter).match(
+            self.data, node.start_byte, node.end_byte
+        )
+        valued = node.type in spec.valued or any(node.child_by_field_name(each) for each in spec.valued)
+        if spec.counter and not spec.valued:
+            if counts and items.counted != NOBODY:
+                self.meanings.append((units[-1], items.counted))
+        elif counts or not (valued or (spec.counts_late and not items.has_values)):
+            by_place = bool(spec.counter) and (counts or items.counted != NOBODY)
+            first = items.chained if by_place else max(1, len(units) - 1)
+            self.meanings += zip(units[first:], units[first - 1 :], strict=False)
+            items.chained = len(units)
+        items.has_values |= valued
+        if counts:
+            items.counted = units[-1]
+
+    def comment_unit(self, node: tree_sitter.Node, row: int, last: int, place: _Place) -> int:
         """A unit for a comment; one that begins a row goes on with a short one right above, if there is one."""
         unit = self.new_unit(place.unit, row, place.list_end, _ANY)
+        if self.marks:
+            self.give_comment_meaning(node, unit, place)
         above, self.comment_above = self.comment_above, None
+        column = node.start_point[1]
         if row > self.last_row:
             first = row
             goes_on = above and (above.last, above.column, above.parent) == (row - 1, column, place.unit)
@@ -230,6 +294,18 @@ class Walk:
                 first = above.first
             self.comment_above = _CommentAbove(unit, first, last, column, place.unit)
         return unit
+
+    def give_comment_meaning(self, node: tree_sitter.Node, unit: int, place: _Place) -> None:
+        """Note what a comment says of what comes after it, or of what it stands in."""
+        mark = self.marks.get(node.start_byte)
+        if mark == "directives":
+            if place.directive != NOBODY:
+                self.meanings.append((unit, place.directive))
+            place.directive = unit
+        elif mark == "remarks":
+            place.remark = unit
+        elif mark == "asides":
+            self.join(unit, place.unit)
 
     def list_kind(self, node: tree_sitter.Node, parent_kind: int) -> ListKind | None:
         """The specification of a node that is a list, or None."""
@@ -309,6 +385,11 @@ def _with_first(kind: ListKind) -> ListKind:
 @cache
 def _may_be_empty(kind: ListKind) -> ListKind:
     return replace(kind, filler="", unfilled="")
+
+
+@cache  # as many as tables have
+def _counter(expression: str) -> re.Pattern[bytes]:
+    return re.compile(expression.encode())
 
 
 def _can_be_cut(marks: set[str | None], list_kind: ListKind) -> bool:

@@ -119,10 +119,16 @@ def prepare(root: str | os.PathLike[str], query: str, **using: Unpack[Using]) ->
         repository = bundled_repository() if model is None else Path(model)
         if pruner is None and options.ranker in NEEDS_MODEL:
             pruner = stack.enter_context(Pruner(server, model=repository, timeout=math.inf))
+        reads = pruner is None or pruner.reads(query)
+        if not reads:
+            notes.append(
+                "the model doesn't read the question's language: files were ranked by the words of it that they have; "
+                "ask in English for a better answer"
+            )
         judge: Judge | Foreseer | None = None
         if options.ranker in NEEDS_SCORER:
             judge = Foreseer(_scorer(using.get("scorer"), options.ranker), query, cache)
-        elif pruner is not None and options.ranker in NEEDS_MODEL and options.effort != "instant":
+        elif pruner is not None and options.ranker in NEEDS_MODEL and options.effort != "instant" and reads:
             key = model_key(pruner, repository, server)
             reading = Reading(options.effort, options.degrade, until)
             judge = Judge(pruner, query, cache, key, options.task, reading)

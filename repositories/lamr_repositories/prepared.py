@@ -16,6 +16,7 @@ from lamr_client.effort import WORDS, Effort
 from lamr_contract.errors import InvalidInputError
 from lamr_contract.reading import bounded
 
+from lamr_repositories.allocation import Competitor
 from lamr_repositories.cache import Cache
 from lamr_repositories.foreseeing import Foreseer
 from lamr_repositories.formats import FORMATS, About
@@ -154,8 +155,16 @@ class Prepared:
             counts=self._counts(),
             seconds=replace(self._seconds, allocate=time.perf_counter() - begin),
             effort=self._effort if options.ranker in NEEDS_MODEL else None,
-            notes=tuple(self._tools.notes),
+            notes=(*self._tools.notes, *([] if written.parts else [self._why_empty(competitors)])),
         )
+
+    def _why_empty(self, competitors: Sequence[Competitor]) -> str:
+        """Say why a pack has no line."""
+        if not self._index.files:
+            return "no line is kept: there is no file to choose from"
+        if not any(np.isfinite(each.scores).any() for each in competitors):
+            return "no line is kept: no file has a word of the question"
+        return "no line is kept: the budget has no room for the best ones; raise max_tokens (--max-tokens)"
 
     def _choose(self, source: Source) -> list[tuple[int, str]]:
         """Return the files whose lines compete, best first, with their texts."""

@@ -66,6 +66,26 @@ def test_files_are_ranked_by_the_words_of_a_task_too(folder: Path) -> None:
     assert "colour.py" in packed("--task", f"@{folder}/issue.md", "--exclude", "*.md", "--max-tokens", "300")
 
 
+def test_a_pack_without_a_line_says_why_and_exits_with_4(folder: Path, tmp_path: Path) -> None:
+    (empty := tmp_path / "empty").mkdir()
+    for root, question, tokens, why in (
+        (folder, "zzyzx quux", "400", "no file has a word of the question"),
+        (folder, QUESTION, "100", "the budget has no room for the best ones"),
+        (empty, QUESTION, "400", "there is no file to choose from"),
+    ):
+        done = lamr(root, "-q", question, "--max-tokens", tokens, "--ranker", "bm25", "--no-cache")
+        assert done.exit_code == 4, done.stderr
+        assert f"no line is kept: {why}" in done.stderr
+        assert done.stdout
+
+
+def test_a_question_in_another_language_is_answered_by_its_words(folder: Path) -> None:
+    done = lamr(folder, "-q", "area はどこで使われますか", "--max-tokens", "500", "--no-cache")
+    assert done.exit_code == 0
+    assert "def area" in done.stdout
+    assert "the model doesn't read the question's language" in done.stderr
+
+
 def test_a_list_of_files_and_json(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     done = lamr("-", "-q", QUESTION, "--ranker", "bm25", "--no-cache", "--json", "--quiet", stdin="area.py\n")

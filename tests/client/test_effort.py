@@ -81,7 +81,7 @@ def test_instant_asks_nobody(lines, call) -> None:
     result = call(lines, transport, effort="instant")
     assert not transport.requests
     assert str(result.effort) == "line model"
-    assert result.status == "pruned"
+    assert result.relevance is not None
     assert result.tokens_in >= result.tokens_out > 0
 
 
@@ -168,7 +168,7 @@ def test_a_server_that_hangs_is_left(lines, stuck, answers, options, said) -> No
     pruner = Pruner(model=lines, transport=transport, retries=0, max_concurrency=1)
     result = pruner.prune(QUERY, CODE, threshold=0.5, **options)
     assert str(result.effort) == said.format(chunks=len(whole.requests))
-    assert result.reason is None
+    assert result.cuts or result.reason.startswith("nothing was cut")
     transport.released.set()
     pruner.close()
 
@@ -211,7 +211,7 @@ def test_faults_leave_the_answer_to_the_line_model(lines, call, error, why, effo
     assert str(result.effort) == f"line model; {why}"
     assert result.line_scores == alone.line_scores
     late = isinstance(error, DeadlineExceededError)
-    assert result.reason is None if late else str(error) in result.reason
+    assert (str(error) in (result.reason or "")) is not late
     with pytest.raises(type(error)):
         call(lines, MockTransport(errors=[error] * 99), threshold=alone.threshold, degrade=False, within=60.0)
 

@@ -55,7 +55,7 @@ async def test_dead_server_passthrough_says_why() -> None:
 @pytest.mark.server
 def test_server_killed_in_mid_request() -> None:
     with TritonServer(bundled_repository()) as server, Pruner(server.addresses.grpc, timeout=60) as pruner:
-        assert pruner.prune(QUERY, "x = 1\n", **IN_FULL).status == "pruned"
+        assert pruner.prune(QUERY, "x = 1\n", **IN_FULL).kept_lines == (1,)
         caught: list[BaseException] = []
 
         def ask() -> None:
@@ -112,7 +112,7 @@ def test_deadlines_and_cancellations_of_other_clients_do_not_kill_the_server(ser
             pass
     assert given_up["StatusCode.DEADLINE_EXCEEDED"] > 24
     with Pruner(server.addresses.grpc, timeout=60, retries=10) as pruner:
-        assert pruner.prune(QUERY, "x = 1\n", **IN_FULL).status == "pruned"
+        assert pruner.prune(QUERY, "x = 1\n", **IN_FULL).kept_lines == (1,)
     # On a busy machine a model process may stand still for so long that it ends the server by itself.
     assert server.options.log_file is not None
     assert runs(process.pid) or "stood still for" in server.options.log_file.read_text()

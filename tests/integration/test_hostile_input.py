@@ -31,7 +31,7 @@ def check(code: str, result: PruneResult) -> None:
 
 def test_empty_code_gives_an_empty_result(in_process: Pruner) -> None:
     result = in_process.prune(QUERY, "")
-    assert (result.text, result.kept_lines, result.status) == ("", (), "pruned")
+    assert (result.text, result.kept_lines, result.status) == ("", (), "passthrough")
     assert result.reason
 
 

@@ -23,7 +23,7 @@ def test_another_question_about_a_text_gives_what_a_new_one_would(monkeypatch):
     analyses, options = Analyses(), {"path": "queue.py", "threshold": 0.7}
     prune_lines(CODE, scores(CODE, 0), analyses=analyses, **options)
     expected = [prune_lines(CODE, scores(CODE, seed), **options) for seed in range(4)]
-    monkeypatch.setattr("lamr_postprocess.document.parse", None)
+    monkeypatch.setattr("lamr_postprocess.document.parse_mended", None)
     assert [
         prune_lines(CODE, scores(CODE, seed), analyses=analyses, **options) for seed in range(4)
     ] == expected

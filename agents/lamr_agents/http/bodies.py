@@ -51,6 +51,10 @@ class PruneBody(Body):
     min_cut: int = Field(
         LEAST_CUT, ge=0, description="Characters that a cut between kept lines hides at least."
     )
+    excerpts: bool = Field(
+        False,
+        description="Of minified code, which has no lines to choose from, show the parts around matches.",
+    )
     effort: Literal["auto", "instant", "full"] = Field(
         "auto",
         description="How much the encoder reads: the chunks that the line model leaves open, nothing, or every chunk.",

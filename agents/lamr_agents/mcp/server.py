@@ -36,6 +36,10 @@ MOST_LINES = 800
 """Of one answer of `expand`."""
 MOST_UNPRUNED_LINES = 2000
 """Of a file that couldn't be pruned."""
+MOST_CHARACTERS = 60_000
+"""Of one answer: hosts take 25,000 tokens, and a token of code has hardly ever fewer than 2.4 characters."""
+MOST_OF_A_LINE = 2_000
+"""Characters of a line that is shown as it is in the file."""
 MOST_FAULTS = 10
 """Of a call's arguments that are named."""
 Roots = Annotated[ListRootsResult, Resolve(ask_for_roots)]
@@ -108,9 +112,21 @@ def _telling(tool: _Tool) -> _Tool:
             answer: str = await tool(*arguments, **options)
         except LamrError as error:
             raise ToolError(f"{type(error).__name__}: {visible(str(error), lines=True)}") from error
-        return answer
+        return bounded(answer)
 
     return cast(_Tool, told)
+
+
+def bounded(answer: str) -> str:
+    """The beginning of an answer that is longer than hosts take, in whole lines, with a line that says so."""
+    if len(answer) <= MOST_CHARACTERS:
+        return answer
+    end = answer.rfind("\n", 0, MOST_CHARACTERS) + 1 or MOST_CHARACTERS
+    break_ = "" if answer[end - 1] == "\n" else "\n"
+    return (
+        f"{answer[:end]}{break_}{NOTE} these are {end:,} of the answer's {len(answer):,} characters; ask for less: "
+        "expand shows a range of lines, search the lines that match]\n"
+    )
 
 
 class _Tools:
@@ -140,6 +156,7 @@ class _Tools:
                 markers=NAMED,
                 line_numbers=True,
                 min_tokens=Policy.least_tokens,
+                excerpts=True,
                 **self._limits,
             )
         except InvalidInputError:
@@ -198,7 +215,7 @@ class _Tools:
         """
         try:
             result = await (await self._warm.pruner()).prune(
-                question, text, path=path or None, markers=NAMED, **self._limits
+                question, text, path=path or None, markers=NAMED, excerpts=True, **self._limits
             )
         except InvalidInputError:
             raise
@@ -245,4 +262,12 @@ def _range(code: str, first: int, last: int, wanted: int | None = None) -> str:
 
 
 def _numbered(text: str, first: int) -> str:
-    return "".join(f"{number}\t{line}" for number, line in enumerate(split_lines(text), first))
+    return "".join(f"{number}\t{_shortened(line)}" for number, line in enumerate(split_lines(text), first))
+
+
+def _shortened(line: str) -> str:
+    """A line as it is, or the beginning of a very long one."""
+    if len(line) <= MOST_OF_A_LINE:
+        return line
+    end = "\n" if line.endswith("\n") else ""
+    return f"{line[:MOST_OF_A_LINE]} {NOTE} {MOST_OF_A_LINE:,} of the line's {len(line):,} characters]{end}"

@@ -22,19 +22,25 @@ from lamr_contract.layout import LineLayout, token_lines
 from lamr_contract.model_io import ChunkResult
 from lamr_contract.names import SCORING_FILE
 from lamr_contract.scoring.encoder_reading import ENCODED, RUBRICS, EncoderReading, encoded_logits
+from lamr_contract.scoring.evidence import lexical_views
 from lamr_contract.scoring.line_model import AskedLines, ScoredLines
 from lamr_contract.scoring.merging import ScoreMerger
 from lamr_contract.scoring.odds import logit, sigmoid
 from lamr_contract.scoring.presence import best_lines, document_features
+from lamr_contract.scoring.query_language import is_foreign
 from lamr_contract.scoring.rules import DEPENDENCY, LINES, SEMANTIC, TOKEN_RULES, LineRule, Scoring
 from lamr_contract.scoring.threshold import adapted
 from lamr_contract.scoring.weights import LineWeights, load_weights
 from lamr_contract.spec import ModelSpec, client_files
+from lamr_contract.words import TermIndex, query_terms
 
 SETTLED = 2.0
 """Log-odds between a line and the threshold beyond which nothing that is read is expected to move the line across."""
 LEAST_GAIN = 0.05
 """Lines' worth of doubt; a chunk with less isn't worth its reading."""
+
+_LEAST_EVIDENCE = 0.05
+"""What a line scores by keywords that has none, and how much less than 1 the best line scores."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +93,10 @@ class Scorer:
     def instant(self) -> bool:
         """Whether lines can be scored without the encoder."""
         return self.weights is not None
+
+    def reads(self, query: str) -> bool:
+        """Return whether a query is in a language that the line model's words come from; True where there is none."""
+        return self.weights is None or not is_foreign(query, self.weights.model.place)
 
     @property
     def want_rubrics(self) -> bool:
@@ -210,10 +220,34 @@ class DocumentScorer:
             logits = weights.reader.logits(self._asked_lines, scored.logits, reading) + rule.bias
         else:
             logits = scored.logits + rule.unread
+        if self.by_keywords and self.keywords:
+            logits = self._keyword_search
         logits = logits + rule.named * document.near_named
         scores = over_blank(sigmoid(logits), document.layout).astype(np.float32)
         relevance = self._relevance(scored)
         return LineScores(scores, scored.dependency, relevance, rule, ~document.layout.blank)
+
+    @cached_property
+    def by_keywords(self) -> bool:
+        """Whether the query is in a language that the model doesn't read, so that lines are found by words alone."""
+        return not self._scorer.reads(self._document.intent)
+
+    @cached_property
+    def keywords(self) -> tuple[str, ...]:
+        """The query's terms that the document has."""
+        asked = query_terms(self._document.intent)
+        there = self._index.counts(asked).lines.any(axis=0)
+        return tuple(term for term, occurs in zip(asked, there.tolist(), strict=True) if occurs)
+
+    @property
+    def _keyword_search(self) -> Float64Array:
+        """The log-odds of lines by the words of the query alone, float64 [L]."""
+        evidence = lexical_views(self.keywords, self._document.layout, self._index).mean()
+        return logit(_LEAST_EVIDENCE + (1 - 2 * _LEAST_EVIDENCE) * evidence)
+
+    @cached_property
+    def _index(self) -> TermIndex:
+        return TermIndex.of(self._document.text, self._document.layout)
 
     @cached_property
     def _asked_lines(self) -> AskedLines:

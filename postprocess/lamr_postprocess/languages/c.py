@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 
-from lamr_postprocess.languages.table import BLOCK_COMMENT, Comment, Language, ListKind, name_set
+from lamr_postprocess.languages.table import (
+    BLOCK_COMMENT,
+    FALLS_THROUGH,
+    Comment,
+    Language,
+    ListKind,
+    name_set,
+)
 
 _ELEMENTS = ListKind(separators=frozenset({","}))
 _BRANCH = ListKind(fixed=frozenset({"name", "condition", "alternative"}))
+_CASE_ENDS = name_set(
+    "break_statement return_statement continue_statement goto_statement compound_statement throw_statement"
+)
 _BODY = ListKind(results=frozenset({"return_statement"}))
 
 _NAMES = """
@@ -32,6 +42,8 @@ _NAMES = """
 (preproc_def name: (identifier) @definition)
 (preproc_function_def name: (identifier) @definition)
 (preproc_params (identifier) @ignore)
+(labeled_statement label: (statement_identifier) @definition)
+(goto_statement label: (statement_identifier) @name)
 (assignment_expression left: (identifier) @update)
 """
 
@@ -44,11 +56,31 @@ _DEFINITIONS = """
 (preproc_function_def name: (identifier) @name)
 """
 
+# How lines begin that close a block or go on with it; labels stand as far left as what they are in, or further.
+_FRAMES = r"[{})\]]|(?:else|case|default|public|private|protected|signals|Q_SIGNALS)\b|\w+[ \t]*:(?!:)"
+_MACRO = r"[A-Z][A-Z0-9_]{0,60}[A-Z0-9](?:\([^()\n]{0,200}\))?"
+# The macros that stand where the grammar knows none: before the name of a type, in place of a keyword, alone on a line,
+# before a declaration, and behind a declarator. Repetitions are bounded, so that no text takes time of its square.
+_MACROS = (
+    (rf"\b(?:class|struct|union)[ \t]+({_MACRO})\s+[A-Za-z_][\w:<>]*\s*(?:final\b\s*)?(?::[^:]|\{{|$)", ""),
+    (r"^[ \t]*(Q_SIGNALS|signals)[ \t]*:", "public"),
+    (r"\b(?:public|private|protected)([ \t]+(?:slots|Q_SLOTS))[ \t]*:", ""),
+    (r"^[ \t]*([A-Z][A-Z0-9_]{2,60}[ \t]*(?:\((?:[^()]|\([^()]{0,200}\)){0,400}\))?)[ \t]*$", ""),
+    (rf"\b({_MACRO})[ \t]+[\w:<>*&, \t]{{1,120}}[ \t*&]~?\w{{1,60}}[ \t]*[(;=]", ""),
+    (rf"[)\w][ \t]+({_MACRO})[ \t]*(?:[;{{]|= |=0|$)", ""),
+)
+
 C = Language(
     name="c",
     comment=Comment("//"),
     aliases=frozenset({"h"}),
     suffixes=frozenset({".c", ".h"}),
+    frames=_FRAMES,
+    ending="}",
+    leading=r"[^#/*\s]",
+    stand_ins=("struct $ {", "void $() {", "{"),
+    macros=_MACROS,
+    preprocessed=True,
     hints=(
         r"^#[ \t]*include [<\"]",
         r"^#[ \t]*(define|ifdef|ifndef|endif)\b",
@@ -62,9 +94,10 @@ C = Language(
         "compound_statement": ListKind(separators=frozenset({";"})),
         "function_definition>compound_statement": _BODY,
         "declaration_list": ListKind(),
-        "case_statement": ListKind(fixed=frozenset({"value"})),
+        "case_statement": ListKind(fixed=frozenset({"value"}), endings=_CASE_ENDS, falls=True),
+        "case_statement>compound_statement": ListKind(separators=frozenset({";"}), endings=_CASE_ENDS),
         "field_declaration_list": ListKind(separators=frozenset({";"})),
-        "enumerator_list": _ELEMENTS,
+        "enumerator_list": dataclasses.replace(_ELEMENTS, valued=frozenset({"value"})),
         "initializer_list": _ELEMENTS,
         "preproc_if": _BRANCH,
         "preproc_ifdef": _BRANCH,
@@ -74,6 +107,10 @@ C = Language(
     },
     comments=frozenset({"comment"}),
     companions=name_set("else_clause preproc_elif preproc_elifdef preproc_else"),
+    labels=frozenset({"case_statement"}),
+    sections=r"#[ \t]*pragma[ \t]+(?:pack|(?:GCC|clang)[ \t]+(?:visibility|optimize|push_options|pop_options))\b",
+    remarks=r"#[ \t]*pragma[ \t]+(?:omp|acc|(?:no)?unroll|ivdep|simd|(?:GCC|clang)[ \t]+(?:unroll|ivdep|loop))\b",
+    asides=FALLS_THROUGH,
     opaque=name_set("string_literal preproc_def preproc_function_def preproc_call"),
     names=_NAMES,
     definitions=_DEFINITIONS,

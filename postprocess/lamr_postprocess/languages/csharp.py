@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from lamr_postprocess.languages.table import BLOCK_COMMENT, Comment, Language, ListKind, name_set
+import dataclasses
+
+from lamr_postprocess.languages.table import (
+    BLOCK_COMMENT,
+    FALLS_THROUGH,
+    Comment,
+    Language,
+    ListKind,
+    name_set,
+)
 
 _ELEMENTS = ListKind(separators=frozenset({","}))
 _BODY = ListKind(results=frozenset({"return_statement"}))
@@ -35,6 +44,7 @@ _NAMES = """
 (using_statement (variable_declaration (variable_declarator name: (identifier) @variable)))
 (foreach_statement left: (identifier) @variable)
 (parameter name: (identifier) @variable)
+(labeled_statement . (identifier) @definition)
 (implicit_parameter) @variable
 (lambda_expression parameters: (identifier) @variable)
 (catch_declaration name: (identifier) @variable)
@@ -71,6 +81,11 @@ CSHARP = Language(
     comment=Comment("//"),
     aliases=frozenset({"c#", "cs"}),
     suffixes=frozenset({".cs", ".csx"}),
+    frames=r"[{})\]]|(?:else|catch|finally|case|default)\b",
+    ending="}",
+    leading=r"\[",
+    stand_ins=("class $ {", "void $() {", "{"),
+    preprocessed=True,
     hints=(
         r"^using (static )?[\w.]+;",
         r"^namespace [\w.]+[ \t]*[;{]?[ \t]*$",
@@ -90,7 +105,7 @@ CSHARP = Language(
         "lambda_expression>block": _BODY,
         "accessor_list": ListKind(),
         "switch_body": ListKind(),
-        "enum_member_declaration_list": _ELEMENTS,
+        "enum_member_declaration_list": dataclasses.replace(_ELEMENTS, valued=frozenset({"value"})),
         "initializer_expression": _ELEMENTS,
         "preproc_if": _BRANCH,
         "preproc_elif": _BRANCH,
@@ -98,6 +113,8 @@ CSHARP = Language(
     },
     comments=frozenset({"comment"}),
     companions=name_set("catch_clause finally_clause preproc_elif preproc_else"),
+    directives=r"#[ \t]*(?:nullable|define|undef)\b",
+    asides=FALLS_THROUGH,
     opaque=name_set(
         "string_literal verbatim_string_literal raw_string_literal interpolated_string_expression"
     ),

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 
-from lamr_postprocess.languages.table import BLOCK_COMMENT, Comment, Language, ListKind, name_set
+from lamr_postprocess.languages.table import (
+    BLOCK_COMMENT,
+    FALLS_THROUGH,
+    Comment,
+    Language,
+    ListKind,
+    name_set,
+)
 
 _MEMBERS = ListKind(separators=frozenset({";"}))
 _ELEMENTS = ListKind(separators=frozenset({","}))
-_CASE = ListKind(items=frozenset({"body"}))
+_CASE_ENDS = name_set("break_statement return_statement continue_statement throw_statement statement_block")
+_CASE = ListKind(items=frozenset({"body"}), endings=_CASE_ENDS, falls=True)
+_CASE_BLOCK = ListKind(endings=_CASE_ENDS)
 _BODY = ListKind(results=frozenset({"return_statement"}))
 _HANDLER = ListKind(endings=frozenset({"throw_statement"}))
 _FUNCTIONS = name_set(
@@ -83,6 +92,8 @@ _LISTS = {
     "switch_body": ListKind(),
     "switch_case": _CASE,
     "switch_default": _CASE,
+    "switch_case>statement_block": _CASE_BLOCK,
+    "switch_default>statement_block": _CASE_BLOCK,
     "array": _ELEMENTS,
     "object": _ELEMENTS,
     "named_imports": _ELEMENTS,
@@ -112,12 +123,20 @@ JAVASCRIPT = Language(
     comment=Comment("//"),
     aliases=name_set("js jsx node ecmascript"),
     suffixes=name_set(".js .jsx .mjs .cjs"),
+    frames=r"[{})\]]|(?:else|catch|finally|case|default)\b",
+    ending="}",
+    leading=r"@\w",
+    stand_ins=("class $ {", "function $() {", "{"),
     shebangs=frozenset({"node", "nodejs"}),
     hints=_HINTS,
     grammar="tree_sitter_javascript:language",
     lists=_LISTS,
     comments=frozenset({"comment", "html_comment"}),
     companions=name_set("else_clause catch_clause finally_clause decorator"),
+    labels=name_set("switch_case switch_default"),
+    directives=r"['\"]use \w+['\"]|///[ \t]*<|//[ \t]*@(?:ts-(?:no)?check|flow)\b|/\*+[ \t]*@(?:jsx\w*|flow)\b",
+    remarks=r"//[ \t]*@ts-(?:ignore|expect-error)\b",
+    asides=FALLS_THROUGH,
     padded=frozenset({"jsx_text"}),
     opaque=frozenset({"template_string", "string", "regex"}),
     names=_JAVASCRIPT_NAMES,
@@ -145,8 +164,9 @@ TYPESCRIPT = dataclasses.replace(
         **{kind: spec for kind, spec in _LISTS.items() if not kind.startswith("jsx")},
         "interface_body": ListKind(separators=frozenset({";", ","})),
         "object_type": ListKind(separators=frozenset({";", ","})),
-        "enum_body": _ELEMENTS,
+        "enum_body": dataclasses.replace(_ELEMENTS, valued=frozenset({"enum_assignment"})),
     },
+    prefixes=frozenset({"decorator"}),
     padded=frozenset(),
     names=_TYPESCRIPT_NAMES,
     definitions=_DEFINITIONS

@@ -5,6 +5,7 @@ from __future__ import annotations
 from lamr_postprocess.languages.table import BLOCK_COMMENT, Comment, Language, ListKind, name_set
 
 _CASES = ListKind(items=name_set("expression_case type_case communication_case default_case"))
+_FALLING = ListKind(separators=frozenset({";", "\n"}), endings=frozenset({"fallthrough_statement"}))
 _ELEMENTS = ListKind(separators=frozenset({","}))
 _SPECS = frozenset({";", "\n"})
 
@@ -30,7 +31,8 @@ _NAMES = """
 (variadic_parameter_declaration name: (identifier) @variable)
 (type_parameter_declaration name: (identifier) @variable)
 (keyed_element key: (literal_element (identifier) @ignore))
-(label_name) @ignore
+(labeled_statement label: (label_name) @definition)
+(goto_statement (label_name) @name)
 
 (import_spec name: (package_identifier) @import)
 (import_spec (dot)) @import.all
@@ -49,6 +51,9 @@ GO = Language(
     comment=Comment("//"),
     aliases=frozenset({"golang"}),
     suffixes=frozenset({".go"}),
+    frames=r"[{})\]]|(?:case|default)\b|\w+:$",
+    ending="}",
+    stand_ins=("", "func $() {", "{"),
     hints=(
         r"^package \w+[ \t]*$",
         r"^func (\(\w* ?\*?\w+(\[\w+\])?\) )?\w+(\[.*\])?\(",
@@ -65,7 +70,14 @@ GO = Language(
         "type_switch_statement": _CASES,
         "select_statement": _CASES,
         "import_spec_list": ListKind(separators=_SPECS),
-        "const_declaration": ListKind(items=frozenset({"const_spec"}), separators=_SPECS),
+        "const_declaration": ListKind(
+            items=frozenset({"const_spec"}),
+            separators=_SPECS,
+            valued=frozenset({"value"}),
+            counter=r"[^\n]*\biota\b",
+        ),
+        "expression_case>statement_list": _FALLING,
+        "default_case>statement_list": _FALLING,
         "var_spec_list": ListKind(separators=_SPECS),
         "type_declaration": ListKind(items=frozenset({"type_spec", "type_alias"}), separators=_SPECS),
         "field_declaration_list": ListKind(separators=_SPECS),
@@ -73,6 +85,8 @@ GO = Language(
         "literal_value": _ELEMENTS,
     },
     comments=frozenset({"comment"}),
+    directives=r"//go:build\b|//[ \t]*\+build\b",
+    remarks=r"//go:(?!build|generate)\w+|//export \w",
     opaque=frozenset({"raw_string_literal", "interpreted_string_literal"}),
     names=_NAMES,
     definitions=_DEFINITIONS,

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from lamr_postprocess.languages.table import BLOCK_COMMENT, Comment, Language, ListKind, name_set
+from lamr_postprocess.languages.table import (
+    BLOCK_COMMENT,
+    FALLS_THROUGH,
+    Comment,
+    Language,
+    ListKind,
+    name_set,
+)
 
 _MEMBERS = ListKind(separators=frozenset({";"}))
 _ELEMENTS = ListKind(separators=frozenset({","}))
+_CASE_ENDS = name_set(
+    "break_statement return_statement continue_statement throw_statement yield_statement block"
+)
 _BODY = ListKind(results=frozenset({"return_statement"}))
 _HANDLER = ListKind(endings=frozenset({"throw_statement"}))
 
@@ -65,6 +75,10 @@ JAVA = Language(
     name="java",
     comment=Comment("//"),
     suffixes=frozenset({".java", ".jav"}),
+    frames=r"[{})\]]|(?:else|catch|finally|case|default)\b",
+    ending="}",
+    leading=r"@(?!interface)\w",
+    stand_ins=("class $ {", "void $() {", "{"),
     hints=(
         r"^package [\w.]+;",
         r"^import (static )?[\w.]+(\.\*)?;",
@@ -87,13 +101,18 @@ JAVA = Language(
         "enum_body": ListKind(separators=frozenset({",", ";"})),
         "enum_body_declarations": ListKind(),
         "switch_block": ListKind(),
-        "switch_block_statement_group": ListKind(fixed=frozenset({"switch_label"})),
+        "switch_block_statement_group": ListKind(
+            fixed=frozenset({"switch_label"}), endings=_CASE_ENDS, falls=True
+        ),
+        "switch_block_statement_group>block": ListKind(endings=_CASE_ENDS),
         "array_initializer": _ELEMENTS,
         "element_value_array_initializer": _ELEMENTS,
         "module_body": ListKind(),
     },
     comments=frozenset({"line_comment", "block_comment"}),
     companions=frozenset({"catch_clause", "finally_clause"}),
+    labels=frozenset({"switch_block_statement_group"}),
+    asides=FALLS_THROUGH,
     opaque=frozenset({"string_literal"}),
     names=_NAMES,
     definitions=_DEFINITIONS,

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from lamr_postprocess.languages.table import BLOCK_COMMENT, Comment, Language, ListKind, name_set
+from lamr_postprocess.languages.table import (
+    BLOCK_COMMENT,
+    FALLS_THROUGH,
+    Comment,
+    Language,
+    ListKind,
+    name_set,
+)
 
 _ELEMENTS = ListKind(separators=frozenset({","}))
+_CASE_ENDS = name_set("break_statement return_statement continue_statement exit_statement compound_statement")
 _BODY = ListKind(results=frozenset({"return_statement"}))
 _HTML = ListKind(by_row=True, delimited=False, comment=Comment("<!--", "-->"))
 
@@ -65,6 +73,10 @@ PHP = Language(
     name="php",
     comment=Comment("//"),
     suffixes=name_set(".php .phtml .php5 .php7 .inc"),
+    frames=r"[{})\]]|(?:else|catch|finally|case|default)\b",
+    ending="}",
+    leading=r"#\[",
+    stand_ins=("class $ {", "function $() {", "{"),
     shebangs=frozenset({"php"}),
     hints=(r"^<\?php\b|<\?=", r"\$\w+->\w+|\$this\b", r"^use [\w\\]+;", r"^[ \t]*\$\w+ = "),
     grammar="tree_sitter_php:language_php",
@@ -79,8 +91,9 @@ PHP = Language(
         "declaration_list": ListKind(),
         "enum_declaration_list": ListKind(),
         "switch_block": ListKind(),
-        "case_statement": ListKind(fixed=frozenset({"value"})),
-        "default_statement": ListKind(),
+        "case_statement": ListKind(fixed=frozenset({"value"}), endings=_CASE_ENDS, falls=True),
+        "default_statement": ListKind(endings=_CASE_ENDS, falls=True),
+        "case_statement>compound_statement": ListKind(endings=_CASE_ENDS),
         "match_block": _ELEMENTS,
         "array_creation_expression": _ELEMENTS,
         "namespace_use_group": _ELEMENTS,
@@ -88,6 +101,9 @@ PHP = Language(
     },
     comments=frozenset({"comment"}),
     companions=name_set("else_clause else_if_clause catch_clause finally_clause"),
+    labels=name_set("case_statement default_statement"),
+    directives=r"declare[ \t]*\(",
+    asides=FALLS_THROUGH,
     opaque=name_set("string encapsed_string heredoc nowdoc"),
     names=_NAMES,
     definitions=_DEFINITIONS,

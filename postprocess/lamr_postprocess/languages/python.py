@@ -137,6 +137,9 @@ PYTHON = Language(
     suffixes=name_set(".py .pyi .pyw .pyx .pxd .bzl .bazel .star"),
     filenames=name_set("SConstruct SConscript wscript BUILD WORKSPACE BUCK Tiltfile Snakefile"),
     shebangs=frozenset({"python", "pypy", "ipython"}),
+    frames=r"[})\]]|(?:elif|else|except|finally)\b",
+    leading=r"@",
+    stand_ins=("class $:", "def $():", "if $:"),
     hints=(
         r"^[ \t]*(async )?def \w+\(.*(:|,|\()[ \t]*(#.*)?$",
         r"^[ \t]*class \w+(\(.*\))?:[ \t]*$",
@@ -150,6 +153,7 @@ PYTHON = Language(
         "module": ListKind(),
         "block": _BLOCK,
         "function_definition>block": ListKind(filler="pass", results=frozenset({"return_statement"})),
+        "class_definition>block": ListKind(filler="pass", counter=r"\w+\s*(?::[^=\n]*)?=\s*(?:\w+\.)*auto\("),
         "except_clause>block": ListKind(filler="pass", endings=frozenset({"raise_statement"})),
         "match_statement>block": ListKind(keep_first=True),
         "expression_statement>string": _TEXT,
@@ -169,6 +173,11 @@ PYTHON = Language(
     },
     comments=frozenset({"comment"}),
     companions=name_set("elif_clause else_clause except_clause finally_clause"),
+    directives=(
+        r"from __future__ import [^\n]*\b(?:division|unicode_literals|print_function)\b"
+        r"|#[ \t]*(?:type:[ \t]*ignore|mypy:|pyright:|cython:|distutils:)"
+    ),
+    asides=r"#[ \t]*type:[ \t]*\(",
     opaque=frozenset({"string"}),
     names=_NAMES,
     definitions=_DEFINITIONS,

@@ -57,6 +57,9 @@ RUBY = Language(
         "Gemfile Rakefile Vagrantfile Guardfile Podfile Fastfile Brewfile Appraisals Capfile Dangerfile"
     ),
     shebangs=frozenset({"ruby", "rake", "jruby"}),
+    frames=r"[})\]]|(?:end|else|elsif|when|in|rescue|ensure)\b",
+    ending="end",
+    stand_ins=("", "", "begin"),
     hints=(
         r"^[ \t]*def (self\.)?\w+[?!=]?(\(.*\))?[ \t]*$",
         r"^[ \t]*(class|module) [A-Z]\w*(::[A-Z]\w*)*( < [A-Z][\w:]*)?[ \t]*$",
@@ -83,6 +86,8 @@ RUBY = Language(
     },
     comments=frozenset({"comment"}),
     companions=name_set("else elsif rescue ensure"),
+    directives=r"#[ \t]*(?:-\*-[^\n]*)?(?:frozen_string_literal|(?:en)?coding|shareable_constant_value)\b|using [A-Z]",
+    sections=r"(?:private|protected|public|module_function|private_class_method)[ \t]*(?:#[^\n]*)?$",
     opaque=name_set("string heredoc_body regex string_array symbol_array subshell"),
     names=_NAMES,
     definitions=_DEFINITIONS,

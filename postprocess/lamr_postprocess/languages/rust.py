@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from lamr_postprocess.languages.table import BLOCK_COMMENT, Comment, Language, ListKind, name_set
 
 _ELEMENTS = ListKind(separators=frozenset({","}))
@@ -82,6 +84,10 @@ RUST = Language(
     comment=Comment("//"),
     aliases=frozenset({"rs"}),
     suffixes=frozenset({".rs"}),
+    frames=r"[{})\]]",
+    ending="}",
+    leading=r"#!?\[",
+    stand_ins=("mod $ {", "fn $() {", "{"),
     hints=(
         r"^[ \t]*(pub(\([\w: ]+\))? )?(async |const |unsafe )*fn \w+",
         r"^[ \t]*(pub )?(use|mod) [\w:{}*, ]+;",
@@ -97,7 +103,7 @@ RUST = Language(
         "function_item>block": ListKind(separators=frozenset({";"}), results=_RESULTS),
         "declaration_list": ListKind(),
         "match_block": ListKind(),
-        "enum_variant_list": _ELEMENTS,
+        "enum_variant_list": dataclasses.replace(_ELEMENTS, valued=frozenset({"value"}), counts_late=True),
         "field_declaration_list": _ELEMENTS,
         "field_initializer_list": _ELEMENTS,
         "use_list": _ELEMENTS,
@@ -107,6 +113,7 @@ RUST = Language(
     comments=frozenset({"line_comment", "block_comment"}),
     companions=frozenset({"else_clause"}),
     prefixes=frozenset({"attribute_item"}),
+    directives=r"#!\[",
     opaque=frozenset({"string_literal", "raw_string_literal", "token_tree"}),
     names=_NAMES,
     definitions=_DEFINITIONS,

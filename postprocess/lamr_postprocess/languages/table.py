@@ -76,7 +76,13 @@ class ListKind:
         unless: kinds of children with which the node is no such list (an interpolation in a text).
         results: kinds that are kept with any statement of a function's body if they end it.
         endings: kinds that are kept with the node if they end it, because without them it would say the opposite (the
-            `raise` of an `except`).
+            `raise` of an `except`, the `break` of a `case`).
+        falls: whether such a node goes on in the one after it unless one of the `endings` ends it.
+        valued: kinds of items, or their fields, by which an item has a value of its own; one without has a value by
+            the item before it. Empty where nothing counts.
+        counts_late: whether nothing counts before the first item with a value of its own.
+        counter: a regular expression of how an item begins that counts on from the last such item; together with
+            `valued`, of one whose value is its place in the list.
     """
 
     filler: str = ""
@@ -94,6 +100,10 @@ class ListKind:
     unless: frozenset[str] = frozenset()
     results: frozenset[str] = frozenset()
     endings: frozenset[str] = frozenset()
+    falls: bool = False
+    valued: frozenset[str] = frozenset()
+    counts_late: bool = False
+    counter: str = ""
 
     @property
     def is_literal(self) -> bool:
@@ -116,12 +126,23 @@ class Language:
             that begins with `\\A` decides alone.
         headings: for a format without a grammar, regular expressions of the lines that say what the lines after them
             belong to, outermost first; a kept line keeps its headings.
-        frames: for a format without a grammar in which lines stand under the less indented line before them, a regular
-            expression of how lines begin that close or go on with a block; None where indentation says nothing.
+        frames: where lines stand under the less indented line before them, a regular expression of how lines begin
+            that close or go on with a block; None where indentation says nothing. It serves formats without a grammar,
+            and what a grammar can't read.
         wholes: what can't be parted where there is no tree, the first that fits at a place. What lies within one line
             is named, too, so that a quote in a comment isn't taken for the beginning of a string.
         goes_on: for a text without a tree, a regular expression of how lines end that go on in the next line.
         template: for a file that becomes another one, the engine of its tags.
+        leading: a regular expression of how a line begins that goes on in the statement after it, unless something ends
+            it (an annotation, the result of a function of C above its name).
+        ending: what ends a block that lacks its end, so that the rest of a damaged file parses.
+        stand_ins: plain headers of a class, of a function and of a block, one of which takes the place of a header that
+            the grammar can't read, so that the lines inside keep their structure; `$` stands for the name, and an
+            empty one for none.
+        macros: regular expressions (multi-line mode) whose group is replaced for parsing where the grammar can't read
+            a file, with what takes its place; spaces fill up the rest. What the first finds may be misread without an
+            error.
+        preprocessed: whether lines of the preprocessor (`#if`) stand between others, wherever they like.
         extends: the language that this one adds to; where the hints of both match, this one is meant.
         grammar: `module:function` of the grammar wheel; empty where the language is pruned line by line.
         lists: the kind, or `parent>kind`, of every node whose children can be cut one by one.
@@ -130,6 +151,12 @@ class Language:
         comments: kinds of comment nodes.
         companions: kinds of clauses that stay with their statement (`else`, `except`, decorators).
         prefixes: kinds that belong to the child of the list that follows them (attributes before an item).
+        labels: kinds that belong to the child after them where nothing follows their colon (an empty `case`).
+        directives: a regular expression of how a statement or a comment begins that says what all after it in its list
+            mean (`'use strict'`, `//go:build`).
+        sections: of one that says so up to the next one (`private`).
+        remarks: of one that says something of the child after it (`//go:embed`, `#pragma omp`).
+        asides: of a comment that belongs to the statement that it stands in (`# type:`).
         padded: kinds whose leading and trailing white space doesn't belong to them (text between tags).
         opaque: kinds that are never cut inside though the grammar gives them children (strings).
         names: a tree-sitter query for scopes, bindings and uses; `captures.py` lists the captures.
@@ -157,6 +184,11 @@ class Language:
     wholes: tuple[Whole, ...] = ()
     goes_on: str = ""
     template: Template | None = None
+    leading: str = ""
+    ending: str = ""
+    stand_ins: tuple[str, str, str] = ("", "", "")
+    macros: tuple[tuple[str, str], ...] = ()
+    preprocessed: bool = False
     extends: str = ""
     grammar: str = ""
     lists: Mapping[str, ListKind] = field(default_factory=dict)
@@ -164,6 +196,11 @@ class Language:
     comments: frozenset[str] = frozenset()
     companions: frozenset[str] = frozenset()
     prefixes: frozenset[str] = frozenset()
+    labels: frozenset[str] = frozenset()
+    directives: str = ""
+    sections: str = ""
+    remarks: str = ""
+    asides: str = ""
     padded: frozenset[str] = frozenset()
     opaque: frozenset[str] = frozenset()
     names: str = ""
@@ -180,6 +217,9 @@ class Language:
         """Whether a grammar tells its definitions: it is no mere format of data or pages."""
         return bool(self.grammar and self.definitions)
 
+
+# A comment that says that a case goes on in the next one.
+FALLS_THROUGH = r"(?://|/\*)[ \t]*(?i:fall(?:s|ing)?[ -]?thr(?:ough|u)\b|\$fall-through\$)"
 
 # A block comment can be cut between its first and last row; the marker takes the asterisk that such rows begin with.
 BLOCK_COMMENT = ListKind(by_row=True, comment=Comment("*"))

@@ -14,7 +14,7 @@ import mcp
 import mcp_types
 import pytest
 from lamr_agents.mcp.roots import Reach
-from lamr_agents.mcp.server import MOST_UNPRUNED_LINES, create_server
+from lamr_agents.mcp.server import MOST_CHARACTERS, MOST_UNPRUNED_LINES, create_server
 from lamr_client import AccessDeniedError, AsyncPruner, ModelMismatchError, ServerUnavailableError
 from lamr_client.mock_transport import AsyncMockTransport, uniform_answer
 
@@ -251,3 +251,36 @@ async def test_the_command_speaks_over_http(listening: str) -> None:
         except Exception:
             assert time.monotonic() < deadline
             time.sleep(0.2)
+
+
+async def test_no_answer_is_longer_than_hosts_take(root: Path) -> None:
+    bundle = "var a=1;" + "function f(x){return x+1};" * 9_000
+    (root / "bundle.js").write_text(bundle, encoding="utf-8")
+    (root / "long.py").write_text(
+        "".join(f"def f{i}(a, b):\n    return a\n" for i in range(9_000)), encoding="utf-8"
+    )
+    (root / "wide.txt").write_text(f"{'y' * 5_000}\nshort\n", encoding="utf-8")
+    async with in_process(root) as client:
+        assert (
+            await text_of(client, "outline", path="bundle.js")
+            == "// ... minified: 1 line of 234,008 characters\n"
+        )
+        shown = await text_of(client, "read_file", path="bundle.js", question="What does function f return?")
+        assert "the parts around what is looked for" in shown
+        assert len(shown) < 12_000
+        shown = await text_of(client, "expand", path="bundle.js", first=1, last=1)
+        assert "[lamr: 2,000 of the line's 234,008 characters]" in shown
+        shown = await text_of(client, "outline", path="long.py")
+        assert len(shown) < MOST_CHARACTERS + 300
+        assert "of the answer's" in shown.splitlines()[-1]
+        assert await text_of(client, "expand", path="wide.txt", first=2, last=2) == "2\tshort\n"
+
+
+async def test_a_minified_file_that_cannot_be_read_is_shown_in_part(root: Path) -> None:
+    (root / "bundle.js").write_text("var a=1;" * 30_000, encoding="utf-8")
+    (root / "wide.js").write_text("var a = 1;\n" * 900 + f"// {'x' * 9_000}\n", encoding="utf-8")
+    failing = AsyncMockTransport(errors=[ModelMismatchError("another model", server="a:1")] * 99)
+    async with in_process(root, transport=failing) as client:
+        assert len(await text_of(client, "read_file", path="bundle.js", question=QUESTION)) < 12_000
+        shown = await text_of(client, "read_file", path="wide.js", question=QUESTION)
+        assert "2,000 of the line's" in shown

@@ -1,0 +1,147 @@
+"""One broken statement doesn't take the file: what surrounds it keeps its structure, and the note says which lines."""
+
+from __future__ import annotations
+
+import queue
+from pathlib import Path
+
+import numpy as np
+import pytest
+from lamr_postprocess import PrunedCode, cut_texts, language_named, line_spans, prune_lines, restore
+
+from benchmarks.damage import dragged, faults
+from benchmarks.material import language_of
+
+FILES = [*sorted((Path(__file__).parent / "fixtures").iterdir()), Path(queue.__file__)]
+
+
+@pytest.mark.parametrize("path", FILES, ids=[path.name for path in FILES])
+def test_a_fault_drags_no_more_along_than_no_fault(path: Path) -> None:
+    code = path.read_text(encoding="utf-8")
+    language = language_of(path) or language_named("python")
+    whole = np.array(dragged(code, language))
+    for name, text in faults(code, language):
+        shares = np.array(dragged(text, language))
+        assert np.median(shares) <= np.median(whole) + 0.02, name
+        assert shares.max() <= whole.max() + 0.06, name
+
+
+def kept(code: str, row: int, language: str) -> PrunedCode:
+    pruned = prune_lines(code, np.arange(len(line_spans(code))) == row - 1, language=language, min_cut=0)
+    assert restore(pruned, cut_texts(code, pruned)) == code
+    return pruned
+
+
+HEADER = """\
+class STORE_EXPORT Table : public Base {
+ public:
+  virtual ~Table();
+
+  // Writes a row.
+  virtual Status put(const Key& key) = 0;
+  virtual Status drop(const Key& key) = 0;
+};
+"""
+
+
+def test_an_export_macro_before_a_class_is_no_damage() -> None:
+    pruned = kept(HEADER, 6, "cpp")
+    assert pruned.kept_lines == (1, 2, 6, 8)
+    assert pruned.note is None
+    named = prune_lines(HEADER, [0.0] * 8, language="cpp", markers="named")
+    assert "Table" in named.text
+
+
+@pytest.mark.parametrize(
+    ("line", "row", "lines"),
+    [
+        ("  Q_OBJECT", 3, (1, 3, 5)),
+        ("  UPROPERTY(EditAnywhere, Category = Look)", 4, (1, 3, 4, 5)),
+        (" signals:", 4, (1, 3, 4, 5)),
+        ("  GAME_API virtual Status put(const Key& key);", 3, (1, 3, 5)),
+        ("  int count GUARDED_BY(lock);", 3, (1, 3, 5)),
+    ],
+)
+def test_macros_of_classes(line: str, row: int, lines: tuple[int, ...]) -> None:
+    code = f"class Look : public Base {{\n  void first();\n{line}\n  void changed(int key);\n}};\n"
+    pruned = kept(code, row, "cpp")
+    assert pruned.kept_lines == lines
+    assert pruned.note is None
+
+
+def test_a_lacking_brace_stays_in_its_method() -> None:
+    code = """\
+class A {
+  void f() {
+    one();
+    if (two) {
+      three();
+    }
+
+  void g() {
+    four();
+    five();
+  }
+}
+"""
+    pruned = kept(code, 9, "java")
+    assert pruned.kept_lines == (1, 8, 9, 11, 12)
+    assert pruned.note == "java with syntax errors in lines 7: there, cut by lines and indentation"
+    assert kept(code, 5, "java").kept_lines == (1, 2, 4, 5, 6, 7, 12)
+
+
+def test_a_header_that_the_grammar_cannot_read_opens_its_block() -> None:
+    code = "sealed trait class A<in T> {\n  void f() {\n    one();\n  }\n  int b;\n}\n"
+    pruned = kept(code, 3, "java")
+    assert pruned.kept_lines == (1, 2, 3, 4, 6)
+    assert pruned.note == "java with syntax errors in lines 1: there, cut by lines and indentation"
+
+
+def test_a_statement_that_does_not_parse_is_cut_by_lines_and_indentation() -> None:
+    code = "def f(a):\n    x = 1\n    y = = {\n        a: 2,\n        b: 3,\n    }\n    return x\n"
+    pruned = kept(code, 4, "python")
+    assert pruned.kept_lines == (1, 3, 4, 6)
+    assert pruned.note == "python with syntax errors in lines 3-6: there, cut by lines and indentation"
+
+
+def test_half_of_a_file_keeps_its_structure() -> None:
+    code = "class A {\n  f() {\n    one();\n  }\n  g() {\n    if (two) {\n      three();\n"
+    assert kept(code, 3, "javascript").kept_lines == (1, 2, 3, 4, 5, 6, 7)  # one row ends all blocks
+    assert kept(code, 7, "javascript").kept_lines == (1, 5, 6, 7)
+
+
+CONFLICT = """\
+def f():
+    a()
+<<<<<<< HEAD
+    if b:
+        c()
+=======
+    if d:
+        e()
+>>>>>>> other
+    g()
+"""
+
+
+def test_a_line_of_a_conflict_brings_its_marks_and_not_the_other_side() -> None:
+    for row, lines in ((5, (1, 3, 4, 5, 6, 9)), (8, (1, 3, 6, 7, 8, 9)), (10, (1, 10))):
+        pruned = kept(CONFLICT, row, "python")
+        assert pruned.kept_lines == lines
+        assert (
+            pruned.note == "python with syntax errors in lines 3, 6, 9: there, cut by lines and indentation"
+        )
+
+
+def test_branches_of_the_preprocessor_that_open_one_block() -> None:
+    code = (
+        "int f(int x) {\n#ifdef A\n  if (x) {\n#else\n  if (!x) {\n#endif\n    g();\n  }\n  h();\n  return 1;\n}\n\n"
+        "int k(void) {\n  return 2;\n}\n"
+    )
+    assert kept(code, 14, "c").kept_lines == (13, 14, 15)
+    assert kept(code, 7, "c").kept_lines == (1, 2, 3, 4, 6, 7, 8, 10, 11)
+
+
+def test_comments_and_strings_of_a_broken_part_stay_whole() -> None:
+    code = 'x = = """\none\ntwo\nthree\n"""\ny = 1\n'
+    assert set(kept(code, 3, "python").kept_lines) >= {1, 2, 3, 4, 5}
