@@ -32,6 +32,7 @@ STOP_WORDS = frozenset(_STOP.split())
 
 IDENTIFIER = re.compile(r"[^\W\d]\w*|\d+")  # or a number
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\dA-Za-z_]+")
+_SPACE = 32
 _ENDINGS = ("ings", "ing", "ies", "ied", "es", "ed", "s")
 
 
@@ -155,8 +156,11 @@ class TermIndex:
     def counts(self, query: Sequence[str]) -> TermCounts:
         """Count the terms of a query, which `query_terms` gives, by line."""
         column = {term: index for index, term in enumerate(query)}
-        term, line = self._occurrences(
-            self._alike(query), lambda text: [column[term] for term in terms(text) if term in column]
+        alike = self._alike(query)
+        spans = map(slice, self._starts[alike].tolist(), self._ends[alike].tolist())
+        texts = list(map(self._text.__getitem__, spans))
+        term, line = _occurrences(
+            texts, self._line[alike], lambda text: [column[term] for term in terms(text) if term in column]
         )
         total = np.bincount(term * self._count + line, minlength=len(query) * self._count)
         lines = total.astype(np.float64).reshape(len(query), self._count).T
@@ -168,9 +172,11 @@ class TermIndex:
         Counting them by piece once serves every later query, which is what an index of many files needs.
         """
         column: dict[str, int] = {}
-        inside = np.flatnonzero(self._line < self._count)
-        term, line = self._occurrences(
-            inside, lambda text: [column.setdefault(term, len(column)) for term in terms(text)]
+        line = self._line[self._line < self._count]
+        term, line = _occurrences(
+            self._identifiers()[: len(line)],
+            line,
+            lambda text: [column.setdefault(term, len(column)) for term in terms(text)],
         )
         return list(column), term, line
 
@@ -179,24 +185,15 @@ class TermIndex:
         """How many terms of any kind each line has, float64 [L]."""
         return self._lengths
 
-    def _occurrences(
-        self, identifiers: NDArray[np.int64], columns: Callable[[str], list[int]]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the column and the line, int64 [n] both, of each term of some identifiers.
-
-        Args:
-            identifiers: which of the text's identifiers.
-            columns: the columns of one identifier's terms; asked once for each distinct identifier.
-        """
-        spans = map(slice, self._starts[identifiers].tolist(), self._ends[identifiers].tolist())
-        texts = list(map(self._text.__getitem__, spans))
-        rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
-        columns_of = [columns(text) for text in rows]
-        flat = np.fromiter(chain.from_iterable(columns_of), np.int64)
-        many = np.array([len(each) for each in columns_of], np.int64)
-        row = np.fromiter(map(rows.__getitem__, texts), np.int64, len(texts))
-        term = flat[ranges((np.cumsum(many) - many)[row], many[row])]
-        return term, np.repeat(self._line[identifiers], many[row])
+    def _identifiers(self) -> list[str]:
+        """Return the texts of all identifiers, which takes a fourth of the time of cutting them out one by one."""
+        points = np.where(character_kinds(self._points) > 0, self._points, _SPACE)
+        touching = self._starts[1:][self._starts[1:] == self._ends[:-1]]
+        if len(touching):
+            points = np.insert(points, touching, _SPACE)
+        if points.itemsize == 1:
+            return points.tobytes().decode("ascii").split()
+        return points.tobytes().decode("utf-32-le", "surrogatepass").split()
 
     def _alike(self, query: Sequence[str]) -> NDArray[np.int64]:
         """Return the identifiers that may hold a term of a query, ascending.
@@ -215,6 +212,26 @@ class TermIndex:
         identifiers = np.searchsorted(self._starts, self._words[alike], side="right") - 1
         distinct: NDArray[np.int64] = identifiers[np.diff(identifiers, prepend=-1) > 0]
         return distinct[self._line[distinct] < self._count]
+
+
+def _occurrences(
+    identifiers: list[str], line: NDArray[np.int64], columns: Callable[[str], list[int]]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the column and the line, int64 [n] both, of each term of some identifiers.
+
+    Args:
+        identifiers: their texts.
+        line: int64 [I], the line of each.
+        columns: the columns of one identifier's terms; asked once for each distinct identifier.
+    """
+    distinct = dict.fromkeys(identifiers)
+    rows = dict(zip(distinct, range(len(distinct)), strict=True))
+    columns_of = list(map(columns, distinct))
+    flat = np.fromiter(chain.from_iterable(columns_of), np.int64)
+    many = np.fromiter(map(len, columns_of), np.int64, len(columns_of))
+    row = np.fromiter(map(rows.__getitem__, identifiers), np.int64, len(identifiers))
+    term = flat[ranges((np.cumsum(many) - many)[row], many[row])]
+    return term, np.repeat(line, many[row])
 
 
 def character_kinds(points: NDArray[Any]) -> NDArray[np.uint8]:

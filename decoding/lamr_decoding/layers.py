@@ -24,6 +24,23 @@ _BLOCK = 16_384  # float32 entries; with its scratch it stays in a core's second
 # Between two scratch arrays: at a distance that 4 KiB divides, a core takes reads of one for reads of what it is just
 # writing to the other and waits, and GELU takes 2.5 times as long.
 _APART = 16
+# OpenBLAS shares products of more multiplications than this among its threads, which then wait for one another at more
+# cost than they save; and products of fewer rows are slow.
+_MOST_MULTIPLICATIONS, _LEAST_ROWS = 1 << 18, 12
+
+
+def product(values: Array, weights: Array) -> Array:
+    """Values [T, D] times weights [D, H], [T, H]. numpy: small weights take few rows at a time, in one thread."""
+    depth, width = weights.shape
+    rows = _MOST_MULTIPLICATIONS // max(1, depth * width)
+    if not array_api_compat.is_numpy_array(values) or not _LEAST_ROWS <= rows < len(values):
+        return values @ weights
+    products = np.empty((len(values), width), np.result_type(values, weights))
+    whole = len(values) // rows * rows
+    parts = values[:whole].reshape(-1, rows, depth)
+    np.matmul(parts, weights, out=products[:whole].reshape(-1, rows, width))
+    np.matmul(values[whole:], weights, out=products[whole:])
+    return products
 
 
 def gelu(values: Array) -> Array:

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from lamr_contract.errors import ModelMismatchError
 from lamr_contract.files import MIB, read_regular
 from lamr_contract.scoring.line_layers import Layer, LineLayers
-from lamr_contract.scoring.line_model import LineModel, WordMatching, WordTable
+from lamr_contract.scoring.line_model import LineModel
+from lamr_contract.scoring.line_vectors import WordMatching, WordTable
 from lamr_contract.scoring.network import LineNetwork
 from lamr_contract.scoring.reader import Reader
 

@@ -17,7 +17,7 @@ from lamr_contract.encoding import PromptEncoder
 from lamr_contract.scoring.document_words import DocumentWords
 from lamr_contract.scoring.line_inputs import FORMS, Matches, Positions, evidence, line_features
 from lamr_contract.scoring.line_layers import Relations
-from lamr_contract.scoring.line_model import known_words
+from lamr_contract.scoring.line_vectors import known_words
 from lamr_contract.scoring.named_lines import nearness
 from lamr_contract.scoring.query_words import QueryWords
 from lamr_contract.words import TermIndex
