@@ -131,9 +131,8 @@ def rules_of(source: Source, outline: Outline, language: Language, cost: IntArra
         if one != other:
             targets[one].append((other, SCOPE))
     _add_list_rules(targets, outline)
-    owner = outline.owner.tolist()
-    for need in requirements_of(source, outline, language):
-        targets[owner[need.user]].append((owner[need.binder], IMPORTED if need.imported else DEFINED))
+    for user, binder, imported in requirements_of(source, outline, language):
+        targets[user].append((binder, IMPORTED if imported else DEFINED))
     sizes = np.bincount(outline.owner[outline.owner != NOBODY], minlength=outline.groups)
     extras = _no_extras()
     _add_results(extras, targets, outline, sizes)

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from lamr_contract.arrays import Float64Array
 from lamr_contract.layout import LineLayout
-from lamr_contract.words import character_kinds
 
 LONGEST = 120
 """The characters beyond which a longer line is no longer than others."""
@@ -94,6 +93,7 @@ def _in_comment(layout: LineLayout) -> NDArray[np.bool_]:
 
 def _holds_words(layout: LineLayout) -> NDArray[np.bool_]:
     """Return which lines have a letter, a digit or an underscore, bool [L]."""
-    words = np.append(0, np.cumsum(character_kinds(layout.points) > 0))
-    holds: NDArray[np.bool_] = words[layout.spans[:, 1]] > words[layout.spans[:, 0]]
+    if not len(layout.spans):
+        return np.zeros(0, np.bool_)
+    holds: NDArray[np.bool_] = np.logical_or.reduceat(layout.kinds > 0, layout.spans[:, 0])
     return holds

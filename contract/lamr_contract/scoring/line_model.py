@@ -144,8 +144,7 @@ class LineModel:
             text, layout: the file.
             near_named: float64 [L], how near each line is to one that the query names by number.
         """
-        index = TermIndex.of(text, layout)
-        words = DocumentWords.of(index, layout)
+        words = DocumentWords.of(TermIndex.of(text, layout), layout)
         positions = Positions.of(words)
         asked = QueryWords.of(query, task, path, self.place)
         matches = Matches.of(asked, words, positions)
@@ -154,7 +153,7 @@ class LineModel:
         plain = (
             line_features(text, words, positions, near_named, asked),
             lexical(matches, positions, exact * matches.rarity),
-            evidence(matches, index, positions),
+            evidence(matches, words, positions),
         )
         known = np.array([self.place.get(term, -1) for term in matches.terms], np.int64)
         told = QueryVectors.of(known, weights[:, 1], shares, self.query, self.matching)

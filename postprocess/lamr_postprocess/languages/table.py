@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 
 def name_set(text: str) -> frozenset[str]:
@@ -61,7 +62,7 @@ class ListKind:
     results: frozenset[str] = frozenset()
     endings: frozenset[str] = frozenset()
 
-    @property
+    @cached_property
     def is_literal(self) -> bool:
         """Whether the children are parts of one expression rather than statements."""
         return self.by_row or "," in self.separators

@@ -89,8 +89,7 @@ def line_example(asked: AskedDocument, record: Record, vocabulary: Mapping[str, 
         record: a whole file and its query.
         vocabulary: the number of each word, the most frequent first.
     """
-    index = TermIndex.of(asked.text, asked.layout)
-    words = DocumentWords.of(index, asked.layout)
+    words = DocumentWords.of(TermIndex.of(asked.text, asked.layout), asked.layout)
     positions = Positions.of(words)
     query = QueryWords.of(asked.intent, asked.task, asked.path, vocabulary)
     matches = Matches.of(query, words, positions)
@@ -105,7 +104,7 @@ def line_example(asked: AskedDocument, record: Record, vocabulary: Mapping[str, 
         numbers,
         np.bincount(place, minlength=len(positions)),
         line_features(asked.text, words, positions, asked.near_named, query),
-        evidence(matches, index, positions).astype(np.float32),
+        evidence(matches, words, positions).astype(np.float32),
         gold,
         _frame(positions, defined, using, gold),
         _WEIGHTS.get(record.kind, 1.0),
