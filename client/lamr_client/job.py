@@ -25,6 +25,7 @@ from lamr_contract.errors import DeadlineExceededError, InvalidInputError, LamrE
 from lamr_contract.model_io import ChunkResult
 from lamr_contract.scoring.scorer import DocumentScorer, LineScores, Scorer
 from lamr_postprocess import BudgetError, PrunedCode, prune_lines
+from lamr_postprocess.analyses import Analyses
 from lamr_postprocess.repair import GAP, REASONS
 from numpy.typing import NDArray
 
@@ -49,16 +50,19 @@ _NEVER_SETTLED = 1e-9
 
 
 @dataclass(frozen=True)
-class Paces:
-    """How long the parts of a job take, by characters; the guesses are for a slow machine.
+class Shared:
+    """What the jobs of one pruner share.
 
     Attributes:
-        preparing: making tokens and chunks, and judging what reading each would bring.
-        finishing: line scores, selection, repair and rendering.
+        preparing: how long it takes to make tokens and chunks, and to judge what reading each would bring; like the
+            next one by characters, at first a guess for a slow machine.
+        finishing: how long line scores, selection, repair and rendering take.
+        analyses: what is known of the last files, so that another question about one needs no parse.
     """
 
     preparing: Pace = field(default_factory=lambda: Pace(overhead=10_000, guess=2e-6))
     finishing: Pace = field(default_factory=lambda: Pace(overhead=10_000, guess=2e-6))
+    analyses: Analyses = field(default_factory=Analyses)
 
 
 class PruneJob:
@@ -79,7 +83,7 @@ class PruneJob:
         text: str,
         options: PruneOptions,
         call: Call,
-        paces: Paces,
+        shared: Shared,
     ) -> None:
         """Check a query and a text.
 
@@ -88,7 +92,7 @@ class PruneJob:
             scorer: the model's way from answers to line scores.
             query, text, options: what the caller gave.
             call: its deadlines are checked between slices of text and between steps, here, in `groups` and in `finish`.
-            paces: the time that the rest of the job needs is left for it, and measured.
+            shared: the time that the rest of the job needs is left for it, and measured.
 
         Raises:
             InvalidInputError: the query or the code can't be used, or the model can't do without the encoder.
@@ -104,7 +108,7 @@ class PruneJob:
                 argument="effort",
             )
         self._encoder, self._text, self._options = encoder, text, options
-        self._call, self._paces, self._until = call, paces, call.deadline
+        self._call, self._shared, self._until = call, shared, call.deadline
         self._by_lines = scorer.instant
         self._asked = AskedDocument.of(
             encoder,
@@ -115,12 +119,12 @@ class PruneJob:
             judge_data=not options.repair,  # without repair the caller wants the model's own selection
             check=self._check,
         )
-        self._scorer: DocumentScorer | None = None
-        if not self._asked.layout.blank.all() and not self._is_small():
-            self._check()
-            self._scorer = DocumentScorer(scorer, self._asked)
+        self._inked = not self._asked.layout.blank.all()
+        self._judged = self._inked and not self._is_small()
+        self._check()
+        self._scorer: DocumentScorer | None = DocumentScorer(scorer, self._asked)
         self.want_rubrics = scorer.want_rubrics
-        self.reads = self._scorer is not None and options.effort != "instant"
+        self.reads = self._judged and options.effort != "instant"
         self.leaves = self.reads and self._by_lines and self._is_limited
         self.warms = self.reads and not (self.leaves and options.within is not None)
         self._plan: ReadingPlan | None = None
@@ -134,7 +138,7 @@ class PruneJob:
         options, until = self._options, self._call.wanted
         if self._by_lines and (options.degrade or self._is_limited):
             auto = options.effort == "auto" and options.within is None
-            spare = self._paces.finishing.seconds(len(self._text)) or 0.0
+            spare = self._shared.finishing.seconds(len(self._text)) or 0.0
             until = until.earlier(spare, AUTO_SECONDS if auto else None)
         self._until = until
         return until
@@ -151,7 +155,7 @@ class PruneJob:
         """
         if not self.reads:
             return
-        begin, preparing, size = time.perf_counter(), self._paces.preparing, len(self._text)
+        begin, preparing, size = time.perf_counter(), self._shared.preparing, len(self._text)
         if self.leaves and not preparing.fits(size, self._until.seconds()):
             self._why = TIME
             return
@@ -215,18 +219,24 @@ class PruneJob:
         """
         answered = time.perf_counter()
         self._until = self._call.deadline
-        if self._scorer is None or self._chunks == 0:
-            small = self._scorer is None and not self._asked.layout.blank.all()
+        if not self._judged or self._chunks == 0:
+            small = self._inked and not self._judged
             result = self._too_small() if small else self._nothing_to_judge()
         else:
-            scores = self._scorer.finish()
+            scores = self._final_scores()
             self._check()
             threshold = self._threshold(scores)
             result = self._result(scores, threshold, self._prune(scores, threshold))
-            self._paces.finishing.measured(len(self._text), time.perf_counter() - answered)
+            self._shared.finishing.measured(len(self._text), time.perf_counter() - answered)
         end, begin = time.perf_counter(), self._call.begin
         timings = Timings(self._encoding, answered - begin - self._encoding, end - answered, end - begin)
         return dataclasses.replace(result, timings=timings)
+
+    def _final_scores(self) -> LineScores:
+        """Return the line scores, and give up what they were computed from: a large file's takes much memory."""
+        assert self._scorer is not None, "a job is finished once"
+        scores, self._scorer = self._scorer.finish(), None
+        return scores
 
     @property
     def _is_limited(self) -> bool:
@@ -252,7 +262,7 @@ class PruneJob:
         """Whether tokens are counted by the model's tokenizer: for a limit, or where they were made anyway."""
         options = self._options
         limited = options.min_tokens or options.ratio is not None or options.max_tokens is not None
-        return bool(limited) or self._scorer is None or self._chunks is not None
+        return bool(limited) or not self._judged or self._chunks is not None
 
     @property
     def _tokens(self) -> int:
@@ -304,6 +314,7 @@ class PruneJob:
                 markers=options.markers,
                 line_numbers=options.line_numbers,
                 min_cut=options.min_cut,
+                analyses=self._shared.analyses,
             )
         except BudgetError:
             raise
