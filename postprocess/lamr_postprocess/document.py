@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lamr_postprocess.captures import read_names
 from lamr_postprocess.definitions import Definitions, definitions_of
 from lamr_postprocess.frames import Frames, frames_of, no_frames
 from lamr_postprocess.headings import headings_of
@@ -149,10 +150,11 @@ def analyse(  # noqa: PLR0913  # keyword-only, each with a default
     blank = blank_lines(points, spans)
     indents = _indents(points, spans)
     cost = spans[:, 1] - spans[:, 0] - indents
-    structure = _Structure(None, None, no_rules(lines), None)
+    structure = _Structure(no_rules(lines))
     if repair:
-        structure = _structure(body, language, _Costs(cost, least_cut), _Space(blank, indents), listing)
-    outline, source = structure.outline, structure.source
+        space = _Space(blank, indents)
+        structure = _structure(body, language, _Costs(cost, least_cut), space, listing, naming)
+    outline = structure.outline
     return Document(
         text=text,
         language=language,
@@ -168,19 +170,19 @@ def analyse(  # noqa: PLR0913  # keyword-only, each with a default
         comments=() if outline is None else outline.comments,
         rules=structure.rules,
         fillers=_no_fillers() if outline is None else _fillers(outline),
-        definitions=None if naming is None or source is None else definitions_of(source, indents, naming),
+        definitions=structure.definitions,
         note=structure.note,
     )
 
 
 @dataclass(frozen=True, eq=False)
 class _Structure:
-    """What is known of a text's syntax: no tree and no outline where it is pruned line by line."""
+    """What is known of a text's syntax: no outline where it is pruned line by line."""
 
-    source: Source | None
-    outline: Outline | None
     rules: Rules
-    note: str | None
+    note: str | None = None
+    outline: Outline | None = None
+    definitions: Definitions | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,46 +210,60 @@ def _frames(text: str, language: Language, space: _Space) -> Frames:
     return Frames(np.where(outermost, headings_of(text, language), frames.above), frames.opening)
 
 
-def _structure(
-    text: str, language: Language, costs: _Costs, space: _Space, listing: Listing | None
+def _structure(  # noqa: PLR0913, PLR0917  # a text, and what is known of it
+    text: str,
+    language: Language,
+    costs: _Costs,
+    space: _Space,
+    listing: Listing | None,
+    naming: Callable[[str], int] | None,
 ) -> _Structure:
     """The structure of a text."""
-    by_line = rules_without_tree(costs.of_lines, space.blank, _frames(text, language, space), costs.least_cut)
+    source, why = _parsed(text, language, listing)
+    if source is None:
+        frames = _frames(text, language, space)
+        rules = rules_without_tree(costs.of_lines, space.blank, frames, costs.least_cut)
+        return _Structure(rules, f"{why} pruned line by line" if why else None)
+    # Nodes are read first, and the tree goes before rules are made: neither is small.
+    names, outline = read_names(source, language), outline_of(source, language)
+    definitions = None if naming is None else definitions_of(source, space.indents, naming)
+    del source
+    return _Structure(
+        rules_of(names, outline, language, costs.of_lines, costs.least_cut), why, outline, definitions
+    )
+
+
+def _parsed(text: str, language: Language, listing: Listing | None) -> tuple[Source | None, str | None]:
+    """A text's tree and a note on it; without a tree, why there is none, if that is worth a word."""
     if listing is not None and listing.files > 1:
-        return _Structure(None, None, by_line, f"lines of {listing.files} files: pruned line by line")
+        return None, f"lines of {listing.files} files:"
     if not language.grammar or not text:
-        note = (
-            None
-            if language.name == "text" or not text
-            else f"{language.name}: no grammar, pruned line by line"
-        )
-        return _Structure(None, None, by_line, note)
+        return None, None if language.name == "text" or not text else f"{language.name}: no grammar,"
     try:
         source = parse(text, language)
     except CostlySyntaxError:
-        return _Structure(
-            None, None, by_line, f"{language.name} that takes too long to parse: pruned line by line"
-        )
+        return None, f"{language.name} that takes too long to parse:"
     root = source.tree.root_node
     broken = root.has_error
     if root.is_error or (broken and language.parses is not None and not language.parses(text)):
-        return _Structure(None, None, by_line, f"{language.name} that doesn't parse: pruned line by line")
-    outline = outline_of(source, language)
+        return None, f"{language.name} that doesn't parse:"
     note = f"{language.name} with syntax errors: broken statements are kept or cut whole" if broken else None
-    return _Structure(
-        source, outline, rules_of(source, outline, language, costs.of_lines, costs.least_cut), note
-    )
+    return source, note
 
 
 def _indents(points: NDArray[Any], spans: IntArray) -> IntArray:
     """The number of leading spaces and tabs of each line, int [L]."""
     if spans.shape[0] == 0:
         return np.zeros(0, dtype=np.int64)
-    inked = np.flatnonzero((points != 32) & (points != 9))
-    if inked.shape[0] == 0:
-        return np.zeros(spans.shape[0], dtype=np.int64)
-    nearest = inked[np.minimum(np.searchsorted(inked, spans[:, 0]), inked.shape[0] - 1)]
-    indents: IntArray = np.clip(nearest - spans[:, 0], 0, spans[:, 1] - spans[:, 0])
+    goes_on = np.empty(points.shape[0] + 1, dtype=np.bool_)  # with a space or tab, as a line's first one does
+    goes_on[:-1] = (points == 32) | (points == 9)
+    goes_on[-1] = False
+    ends = np.flatnonzero(goes_on[:-1] & ~goes_on[1:]) + 1  # of runs
+    starts = spans[:, 0]
+    run = np.minimum(np.searchsorted(ends, starts, side="right"), max(ends.shape[0] - 1, 0))
+    indents: IntArray = (
+        np.where(goes_on[starts], ends[run] - starts, 0) if ends.shape[0] else np.zeros_like(starts)
+    )
     return indents
 
 

@@ -17,11 +17,9 @@ from lamr_postprocess.captures import (
     Binding,
     Names,
     Scope,
-    read_names,
 )
 from lamr_postprocess.languages import Language
 from lamr_postprocess.outline import Outline
-from lamr_postprocess.syntax import Source
 
 _MOST_BINDINGS = 4  # that one use needs; further ones of the same name say nothing new
 _MOST_LOOKED_AT = 16  # bindings that a search backwards passes, which bounds the cost of one very long line
@@ -31,14 +29,13 @@ Requirement = tuple[int, int, bool]
 """The first group of `Outline.owner` names something that the second binds; whether an import binds it."""
 
 
-def requirements_of(source: Source, outline: Outline, language: Language) -> list[Requirement]:
+def requirements_of(names: Names, outline: Outline, language: Language) -> list[Requirement]:
     """Every pair of groups of which one uses what the other binds, once each, in document order of the uses.
 
     A name that is used in the scope that binds it needs the nearest binding before it, and earlier ones as long as the
     bindings so far are conditional. A name that is used from an inner scope needs the bindings that the outer scope
     makes itself.
     """
-    names = read_names(source, language)
     _bind(names)
     resolver = _Resolver(names, outline, language)
     for word, row, scope in resolver.resolvable(names):

@@ -20,13 +20,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lamr_postprocess.captures import Names
 from lamr_postprocess.frames import Frames
 from lamr_postprocess.gaps import Gaps, gaps_of
 from lamr_postprocess.languages import Language
 from lamr_postprocess.lines import BoolArray, IntArray
 from lamr_postprocess.names import requirements_of
 from lamr_postprocess.outline import NOBODY, Outline
-from lamr_postprocess.syntax import Source
 
 Codes = NDArray[np.int8]
 
@@ -121,7 +121,7 @@ def no_rules(rows: int) -> Rules:
     return Rules(owner, np.zeros(rows, dtype=np.bool_), [], _no_extras(), None, _NO_ROWS, _NO_ROWS)
 
 
-def rules_of(source: Source, outline: Outline, language: Language, cost: IntArray, least_cut: int) -> Rules:
+def rules_of(names: Names, outline: Outline, language: Language, cost: IntArray, least_cut: int) -> Rules:
     """The rules of a parsed file; `cost` and `least_cut` as in `rules_without_tree`."""
     targets: list[list[tuple[int, int]]] = [[] for _ in range(outline.groups)]
     group, parent = outline.unit_group, outline.unit_parent
@@ -131,7 +131,7 @@ def rules_of(source: Source, outline: Outline, language: Language, cost: IntArra
         if one != other:
             targets[one].append((other, SCOPE))
     _add_list_rules(targets, outline)
-    for user, binder, imported in requirements_of(source, outline, language):
+    for user, binder, imported in requirements_of(names, outline, language):
         targets[user].append((binder, IMPORTED if imported else DEFINED))
     sizes = np.bincount(outline.owner[outline.owner != NOBODY], minlength=outline.groups)
     extras = _no_extras()
