@@ -228,6 +228,11 @@ class Pruner(Closing):
         self._dispatcher.warm()
 
     @property
+    def answers_at_once(self) -> bool:
+        """Whether the model has a line model, so that it can answer without its encoder (`effort="instant"`)."""
+        return self._scorer.instant
+
+    @property
     def encoder(self) -> PromptEncoder:
         """The model's prompt and tokenizer, for callers that make requests of their own (see `ask`)."""
         return self._encoder
