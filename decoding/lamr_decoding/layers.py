@@ -6,6 +6,7 @@ import array_api_compat
 import numpy as np
 import numpy.typing as npt
 
+from lamr_decoding.namespaces import namespace_of
 from lamr_decoding.packing import Array
 
 # Φ(x), the normal distribution function, is the logistic function of x·R(x²). These are R's coefficients, constant
@@ -45,7 +46,7 @@ def product(values: Array, weights: Array) -> Array:
 
 def gelu(values: Array) -> Array:
     """x·Φ(x), the exact GELU (Hendrycks & Gimpel 2016), to 1e-6 in float32; any shape. numpy: in place."""
-    xp = array_api_compat.array_namespace(values)
+    xp = namespace_of(values)
     if array_api_compat.is_torch_array(values):
         return 0.5 * values * (1 + xp.erf(values * 2**-0.5))
     flat = values.reshape(-1)
@@ -76,13 +77,13 @@ def _gelu_block(
 
 def softmax(logits: Array) -> Array:
     """Softmax over the last axis."""
-    xp = array_api_compat.array_namespace(logits)
+    xp = namespace_of(logits)
     powers = xp.exp(logits - xp.max(logits, axis=-1, keepdims=True))
     return powers / xp.sum(powers, axis=-1, keepdims=True)
 
 
 def sigmoid(logits: Array) -> Array:
     """1 / (1 + exp(-x)) without overflow."""
-    xp = array_api_compat.array_namespace(logits)
+    xp = namespace_of(logits)
     small = xp.exp(-xp.abs(logits))
     return xp.where(logits >= 0, xp.ones_like(small), small) / (1 + small)

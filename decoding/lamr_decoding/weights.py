@@ -21,6 +21,7 @@ from lamr_errors import ModelMismatchError
 from lamr_errors.python_parser import PYTHON_PARSER
 
 from lamr_decoding.crf import LinearChainCrf
+from lamr_decoding.namespaces import namespace_of
 from lamr_decoding.packing import Array
 
 _REMEDY = "write it again with `lamr export`"
@@ -82,7 +83,7 @@ class DecoderWeights:
         shapes = _shapes(*self._sizes())
         for field, name in _NAMES.items():
             values = getattr(self, field)
-            xp = array_api_compat.array_namespace(values)
+            xp = namespace_of(values)
             if tuple(values.shape) != shapes[name]:
                 raise DecoderWeightsError(
                     f"{name} has shape {list(values.shape)} where {list(shapes[name])} fits the other arrays; {_REMEDY}"
@@ -124,7 +125,7 @@ class DecoderWeights:
     def chained(self) -> bool:
         """Whether a token's decision depends on its neighbours': the fused CRF has a score that isn't 0."""
         scores = (self.fused_crf_transitions, self.fused_crf_start, self.fused_crf_end)
-        return any(bool(array_api_compat.array_namespace(each).any(each != 0)) for each in scores)
+        return any(bool(namespace_of(each).any(each != 0)) for each in scores)
 
     def without_chain(self) -> DecoderWeights:
         """The same weights with a fused CRF of zeros, under which `keep_prob` is `Decoded.emission_keep_prob`."""
