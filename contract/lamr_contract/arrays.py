@@ -39,7 +39,7 @@ def sums_of_rows(table: Float32Array, rows: NDArray[np.int64], sizes: NDArray[np
         sizes: int64 [S], how many rows each segment has.
     """
     starts = np.cumsum(sizes) - sizes
-    longest = np.argsort(-sizes, kind="stable")
+    longest = stable_order(sizes.max(initial=0) - sizes)
     starts, reaching = (
         starts[longest],
         len(sizes) - np.cumsum(np.bincount(sizes)),
@@ -54,3 +54,10 @@ def sums_of_rows(table: Float32Array, rows: NDArray[np.int64], sizes: NDArray[np
     ordered = np.empty_like(sums)
     ordered[longest] = sums
     return ordered
+
+
+def stable_order(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the places int64 [n] of numbers from 0, ascending and in their order where equal; quick for small ones."""
+    small = int(values.max(initial=0)) < 1 << 16  # numpy sorts those in linear time
+    order: NDArray[np.int64] = np.argsort(values.astype(np.uint16) if small else values, kind="stable")
+    return order

@@ -7,10 +7,11 @@ lose their English endings, and a query loses its stop words. The module knows c
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, product
+from itertools import chain, count, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -208,12 +209,13 @@ def _occurrences(
         line: int64 [I], the line of each.
         columns: the columns of one identifier's terms; asked once for each distinct identifier.
     """
-    distinct = dict.fromkeys(identifiers)
-    rows = dict(zip(distinct, range(len(distinct)), strict=True))
-    columns_of = list(map(columns, distinct))
+    rows: defaultdict[str, int] = defaultdict(
+        count().__next__
+    )  # numbers each distinct text when it first comes
+    row = np.fromiter(map(rows.__getitem__, identifiers), np.int64, len(identifiers))
+    columns_of = list(map(columns, rows))
     flat = np.fromiter(chain.from_iterable(columns_of), np.int64)
     many = np.fromiter(map(len, columns_of), np.int64, len(columns_of))
-    row = np.fromiter(map(rows.__getitem__, identifiers), np.int64, len(identifiers))
     term = flat[ranges((np.cumsum(many) - many)[row], many[row])]
     return term, np.repeat(line, many[row])
 

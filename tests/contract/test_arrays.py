@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from lamr_contract.arrays import sums_of_rows
+from lamr_contract.arrays import stable_order, sums_of_rows
 
 
 @pytest.mark.parametrize("sizes", [[], [0], [1, 1, 1], [0, 3, 0, 1], [2, 25, 24, 0, 60, 23], [100]])
@@ -23,3 +23,10 @@ def test_sums_are_those_of_a_loop(sizes: list[int]) -> None:
 def test_no_row_of_an_empty_table() -> None:
     sums = sums_of_rows(np.zeros((0, 3), np.float32), np.zeros(0, np.int64), np.zeros(4, np.int64))
     np.testing.assert_array_equal(sums, np.zeros((4, 3)))
+
+
+@pytest.mark.parametrize("largest", [3, 70_000])
+def test_order_is_stable(largest: int) -> None:
+    values = np.random.default_rng(1).integers(0, largest, 300)
+    np.testing.assert_array_equal(stable_order(values), np.argsort(values, kind="stable"))
+    assert stable_order(np.zeros(0, np.int64)).shape == (0,)

@@ -15,7 +15,7 @@ import numpy as np
 from lamr_decoding.layers import product
 from numpy.typing import NDArray
 
-from lamr_contract.arrays import Float32Array, sums_of_rows
+from lamr_contract.arrays import Float32Array, stable_order, sums_of_rows
 from lamr_contract.scoring.line_inputs import Positions
 
 RELATIONS = 4
@@ -91,7 +91,7 @@ class Relations:
 def _grouped(
     source: NDArray[np.int64], target: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    order = np.argsort(target, kind="stable")
+    order = stable_order(target)
     ordered = target[order]
     starts = np.flatnonzero(np.diff(ordered, prepend=-1))
     return source[order], ordered[starts], starts

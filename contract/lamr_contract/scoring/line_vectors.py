@@ -13,7 +13,7 @@ import numpy as np
 from lamr_decoding.layers import product
 from numpy.typing import NDArray
 
-from lamr_contract.arrays import Float32Array, sums_of_rows
+from lamr_contract.arrays import Float32Array, stable_order, sums_of_rows
 from lamr_contract.scoring.document_words import DocumentWords
 from lamr_contract.scoring.line_inputs import Positions
 
@@ -224,7 +224,7 @@ def known_words(
     number = np.fromiter((vocabulary.get(term, -1) for term in words.terms), np.int64, len(words.terms))
     known = np.append(number, -1)[words.term]
     position = positions.place[words.line[known >= 0]]
-    order = np.argsort(position, kind="stable")
+    order = stable_order(position)
     return known[known >= 0][order], position[order]
 
 
