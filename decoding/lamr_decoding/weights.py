@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import zipfile
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,17 +26,15 @@ _REMEDY = "write it again with `lamr export`"
 
 MOST_BYTES = 1 << 30
 """Of all arrays together, unpacked; those of the widest encoders have a tenth of that."""
-UNREADABLE = (
-    OSError,
-    ValueError,
-    KeyError,
-    EOFError,
-    zipfile.BadZipFile,
-    zlib.error,
-    MemoryError,
-    RuntimeError,
-)
-"""What numpy and zipfile raise for files that are truncated, damaged, of another format, or pickled."""
+
+
+def unreadable() -> tuple[type[Exception], ...]:
+    """Return what numpy and zipfile raise for files that are truncated, damaged, of another format, or pickled."""
+    import zipfile  # noqa: PLC0415  # numpy, too, loads it with the first file
+    import zlib  # noqa: PLC0415
+
+    bad = (zipfile.BadZipFile, zlib.error)
+    return (*bad, OSError, ValueError, KeyError, TypeError, EOFError, MemoryError, RuntimeError)
 
 
 class DecoderWeightsError(ModelMismatchError, ValueError):
@@ -224,5 +220,5 @@ def _read(path: Path) -> dict[str, npt.NDArray[np.float32]]:
                 return {name: file[name] for name in file.files}
     except FileNotFoundError as error:
         raise DecoderWeightsError(f"{path} is missing; {_REMEDY}", path=path) from error
-    except UNREADABLE as error:
+    except unreadable() as error:
         raise DecoderWeightsError(f"{path}: not a readable .npz ({error}); {_REMEDY}", path=path) from error

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from lamr_decoding import DecoderWeights
-from lamr_decoding.weights import UNREADABLE
+from lamr_decoding.weights import unreadable
 from lamr_errors.python_parser import PYTHON_PARSER
 from numpy.typing import NDArray
 
@@ -104,7 +104,7 @@ def load_weights(path: Path) -> LineWeights:
         raise ModelMismatchError(
             f"{path} is missing, but the model's scoring needs it; export the model again", path=path
         ) from error
-    except (*UNREADABLE, TypeError) as error:
+    except unreadable() as error:
         raise ModelMismatchError(
             f"{path} can't be read ({error}); export the model again", path=path
         ) from error
