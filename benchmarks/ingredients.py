@@ -26,7 +26,7 @@ from lamr_contract.scoring.evidence import lexical_views
 from lamr_contract.scoring.odds import logit
 from lamr_contract.scoring.rules import PAPER, SEMANTIC, Scoring
 from lamr_contract.scoring.scorer import Scorer
-from lamr_contract.words import TermIndex
+from lamr_contract.words import TermIndex, query_terms
 from lamr_decoding import DecoderWeights
 from lamr_evaluation.metrics import recall_curve
 from lamr_evaluation.records import read_records
@@ -117,7 +117,8 @@ def _weighed(file: ScoredFile, rubrics: Sequence[str], weights: dict[str, float]
 def _evidence(file: ScoredFile) -> NDArray[np.float64]:
     """The lexical evidence of a file's lines, float64 [L]."""
     asked = file.asked
-    return lexical_views(asked.query, asked.layout, TermIndex.of(asked.text, asked.layout)).mean()
+    counts = TermIndex.of(asked.text, asked.layout).counts(query_terms(asked.query))
+    return lexical_views(counts, asked.layout).mean()
 
 
 def _means(files: Sequence[ScoredFile], scores: Sequence[NDArray[np.float64]]) -> tuple[float, float]:

@@ -10,7 +10,8 @@ import numpy as np
 from lamr_contract.names import SCORING_FILE, SPEC_FILE, TOKENIZER_FILE
 from lamr_contract.scoring.line_inputs import IN_FILE
 from lamr_contract.scoring.line_layers import LineLayers
-from lamr_contract.scoring.line_model import INPUTS, LineModel, WordMatching, input_count
+from lamr_contract.scoring.line_model import INPUTS, LineModel, input_count
+from lamr_contract.scoring.line_vectors import WordMatching
 from lamr_contract.scoring.network import LineNetwork
 from lamr_contract.scoring.query_words import FEATURES
 from lamr_contract.scoring.reader import ENCODER_OUTPUTS, LINES, Reader

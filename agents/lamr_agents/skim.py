@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from lamr_client import DeadlineExceededError, LamrError, PruneResult
+from lamr_client.effort import EffortName
 from lamr_postprocess import approximate_tokens, detect_language, line_spans, prune_lines
 from lamr_postprocess.document import analyse
 from lamr_postprocess.listing import read_listing
@@ -44,6 +45,7 @@ class Prunes(Protocol):
         threshold: float | None,
         keep: Sequence[tuple[int, int]],
         markers: str,
+        effort: EffortName,
         within: float | None,
     ) -> PruneResult:
         """As `Pruner.prune`."""
@@ -154,6 +156,7 @@ def skim(  # noqa: PLR0913  # keyword-only, each with a default
     policy: Policy | None = None,
     *,
     archive: Archive | None = None,
+    effort: EffortName = "auto",
     within: float | None = None,
 ) -> Skim:
     """Skim the result of a call that read a file.
@@ -166,6 +169,7 @@ def skim(  # noqa: PLR0913  # keyword-only, each with a default
         intent: what the agent is after.
         policy: the limits.
         archive: keeps the original of a cut text that lies in no file; such a text passes without one.
+        effort: how much the encoder reads.
         within: seconds until an answer is wanted, by what was read by then; None for the pruner's own.
     """
     policy = policy or Policy()
@@ -183,6 +187,7 @@ def skim(  # noqa: PLR0913  # keyword-only, each with a default
             threshold=policy.threshold,
             keep=pointed,
             markers=NAMED,
+            effort=effort,
             within=within,
         )
     except LamrError as error:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lamr_cli.arguments import Model, Server
+from lamr_cli.arguments import EFFORT_HELP, EffortName, Model, Server
 from lamr_cli.credentials import credentials
 from lamr_cli.printing import print_exactly, say
 from lamr_cli.stopping import end_well_on_sigterm
@@ -44,6 +44,12 @@ KeepTexts = Annotated[
         "for `lamr show`.",
     ),
 ]
+Effort = Annotated[
+    EffortName | None,
+    typer.Option(
+        help=f"{EFFORT_HELP} Default: instant, since an agent waits for each read; auto with --server."
+    ),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the change and make none.")]
 
 
@@ -54,6 +60,7 @@ def install(
     server: Server = None,
     model: Model = None,
     keep_texts: KeepTexts = True,
+    effort: Effort = None,
 ) -> None:
     """Have an agent's big reads pruned from now on.
 
@@ -69,6 +76,7 @@ def install(
     serve = ["--server", server] if server else []
     serve += ["--model", str(model.resolve())] if model else []
     serve += [] if keep_texts else ["--no-texts"]
+    serve += ["--effort", effort.value] if effort else []
     change = installed(agent, settings_path(agent, project), hook_command(agent, serve))
     _make(change, dry_run, "nothing to do: it is installed")
 
@@ -134,6 +142,7 @@ def serve(
         Path | None, typer.Option(help="Where originals of command output are kept; default: your own file.")
     ] = None,
     keep_texts: KeepTexts = True,
+    effort: Effort = None,
     idle: Annotated[float, typer.Option(help="End after so many seconds without a call.", min=1)] = 3600.0,
 ) -> None:
     """Answer hooks: the local server, which hooks start themselves.
@@ -152,7 +161,10 @@ def serve(
     path = check_socket(socket or default_socket())
     archive = Archive(Texts(texts or default_texts()), show_command(texts)) if keep_texts else None
     record = Store(store or default_store())
-    if not LocalServer(path, record, make_pruner, archive=archive, seconds=timeout).run(idle):
+    # Without a server's help a quarter of a second of reading brings nothing to reads in sessions (docs/effort.md).
+    chosen = effort or (EffortName.AUTO if server else EffortName.INSTANT)
+    local = LocalServer(path, record, make_pruner, archive=archive, seconds=timeout, effort=chosen.value)
+    if not local.run(idle):
         say(f"{path}: another server listens there already", err=True)
         raise typer.Exit(2)
 

@@ -164,7 +164,7 @@ class Settings:
         return None if setting is None else setting.value
 
 
-_OF_PACKS = ("max_tokens", "exclude")
+_OF_PACKS = ("max_tokens", "exclude", "effort")
 _OF_PRUNES = ("effort", "within")
 _TYPED = ("pack", "prune", "view")
 """Commands that somebody types in a project; the others read the user's file alone."""

@@ -16,6 +16,7 @@ from lamr_cli.printing import say
 
 if TYPE_CHECKING:
     from lamr_client import PruneResult
+    from lamr_contract.asked import AskedDocument
     from lamr_contract.spec import ModelSpec
 
 
@@ -48,6 +49,7 @@ def view(
     lamr view src/server.py -q "How are timeouts handled when the pool is full?" -o page.html
     """
     from lamr_client import Pruner
+    from lamr_contract.asked import AskedDocument
     from lamr_postprocess import render_html
 
     path = None if file == "-" else file
@@ -61,8 +63,8 @@ def view(
             query, code, task=serves, path=path, language=language, threshold=0, effort="full"
         )
         if threshold is None:
-            read = pruner.encoder.read_query(query, serves, code).text
-            threshold = default_threshold(pruner.spec, read, code, result)
+            asked = AskedDocument.of(pruner.encoder, query, code, task=serves)
+            threshold = default_threshold(pruner.spec, asked, result)
     page = render_html(
         code,
         result.line_scores,
@@ -83,12 +85,11 @@ def view(
         typer.launch(str(target.resolve()))
 
 
-def default_threshold(spec: ModelSpec, query: str, code: str, result: PruneResult) -> float:
+def default_threshold(spec: ModelSpec, asked: AskedDocument, result: PruneResult) -> float:
     """Return the threshold that a file with this result gets for what the model read, where none is given."""
     import numpy as np
-    from lamr_contract.layout import line_layout
     from lamr_contract.scoring.threshold import adapted
 
-    inked = np.array(result.line_scores, np.float32)[~line_layout(code).blank]
+    inked = np.array(result.line_scores, np.float32)[~asked.layout.blank]
     relevance = 1.0 if result.relevance is None else result.relevance
-    return adapted(spec.threshold, spec.scoring.for_query(query), inked, relevance)
+    return adapted(spec.threshold, spec.scoring.for_query(asked.query), inked, relevance)

@@ -22,7 +22,7 @@ from lamr_client.connection import Connection
 from lamr_client.deadline import Retry
 from lamr_client.effort import EffortName
 from lamr_client.inputs import decode_code
-from lamr_client.job import OnProgress, Paces, PruneJob
+from lamr_client.job import OnProgress, PruneJob, Shared
 from lamr_client.prune_options import PruneOptions
 from lamr_client.pruner import check_setup, connect_to, deferred_transport
 from lamr_client.result import PruneResult
@@ -73,7 +73,7 @@ class AsyncPruner(AsyncClosing):
         transport = transport or _open_transport(connection, repository, self.spec)
         transport = ThreadedTransport(transport) if isinstance(transport, Transport) else transport
         self._transport: AsyncTransport = transport
-        self._paces = Paces()
+        self._shared = Shared()
         self._dispatcher = AsyncDispatcher(transport, max_concurrency, Retry(retries))
 
     async def prune(  # noqa: PLR0913  # keyword-only, each with a default
@@ -128,7 +128,7 @@ class AsyncPruner(AsyncClosing):
         text = await asyncio.to_thread(decode_code, code)
         try:
             job = await asyncio.to_thread(
-                PruneJob, self._encoder, self._scorer, query, text, options, call, self._paces
+                PruneJob, self._encoder, self._scorer, query, text, options, call, self._shared
             )
             try:
                 with in_trace(traceparent):

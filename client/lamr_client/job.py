@@ -25,6 +25,7 @@ from lamr_contract.errors import DeadlineExceededError, InvalidInputError, LamrE
 from lamr_contract.model_io import ChunkResult
 from lamr_contract.scoring.scorer import DocumentScorer, LineScores, Scorer
 from lamr_postprocess import BudgetError, PrunedCode, prune_lines
+from lamr_postprocess.analyses import Analyses
 from lamr_postprocess.minified import minified
 from lamr_postprocess.repair import GAP, REASONS
 from numpy.typing import NDArray
@@ -54,16 +55,19 @@ _NEVER_SETTLED = 1e-9
 
 
 @dataclass(frozen=True)
-class Paces:
-    """How long the parts of a job take, by characters; the guesses are for a slow machine.
+class Shared:
+    """What the jobs of one pruner share.
 
     Attributes:
-        preparing: making tokens and chunks, and judging what reading each would bring.
-        finishing: line scores, selection, repair and rendering.
+        preparing: how long it takes to make tokens and chunks, and to judge what reading each would bring; like the
+            next one by characters, at first a guess for a slow machine.
+        finishing: how long line scores, selection, repair and rendering take.
+        analyses: what is known of the last files, so that another question about one needs no parse.
     """
 
     preparing: Pace = field(default_factory=lambda: Pace(overhead=10_000, guess=2e-6))
     finishing: Pace = field(default_factory=lambda: Pace(overhead=10_000, guess=2e-6))
+    analyses: Analyses = field(default_factory=Analyses)
 
 
 class PruneJob:
@@ -84,7 +88,7 @@ class PruneJob:
         text: str,
         options: PruneOptions,
         call: Call,
-        paces: Paces,
+        shared: Shared,
     ) -> None:
         """Check a query and a text.
 
@@ -93,7 +97,7 @@ class PruneJob:
             scorer: the model's way from answers to line scores.
             query, text, options: what the caller gave.
             call: its deadlines are checked between slices of text and between steps, here, in `groups` and in `finish`.
-            paces: the time that the rest of the job needs is left for it, and measured.
+            shared: the time that the rest of the job needs is left for it, and measured.
 
         Raises:
             InvalidInputError: the query or the code can't be used, or the model can't do without the encoder.
@@ -110,7 +114,7 @@ class PruneJob:
                 argument="effort",
             )
         self._encoder, self._text, self._options = encoder, text, options
-        self._call, self._paces, self._until = call, paces, call.deadline
+        self._call, self._shared, self._until = call, shared, call.deadline
         self._by_lines = scorer.instant
         self._asked = AskedDocument.of(
             encoder,
@@ -122,14 +126,15 @@ class PruneJob:
             judge_data=not options.repair,  # without repair the caller wants the model's own selection
             check=self._check,
         )
-        self._scorer: DocumentScorer | None = None
         self._minified = self._what_if_minified()
-        if not (self._asked.layout.blank.all() or self._minified or self._is_small()):
-            self._check()
-            self._scorer = DocumentScorer(scorer, self._asked)
+        self._inked = not self._asked.layout.blank.all()
+        self._judged = self._inked and not self._minified and not self._is_small()
+        self._check()
+        self._scorer: DocumentScorer | None = DocumentScorer(scorer, self._asked)
         self.want_rubrics = scorer.want_rubrics
-        self._by_keywords = self._scorer is not None and self._scorer.by_keywords
-        self.reads = self._scorer is not None and options.effort != "instant" and not self._by_keywords
+        self._by_keywords = self._judged and self._scorer.by_keywords
+        self._keywords = self._scorer.keywords if self._by_keywords else ()
+        self.reads = self._judged and options.effort != "instant" and not self._by_keywords
         self.leaves = self.reads and self._by_lines and self._is_limited
         self.warms = self.reads and not (self.leaves and options.within is not None)
         self._plan: ReadingPlan | None = None
@@ -143,7 +148,7 @@ class PruneJob:
         options, until = self._options, self._call.wanted
         if self._by_lines and (options.degrade or self._is_limited):
             auto = options.effort == "auto" and options.within is None
-            spare = self._paces.finishing.seconds(len(self._text)) or 0.0
+            spare = self._shared.finishing.seconds(len(self._text)) or 0.0
             until = until.earlier(spare, AUTO_SECONDS if auto else None)
         self._until = until
         return until
@@ -160,7 +165,7 @@ class PruneJob:
         """
         if not self.reads:
             return
-        begin, preparing, size = time.perf_counter(), self._paces.preparing, len(self._text)
+        begin, preparing, size = time.perf_counter(), self._shared.preparing, len(self._text)
         if self.leaves and not preparing.fits(size, self._until.seconds()):
             self._why = TIME
             return
@@ -228,18 +233,24 @@ class PruneJob:
             result = minified_result(
                 self._encoder, self._asked, self._text, self._options, self._count, self._minified
             )
-        elif self._scorer is None or self._chunks == 0:
-            small = self._scorer is None and not self._asked.layout.blank.all()
+        elif not self._judged or self._chunks == 0:
+            small = self._inked and not self._judged
             result = self._too_small() if small else self._nothing_to_judge()
         else:
-            scores = self._scorer.finish()
+            scores = self._final_scores()
             self._check()
             threshold = self._threshold(scores)
             result = self._result(scores, threshold, self._prune(scores, threshold))
-            self._paces.finishing.measured(len(self._text), time.perf_counter() - answered)
+            self._shared.finishing.measured(len(self._text), time.perf_counter() - answered)
         end, begin = time.perf_counter(), self._call.begin
         timings = Timings(self._encoding, answered - begin - self._encoding, end - answered, end - begin)
         return dataclasses.replace(result, timings=timings)
+
+    def _final_scores(self) -> LineScores:
+        """Return the line scores, and give up what they were computed from: a large file's takes much memory."""
+        assert self._scorer is not None, "a job is finished once"
+        scores, self._scorer = self._scorer.finish(), None
+        return scores
 
     @property
     def _is_limited(self) -> bool:
@@ -266,7 +277,7 @@ class PruneJob:
         """Whether tokens are counted by the model's tokenizer: for a limit, or where they were made anyway."""
         options = self._options
         limited = options.min_tokens or options.ratio is not None or options.max_tokens is not None
-        return bool(limited) or self._scorer is None or self._chunks is not None
+        return bool(limited) or not self._judged or self._chunks is not None
 
     @property
     def _tokens(self) -> int:
@@ -323,6 +334,7 @@ class PruneJob:
                 markers=options.markers,
                 line_numbers=options.line_numbers,
                 min_cut=options.min_cut,
+                analyses=self._shared.analyses,
             )
         except BudgetError:
             raise
@@ -343,7 +355,7 @@ class PruneJob:
         tokens = before if unchanged else count(pruned.text)
         fits = by_budget and unchanged
         said = (
-            self._keywords(),
+            self._said_of_keywords(),
             self._trouble,
             pruned.note,
             data.note() if data else None,
@@ -370,11 +382,11 @@ class PruneJob:
         as_asked = self._options.line_numbers or not self._options.repair
         return self._uncut(result) if tokens > before and not as_asked else result
 
-    def _keywords(self) -> str:
+    def _said_of_keywords(self) -> str:
         """Return what is to be known of a query in a language that the model doesn't read; empty of any other."""
-        if not self._by_keywords or self._scorer is None:
+        if not self._by_keywords:
             return ""
-        words = ", ".join(self._scorer.keywords[:_MOST_KEYWORDS])
+        words = ", ".join(self._keywords[:_MOST_KEYWORDS])
         found = f"lines were found by the words {words}" if words else "no word of it occurs in the code"
         return f"the model doesn't read the query's language: {found}; ask in English for a better answer"
 

@@ -28,7 +28,7 @@ from lamr_client.deferred import BATCH_SIZE, DeferredTransport
 from lamr_client.dispatch import Dispatcher, grouped
 from lamr_client.effort import TIME, EffortName
 from lamr_client.inputs import decode_code
-from lamr_client.job import OnProgress, Paces, PruneJob
+from lamr_client.job import OnProgress, PruneJob, Shared
 from lamr_client.prune_options import PruneOptions
 from lamr_client.reading_plan import ReadingPlan, in_order
 from lamr_client.result import PruneResult
@@ -91,7 +91,7 @@ class Pruner(Closing):
         self.spec = self._encoder.spec
         self._scorer = Scorer.from_repository(repository, self.spec)
         transport = transport or deferred_transport(connection, repository, self.spec)
-        self._paces = Paces()
+        self._shared = Shared()
         self._dispatcher = Dispatcher(transport, max_concurrency, Retry(retries))
 
     def prune(  # noqa: PLR0913  # keyword-only, each with a default
@@ -204,7 +204,7 @@ class Pruner(Closing):
         call = self._defaults.begin(timeout, on_error, within)
         text = decode_code(code)
         try:
-            job = PruneJob(self._encoder, self._scorer, query, text, options, call, self._paces)
+            job = PruneJob(self._encoder, self._scorer, query, text, options, call, self._shared)
             try:
                 with in_trace(traceparent):
                     self._read(job, on_progress)
@@ -239,6 +239,11 @@ class Pruner(Closing):
     def reads(self, query: str) -> bool:
         """Return whether the model reads a query's language; where it doesn't, lines are found by words alone."""
         return self._scorer.reads(query)
+
+    @property
+    def answers_at_once(self) -> bool:
+        """Whether the model has a line model, so that it can answer without its encoder (`effort="instant"`)."""
+        return self._scorer.instant
 
     @property
     def encoder(self) -> PromptEncoder:

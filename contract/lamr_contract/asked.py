@@ -97,16 +97,15 @@ class AskedDocument:
         """
         listing = read_listing(text) if tokens is None else None
         code = text if listing is None else listing.body  # numbers before the lines say nothing of the code
-        reading = reading or encoder.read_query(query, task, code)
+        layout = line_layout(code)
+        reading = reading or encoder.read_query(query, task, code, layout)
         query_ids = encoder.encode_query(reading.text)
         if not len(query_ids):
             raise InvalidInputError(
                 "the query has no word that the model's tokenizer knows; say it differently", argument="query"
             )
         encoder.code_room(len(query_ids))  # before time goes into the code
-        layout, data = line_layout(code), None
-        if not judge_data:
-            data = _data(layout)
+        data = None if judge_data else _data(layout)
 
         def tokenize() -> Tokens:
             return encoder.encode_document(code, check) if tokens is None else tokens
@@ -196,5 +195,7 @@ class AskedDocument:
 def _data(layout: LineLayout) -> EncodedData | None:
     """Return a text's encoded data; None without any. A text of nothing else is judged like any other."""
     data = EncodedData.of(layout)
-    inked = np.flatnonzero(ink(layout.points)) if len(data.spans) else np.zeros(0, np.int64)
+    if not len(data.spans):
+        return None
+    inked = np.flatnonzero(ink(layout.points))
     return data if data.outside(np.stack([inked, inked], axis=1)).any() else None

@@ -140,11 +140,16 @@ class PromptEncoder:
         prompt = self.spec.prompt
         return self._tokenize(prompt.query_before + query + prompt.query_after)[0]
 
-    def read_query(self, query: str, task: str, code: str) -> Reading:
-        """Return what the model reads of a query and a task about a document: all of it, or what there is room for."""
+    def read_query(self, query: str, task: str, code: str, layout: LineLayout) -> Reading:
+        """Return what the model reads of a query and a task about a document: all of it, or what there is room for.
+
+        Args:
+            query, task: what is asked.
+            code, layout: the document.
+        """
         beside = self.prompt_tokens + self._least_code(self.spec.chunking)
         room = min(int(READ_SHARE * self.spec.chunking.window), self.spec.chunking.window - beside)
-        return read(query, task, code, self._count_queries, room)
+        return read(query, task, code, layout, self._count_queries, room)
 
     def _count_queries(self, queries: Sequence[str]) -> NDArray[np.int64]:
         prompt = self.spec.prompt

@@ -13,9 +13,10 @@ import numpy as np
 from lamr_postprocess.lines import code_points, ink, spans_of
 from numpy.typing import NDArray
 
-_TAB, _SPACE = 9, 32
+from lamr_contract.characters import character_kinds
+
+_TAB = 9
 _TAB_COLUMNS = 4
-_WORD = np.array([chr(point).isalnum() for point in range(128)] + [False])
 # Beyond ASCII every character counts as a letter here.
 _OPENING = np.array([chr(point).isalnum() or chr(point) in "_@" for point in range(128)] + [True])
 
@@ -52,6 +53,11 @@ class LineLayout:
     columns: NDArray[np.int64]
     first: NDArray[np.int64]
     opening: NDArray[np.bool_]
+
+    @cached_property
+    def kinds(self) -> NDArray[np.uint8]:
+        """The kind of each character, uint8 [c] (`characters`)."""
+        return character_kinds(self.points)
 
     @cached_property
     def blocks(self) -> NDArray[np.int64]:
@@ -114,13 +120,3 @@ def _next_ink(inked: NDArray[np.bool_], places: NDArray[np.int64]) -> NDArray[np
     begins = np.flatnonzero(runs)
     following: NDArray[np.int64] = np.append(begins, len(inked))[np.searchsorted(begins, places)]
     return following
-
-
-def single_spaces(text: str) -> NDArray[np.int64]:
-    """Return the places of the spaces that stand alone between two ASCII letters or digits, ascending."""
-    points = code_points(text)
-    space = points == _SPACE
-    alone = np.flatnonzero(space[1:-1] & ~space[:-2] & ~space[2:]) + 1
-    sides = np.minimum(points[[alone - 1, alone + 1]], len(_WORD) - 1)
-    between_words: NDArray[np.int64] = alone[_WORD[sides].all(axis=0)]
-    return between_words

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamr_contract.arrays import Float64Array
-from lamr_contract.layout import line_layout
+from lamr_contract.layout import LineLayout
 from lamr_contract.scoring.bm25 import rarity
 from lamr_contract.words import TermIndex, query_terms
 
@@ -44,13 +44,15 @@ class Reading:
     whole: bool
 
 
-def read(query: str, task: str, code: str, count_each: CountEach, room: int) -> Reading:
+def read(  # noqa: PLR0913, PLR0917  # what is asked, the document, and the room for both
+    query: str, task: str, code: str, layout: LineLayout, count_each: CountEach, room: int
+) -> Reading:
     """Choose what is read of a query and a task.
 
     Args:
         query: what the reader is after at the moment.
         task: what the query serves; may be empty.
-        code: the document.
+        code, layout: the document.
         count_each: gives the number of tokens of texts.
         room: the most tokens that are read.
     """
@@ -62,9 +64,9 @@ def read(query: str, task: str, code: str, count_each: CountEach, room: int) -> 
     query, task = bounded(query.strip()), bounded(task.strip())
     spent = int(count_each([query])[0]) + 1
     if spent > room:  # the intent itself is too long, and then the task is no more than a part of it
-        told = _most_telling(_parts(f"{query}\n{task}"), "", code, count_each, room)
+        told = _most_telling(_parts(f"{query}\n{task}"), "", TermIndex.of(code, layout), count_each, room)
         return Reading("\n".join(told) or query[: room // 4 + 1], False)
-    told = _most_telling(_parts(task), query, code, count_each, room - spent)
+    told = _most_telling(_parts(task), query, TermIndex.of(code, layout), count_each, room - spent)
     return Reading("\n".join([query, *told]), False)
 
 
@@ -81,13 +83,15 @@ def _parts(text: str) -> list[str]:
     return list(dict.fromkeys(parts))
 
 
-def _most_telling(parts: Sequence[str], query: str, code: str, count_each: CountEach, room: int) -> list[str]:
+def _most_telling(
+    parts: Sequence[str], query: str, index: TermIndex, count_each: CountEach, room: int
+) -> list[str]:
     """The parts, in their order, that together name most of what is rare in the document, within a room of tokens."""
     terms_of = [query_terms(part) for part in parts]
     terms = list(dict.fromkeys(term for each in terms_of for term in each))
     if not terms:
         return []
-    worth = _rarity(terms, code) * np.where(np.isin(terms, query_terms(query)), _SHARED, 1.0)
+    worth = _rarity(terms, index) * np.where(np.isin(terms, query_terms(query)), _SHARED, 1.0)
     place = {term: index for index, term in enumerate(terms)}
     named = np.zeros((len(parts), len(terms)), np.bool_)
     for row, each in enumerate(terms_of):
@@ -107,12 +111,9 @@ def _most_telling(parts: Sequence[str], query: str, code: str, count_each: Count
         worth[named[best]] = 0.0
 
 
-def _rarity(terms: Sequence[str], code: str) -> Float64Array:
+def _rarity(terms: Sequence[str], index: TermIndex) -> Float64Array:
     """How rare each of Q terms is among the document's lines, float64 [Q]; little for those that it lacks."""
-    layout = line_layout(code)
-    lines = len(layout.spans)
-    holding: NDArray[np.int64] = np.zeros(len(terms), np.int64)
-    if lines:
-        holding = (TermIndex.of(code, layout).counts(terms).lines > 0).sum(axis=0)
+    holding = (index.counts(terms).lines > 0).sum(axis=0)
+    lines = len(index.lengths)
     least = 0.1 * float(np.log1p(lines + 1.0))
     return np.where(holding > 0, rarity(holding, lines), least)

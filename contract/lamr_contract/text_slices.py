@@ -14,12 +14,12 @@ from collections.abc import Iterator
 
 import numpy as np
 from lamr_postprocess.lines import code_points
-
-from lamr_contract.layout import single_spaces
+from numpy.typing import NDArray
 
 SLICE_CHARS, MOST_SLICE_CHARS = 2048, 8192
 _SLICES_AT_ONCE = 16
 _NEWLINE, _SPACE, _DELETE = 10, 32, 127
+_WORD = np.array([chr(point).isalnum() for point in range(128)] + [False])
 # The next best places for a cut: before spaces inside or at the end of a line, then before a line that isn't indented.
 _SECOND_BEST = (re.compile(r".*(?<=\S)(?= )", re.DOTALL), re.compile(r".*\n(?=\S)", re.DOTALL))
 
@@ -66,6 +66,16 @@ def in_groups(slices: Iterator[str]) -> Iterator[list[str]]:
     """Yield slices in groups of as many as are tokenized at once."""
     while group := list(itertools.islice(slices, _SLICES_AT_ONCE)):
         yield group
+
+
+def single_spaces(text: str) -> NDArray[np.int64]:
+    """Return the places of the spaces that stand alone between two ASCII letters or digits, ascending."""
+    points = code_points(text)
+    space = points == _SPACE
+    alone = np.flatnonzero(space[1:-1] & ~space[:-2] & ~space[2:]) + 1
+    sides = np.minimum(points[[alone - 1, alone + 1]], len(_WORD) - 1)
+    between_words: NDArray[np.int64] = alone[_WORD[sides].all(axis=0)]
+    return between_words
 
 
 def _second_best(text: str, start: int, hard: int) -> int:

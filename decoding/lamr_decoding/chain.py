@@ -17,6 +17,7 @@ from typing import Protocol
 import array_api_compat
 import numpy as np
 
+from lamr_decoding.namespaces import namespace_of
 from lamr_decoding.packing import Array, Packing, like
 
 
@@ -83,7 +84,7 @@ class Chain:
 
     def scores(self, keep: Array) -> Array:
         """Σ h_i y_i + J Σ y_{i-1} y_i over each sequence, float64 [B], for y = `keep` (bool [T])."""
-        xp = array_api_compat.array_namespace(self.fields)
+        xp = namespace_of(self.fields)
         both = keep & xp.roll(keep, 1) & ~like(self.packing.first, keep)
         labels, pairs = (xp.astype(mask, xp.float64) for mask in (keep, both))
         return self.packing.sums(self.fields * labels + self.coupling * pairs)
@@ -98,7 +99,7 @@ def base(emissions: Array, packing: Packing, crf: Potentials) -> Array:
 
 def _wide(values: Array, other: Array) -> Array:
     """`values` in float64 beside `other`; keeps torch's graph."""
-    xp = array_api_compat.array_namespace(other)
+    xp = namespace_of(other)
     return xp.astype(like(values, other), xp.float64)
 
 
@@ -108,7 +109,7 @@ def _margins(emissions: Array) -> Array:
         margins = np.subtract(emissions[:, 1], emissions[:, 0], dtype=np.float64)
     else:
         margins = _wide(emissions[:, 1], emissions) - _wide(emissions[:, 0], emissions)
-    xp = array_api_compat.array_namespace(emissions)
+    xp = namespace_of(emissions)
     if not bool(xp.isfinite(xp.sum(margins))):
         finite = xp.isfinite(margins)
         if not bool(xp.all(finite)):

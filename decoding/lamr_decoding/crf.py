@@ -17,6 +17,7 @@ import array_api_compat
 from lamr_decoding import max_product, sum_product
 from lamr_decoding.chain import Chain, base
 from lamr_decoding.maps import MOST_POTENTIAL
+from lamr_decoding.namespaces import namespace_of
 from lamr_decoding.packing import Array, Packing, like
 
 
@@ -45,7 +46,7 @@ class LinearChainCrf:
                 raise ValueError(f"CRF {name} must be an array, not {type(values).__name__}")
             if tuple(values.shape) != shape:
                 raise ValueError(f"CRF {name} must have shape {list(shape)}, not {list(values.shape)}")
-            xp = array_api_compat.array_namespace(values)
+            xp = namespace_of(values)
             # A comparison with NaN is false, so this catches NaN and infinities as well.
             if not bool(xp.all(xp.abs(values) <= MOST_POTENTIAL)):
                 raise ValueError(
@@ -103,7 +104,7 @@ def nll(emissions: Array, labels: Array, cu_seqlens: Any, crf: LinearChainCrf) -
 def _chain(emissions: Array, cu_seqlens: Any, crf: LinearChainCrf) -> Chain:
     if not array_api_compat.is_array_api_obj(emissions):
         raise ValueError(f"emissions must be an array, not {type(emissions).__name__}")
-    xp = array_api_compat.array_namespace(emissions)
+    xp = namespace_of(emissions)
     if not xp.isdtype(emissions.dtype, ("real floating", "integral")):
         raise ValueError(f"emissions must be real numbers, not {emissions.dtype}")
     if emissions.ndim != 2 or emissions.shape[1] != 2:
@@ -116,12 +117,12 @@ def _kept(labels: Array, chain: Chain) -> Array:
     if not array_api_compat.is_array_api_obj(labels) or tuple(labels.shape) != (tokens,):
         raise ValueError(f"labels must be an array of shape [{tokens}], one label a token")
     keep = labels == 1
-    xp = array_api_compat.array_namespace(labels)
+    xp = namespace_of(labels)
     if not bool(xp.all(keep | (labels == 0))):
         raise ValueError("labels must be 0 (prune) or 1 (keep); a packed batch has no padding to mark")
     return like(keep, chain.fields)
 
 
 def _as(result: Array, emissions: Array) -> Array:
-    xp = array_api_compat.array_namespace(emissions)
+    xp = namespace_of(emissions)
     return xp.astype(result, xp.float64 if emissions.dtype == xp.float64 else xp.float32)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import array_api_compat
 import numpy as np
 
 from lamr_decoding import max_product, sum_product
 from lamr_decoding.chain import Chain
-from lamr_decoding.layers import gelu, sigmoid, softmax
+from lamr_decoding.layers import gelu, product, sigmoid, softmax
+from lamr_decoding.namespaces import namespace_of
 from lamr_decoding.packing import Array, Packing, like
 from lamr_decoding.weights import DecoderWeights
 
@@ -49,7 +49,7 @@ class Decoder:
 
     def __init__(self, weights: DecoderWeights) -> None:
         self.weights = weights
-        xp = array_api_compat.array_namespace(weights.hidden_weight)
+        xp = namespace_of(weights.hidden_weight)
         # The LayerNorm is folded into the product that follows it: its scale into the weights, its mean by centring
         # them (Σ_d (x_d - μ) w_d = Σ_d x_d (w_d - mean w)). The gate and the mean ride along in the same product.
         scaled = weights.hidden_weight * weights.norm_weight
@@ -73,20 +73,29 @@ class Decoder:
         """
         emissions, gate = self.emissions(fused)
         packing = Packing.of(cu_seqlens, int(emissions.shape[0]))
-        xp = array_api_compat.array_namespace(emissions)
-        mixed = xp.sum(emissions * gate[:, :, None], axis=1)
+        mixed = _mixed(emissions, gate)
         chain = Chain.of(mixed, packing, self._fused_crf)
-        rubric_prob = None
-        if want_rubrics:
-            chains = (Chain.of(emissions[:, k, :], packing, crf) for k, crf in enumerate(self._rubric_crfs))
-            rubric_prob = xp.stack([_keep_prob(each) for each in chains], axis=1)
         return Decoded(
             keep=like(max_product.labels(chain.plain()), mixed),
             keep_prob=_keep_prob(chain),
             margin=mixed[:, 1] - mixed[:, 0],
-            rubric_prob=rubric_prob,
+            rubric_prob=self._rubric_prob(emissions, packing) if want_rubrics else None,
             gate=gate if want_rubrics else None,
         )
+
+    def marginals(self, emissions: Array, gate: Array) -> tuple[Array, Array]:
+        """Return `Decoded.keep_prob` [T] and `Decoded.rubric_prob` [T, K] of one sequence, without Viterbi's labels.
+
+        Args:
+            emissions, gate: what `emissions` returned of all its tokens.
+
+        Raises:
+            ValueError: an empty sequence, emissions that aren't finite.
+        """
+        count = int(emissions.shape[0])
+        packing = Packing.of([0, count], count)
+        chain = Chain.of(_mixed(emissions, gate), packing, self._fused_crf)
+        return _keep_prob(chain), self._rubric_prob(emissions, packing)
 
     def emissions(self, fused: Array) -> tuple[Array, Array]:
         """Each rubric's emissions [T, K, 2] and the gate [T, K], float32, from `fused` [T, D].
@@ -100,20 +109,27 @@ class Decoder:
                 f"fused must have shape [T, {D}], not {list(fused.shape)}: "
                 "the encoder and decoder.npz are of different models"
             )
-        xp = array_api_compat.array_namespace(fused)
+        xp = namespace_of(fused)
         fused = xp.astype(fused, xp.float32, copy=False)
         with np.errstate(invalid="ignore", over="ignore"):  # `Chain.of` names the token that isn't finite
-            inward = fused @ self._inward
+            inward = product(fused, self._inward)
             hidden = self._hidden(fused, inward)
             emissions = (
-                hidden @ xp.matrix_transpose(self.weights.emission_weight) + self.weights.emission_bias
+                product(hidden, xp.matrix_transpose(self.weights.emission_weight))
+                + self.weights.emission_bias
             )
             gate = softmax(inward[:, -K:] + self.weights.gate_bias)
         return xp.reshape(emissions, (-1, K, 2)), gate
 
+    def _rubric_prob(self, emissions: Array, packing: Packing) -> Array:
+        """Each rubric's own marginals, [T, K]."""
+        xp = namespace_of(emissions)
+        chains = (Chain.of(emissions[:, k, :], packing, crf) for k, crf in enumerate(self._rubric_crfs))
+        return xp.stack([_keep_prob(each) for each in chains], axis=1)
+
     def _hidden(self, fused: Array, inward: Array) -> Array:
         """Hidden states of the heads, [T, H]."""
-        xp = array_api_compat.array_namespace(fused)
+        xp = namespace_of(fused)
         D, H = self.weights.fused_size, self._hidden_bias.shape[0]
         hidden, mean = inward[:, :H], inward[:, H : H + 1]
         variance = xp.einsum("td,td->t", fused, fused)[:, None] / D - mean * mean
@@ -128,7 +144,13 @@ class Decoder:
         return gelu(hidden)
 
 
+def _mixed(emissions: Array, gate: Array) -> Array:
+    """The fused emissions, [T, 2]."""
+    xp = namespace_of(emissions)
+    return xp.sum(emissions * gate[:, :, None], axis=1)
+
+
 def _keep_prob(chain: Chain) -> Array:
     keep = like(sum_product.keep_probability(chain.plain()), chain.fields)
-    xp = array_api_compat.array_namespace(keep)
+    xp = namespace_of(keep)
     return xp.astype(keep, xp.float32)

@@ -6,6 +6,7 @@ import array_api_compat
 import numpy as np
 import numpy.typing as npt
 
+from lamr_decoding.namespaces import namespace_of
 from lamr_decoding.packing import Array
 
 # Φ(x), the normal distribution function, is the logistic function of x·R(x²). These are R's coefficients, constant
@@ -24,11 +25,28 @@ _BLOCK = 16_384  # float32 entries; with its scratch it stays in a core's second
 # Between two scratch arrays: at a distance that 4 KiB divides, a core takes reads of one for reads of what it is just
 # writing to the other and waits, and GELU takes 2.5 times as long.
 _APART = 16
+# OpenBLAS shares products of more multiplications than this among its threads, which then wait for one another at more
+# cost than they save; and products of fewer rows are slow.
+_MOST_MULTIPLICATIONS, _LEAST_ROWS = 1 << 18, 12
+
+
+def product(values: Array, weights: Array) -> Array:
+    """Values [T, D] times weights [D, H], [T, H]. numpy: small weights take few rows at a time, in one thread."""
+    depth, width = weights.shape
+    rows = _MOST_MULTIPLICATIONS // max(1, depth * width)
+    if not array_api_compat.is_numpy_array(values) or not _LEAST_ROWS <= rows < len(values):
+        return values @ weights
+    products = np.empty((len(values), width), np.result_type(values, weights))
+    whole = len(values) // rows * rows
+    parts = values[:whole].reshape(-1, rows, depth)
+    np.matmul(parts, weights, out=products[:whole].reshape(-1, rows, width))
+    np.matmul(values[whole:], weights, out=products[whole:])
+    return products
 
 
 def gelu(values: Array) -> Array:
     """x·Φ(x), the exact GELU (Hendrycks & Gimpel 2016), to 1e-6 in float32; any shape. numpy: in place."""
-    xp = array_api_compat.array_namespace(values)
+    xp = namespace_of(values)
     if array_api_compat.is_torch_array(values):
         return 0.5 * values * (1 + xp.erf(values * 2**-0.5))
     flat = values.reshape(-1)
@@ -59,13 +77,13 @@ def _gelu_block(
 
 def softmax(logits: Array) -> Array:
     """Softmax over the last axis."""
-    xp = array_api_compat.array_namespace(logits)
+    xp = namespace_of(logits)
     powers = xp.exp(logits - xp.max(logits, axis=-1, keepdims=True))
     return powers / xp.sum(powers, axis=-1, keepdims=True)
 
 
 def sigmoid(logits: Array) -> Array:
     """1 / (1 + exp(-x)) without overflow."""
-    xp = array_api_compat.array_namespace(logits)
+    xp = namespace_of(logits)
     small = xp.exp(-xp.abs(logits))
     return xp.where(logits >= 0, xp.ones_like(small), small) / (1 + small)

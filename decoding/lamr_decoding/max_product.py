@@ -16,13 +16,14 @@ import numpy as np
 from lamr_decoding import rows
 from lamr_decoding.chain import Chain
 from lamr_decoding.maps import MOST_FIELD, UNITS_PER_NAT, ClampMaps, LabelMaps
+from lamr_decoding.namespaces import namespace_of
 from lamr_decoding.packing import Array, Packing, like
 from lamr_decoding.scan import scan
 
 
 def labels(chain: Chain) -> Array:
     """The best labels, uint8 [T]; ties as `lamr_decoding.crf.viterbi` says."""
-    xp = array_api_compat.array_namespace(chain.fields)
+    xp = namespace_of(chain.fields)
     packing, coupling = chain.packing, xp.round(chain.coupling * UNITS_PER_NAT)
     if array_api_compat.is_numpy_array(chain.fields):
         return rows.best_labels(chain.fields, packing, float(coupling)).view(np.uint8)
@@ -40,7 +41,7 @@ def labels(chain: Chain) -> Array:
 
 def _attracted(units: Array, coupling: Array, packing: Packing, reluctance: Array) -> Array:
     """Best labels, bool [T], for fields and a coupling >= 0 in units; `reluctance` [T] 1 prunes on a tie, 0 keeps."""
-    xp = array_api_compat.array_namespace(units)
+    xp = namespace_of(units)
     zero, last = xp.zeros_like(units), like(packing.last, units)
     ends = xp.stack([zero, xp.where(last, zero, coupling)])
     ahead = units - reluctance + scan(ClampMaps(xp, ends, units + coupling), zero[:1])

@@ -10,6 +10,8 @@ import array_api_compat
 import numpy as np
 import numpy.typing as npt
 
+from lamr_decoding.namespaces import namespace_of
+
 Array: TypeAlias = Any  # an array of any namespace that array-api-compat knows; numpy and torch are tested
 Namespace: TypeAlias = Any
 
@@ -83,7 +85,7 @@ class Packing:
         large sequences into their neighbours.
         """
         if array_api_compat.is_torch_array(values):
-            xp = array_api_compat.array_namespace(values)
+            xp = namespace_of(values)
             lengths = xp.asarray(self.lengths, device=array_api_compat.device(values))
             return xp.segment_reduce(values, "sum", lengths=lengths)
         return np.add.reduceat(values, self.cu_seqlens[:-1])
@@ -94,7 +96,7 @@ class Packing:
             values[self.cu_seqlens[:-1]] += at_first
             values[self.cu_seqlens[1:] - 1] += at_last
             return values
-        xp = array_api_compat.array_namespace(values)
+        xp = namespace_of(values)
         first, last = (xp.astype(like(mask, values), values.dtype) for mask in (self.first, self.last))
         return values + first * at_first + last * at_last
 
@@ -105,5 +107,5 @@ def like(values: Array, other: Array) -> Array:
         return values
     device = array_api_compat.device(other)
     if array_api_compat.is_numpy_array(values):
-        return array_api_compat.array_namespace(other).asarray(values, device=device)
+        return namespace_of(other).asarray(values, device=device)
     return array_api_compat.to_device(values, device)

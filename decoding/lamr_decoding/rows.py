@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import array_api_compat.numpy as xp
 import numpy as np
 import numpy.typing as npt
 
@@ -23,6 +22,7 @@ from lamr_decoding.maps import (
     LabelMaps,
     OddsMaps,
 )
+from lamr_decoding.namespaces import NUMPY
 from lamr_decoding.packing import Packing
 from lamr_decoding.scan import from_lanes, scan_by_doubling, to_lanes
 
@@ -149,7 +149,7 @@ def _odds_into_lanes(weights: Floats, layout: _Layout, bond: float) -> Floats:
     back_ends, back_tilt = _transposed(*inner, weights[-1], bond)
     back_ends[:, layout.first[0]] = 1
     ends, tilt = np.stack([ends, back_ends[:, ::-1]], axis=1), np.stack([tilt, back_tilt[::-1]])
-    entering = scan_by_doubling(OddsMaps(xp, ends, tilt), np.ones((2, 1)))
+    entering = scan_by_doubling(OddsMaps(NUMPY, ends, tilt), np.ones((2, 1)))
     return np.stack([entering[0], entering[1, ::-1]])
 
 
@@ -219,7 +219,7 @@ def _clamped_messages(shift: Floats, layout: _Layout, coupling: float) -> Floats
         _clamp(states, shift[row], low, high, states)
         states[:2, layout.last[row]] = 0
     messages = np.empty_like(shift)
-    messages[0] = scan_by_doubling(ClampMaps(xp, states[:2], states[2]), np.zeros(1))
+    messages[0] = scan_by_doubling(ClampMaps(NUMPY, states[:2], states[2]), np.zeros(1))
     for row in range(layout.rows - 1):
         _clamp(messages[row], shift[row], low[0], high[0], messages[row + 1])
         messages[row + 1, layout.last[row]] = 0
@@ -239,7 +239,9 @@ def _traced(certain: Bools, follows: Bools) -> Bools:
         np.logical_and(composed, also, out=composed)
         np.logical_or(composed, yes, out=composed)
         np.logical_and(through, also, out=through)
-    label = scan_by_doubling(LabelMaps(xp, composed[::-1], through[::-1]), np.zeros(1, dtype=np.bool_))[::-1]
+    label = scan_by_doubling(LabelMaps(NUMPY, composed[::-1], through[::-1]), np.zeros(1, dtype=np.bool_))[
+        ::-1
+    ]
     for yes, also in zip(certain[::-1], follows[::-1], strict=True):
         np.logical_and(label, also, out=also)
         np.logical_or(also, yes, out=yes)

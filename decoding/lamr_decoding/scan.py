@@ -15,6 +15,7 @@ import array_api_compat
 import numpy as np
 
 from lamr_decoding.maps import M, Maps
+from lamr_decoding.namespaces import namespace_of
 from lamr_decoding.packing import Array
 
 _MOST_ROWS = 64
@@ -22,7 +23,7 @@ _MOST_ROWS = 64
 
 def to_lanes(values: Array, rows: int) -> Array:
     """Lay [..., T] out as [..., rows, lanes], a copy, padded at the end with zeros."""
-    xp = array_api_compat.array_namespace(values)
+    xp = namespace_of(values)
     *outer, tokens = values.shape
     lanes = -(-tokens // rows)
     missing = lanes * rows - tokens
@@ -36,7 +37,7 @@ def to_lanes(values: Array, rows: int) -> Array:
 
 def from_lanes(values: Array, tokens: int) -> Array:
     """Undo `to_lanes`: [..., rows, lanes] to [..., T]."""
-    xp = array_api_compat.array_namespace(values)
+    xp = namespace_of(values)
     *outer, rows, lanes = values.shape
     return xp.reshape(xp.matrix_transpose(values), (*outer, rows * lanes))[..., :tokens]
 

@@ -13,6 +13,7 @@ from lamr_decoding import rows
 from lamr_decoding.chain import Chain
 from lamr_decoding.layers import sigmoid
 from lamr_decoding.maps import MOST_LOG_FIELD, MOST_LOG_ODDS, LogMaps, OddsMaps
+from lamr_decoding.namespaces import namespace_of
 from lamr_decoding.packing import Array, like
 from lamr_decoding.scan import scan
 
@@ -28,7 +29,7 @@ def log_growth(chain: Chain) -> Array:
         return like(plain.packing.sums(_softplus(_log_forward(plain) + plain.fields)), chain.fields)
     log_forward, keep = _forward_backward(plain)
     ahead = log_forward + plain.fields
-    xp = array_api_compat.array_namespace(ahead)
+    xp = namespace_of(ahead)
     onward = xp.astype(like(~plain.packing.last, keep), xp.float64)
     pairs = xp.roll(keep, -1) * sigmoid(ahead + plain.coupling) * onward
     growth = like(plain.packing.sums(_softplus(ahead)), chain.fields)
@@ -45,7 +46,7 @@ def keep_probability(chain: Chain) -> Array:
 
 def _forward_backward(chain: Chain) -> tuple[Array, Array]:
     """Forward messages into each token in log-odds, and P(y_i = keep), [T] each."""
-    xp = array_api_compat.array_namespace(chain.fields)
+    xp = namespace_of(chain.fields)
     if _moderate(chain) and array_api_compat.is_numpy_array(chain.fields):
         forward, keep = rows.forward_backward(chain.fields, chain.packing, float(chain.coupling))
         return xp.log(forward), keep
@@ -63,7 +64,7 @@ def _forward_backward(chain: Chain) -> tuple[Array, Array]:
 
 def _log_forward(chain: Chain) -> Array:
     """Forward messages into each token in log-odds, [T]."""
-    xp = array_api_compat.array_namespace(chain.fields)
+    xp = namespace_of(chain.fields)
     closes = like(chain.packing.last, chain.fields)
     if not _moderate(chain):
         return _log_messages(chain.fields, closes, chain.coupling)
@@ -74,7 +75,7 @@ def _log_forward(chain: Chain) -> Array:
 
 def _softplus(values: Array) -> Array:
     """log(1 + e^x)."""
-    xp = array_api_compat.array_namespace(values)
+    xp = namespace_of(values)
     # To 1e-16 in all, which is as much as sums of these hold; numpy's logaddexp and log1p are four times slower.
     return xp.maximum(values, xp.zeros_like(values)) + xp.log(1 + xp.exp(-xp.abs(values)))
 
@@ -86,13 +87,13 @@ def _moderate(chain: Chain) -> bool:
 
 def _cut(fields: Array) -> Array:
     """Fields, cut off where it no longer matters."""
-    xp = array_api_compat.array_namespace(fields)
+    xp = namespace_of(fields)
     return xp.clip(fields, -MOST_LOG_FIELD, MOST_LOG_FIELD)
 
 
 def _odds_messages(odds: Array, closes: Array, coupling: Array) -> Array:
     """Messages into each token as odds, from e^h and whether a token closes its sequence, all [..., T]."""
-    xp = array_api_compat.array_namespace(odds)
+    xp = namespace_of(odds)
     one = xp.ones_like(odds)
     ends = xp.stack([one, xp.where(closes, one, xp.exp(coupling))])
     return scan(OddsMaps(xp, ends, odds), one[..., :1])
@@ -100,7 +101,7 @@ def _odds_messages(odds: Array, closes: Array, coupling: Array) -> Array:
 
 def _log_messages(fields: Array, closes: Array, coupling: Array) -> Array:
     """`_odds_messages` in the logarithm."""
-    xp = array_api_compat.array_namespace(fields)
+    xp = namespace_of(fields)
     zero = xp.zeros_like(fields)
     ends = xp.stack([zero, xp.where(closes, zero, coupling)])
     return scan(LogMaps(xp, ends, fields), zero[..., :1])

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import zipfile
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,23 +19,22 @@ from lamr_errors import ModelMismatchError
 from lamr_errors.python_parser import PYTHON_PARSER
 
 from lamr_decoding.crf import LinearChainCrf
+from lamr_decoding.namespaces import namespace_of
 from lamr_decoding.packing import Array
 
 _REMEDY = "write it again with `lamr export`"
 
 MOST_BYTES = 1 << 30
 """Of all arrays together, unpacked; those of the widest encoders have a tenth of that."""
-UNREADABLE = (
-    OSError,
-    ValueError,
-    KeyError,
-    EOFError,
-    zipfile.BadZipFile,
-    zlib.error,
-    MemoryError,
-    RuntimeError,
-)
-"""What numpy and zipfile raise for files that are truncated, damaged, of another format, or pickled."""
+
+
+def unreadable() -> tuple[type[Exception], ...]:
+    """Return what numpy and zipfile raise for files that are truncated, damaged, of another format, or pickled."""
+    import zipfile  # noqa: PLC0415  # numpy, too, loads it with the first file
+    import zlib  # noqa: PLC0415
+
+    bad = (zipfile.BadZipFile, zlib.error)
+    return (*bad, OSError, ValueError, KeyError, TypeError, EOFError, MemoryError, RuntimeError)
 
 
 class DecoderWeightsError(ModelMismatchError, ValueError):
@@ -82,7 +79,7 @@ class DecoderWeights:
         shapes = _shapes(*self._sizes())
         for field, name in _NAMES.items():
             values = getattr(self, field)
-            xp = array_api_compat.array_namespace(values)
+            xp = namespace_of(values)
             if tuple(values.shape) != shapes[name]:
                 raise DecoderWeightsError(
                     f"{name} has shape {list(values.shape)} where {list(shapes[name])} fits the other arrays; {_REMEDY}"
@@ -124,7 +121,7 @@ class DecoderWeights:
     def chained(self) -> bool:
         """Whether a token's decision depends on its neighbours': the fused CRF has a score that isn't 0."""
         scores = (self.fused_crf_transitions, self.fused_crf_start, self.fused_crf_end)
-        return any(bool(array_api_compat.array_namespace(each).any(each != 0)) for each in scores)
+        return any(bool(namespace_of(each).any(each != 0)) for each in scores)
 
     def without_chain(self) -> DecoderWeights:
         """The same weights with a fused CRF of zeros, under which `keep_prob` is `Decoded.emission_keep_prob`."""
@@ -223,5 +220,5 @@ def _read(path: Path) -> dict[str, npt.NDArray[np.float32]]:
                 return {name: file[name] for name in file.files}
     except FileNotFoundError as error:
         raise DecoderWeightsError(f"{path} is missing; {_REMEDY}", path=path) from error
-    except UNREADABLE as error:
+    except unreadable() as error:
         raise DecoderWeightsError(f"{path}: not a readable .npz ({error}); {_REMEDY}", path=path) from error

@@ -7,15 +7,19 @@ Usable on its own: needs numpy and tree-sitter, no model and no server.
     print(pruned.text)
 """
 
+from typing import TYPE_CHECKING, Any
+
 from lamr_postprocess.detection import detect_language
 from lamr_postprocess.document import LEAST_CUT
 from lamr_postprocess.languages import LANGUAGES, Comment, Language, ListKind, language_named
 from lamr_postprocess.lines import line_spans, split_lines
-from lamr_postprocess.page import render_html
 from lamr_postprocess.prune import prune_lines
 from lamr_postprocess.result import Cut, PrunedCode, cut_texts, restore
 from lamr_postprocess.selection import BudgetError, approximate_tokens
 from lamr_postprocess.view import render_filtered, render_heat, render_json
+
+if TYPE_CHECKING:
+    from lamr_postprocess.page import render_html
 
 __all__ = [
     "LANGUAGES",
@@ -39,3 +43,11 @@ __all__ = [
     "restore",
     "split_lines",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "render_html":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from lamr_postprocess.page import render_html  # noqa: PLC0415  # pages are seldom drawn
+
+    return render_html

@@ -24,6 +24,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
+from operator import attrgetter
 
 import numpy as np
 import tree_sitter
@@ -120,8 +121,8 @@ def read_names(source: Source, language: Language) -> Names:
     starts = roles[:, 0]
     placed = np.column_stack([_rows(source, starts), scope_at(starts), roles[:, 2]])
     texts = list(map(source.data.__getitem__, map(slice, starts.tolist(), roles[:, 1].tolist())))
-    for at in np.flatnonzero(_IS_BINDER[roles[:, 2]] | _IS_DECLARATION[roles[:, 2]]).tolist():
-        row, scope, role = placed[at].tolist()
+    binding = np.flatnonzero(_IS_BINDER[roles[:, 2]] | _IS_DECLARATION[roles[:, 2]])
+    for at, (row, scope, role) in zip(binding.tolist(), placed[binding].tolist(), strict=True):
         if _IS_BINDER[role]:
             names.bindings.append((texts[at], row, scope, _ROLES[role]))
         else:
@@ -264,8 +265,10 @@ def _rows(source: Source, starts: IntArray) -> IntArray:
 
 def _spans(nodes: list[tree_sitter.Node]) -> IntArray:
     """Start and end of each node, int [n, 2]."""
-    edges = [edge for node in nodes for edge in (node.start_byte, node.end_byte)]
-    return np.array(edges, dtype=np.int64).reshape(-1, 2)
+    spans = np.empty((len(nodes), 2), np.int64)
+    for side, edge in enumerate((attrgetter("start_byte"), attrgetter("end_byte"))):
+        spans[:, side] = np.fromiter(map(edge, nodes), np.int64, len(nodes))
+    return spans
 
 
 def _role_table(captures: dict[str, list[tree_sitter.Node]]) -> IntArray:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lamr_postprocess.captures import read_names
 from lamr_postprocess.definitions import Definitions, definitions_of
 from lamr_postprocess.frames import Frames, frames_of, no_frames
 from lamr_postprocess.headings import headings_of
@@ -160,10 +161,11 @@ def analyse(  # noqa: PLR0913  # keyword-only, each with a default
     blank = blank_lines(points, spans)
     indents = _indents(points, spans)
     cost = spans[:, 1] - spans[:, 0] - indents
-    structure = _Structure(None, None, no_rules(lines), None)
+    structure = _Structure(no_rules(lines))
     if repair:
-        structure = _structure(body, language, _Costs(cost, least_cut), _Space(blank, indents), listing)
-    outline, source = structure.outline, structure.source
+        space = _Space(blank, indents)
+        structure = _structure(body, language, _Costs(cost, least_cut), space, listing, naming)
+    outline = structure.outline
     return Document(
         text=text,
         language=language,
@@ -179,19 +181,19 @@ def analyse(  # noqa: PLR0913  # keyword-only, each with a default
         comments=() if outline is None else outline.comments,
         rules=structure.rules,
         fillers=_no_fillers() if outline is None else _fillers(outline),
-        definitions=None if naming is None or source is None else definitions_of(source, indents, naming),
+        definitions=structure.definitions,
         note=structure.note,
     )
 
 
 @dataclass(frozen=True, eq=False)
 class _Structure:
-    """What is known of a text's syntax: no tree and no outline where it is pruned line by line."""
+    """What is known of a text's syntax: no outline where it is pruned line by line."""
 
-    source: Source | None
-    outline: Outline | None
     rules: Rules
-    note: str | None
+    note: str | None = None
+    outline: Outline | None = None
+    definitions: Definitions | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,39 +227,53 @@ def _by_line(text: str, language: Language, costs: _Costs, space: _Space) -> Rul
     return rules_without_tree(costs.of_lines, space.blank & ~inner, frames, wholes, costs.least_cut)
 
 
-def _structure(
-    text: str, language: Language, costs: _Costs, space: _Space, listing: Listing | None
+def _structure(  # noqa: PLR0913, PLR0917  # a text, and what is known of it
+    text: str,
+    language: Language,
+    costs: _Costs,
+    space: _Space,
+    listing: Listing | None,
+    naming: Callable[[str], int] | None,
 ) -> _Structure:
     """The structure of a text."""
+    source, why = _parsed(text, language, listing)
+    if source is None:
+        rules = _by_line(text, language, costs, space)
+        return _Structure(rules, f"{why} pruned line by line" if why else None)
+    # Nodes are read first, and the tree goes before rules are made: neither is small.
+    names = [(read_names(each, each.grammar.language), each.grammar.language) for each in source.all]
+    outline = outline_of(source, language)
+    definitions = None if naming is None else definitions_of(source, space.indents, naming)
+    damage = source.damage
+    del source
+    rules = rules_of(names, outline, damage, costs.of_lines, costs.least_cut)
+    return _Structure(rules, why, outline, definitions)
 
-    def by_line(note: str | None) -> _Structure:
-        return _Structure(None, None, _by_line(text, language, costs, space), note)
 
-    if not language.grammar or not text or (listing is not None and listing.files > 1):
-        return by_line(_why_by_line(text, language, listing))
+def _parsed(text: str, language: Language, listing: Listing | None) -> tuple[Source | None, str | None]:
+    """A text's tree and a note on it; without a tree, why there is none, if that is worth a word."""
+    if listing is not None and listing.files > 1:
+        return None, f"lines of {listing.files} files:"
+    if not language.grammar or not text:
+        return None, _why_by_line(text, language)
     try:
         source = parse_mended(text, language)
     except MissingGrammarError as error:
-        return by_line(f"pruned line by line: {error}")
+        return None, f"{error};"
     except CostlySyntaxError:
-        return by_line(f"{language.name} that takes too long to parse: pruned line by line")
+        return None, f"{language.name} that takes too long to parse:"
     root = source.tree.root_node
     broken = root.has_error
     if root.is_error or (broken and language.parses is not None and not language.parses(text)):
-        return by_line(f"{language.name} that doesn't parse: pruned line by line")
-    outline = outline_of(source, language)
-    rules = rules_of(source, outline, costs.of_lines, costs.least_cut)
-    return _Structure(source, outline, rules, _note(language, source.damage, broken=broken))
+        return None, f"{language.name} that doesn't parse:"
+    return source, _note(language, source.damage, broken=broken)
 
 
-def _why_by_line(text: str, language: Language, listing: Listing | None) -> str | None:
+def _why_by_line(text: str, language: Language) -> str | None:
     """Why a text isn't parsed, in words; None where nobody would expect that it is."""
-    if listing is not None and listing.files > 1:
-        return f"lines of {listing.files} files: pruned line by line"
     if language.template is not None:
-        return f"{language.name} with the tags of {language.template.name}: pruned line by line"
-    plain = language.name == "text" or not text
-    return None if plain else f"{language.name}: no grammar, pruned line by line"
+        return f"{language.name} with the tags of {language.template.name}:"
+    return None if language.name == "text" or not text else f"{language.name}: no grammar,"
 
 
 def _note(language: Language, damage: Damage | None, *, broken: bool) -> str | None:
@@ -277,11 +293,15 @@ def _indents(points: NDArray[Any], spans: IntArray) -> IntArray:
     """The number of leading spaces and tabs of each line, int [L]."""
     if spans.shape[0] == 0:
         return np.zeros(0, dtype=np.int64)
-    inked = np.flatnonzero((points != 32) & (points != 9))
-    if inked.shape[0] == 0:
-        return np.zeros(spans.shape[0], dtype=np.int64)
-    nearest = inked[np.minimum(np.searchsorted(inked, spans[:, 0]), inked.shape[0] - 1)]
-    indents: IntArray = np.clip(nearest - spans[:, 0], 0, spans[:, 1] - spans[:, 0])
+    goes_on = np.empty(points.shape[0] + 1, dtype=np.bool_)  # with a space or tab, as a line's first one does
+    goes_on[:-1] = (points == 32) | (points == 9)
+    goes_on[-1] = False
+    ends = np.flatnonzero(goes_on[:-1] & ~goes_on[1:]) + 1  # of runs
+    starts = spans[:, 0]
+    run = np.minimum(np.searchsorted(ends, starts, side="right"), max(ends.shape[0] - 1, 0))
+    indents: IntArray = (
+        np.where(goes_on[starts], ends[run] - starts, 0) if ends.shape[0] else np.zeros_like(starts)
+    )
     return indents
 
 

@@ -7,7 +7,7 @@ well. Filling is monotone: where more is kept, a small gap falls into smaller on
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -97,7 +97,7 @@ def _spread(refused: BoolArray, needing: list[int], wanted: list[int]) -> None:
 
 
 def gaps_of(
-    owner: IntArray, cost: IntArray, targets: Iterable[Iterable[tuple[int, int]]], least_cut: int
+    owner: IntArray, cost: IntArray, targets: Sequence[Sequence[tuple[int, int]]], least_cut: int
 ) -> Gaps:
     """What filling needs to know.
 
@@ -108,6 +108,7 @@ def gaps_of(
         least_cut: what the rows of a cut cost at least; a gap that costs less is filled.
     """
     rows = np.flatnonzero(owner != NOBODY)
-    pairs = [(user, need) for user, needs in enumerate(targets) for need, _ in needs]
-    users, needed = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    counts = np.fromiter(map(len, targets), np.int64, len(targets))
+    users = np.repeat(np.arange(len(targets)), counts)
+    needed = np.fromiter((need for needs in targets for need, _ in needs), np.int64, len(users))
     return Gaps(owner[rows], np.concatenate(([0], np.cumsum(cost[rows]))), users, needed, least_cut)

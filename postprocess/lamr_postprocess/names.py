@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import bisect
-from typing import NamedTuple
 
 import numpy as np
 
@@ -18,32 +17,25 @@ from lamr_postprocess.captures import (
     Binding,
     Names,
     Scope,
-    read_names,
 )
 from lamr_postprocess.languages import Language
 from lamr_postprocess.outline import Outline
-from lamr_postprocess.syntax import Source
 
 _MOST_BINDINGS = 4  # that one use needs; further ones of the same name say nothing new
 _MOST_LOOKED_AT = 16  # bindings that a search backwards passes, which bounds the cost of one very long line
 
 
-class Requirement(NamedTuple):
-    """Row `user` names something that row `binder` binds, by an import where `imported`. Rows are 0-based."""
-
-    user: int
-    binder: int
-    imported: bool
+Requirement = tuple[int, int, bool]
+"""The first group of `Outline.owner` names something that the second binds; whether an import binds it."""
 
 
-def requirements_of(source: Source, outline: Outline, language: Language) -> list[Requirement]:
-    """Every pair of a use and a binding in different groups, once each, in document order of the uses.
+def requirements_of(names: Names, outline: Outline, language: Language) -> list[Requirement]:
+    """Every pair of groups of which one uses what the other binds, once each, in document order of the uses.
 
     A name that is used in the scope that binds it needs the nearest binding before it, and earlier ones as long as the
     bindings so far are conditional. A name that is used from an inner scope needs the bindings that the outer scope
     makes itself.
     """
-    names = read_names(source, language)
     _bind(names)
     resolver = _Resolver(names, outline, language)
     for word, row, scope in resolver.resolvable(names):
@@ -64,7 +56,10 @@ def _bind(names: Names) -> None:
         native = declared is None
         if declared is not None:
             scope = 0 if declared[0] == "declare.global" else _enclosing(scopes, scope, name)
-        binding = scopes[scope].bound.setdefault(name, Binding())
+        bound = scopes[scope].bound
+        binding = bound.get(name)
+        if binding is None:
+            binding = bound[name] = Binding()
         binding.rows.append(row)
         binding.imported.append(role == "import")
         binding.native.append(native)
@@ -146,12 +141,12 @@ class _Resolver:
             self.add(row, declared[1], False)
 
     def add(self, user: int, binder: int, imported: bool) -> None:
-        """Record a requirement once, if its rows belong to different groups."""
+        """Record a requirement of one row by another once, if they belong to different groups."""
         first, second = self.owner[user], self.owner[binder]
         pair = first * self.stride + second
-        if first != second and min(first, second) >= 0 and pair not in self.seen:
+        if first != second and pair not in self.seen and first >= 0 <= second:
             self.seen.add(pair)
-            self.requirements.append(Requirement(user, binder, imported))
+            self.requirements.append((first, second, imported))
 
     def lookup(self, name: bytes, scope: int) -> tuple[Binding | None, bool]:
         """The bindings that a use in `scope` sees, and whether the code that makes them runs together with the use."""
@@ -175,17 +170,18 @@ class _Resolver:
         A statement's own binding (`x = x + 1`) doesn't serve its use and isn't needed.
         """
         picks: list[int] = []
-        after = bisect.bisect_right(binding.rows, row)
+        rows, own = binding.rows, self.statement[row]
+        after = bisect.bisect_right(rows, row)
         same_statement = False
         for at in range(after - 1, max(after - 1 - _MOST_LOOKED_AT, -1), -1):
-            if self.statement[binding.rows[at]] == self.statement[row]:
+            if self.statement[rows[at]] == own:
                 same_statement = True
                 continue
             picks.append(at)
-            if self.list_end[binding.rows[at]] >= row or len(picks) == _MOST_BINDINGS:
+            if self.list_end[rows[at]] >= row or len(picks) == _MOST_BINDINGS:
                 break
         if not picks and not same_statement:
-            picks = [min(after, len(binding.rows) - 1)]
+            picks = [min(after, len(rows) - 1)]
         return picks
 
 

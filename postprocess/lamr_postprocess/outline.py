@@ -13,14 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 
 import numpy as np
 
 from lamr_postprocess.languages import Comment, Language
 from lamr_postprocess.lines import BoolArray, IntArray
 from lamr_postprocess.syntax import Source
-from lamr_postprocess.walk import NOBODY, ItemList, Walk
+from lamr_postprocess.walk import NOBODY, SEGMENT_COLUMNS, UNIT_COLUMNS, ItemList, Walk
 
 __all__ = ["NOBODY", "Outline", "outline_of"]
 
@@ -103,7 +102,7 @@ def _by_row(walk: Walk, rows: int, continued: IntArray) -> Outline:
     unit_of_row = np.full(rows, NOBODY, dtype=np.int64)
     companion = np.zeros(rows, dtype=np.bool_)
     if walk.segments:
-        parts = _table(walk.segments, 4)
+        parts = np.array(walk.segments).reshape(-1, SEGMENT_COLUMNS)
         lengths = parts[:, 1] - parts[:, 0] + 1
         where = np.repeat(parts[:, 0] - (np.cumsum(lengths) - lengths), lengths) + np.arange(
             int(lengths.sum())
@@ -116,7 +115,7 @@ def _by_row(walk: Walk, rows: int, continued: IntArray) -> Outline:
         elif unit_of_row[row] != NOBODY:
             unit_of_row[row + 1] = unit_of_row[row]
     heads = _heads(walk.joined)
-    parents, unit_rows, ends, statements, markups = _table(walk.units, 5).T
+    parents, unit_rows, ends, statements, markups = np.array(walk.units).reshape(-1, UNIT_COLUMNS).T
     _, unit_group = np.unique(heads, return_inverse=True)
     owner = np.where(unit_of_row == NOBODY, NOBODY, unit_group[unit_of_row])
     starts = np.zeros(rows, dtype=np.bool_)
@@ -137,11 +136,6 @@ def _by_row(walk: Walk, rows: int, continued: IntArray) -> Outline:
         markup=np.where(unit_of_row == NOBODY, NOBODY, markups[unit_of_row]),
         comments=tuple(walk.comments),
     )
-
-
-def _table(rows: Sequence[tuple[int, ...]], columns: int) -> IntArray:
-    """The tuples as rows of a table, int [n, columns]."""
-    return np.fromiter(chain.from_iterable(rows), np.int64, len(rows) * columns).reshape(-1, columns)
 
 
 def _heads(joined: Sequence[int]) -> IntArray:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lamr_postprocess.analyses import Analyses
+from lamr_postprocess.collecting import without_collections
 from lamr_postprocess.detection import detect_language
 from lamr_postprocess.document import LEAST_CUT, Document, analyse
 from lamr_postprocess.languages import Language, language_named
@@ -32,6 +33,7 @@ from lamr_postprocess.selection import (
 from lamr_postprocess.swepruner import single_gaps
 
 
+@without_collections()
 def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a function want
     code: str,
     line_scores: ArrayLike,

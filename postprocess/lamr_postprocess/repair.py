@@ -16,18 +16,21 @@ which is seldom more than twice.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lamr_postprocess.captures import Names
 from lamr_postprocess.frames import Frames
 from lamr_postprocess.gaps import Gaps, gaps_of
+from lamr_postprocess.languages import Language
 from lamr_postprocess.lines import BoolArray, IntArray
 from lamr_postprocess.names import requirements_of
 from lamr_postprocess.outline import NOBODY, Outline
-from lamr_postprocess.syntax import Damage, Source
+from lamr_postprocess.syntax import Damage
 from lamr_postprocess.wholes import Wholes
 
 Codes = NDArray[np.int8]
@@ -135,7 +138,13 @@ def no_rules(rows: int) -> Rules:
     return Rules(owner, np.zeros(rows, dtype=np.bool_), [], _no_extras(), None, _NO_ROWS, _NO_ROWS)
 
 
-def rules_of(source: Source, outline: Outline, cost: IntArray, least_cut: int) -> Rules:
+def rules_of(
+    names: Sequence[tuple[Names, Language]],
+    outline: Outline,
+    damage: Damage | None,
+    cost: IntArray,
+    least_cut: int,
+) -> Rules:
     """The rules of a parsed file; `cost` and `least_cut` as in `rules_without_tree`."""
     targets: list[list[tuple[int, int]]] = [[] for _ in range(outline.groups)]
     group, parent = outline.unit_group, outline.unit_parent
@@ -145,13 +154,11 @@ def rules_of(source: Source, outline: Outline, cost: IntArray, least_cut: int) -
         if one != other:
             targets[one].append((other, SCOPE))
     _add_list_rules(targets, outline)
-    owner = outline.owner.tolist()
-    for need in chain.from_iterable(
-        requirements_of(each, outline, each.grammar.language) for each in source.all
-    ):
-        targets[owner[need.user]].append((owner[need.binder], IMPORTED if need.imported else DEFINED))
-    if source.damage is not None:
-        _add_damage(targets, owner, source.damage)
+    for each, language in names:
+        for user, binder, imported in requirements_of(each, outline, language):
+            targets[user].append((binder, IMPORTED if imported else DEFINED))
+    if damage is not None:
+        _add_damage(targets, outline.owner.tolist(), damage)
     sizes = np.bincount(outline.owner[outline.owner != NOBODY], minlength=outline.groups)
     extras = _no_extras()
     _add_results(extras, targets, outline, sizes)

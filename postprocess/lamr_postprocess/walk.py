@@ -7,6 +7,7 @@ depth has no limit, and enters only nodes that span rows. To it, rows are number
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -17,6 +18,7 @@ from lamr_postprocess.languages import Comment, ListKind
 from lamr_postprocess.syntax import Source
 
 NOBODY = -1
+UNIT_COLUMNS, SEGMENT_COLUMNS = 5, 4
 _ANY = ListKind()
 _MOST_JOINED = 6
 """Rows of comments that are kept or cut together: half a sentence misleads, and a whole licence is more than that."""
@@ -93,7 +95,16 @@ class _CommentAbove:
 
 
 class Walk:
-    """One walk over a tree: the units found, and the segments of their frames in document order."""
+    """One walk over a tree: the units found, and the segments of their frames in document order.
+
+    Both are numbers in a row, because a tuple for each would take more memory than the text.
+
+    Attributes:
+        units: of each unit `UNIT_COLUMNS` numbers: the unit around it, its first row, the last row of the list around,
+            the unit of its statement, and its comment syntax.
+        segments: of each segment `SEGMENT_COLUMNS` numbers: its first and last row, its unit, and whether it belongs to
+            a clause that accompanies another.
+    """
 
     def __init__(self, source: Source) -> None:
         self.grammar = source.grammar
@@ -110,12 +121,12 @@ class Walk:
             if found.lastgroup
         }
         self.broken: set[int] = set()
-        self.units: list[tuple[int, int, int, int, int]] = []
+        self.units = array("q")
         self.comments: dict[Comment, int] = {}
         self.comment_above: _CommentAbove | None = None
         self.joined: list[int] = []  # union-find over units; each points to itself or to one before it
         self.lists: list[ItemList] = []
-        self.segments: list[tuple[int, int, int, bool]] = []
+        self.segments = array("q")
         self.last_row = -1
         self.last_unit = NOBODY
 
@@ -329,10 +340,10 @@ class Walk:
         """Make a unit in a list of that kind; an element belongs to the statement that its literal stands in."""
         number = len(self.joined)
         self.joined.append(number)
-        statement = self.units[parent][3] if kind.is_literal else number
+        statement = self.units[UNIT_COLUMNS * parent + 3] if kind.is_literal else number
         comment, comments = kind.comment or self.comment, self.comments
         markup = NOBODY if comment is None else comments.setdefault(comment, len(comments))
-        self.units.append((parent, row, list_end, statement, markup))
+        self.units.extend((parent, row, list_end, statement, markup))
         return number
 
     def emit(self, unit: int, row: int, last: int, companion: bool) -> None:
@@ -341,7 +352,7 @@ class Walk:
             self.join(unit, self.last_unit)
             row = self.last_row + 1
         if row <= last:
-            self.segments.append((row, last, unit, companion))
+            self.segments.extend((row, last, unit, companion))
             self.last_row = last
         self.last_unit = unit
 
@@ -371,7 +382,7 @@ class Walk:
         """Join each unit that has an error in its frame with all units inside it, where nothing can be relied on."""
         if self.broken:
             self.broken.discard(NOBODY)
-            for unit, (parent, *_) in enumerate(self.units):
+            for unit, parent in enumerate(self.units[::UNIT_COLUMNS]):
                 if parent in self.broken:
                     self.join(unit, parent)
                     self.broken.add(unit)

@@ -21,7 +21,7 @@ from lamr_contract.arrays import Float64Array
 from lamr_contract.asked import AskedDocument
 from lamr_contract.encoding import Chunk, PromptEncoder
 from lamr_contract.errors import LamrError
-from lamr_contract.layout import token_lines
+from lamr_contract.layout import line_layout, token_lines
 from lamr_contract.names import DECODER, ENCODER, ONNX_FILE, WEIGHTS_FILE, version_folder
 from lamr_contract.scoring.odds import logit
 from lamr_contract.scoring.rules import SEMANTIC, Usual
@@ -110,7 +110,8 @@ class Judge:
                 come out that no pruning takes an answer without the encoder for.
         """
         wanted = list(wanted)
-        reading = self._encoder.read_query(self._query, self._task, _beginning(texts, wanted))
+        begun = _beginning(texts, wanted)
+        reading = self._encoder.read_query(self._query, self._task, begun, line_layout(begun))
         count.query_read = None if reading.whole else reading.text
         tokens = tokenize_all(self._encoder, texts, self._cache, self._model)
         files = [

@@ -7,11 +7,12 @@ import importlib.util
 import os
 import platform
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from lamr_client import triton_wire as wire
 from lamr_client.connection import Connection, parse_connection
-from lamr_contract.cpus import usable_cpus
+from lamr_contract.cpus import cpu_features, usable_cpus
 from lamr_contract.errors import (
     AccessDeniedError,
     DeadlineExceededError,
@@ -27,16 +28,22 @@ from lamr_contract.names import (
     PERPLEXITY,
     PRECISION_PARAMETER,
     VERSION_PARAMETER,
+    config_file,
 )
 from lamr_contract.silence import import_onnxruntime
 from lamr_contract.spec import bundled_repository, load_spec
 
-from lamr_serving.engines import WIDE, choose
+from lamr_serving.engines import PRECISIONS, WIDE, Engine, choose, engine_for
+from lamr_serving.repository_check.reading import read_config
 
 MOST_ANSWER_BYTES = 64 << 20
 """Of one answer: the configuration of a causal model holds its tokenizer."""
 MOST_MODELS = 64
 """Each is asked about by itself; a server of lamr's has three."""
+UNSUITED = (
+    "the bundled model's own; this machine has no integer dot products, so that it is slow: say --effort instant where "
+    "time is short"
+)
 PROVIDER_TITLES = {"cuda": "CUDA", "tensorrt": "TensorRT", "openvino": "OpenVINO"}
 
 
@@ -101,8 +108,9 @@ class LocalStatus:
         triton: the version of the `nvidia-pytriton` wheel; None when it isn't installed.
         model, model_version, fingerprint: which model the bundled one is; None when it is missing or broken.
         problem: why the bundled model can't be used; None when it can.
-        engine, engine_reason: the provider and precision that suit this machine's CPUs and a small encoder best, and
-            why.
+        engine, engine_reason: the provider and precision of the bundled model's encoder, and what that means on this
+            machine's CPUs; None and empty where the model has a problem.
+        small_engine, small_engine_reason: those that suit these CPUs and a small encoder best, to export one for.
         wide_engine, wide_engine_reason: the same for an encoder that is at least as wide as Qwen3-0.6B's.
         threads: the number of CPUs that this process may use, which sizes thread pools.
     """
@@ -117,8 +125,10 @@ class LocalStatus:
     model_version: str | None
     fingerprint: str | None
     problem: str | None
-    engine: str
+    engine: str | None
     engine_reason: str
+    small_engine: str
+    small_engine_reason: str
     wide_engine: str
     wide_engine_reason: str
     threads: int
@@ -161,13 +171,14 @@ def server_status(  # noqa: PLR0913  # keyword-only, each with a default
 
 def local_status() -> LocalStatus:
     """What this installation can do. onnxruntime is imported when it is installed."""
-    spec, problem = None, None
+    spec, engine, problem = None, None, None
     try:
         spec = load_spec(bundled_repository())
+        engine = _engine_of(bundled_repository())
     except LamrError as error:
         problem = str(error)
     providers: tuple[str, ...] = ()
-    engine, wide = choose(), choose(width=WIDE)
+    small, wide = choose(), choose(width=WIDE)
     if importlib.util.find_spec("onnxruntime"):
         providers = tuple(import_onnxruntime().get_available_providers())
     return LocalStatus(
@@ -181,12 +192,21 @@ def local_status() -> LocalStatus:
         model_version=spec.version if spec else None,
         fingerprint=spec.fingerprint if spec else None,
         problem=problem,
-        engine=str(engine),
-        engine_reason=engine.reason,
+        engine=None if engine is None else str(engine),
+        engine_reason="" if engine is None else engine.reason if engine.suits(cpu_features()) else UNSUITED,
+        small_engine=str(small),
+        small_engine_reason=small.reason,
         wide_engine=str(wide),
         wide_engine_reason=wide.reason,
         threads=usable_cpus(),
     )
+
+
+def _engine_of(repository: Path) -> Engine | None:
+    """Return the engine that a repository's encoder asks for; None for a precision that isn't known."""
+    config = read_config(config_file(repository, ENCODER))
+    precision = config.parameters[PRECISION_PARAMETER].string_value
+    return engine_for(precision) if precision in PRECISIONS else None
 
 
 def _ask(client: Any, connection: Connection, timeout: float) -> ServerStatus:

@@ -70,6 +70,25 @@ def test_the_pruner_gets_less_time_than_the_hook_has(tmp_path: Path, store: Stor
         assert all(seconds is not None and seconds <= most for seconds in timeouts)
 
 
+def test_a_server_that_answers_at_once_reads_nothing(tmp_path: Path, store: Store, transcript: str) -> None:
+    transport = MockTransport(lambda request: uniform_answer(request, 0.5))
+    server = LocalServer(tmp_path / "hook.sock", store, lambda: Pruner(transport=transport), effort="instant")
+    assert "updatedToolOutput" in said(server.answer(call(transcript)))
+    assert not transport.requests
+
+
+def test_a_model_without_a_line_model_reads_all_the_same(
+    tmp_path: Path, store: Store, transcript: str
+) -> None:
+    class Slow(Pruner):
+        answers_at_once = False
+
+    transport = MockTransport(lambda request: uniform_answer(request, 0.5))
+    server = LocalServer(tmp_path / "hook.sock", store, lambda: Slow(transport=transport), effort="instant")
+    server.answer(call(transcript))
+    assert transport.requests
+
+
 def test_what_took_too_long_isnt_tried_again_at_once(tmp_path: Path, store: Store, transcript: str) -> None:
     transport = MockTransport(lambda request: uniform_answer(request, 0.5))
     late: list[Exception] = []

@@ -676,7 +676,7 @@ def unreachable(*_, **__):
 def job_until(repository, deadline, code, **options) -> job.PruneJob:
     """A job whose every step looks at a deadline."""
     encoder, call = PromptEncoder.from_repository(repository), Call("raise", deadline, deadline)
-    return job.PruneJob(encoder, SCORER, QUERY, code, PruneOptions(**options), call, job.Paces())
+    return job.PruneJob(encoder, SCORER, QUERY, code, PruneOptions(**options), call, job.Shared())
 
 
 def answer_all(subject: job.PruneJob) -> None:

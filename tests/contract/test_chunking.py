@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lamr_contract.chunking import fixed_chunks, plan_chunks
-from lamr_contract.layout import line_layout, single_spaces
+from lamr_contract.layout import line_layout
+from lamr_contract.text_slices import single_spaces
 
 lines = st.lists(st.sampled_from(["a", "  b c", "\tif x", "", "   ", "}", "q" * 3, "w " * 30]), max_size=120)
 

@@ -60,3 +60,19 @@ def test_lines_beyond_the_count_are_left_out() -> None:
     counted = TermIndex("red\nred red\nred", 2).counts(["red"])
     assert counted.lines.tolist() == [[1], [2]]
     assert counted.lengths.tolist() == [1, 2]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(ALPHABET, max_size=60), st.integers(0, 4))
+def test_all_terms_of_a_text_are_those_of_its_identifiers(code: str, lines: int) -> None:
+    expected = [
+        (term, number)
+        for number, line in enumerate(split_lines(code)[:lines])
+        for identifier in re.findall(r"[^\W\d]\w*|\d+", line)
+        for term in terms(identifier)
+    ]
+    for layout in (None, line_layout(code)):
+        names, term, line = TermIndex(code, lines, layout).occurrences()
+        assert [
+            (names[place], number) for place, number in zip(term.tolist(), line.tolist(), strict=True)
+        ] == expected

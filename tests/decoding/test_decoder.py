@@ -53,6 +53,15 @@ def test_decode_is_gate_then_crf() -> None:
     np.testing.assert_allclose(decoded.emission_keep_prob, expected, atol=1e-5)
 
 
+def test_marginals_are_those_of_decoding() -> None:
+    decoder = Decoder(random_weights(48, 16, 2))
+    fused = np.random.default_rng(4).normal(size=(300, 48)).astype(np.float32)
+    decoded = decoder.decode(fused, [0, 300], want_rubrics=True)
+    keep, rubrics = decoder.marginals(*decoder.emissions(fused))
+    np.testing.assert_array_equal(keep, decoded.keep_prob)
+    np.testing.assert_array_equal(rubrics, decoded.rubric_prob)
+
+
 def test_types_and_what_was_not_asked_for() -> None:
     decoded = Decoder(random_weights(12, 8, 2)).decode(np.zeros((3, 12), dtype=np.float16), [0, 3])
     assert decoded.rubric_prob is None

@@ -1,12 +1,28 @@
-"""GELU without scipy, softmax and sigmoid."""
+"""Products in few rows at a time, GELU without scipy, softmax and sigmoid."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
+import pytest
 import torch
-from lamr_decoding.layers import gelu, sigmoid, softmax
+from lamr_decoding.layers import gelu, product, sigmoid, softmax
+
+
+@pytest.mark.parametrize(
+    "shape", [(0, 64, 64), (1, 64, 64), (64, 64, 64), (200, 64, 64), (41, 300, 72), (9, 2000, 64)]
+)
+def test_products_are_those_of_matrices(shape: tuple[int, int, int]) -> None:
+    rows, depth, width = shape
+    rng = np.random.default_rng(0)
+    values, weights = rng.normal(size=(rows, depth)), rng.normal(size=(depth, width))
+    for dtype in (np.float32, np.float64):
+        given = values.astype(dtype), weights.astype(dtype)
+        np.testing.assert_allclose(product(*given), values @ weights, atol=1e-3)
+        assert product(*given).dtype == dtype
+    turned = np.asfortranarray(values), np.asfortranarray(weights)
+    np.testing.assert_allclose(product(*turned), values @ weights, atol=1e-9)
 
 
 def test_gelu_is_exact_to_float32() -> None:

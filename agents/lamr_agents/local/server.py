@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from lamr_client import DeadlineExceededError, LamrError
+from lamr_client.effort import EffortName
 from lamr_contract.private_files import open_private, private_folder, take_lock
 
 from lamr_agents.hook_host import Call, HookHost
@@ -54,6 +55,7 @@ class LocalServer:
         policy: when a result is pruned.
         archive: keeps the originals of what lies in no file; such results pass without one.
         seconds: for one pruning, at the most; a hook that has less says so in its call.
+        effort: how much the encoder reads; it isn't loaded for `instant`. A model without a line model reads all.
     """
 
     def __init__(  # noqa: PLR0913  # keyword-only but for the parts
@@ -65,6 +67,7 @@ class LocalServer:
         policy: Policy | None = None,
         archive: Archive | None = None,
         seconds: float = 7.0,
+        effort: EffortName = "auto",
     ) -> None:
         self._path = path
         self._store = store
@@ -72,6 +75,7 @@ class LocalServer:
         self._policy = policy or Policy()
         self._archive = archive
         self._seconds = seconds
+        self._effort = effort
         self._gave_up = _GaveUp()
         self._pruner: Prunes | None = None
         self._making = threading.Lock()
@@ -150,7 +154,15 @@ class LocalServer:
             try:
                 pruner = self._warm()
                 left = max(end - time.monotonic(), _LEAST_SECONDS)
-                done.set_result(skim(pruner, asked, intent, self._policy, archive=self._archive, within=left))
+                effort = self._effort_of(pruner)
+                done.set_result(
+                    skim(
+                        *(pruner, asked, intent, self._policy),
+                        archive=self._archive,
+                        effort=effort,
+                        within=left,
+                    )
+                )
             except BaseException as error:
                 done.set_exception(error)
 
@@ -185,11 +197,15 @@ class LocalServer:
                 self._pruner = self._make_pruner()
             return self._pruner
 
+    def _effort_of(self, pruner: Prunes) -> EffortName:
+        return self._effort if getattr(pruner, "answers_at_once", True) else "full"
+
     def _load(self) -> None:
         """Make the pruner, and have it load its encoder; calls that come before are answered by the line model."""
         try:
-            load = getattr(self._warm(), "warm", None)  # another's pruner may have nothing to load
-            if load is not None:
+            pruner = self._warm()
+            load = getattr(pruner, "warm", None)  # another's pruner may have nothing to load
+            if load is not None and self._effort_of(pruner) != "instant":
                 load()
         except LamrError as error:  # calls say it, each to its own agent
             _log.warning("the encoder can't be loaded: %s", error)

@@ -30,12 +30,16 @@ class DocumentWords:
         layout: the lines.
         terms: the T distinct terms.
         term, line: int64 [n], which term stands in which line, without repeats; ascending by term, then by line.
+        count: int64 [n], how often it stands there.
+        lengths: float64 [L], how many terms of any kind each line has.
     """
 
     layout: LineLayout
     terms: tuple[str, ...]
     term: NDArray[np.int64]
     line: NDArray[np.int64]
+    count: NDArray[np.int64]
+    lengths: Float64Array
 
     @classmethod
     def of(cls, index: TermIndex, layout: LineLayout) -> DocumentWords:
@@ -47,8 +51,8 @@ class DocumentWords:
         """
         terms, term, line = index.occurrences()
         lines = max(1, len(layout.blank))
-        pairs = np.unique(term * lines + line) if len(term) else np.zeros(0, np.int64)
-        return cls(layout, tuple(terms), pairs // lines, pairs % lines)
+        pairs, count = np.unique(term * lines + line, return_counts=True)
+        return cls(layout, tuple(terms), *np.divmod(pairs, lines), count, index.lengths)
 
     @cached_property
     def frequency(self) -> NDArray[np.int64]:

@@ -37,12 +37,13 @@ class EncodedData:
     @classmethod
     def of(cls, layout: LineLayout) -> EncodedData:
         """Find a text's data: unbroken runs of at least `LEAST_RUN` characters that could be base64."""
+        if np.diff(layout.spans, axis=1).max(initial=0) < LEAST_RUN:  # a run lies in one line
+            return cls(np.zeros((0, 2), np.int64), np.zeros(len(layout.spans), np.bool_))
         written = np.zeros(len(layout.points) + 2, np.int8)
         written[1:-1] = _WRITES_DATA[np.minimum(layout.points, 128)]
         edges = np.diff(written)
         spans = np.stack([np.flatnonzero(edges > 0), np.flatnonzero(edges < 0)], axis=1)
         spans = spans[spans[:, 1] - spans[:, 0] >= LEAST_RUN]
-        # A run holds no line end, so it lies in one line.
         line = np.searchsorted(layout.spans[:, 1], spans[:, 0], side="right")
         lengths = np.bincount(line, spans[:, 1] - spans[:, 0], minlength=len(layout.spans))
         return cls(spans, lengths > _LEAST_SHARE * np.maximum(np.diff(layout.spans, axis=1)[:, 0], 1))

@@ -8,7 +8,6 @@ words and lines; it knows no tokens and no model.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +15,7 @@ import numpy as np
 from lamr_contract.arrays import Float64Array
 from lamr_contract.layout import LineLayout
 from lamr_contract.scoring.bm25 import length_norm, rarity, saturated
-from lamr_contract.words import TermIndex
+from lamr_contract.words import TermCounts
 
 WINDOW = 20
 """The lines of a sliding window."""
@@ -48,18 +47,16 @@ class LexicalViews:
         return together
 
 
-def lexical_views(asked: Sequence[str], layout: LineLayout, index: TermIndex) -> LexicalViews:
+def lexical_views(counts: TermCounts, layout: LineLayout) -> LexicalViews:
     """Return the evidence of each line, view by view.
 
     Args:
-        asked: the terms of what is looked for (`words.query_terms`).
+        counts: the terms of what is looked for (`words.query_terms`) in each line.
         layout: the document's L lines.
-        index: the terms of these lines.
     """
     count = len(layout.spans)
     if not count:
         return LexicalViews(*(np.zeros(0),) * 4)
-    counts = index.counts(asked)
     occurs = counts.lines.any(axis=0)
     occurring = counts.lines.T[occurs]
     block = layout.blocks

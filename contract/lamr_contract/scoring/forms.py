@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from lamr_contract.arrays import Float64Array
 from lamr_contract.layout import LineLayout
-from lamr_contract.words import character_kinds
 
 LONGEST = 120
 """The characters beyond which a longer line is no longer than others."""
@@ -27,6 +26,7 @@ _IMPORT_SIGNS = (
     *("import ", "import(", "from ", "export * from", "require", "use ", "pub use ", "extern crate "),
     *("using ", "namespace ", "package ", "#include", "# include", "#import", "include ", "include_once"),
 )
+_BEGINS_IMPORT = np.array([any(sign[0] == chr(point) for sign in _IMPORT_SIGNS) for point in range(129)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,19 +57,28 @@ def line_forms(text: str, layout: LineLayout) -> LineForms:
         text: the text.
         layout: `line_layout(text)`.
     """
-    lines = [text[first:stop].strip() for first, stop in layout.spans.tolist()]
+    parts = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    lines = list(map(str.strip, parts[: len(layout.spans)]))
     count = Counter(lines)
     inked = ~layout.blank
     lengths = np.fromiter(map(len, lines), np.float64, len(lines))
-    alike = np.fromiter((count[line] for line in lines), np.float64, len(lines))
-    imports = np.fromiter((line.startswith(_IMPORT_SIGNS) for line in lines), np.bool_, len(lines))
+    alike = np.fromiter(map(count.__getitem__, lines), np.float64, len(lines))
     return LineForms(
         comment=_in_comment(layout),
         marks=inked & ~_holds_words(layout),
-        imports=inked & imports,
+        imports=_imports(lines, layout),
         length=np.minimum(lengths, LONGEST) / LONGEST * inked,
         repeats=np.log(np.where(inked, alike, 1.0)),
     )
+
+
+def _imports(lines: list[str], layout: LineLayout) -> NDArray[np.bool_]:
+    imports = np.zeros(len(lines), np.bool_)
+    inked = np.flatnonzero(~layout.blank)
+    begins = np.minimum(layout.points[layout.first[inked]], 128)
+    for place in inked[_BEGINS_IMPORT[begins]].tolist():
+        imports[place] = lines[place].startswith(_IMPORT_SIGNS)
+    return imports
 
 
 def _in_comment(layout: LineLayout) -> NDArray[np.bool_]:
@@ -84,6 +93,7 @@ def _in_comment(layout: LineLayout) -> NDArray[np.bool_]:
 
 def _holds_words(layout: LineLayout) -> NDArray[np.bool_]:
     """Return which lines have a letter, a digit or an underscore, bool [L]."""
-    words = np.append(0, np.cumsum(character_kinds(layout.points) > 0))
-    holds: NDArray[np.bool_] = words[layout.spans[:, 1]] > words[layout.spans[:, 0]]
+    if not len(layout.spans):
+        return np.zeros(0, np.bool_)
+    holds: NDArray[np.bool_] = np.logical_or.reduceat(layout.kinds > 0, layout.spans[:, 0])
     return holds

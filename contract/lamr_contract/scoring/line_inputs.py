@@ -20,7 +20,7 @@ from lamr_contract.scoring.document_words import DocumentWords
 from lamr_contract.scoring.evidence import lexical_views, moving_sum
 from lamr_contract.scoring.forms import line_forms
 from lamr_contract.scoring.query_words import FEATURES, QueryWords
-from lamr_contract.words import TermIndex
+from lamr_contract.words import TermCounts
 
 FORMS = (
     *("comment", "marks", "imports", "length", "repeats", "indent", "opening", "begins"),
@@ -117,6 +117,7 @@ class Matches:
         features: float32 [Q, F], what is known of them, that of the file included.
         rarity: float64 [Q], how rare each is in the file.
         position, word: int64 [m], a position and a word that stands there, each pair once.
+        count: int64 [m], how often it stands there.
         block: int64 [m], the block of each of these positions.
     """
 
@@ -125,6 +126,7 @@ class Matches:
     rarity: Float64Array
     position: NDArray[np.int64]
     word: NDArray[np.int64]
+    count: NDArray[np.int64]
     block: NDArray[np.int64]
 
     @cached_property
@@ -154,7 +156,8 @@ class Matches:
         word = asked[words.term]
         held = word >= 0
         position = positions.place[words.line[held]]
-        return cls(query.terms, features, rarity, position, word[held], positions.blocks[position])
+        held_words = (word[held], words.count[held])
+        return cls(query.terms, features, rarity, position, *held_words, positions.blocks[position])
 
 
 def _telling(present: NDArray[np.bool_], rarity: Float64Array, counts: Float32Array) -> NDArray[np.int64]:
@@ -217,17 +220,21 @@ def lexical(matches: Matches, positions: Positions, weights: Float64Array) -> Fl
     return np.stack(columns, axis=1)
 
 
-def evidence(matches: Matches, index: TermIndex, positions: Positions) -> Float64Array:
+def evidence(matches: Matches, words: DocumentWords, positions: Positions) -> Float64Array:
     """Return `EVIDENCE` of the positions, float64 [I, 9].
 
     Args:
         matches: the query's words.
-        index: the terms of the text's lines.
-        positions: the lines.
+        words, positions: of the text's lines.
     """
     there = np.unique(matches.word)
     rarest = np.sort(there[np.argsort(-matches.rarity[there], kind="stable")[:MOST_EVIDENCE]])
-    views = lexical_views([matches.terms[place] for place in rarest], positions.layout, index)
+    column = np.full(len(matches.terms), -1, np.int64)
+    column[rarest] = np.arange(len(rarest))
+    chosen = np.flatnonzero(column[matches.word] >= 0)
+    counts = np.zeros((len(rarest), len(words.lengths)))  # word by word, as they are weighed
+    counts[column[matches.word[chosen]], positions.lines[matches.position[chosen]]] = matches.count[chosen]
+    views = lexical_views(TermCounts(counts.T, words.lengths), positions.layout)
     windows, around, passages, own = (
         view[positions.lines] for view in (views.windows, views.around, views.passages, views.own)
     )

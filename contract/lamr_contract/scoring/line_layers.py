@@ -7,17 +7,26 @@ an input means nor what becomes of a state.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from lamr_decoding.layers import product
 from numpy.typing import NDArray
 
-from lamr_contract.arrays import Float32Array
+from lamr_contract.arrays import Float32Array, stable_order, sums_of_rows
 from lamr_contract.scoring.line_inputs import Positions
 
 RELATIONS = 4
 """The line that heads a line, the lines that it heads, the lines that use its names, those that define what it uses."""
+_LINES_AT_ONCE = 1024
+"""Their states and what is added to them stay in a core's second-level cache."""
+
+
+def stretches(count: int) -> Iterator[tuple[int, int]]:
+    """Yield the first and one-past-last of as many positions as are looked at together."""
+    return ((first, min(first + _LINES_AT_ONCE, count)) for first in range(0, count, _LINES_AT_ONCE))
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,13 +35,15 @@ class Relations:
 
     Attributes:
         sources: for each relation, int64 [n], positions in the order of their targets.
-        targets: for each relation, int64 [t], positions that are told something.
+        targets: for each relation, int64 [t], positions that are told something, ascending.
         starts: for each relation, int64 [t], where each target's sources begin.
+        inverse: for each relation, the number of the relation that leads back.
     """
 
     sources: tuple[NDArray[np.int64], ...]
     targets: tuple[NDArray[np.int64], ...]
     starts: tuple[NDArray[np.int64], ...]
+    inverse = (1, 0, 3, 2)
 
     @classmethod
     def of(cls, positions: Positions, defined: NDArray[np.int64], using: NDArray[np.int64]) -> Relations:
@@ -48,23 +59,39 @@ class Relations:
         parts = [_grouped(source, target) for source, target in pairs]
         return cls(*zip(*parts, strict=True))
 
-    def add(self, told: Float32Array, sums: Float32Array) -> None:
-        """Add to sums [I, W], in place, what positions are told by each relation's own part of `told` [I, 4 W]."""
+    def add(self, states: Float32Array, told: Float32Array, sums: Float32Array) -> None:
+        """Add to sums [I, W], in place, the mean of the sources' states [I, W] times each relation's part of `told`.
+
+        Sources or targets are multiplied, whichever are fewer.
+
+        Args:
+            states: float32 [I, W].
+            told: float32 [W, 4 W].
+            sums: float32 [I, W].
+        """
         width = sums.shape[1]
         for number, (source, target, start) in enumerate(
             zip(self.sources, self.targets, self.starts, strict=True)
         ):
-            if not len(source):
-                continue
-            part = told[:, number * width : (number + 1) * width]
-            counts = np.diff(np.append(start, len(source)))[:, None]
-            sums[target] += np.add.reduceat(part[source], start, axis=0) / counts.astype(np.float32)
+            weights = told[:, number * width : (number + 1) * width]
+            given = self.targets[self.inverse[number]]  # the distinct sources
+            sizes = np.diff(np.append(start, len(source)))
+            if early := len(given) < len(target):
+                table, rows = product(states.take(given, axis=0), weights), np.searchsorted(given, source)
+            else:
+                table, rows = states, source
+            for first, last in stretches(len(target)):
+                these = sizes[first:last]
+                begin = start[first]
+                means = sums_of_rows(table, rows[begin : begin + these.sum()], these)
+                means /= these.astype(np.float32)[:, None]
+                sums[target[first:last]] += means if early else product(means, weights)
 
 
 def _grouped(
     source: NDArray[np.int64], target: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    order = np.argsort(target, kind="stable")
+    order = stable_order(target)
     ordered = target[order]
     starts = np.flatnonzero(np.diff(ordered, prepend=-1))
     return source[order], ordered[starts], starts
@@ -91,23 +118,27 @@ class Layer:
 
     def __call__(self, states: Float32Array, positions: Positions, relations: Relations) -> Float32Array:
         """Return states float32 [I, W] from states, without the relu's residual."""
-        count = len(states)
+        count, reach = len(states), len(self.own) // 2
         starts = positions.block_starts
         sizes = np.diff(np.append(starts, count)).astype(np.float32)[:, None]
         of_block = np.add.reduceat(states, starts, axis=0) / sizes
         of_file = states.mean(axis=0, dtype=np.float32)
-        sums = np.repeat(self.bias[None], count, axis=0)
-        reach = len(self.own) // 2
-        for step in range(len(self.own)):
-            away = (step - reach) * self.stride
-            first, last = max(0, -away), count - max(0, away)  # targets whose neighbour is there
-            if first >= last:
-                continue
-            shared = of_block @ self.block[step] + of_file @ self.file[step]
-            source = slice(first + away, last + away)
-            sums[first:last] += states[source] @ self.own[step]
-            sums[first:last] += shared[positions.blocks[source]]
-        relations.add(states @ self.told, sums)
+        shared = [
+            product(of_block, block) + of_file @ file
+            for block, file in zip(self.block, self.file, strict=True)
+        ]
+        sums = np.empty_like(states)
+        for first, last in stretches(count):
+            sums[first:last] = self.bias
+            for step, own in enumerate(self.own):
+                away = (step - reach) * self.stride
+                source = slice(max(0, first + away), min(count, last + away))
+                if source.start >= source.stop:
+                    continue
+                part = product(states[source], own)
+                part += shared[step].take(positions.blocks[source], axis=0)
+                sums[source.start - away : source.stop - away] += part
+        relations.add(states, self.told, sums)
         return sums
 
 
@@ -161,17 +192,29 @@ class LineLayers:
         """P + W, the numbers of a line's fused state."""
         return int(self.first.shape[1] + len(self.last_bias))
 
-    def states(self, inputs: Float32Array, positions: Positions, relations: Relations) -> Float32Array:
+    def states(
+        self, inputs: Iterable[Float32Array], positions: Positions, relations: Relations
+    ) -> Float32Array:
         """Return the fused states float32 [I, W + P].
 
         Args:
-            inputs: float32 [I, N].
+            inputs: float32 [n, N] of one stretch of lines after another; those of all lines take too much memory.
             positions, relations: of the lines.
         """
-        states = inputs @ self.first + self.bias
-        width = states.shape[1]
-        np.maximum(states, 0, out=states)
+        width, place = len(self.bias), 0
+        fused = np.empty((len(positions), self.width), np.float32)
+        for part in inputs:
+            fused[place : place + len(part)] = product(part, self._inward)
+            place += len(part)
+        states = np.maximum(fused[:, :width] + self.bias, 0)
         for layer in self.layers:
-            states = states + np.maximum(layer(states, positions, relations), 0)
-        beside = states @ self.last[:width] + inputs @ self.last[width:] + self.last_bias
-        return np.concatenate([states, beside], axis=1)
+            sums = layer(states, positions, relations)
+            states += np.maximum(sums, 0, out=sums)
+        fused[:, :width] = states
+        fused[:, width:] += product(states, self.last[:width]) + self.last_bias
+        return fused
+
+    @cached_property
+    def _inward(self) -> Float32Array:
+        """What inputs are multiplied by, float32 [N, W + P]: for the first state, and for what stands beside."""
+        return np.concatenate([self.first, self.last[len(self.bias) :]], axis=1)

@@ -7,7 +7,6 @@ decide (`lamr_decoding`). The module needs numpy alone; it knows no tokens, no e
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -30,74 +29,18 @@ from lamr_contract.scoring.line_inputs import (
     line_features,
     together,
 )
-from lamr_contract.scoring.line_layers import LineLayers, Relations
+from lamr_contract.scoring.line_layers import LineLayers, Relations, stretches
+from lamr_contract.scoring.line_vectors import VIEWS, LineVectors, QueryVectors, WordMatching, WordTable
 from lamr_contract.scoring.odds import logit
 from lamr_contract.scoring.query_words import FEATURES, QueryWords
 from lamr_contract.words import TermIndex
 
-NEAR = 3
-"""How many lines before and after a line are near it, for vectors."""
-QUERY_POWER, LINE_POWER = 0.7, 0.5
-"""A text's vector is divided by this power of its words, since long texts say more, but not so much more."""
-LEAST_MATCH = -4.0
-"""What a match is at least: how little it is below that says nothing."""
-VIEWS = 3
-"""A line's own words, those of the lines near it, and those of its block."""
-MOST_VECTORS = 96
-"""Of a query's words, those that weigh most have vectors that are matched."""
 LEAST_UNDERSTOOD = 0.05
 """What a query is understood at least, so that documents keep their order even for a query without a known word."""
 INPUTS = (*FORMS, *LEXICAL, *EVIDENCE)
 """The last of a line's inputs, by name: those that aren't of vectors."""
 MOST_WEIGHT, LEAST_WEIGHT = 4.0, -6.0
 """What a word weighs at most and at least, as a logarithm."""
-
-
-@dataclass(frozen=True, eq=False)
-class WordTable:
-    """Vectors of V words as int8 with a scale each, and what a word says alone.
-
-    Attributes:
-        vectors: int8 [V, d].
-        scale: float32 [V, 1].
-        alone: float32 [V].
-    """
-
-    vectors: NDArray[np.int8]
-    scale: Float32Array
-    alone: Float32Array
-
-    def __getitem__(self, words: NDArray[np.int64]) -> Float32Array:
-        """Return the vectors float32 [n, d] of words."""
-        taken: Float32Array = self.vectors[words].astype(np.float32) * self.scale[words]
-        return taken
-
-
-@dataclass(frozen=True, eq=False)
-class WordMatching:
-    """How words of a query weigh and match.
-
-    Attributes:
-        hidden, hidden_bias, out, out_bias: float32 [F, H], [H], [H, 3] and [3]; from what is known of a word of the
-            query to the logarithms of its weight in exact matches, in matches of vectors, and in the query's vector.
-        views: float32 [3, d, d], what the query's vector is multiplied by for each view.
-        key: float32 [d, d], what a word's vector is multiplied by before it is matched.
-        block_prior: float32 [d], what its block's vector adds to a line's prior.
-    """
-
-    hidden: Float32Array
-    hidden_bias: Float32Array
-    out: Float32Array
-    out_bias: Float32Array
-    views: Float32Array
-    key: Float32Array
-    block_prior: Float32Array
-
-    def weights(self, features: Float32Array) -> Float32Array:
-        """Return the three logarithms float32 [Q, 3] of words with features [Q, F]."""
-        hidden = np.maximum(features @ self.hidden + self.hidden_bias, 0)
-        weights: Float32Array = hidden @ self.out + self.out_bias
-        return weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +62,8 @@ class AskedLines:
 
     Attributes:
         positions, relations: of the lines with ink.
-        inputs: float32 [I, N].
+        vectors: what vectors of words say of them.
+        plain: float32 [I, P], their `INPUTS`.
         terms: those of the query that are weighed.
         together: the largest share of the query's words that one block has, in [0, 1].
         understood: see `LineModel.understood`.
@@ -127,15 +71,26 @@ class AskedLines:
 
     positions: Positions
     relations: Relations
-    inputs: Float32Array
+    vectors: LineVectors
+    plain: Float32Array
     terms: tuple[str, ...]
     together: float
     understood: float
 
     def column(self, name: str) -> Float32Array:
         """Return one of the inputs that aren't of vectors, float32 [I], by its name in `INPUTS`."""
-        column: Float32Array = self.inputs[:, INPUTS.index(name) - len(INPUTS)]
+        column: Float32Array = self.plain[:, INPUTS.index(name)]
         return column
+
+    def inputs(self, first: int, last: int) -> Float32Array:
+        """Return the N inputs of the lines from `first` to before `last`, float32 [last - first, N].
+
+        Those of all lines of a large file take a hundred times its memory.
+        """
+        inputs = np.empty((last - first, self.vectors.width + len(INPUTS)), np.float32)
+        self.vectors.write(first, last, inputs[:, : -len(INPUTS)])
+        inputs[:, -len(INPUTS) :] = self.plain[first:last]
+        return inputs
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,25 +144,25 @@ class LineModel:
             text, layout: the file.
             near_named: float64 [L], how near each line is to one that the query names by number.
         """
-        index = TermIndex.of(text, layout)
-        words = DocumentWords.of(index, layout)
+        words = DocumentWords.of(TermIndex.of(text, layout), layout)
         positions = Positions.of(words)
         asked = QueryWords.of(query, task, path, self.place)
         matches = Matches.of(asked, words, positions)
         weights = self.matching.weights(matches.features)
         exact, shares = np.exp(np.clip(weights[:, ::2], LEAST_WEIGHT, MOST_WEIGHT)).T
-        by_words = lexical(matches, positions, exact * matches.rarity)
-        inputs = (
-            self._by_vectors(matches.terms, weights[:, 1], shares, words, positions),
+        plain = (
             line_features(text, words, positions, near_named, asked),
-            by_words.astype(np.float32),
-            evidence(matches, index, positions).astype(np.float32),
+            lexical(matches, positions, exact * matches.rarity),
+            evidence(matches, words, positions),
         )
+        known = np.array([self.place.get(term, -1) for term in matches.terms], np.int64)
+        told = QueryVectors.of(known, weights[:, 1], shares, self.query, self.matching)
         defined, using = (positions.place[lines] for lines in words.definitions)
         return AskedLines(
             positions,
             Relations.of(positions, defined, using),
-            np.concatenate(inputs, axis=1),
+            LineVectors.of(words, positions, self.place, self.line, told, self.matching.block_prior),
+            np.concatenate(plain, axis=1, dtype=np.float32),
             matches.terms,
             together(asked, matches),
             self.understood(asked.terms),
@@ -223,11 +178,13 @@ class LineModel:
         count = len(positions.layout.blank)
         logits, dependency = np.full(count, -np.inf), np.zeros(count, np.bool_)
         if len(positions):
-            states = self.layers.states(asked.inputs, positions, asked.relations)
-            decoded = self._decoder.decode(states, np.array([0, len(states)]), want_rubrics=True)
-            assert decoded.rubric_prob is not None
-            logits[positions.lines] = logit(decoded.keep_prob)
-            dependency[positions.lines] = decoded.rubric_prob[:, 1] > decoded.rubric_prob[:, 0]
+            inputs = (asked.inputs(*each) for each in stretches(len(positions)))
+            states = self.layers.states(inputs, positions, asked.relations)
+            heads = [self._decoder.emissions(states[first:last]) for first, last in stretches(len(states))]
+            emissions, gate = (np.concatenate(each) for each in zip(*heads, strict=True))
+            keep, rubrics = self._decoder.marginals(emissions, gate)
+            logits[positions.lines] = logit(keep)
+            dependency[positions.lines] = rubrics[:, 1] > rubrics[:, 0]
         return ScoredLines(logits, dependency)
 
     def understood(self, terms: tuple[str, ...]) -> float:
@@ -243,110 +200,7 @@ class LineModel:
     def _decoder(self) -> Decoder:
         return Decoder(self.decoder)
 
-    def _by_vectors(
-        self,
-        terms: tuple[str, ...],
-        importance: Float32Array,
-        shares: Float32Array,
-        words: DocumentWords,
-        positions: Positions,
-    ) -> Float32Array:
-        """Return what vectors of words say of positions, float32 [I, 7 + 4 d]."""
-        own, near, block, prior = self._views(words, positions)
-        known = np.array([self.place.get(term, -1) for term in terms], np.int64)
-        chosen = np.flatnonzero(known >= 0)
-        if len(chosen) > MOST_VECTORS:
-            worth = importance[chosen] + self.query.alone[known[chosen]]
-            chosen = np.sort(chosen[np.argsort(-worth, kind="stable")[:MOST_VECTORS]])
-        vectors, shares = self.query[known[chosen]], shares[chosen]
-        asked = shares @ vectors / max(float(shares.sum()), 1e-3) ** QUERY_POWER
-        views = (own, near, block)
-        products = [view * (each @ asked) for view, each in zip(views, self.matching.views, strict=True)]
-        keys = vectors @ self.matching.key.T
-        worth = self.query.alone[known[chosen]] + importance[chosen]
-        matches = [view @ keys.T + worth for view in views]
-        columns = (
-            *(product.sum(axis=1, keepdims=True) for product in products),
-            (prior + block @ self.matching.block_prior)[:, None],
-            *(_log_sums(match)[:, None] for match in matches),
-            *products[:2],
-            near * (_shares(matches[1]) @ vectors),
-            own,
-        )
-        return np.concatenate(columns, axis=1, dtype=np.float32)
-
-    def _views(
-        self, words: DocumentWords, positions: Positions
-    ) -> tuple[Float32Array, Float32Array, Float32Array, Float32Array]:
-        """Return the vectors float32 [I, d] of each view, and the prior float32 [I]."""
-        count = len(positions)
-        known, position = known_words(words, positions, self.place)
-        sizes = np.bincount(position, minlength=count)
-        distinct, inverse = np.unique(known, return_inverse=True)
-        sums = _segment_sums(self.line[distinct][inverse], sizes)
-        counts = sizes.astype(np.float32)
-        own = _scaled(sums, counts)
-        near = _scaled(_nearby(sums), _nearby(counts[:, None])[:, 0])
-        starts = positions.block_starts
-        block = np.zeros_like(own)
-        if count:
-            of_block = _scaled(np.add.reduceat(sums, starts), np.add.reduceat(counts, starts))
-            block = of_block[positions.blocks]
-        prior = np.bincount(position, self.line.alone[known], count) / np.maximum(counts, 1) ** LINE_POWER
-        return own, near, block, prior.astype(np.float32)
-
-
-def known_words(
-    words: DocumentWords, positions: Positions, vocabulary: Mapping[str, int]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the numbers of the known words of all lines, and the position of each, int64 [n] both; line after line."""
-    number = np.fromiter((vocabulary.get(term, -1) for term in words.terms), np.int64, len(words.terms))
-    known = np.append(number, -1)[words.term]
-    position = positions.place[words.line[known >= 0]]
-    order = np.argsort(position, kind="stable")
-    return known[known >= 0][order], position[order]
-
 
 def input_count(width: int) -> int:
     """Return N, the inputs of a line, for vectors of d numbers."""
     return 2 * VIEWS + 1 + 4 * width + len(INPUTS)
-
-
-def _segment_sums(vectors: Float32Array, sizes: NDArray[np.int64]) -> Float32Array:
-    """Return the sums [I, d] of vectors [n, d] that lie line after line, `sizes` [I] of them in each."""
-    sums = np.zeros((len(sizes), vectors.shape[1]), np.float32)
-    held = sizes > 0
-    if held.any():
-        sums[held] = np.add.reduceat(vectors, (np.cumsum(sizes) - sizes)[held])
-    return sums
-
-
-def _scaled(sums: Float32Array, sizes: Float32Array) -> Float32Array:
-    """Return sums [n, d] over so many words [n], divided by a power of how many they are."""
-    scaled: Float32Array = sums / np.maximum(sizes, 1.0)[:, None] ** LINE_POWER
-    return scaled
-
-
-def _nearby(values: Float32Array) -> Float32Array:
-    """Return the sums [I, d] of values [I, d] over each line and the lines near it."""
-    padded = np.pad(values, ((NEAR, NEAR), (0, 0)))
-    sums = np.zeros_like(values)
-    for shift in range(2 * NEAR + 1):
-        sums += padded[shift : shift + len(values)]
-    return sums
-
-
-def _log_sums(matches: Float32Array) -> Float32Array:
-    """Return the logarithm [I] of the sum of the exponentials of matches [I, q], at least `LEAST_MATCH`."""
-    best = matches.max(axis=1, initial=LEAST_MATCH)
-    total = np.exp(matches - best[:, None]).sum(axis=1)
-    with np.errstate(divide="ignore"):
-        sums: Float32Array = np.maximum(best + np.log(total), LEAST_MATCH)
-    return sums
-
-
-def _shares(matches: Float32Array) -> Float32Array:
-    """Return the shares [I, q] that the exponentials of matches [I, q] have of their sum."""
-    powers = np.exp(matches - matches.max(axis=1, keepdims=True, initial=-np.inf))
-    shares: Float32Array = powers / np.maximum(powers.sum(axis=1, keepdims=True), 1e-12)
-    return shares

@@ -57,13 +57,11 @@ class Averages:
 
     Attributes:
         values: float64 [n, F], the averages; 0 for tokens that no chunk held.
-        rubrics: float64 [n, K], each rubric's marginals, likewise; None if they weren't asked for.
         read: bool [n], which tokens a chunk held.
         relevances: the relevance of each chunk, in the order of their arrival.
     """
 
     values: Float64Array
-    rubrics: Float64Array | None
     read: NDArray[np.bool_]
     relevances: tuple[float, ...]
 
@@ -81,12 +79,11 @@ class ScoreMerger:
             width: F, how many values a token has.
             rubrics: the names of the model's rubrics.
             tokens: n, the number of the document's tokens.
-            want_rubrics: whether results must carry `rubric_prob`, which is averaged, too.
+            want_rubrics: whether results must carry `rubric_prob`.
         """
-        self._values, self._names = values, tuple(rubrics)
+        self._values, self._names = values, tuple(rubrics) if want_rubrics else None
         # float64, so that sums don't depend visibly on the order of arrival.
         self._sums = zeros_by_column(tokens, width)
-        self._rubrics = zeros_by_column(tokens, len(rubrics)) if want_rubrics else None
         self._spans: list[tuple[int, int]] = []
         self._waiting: list[ChunkResult] = []
         self._held = 0
@@ -120,12 +117,7 @@ class ScoreMerger:
         self._add_waiting()
         counts = self._counts()
         held = np.maximum(counts, 1)[:, None]
-        return Averages(
-            self._sums / held,
-            None if self._rubrics is None else self._rubrics / held,
-            counts > 0,
-            tuple(self._relevances),
-        )
+        return Averages(self._sums / held, counts > 0, tuple(self._relevances))
 
     def _add_waiting(self) -> None:
         """Add what is waiting to the sums."""
@@ -137,8 +129,6 @@ class ScoreMerger:
         _check_values(outputs)
         self._relevances += [float(result.relevance) for result in results]
         _add_spans(self._sums, spans, self._values(outputs))
-        if self._rubrics is not None and outputs.rubric_prob is not None:
-            _add_spans(self._rubrics, spans, outputs.rubric_prob.astype(np.float64, order="F"))
 
     def _counts(self) -> NDArray[np.int64]:
         """Return how many chunks hold each token, int64 [n]."""
@@ -154,7 +144,7 @@ class ScoreMerger:
                 f"asked about {m} tokens, but keep has shape {list(result.keep.shape)} and keep_prob "
                 f"{list(result.keep_prob.shape)}; the encoder and decoder served are not of this lamr"
             )
-        if self._rubrics is None:
+        if self._names is None:
             return
         expected = (m, len(self._names))
         if result.rubric_prob is None or result.rubric_prob.shape != expected:

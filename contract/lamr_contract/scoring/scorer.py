@@ -24,11 +24,11 @@ from lamr_contract.names import SCORING_FILE
 from lamr_contract.scoring.encoder_reading import ENCODED, RUBRICS, EncoderReading, encoded_logits
 from lamr_contract.scoring.evidence import lexical_views
 from lamr_contract.scoring.line_model import AskedLines, ScoredLines
-from lamr_contract.scoring.merging import ScoreMerger
+from lamr_contract.scoring.merging import Outputs, ScoreMerger
 from lamr_contract.scoring.odds import logit, sigmoid
 from lamr_contract.scoring.presence import best_lines, document_features
 from lamr_contract.scoring.query_language import is_foreign
-from lamr_contract.scoring.rules import DEPENDENCY, LINES, SEMANTIC, TOKEN_RULES, LineRule, Scoring
+from lamr_contract.scoring.rules import DEPENDENCY, LINES, SEMANTIC, TOKEN_RULES, LineRule, Scoring, TokenRule
 from lamr_contract.scoring.threshold import adapted
 from lamr_contract.scoring.weights import LineWeights, load_weights
 from lamr_contract.spec import ModelSpec, client_files
@@ -209,7 +209,7 @@ class DocumentScorer:
         merged = self._merger.merged()
         scores = self._lines.means(merged.values[:, 0]).astype(np.float32)
         relevance = max(merged.relevances, default=0.0)
-        dependency = self._dependency(merged.rubrics)
+        dependency = self._lines.means(merged.values[:, 1]) > 0 if merged.values.shape[1] > 1 else None
         return LineScores(scores, dependency, relevance, self._rule, ~self._document.layout.blank)
 
     def _by_lines(self, weights: LineWeights) -> LineScores:
@@ -242,7 +242,7 @@ class DocumentScorer:
     @property
     def _keyword_search(self) -> Float64Array:
         """The log-odds of lines by the words of the query alone, float64 [L]."""
-        evidence = lexical_views(self.keywords, self._document.layout, self._index).mean()
+        evidence = lexical_views(self._index.counts(self.keywords), self._document.layout).mean()
         return logit(_LEAST_EVIDENCE + (1 - 2 * _LEAST_EVIDENCE) * evidence)
 
     @cached_property
@@ -274,11 +274,9 @@ class DocumentScorer:
         scorer, count, by_token = self._scorer, len(self._document.ids), self._by_token
         if by_token is None:
             return encoder_merger(scorer.rubrics, count)
-        return ScoreMerger(
-            lambda outputs: by_token.value(outputs)[:, None],
-            *(1, scorer.rubrics, count),
-            want_rubrics=scorer.want_rubrics,
-        )
+        values = partial(_token_values, rule=by_token, rubrics=scorer.rubrics)
+        width = 1 + ({SEMANTIC, DEPENDENCY} <= set(scorer.rubrics))
+        return ScoreMerger(values, width, scorer.rubrics, count, want_rubrics=scorer.want_rubrics)
 
     @cached_property
     def _lines(self) -> TokenLines:
@@ -299,13 +297,17 @@ class DocumentScorer:
         known = document_features(opinions, asked.together, asked.terms, self._document.path)
         return presence.probability(known, asked.understood)
 
-    def _dependency(self, marginals: Float64Array | None) -> NDArray[np.bool_] | None:
-        """Return `LineScores.dependency` from the tokens' marginals [n, K]."""
-        rubrics = self._scorer.rubrics
-        if marginals is None or not {SEMANTIC, DEPENDENCY} <= set(rubrics):
-            return None
-        dependency, semantic = (marginals[:, rubrics.index(name)] for name in (DEPENDENCY, SEMANTIC))
-        return self._lines.means(dependency - semantic) > 0
+
+def _token_values(outputs: Outputs, rule: TokenRule, rubrics: Sequence[str]) -> Float64Array:
+    """Return the scores [m, 1 or 2] of m tokens and, for a model of both rubrics, how far dependency leads semantic."""
+    columns = [rule.value(outputs)]
+    if {SEMANTIC, DEPENDENCY} <= set(rubrics):
+        assert outputs.rubric_prob is not None
+        dependency, semantic = (
+            outputs.rubric_prob[:, rubrics.index(name)] for name in (DEPENDENCY, SEMANTIC)
+        )
+        columns.append(dependency.astype(np.float64) - semantic)
+    return np.stack(columns, axis=1, dtype=np.float64)
 
 
 def encoder_merger(rubrics: Sequence[str], tokens: int) -> ScoreMerger:

@@ -14,14 +14,15 @@ from typing import Any
 
 import numpy as np
 from lamr_decoding import DecoderWeights
-from lamr_decoding.weights import UNREADABLE
+from lamr_decoding.weights import unreadable
 from lamr_errors.python_parser import PYTHON_PARSER
 from numpy.typing import NDArray
 
 from lamr_contract.errors import ModelMismatchError
 from lamr_contract.files import MIB, read_regular
 from lamr_contract.scoring.line_layers import Layer, LineLayers
-from lamr_contract.scoring.line_model import LineModel, WordMatching, WordTable
+from lamr_contract.scoring.line_model import LineModel
+from lamr_contract.scoring.line_vectors import WordMatching, WordTable
 from lamr_contract.scoring.network import LineNetwork
 from lamr_contract.scoring.reader import Reader
 
@@ -103,7 +104,7 @@ def load_weights(path: Path) -> LineWeights:
         raise ModelMismatchError(
             f"{path} is missing, but the model's scoring needs it; export the model again", path=path
         ) from error
-    except (*UNREADABLE, TypeError) as error:
+    except unreadable() as error:
         raise ModelMismatchError(
             f"{path} can't be read ({error}); export the model again", path=path
         ) from error

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ class ListKind:
     counts_late: bool = False
     counter: str = ""
 
-    @property
+    @cached_property
     def is_literal(self) -> bool:
         """Whether the children are parts of one expression rather than statements."""
         return self.by_row or "," in self.separators

@@ -6,7 +6,8 @@ import numpy as np
 from lamr_contract.layout import line_layout
 from lamr_contract.scoring.line_inputs import IN_FILE
 from lamr_contract.scoring.line_layers import RELATIONS, Layer, LineLayers
-from lamr_contract.scoring.line_model import AskedLines, LineModel, WordMatching, input_count
+from lamr_contract.scoring.line_model import AskedLines, LineModel, input_count
+from lamr_contract.scoring.line_vectors import WordMatching
 from lamr_contract.scoring.query_words import FEATURES
 from lamr_contract.scoring.weights import word_table
 from lamr_decoding import DecoderWeights

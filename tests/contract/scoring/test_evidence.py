@@ -13,7 +13,7 @@ from lamr_contract.words import TermIndex, query_terms
 
 def line_evidence(query: str, text: str) -> np.ndarray:
     layout = line_layout(text)
-    return lexical_views(query_terms(query), layout, TermIndex.of(text, layout)).mean()
+    return lexical_views(TermIndex.of(text, layout).counts(query_terms(query)), layout).mean()
 
 
 BLOCKS = ["def first(a):\n    return a\n\n", "def second(b):\n    return b * 2\n\n", "x = 1\n\n"]

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lamr_contract.names import SCORING_FILE
-from lamr_contract.scoring.line_model import LEAST_MATCH, LEAST_UNDERSTOOD, LineModel, input_count
+from lamr_contract.scoring.line_model import LEAST_UNDERSTOOD, LineModel, input_count
+from lamr_contract.scoring.line_vectors import LEAST_MATCH
 from lamr_contract.scoring.weights import load_weights
 from lamr_contract.spec import bundled_repository, client_files
 
@@ -43,11 +44,11 @@ def test_lines_with_ink_have_log_odds() -> None:
 def test_any_text_is_scored_for_any_query(text: str, query: str) -> None:
     asked = ask(MODEL, query, text, path="a/b.py", task=query)
     scored = MODEL.score(asked)
-    inked = ~asked.positions.layout.blank
+    inked, inputs = ~asked.positions.layout.blank, asked.inputs(0, len(asked.positions))
     assert len(scored.logits) == len(scored.dependency) == len(inked)
     assert np.isfinite(scored.logits[inked]).all()
-    assert asked.inputs.shape == (inked.sum(), input_count(3))
-    assert np.isfinite(asked.inputs).all()
+    assert inputs.shape == (inked.sum(), input_count(3))
+    assert np.isfinite(inputs).all()
     assert 0 <= asked.together <= 1
 
 
@@ -80,8 +81,24 @@ def test_the_shipped_model_prefers_lines_with_the_query_s_rare_word(shipped: Lin
 
 def test_a_query_without_a_known_word_matches_no_vector() -> None:
     asked = ask(MODEL, "wholly unlike", CODE)
-    np.testing.assert_array_equal(asked.inputs[:, 4:7], LEAST_MATCH)
-    assert not asked.inputs[:, :3].any()
+    inputs = asked.inputs(0, len(asked.positions))
+    np.testing.assert_array_equal(inputs[:, 4:7], LEAST_MATCH)
+    assert not inputs[:, :3].any()
+
+
+def test_a_stretch_has_the_inputs_that_it_has_among_all_lines() -> None:
+    asked = ask(MODEL, "load the cache", CODE * 9)
+    count = len(asked.positions)
+    together = asked.inputs(0, count)
+    for first, last in ((0, 1), (0, 5), (3, 20), (count - 2, count)):
+        np.testing.assert_allclose(asked.inputs(first, last), together[first:last], atol=1e-6)
+
+
+def test_a_file_of_many_stretches_scores_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = CODE * 40
+    at_once = logits(MODEL, "load the cache", text)
+    monkeypatch.setattr("lamr_contract.scoring.line_layers._LINES_AT_ONCE", 7)
+    np.testing.assert_allclose(logits(MODEL, "load the cache", text), at_once, atol=1e-5)
 
 
 @pytest.mark.parametrize(

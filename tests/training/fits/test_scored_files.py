@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from lamr_client import MockTransport
 from lamr_client.call import CallDefaults
-from lamr_client.job import Paces, PruneJob
+from lamr_client.job import PruneJob, Shared
 from lamr_client.pace import Pace
 from lamr_client.prune_options import PruneOptions
 from lamr_contract.encoding import PromptEncoder
@@ -38,7 +38,9 @@ SCORERS = {
 def served(encoder: PromptEncoder, scorer: Scorer, code: str) -> tuple[float, ...]:
     """Line scores of a prune job whose answers arrive in any order."""
     call = CallDefaults(60.0, "raise").begin(None, None)
-    job = PruneJob(encoder, scorer, QUERY, code, PruneOptions(path="shapes.py", effort="full"), call, Paces())
+    job = PruneJob(
+        encoder, scorer, QUERY, code, PruneOptions(path="shapes.py", effort="full"), call, Shared()
+    )
     chunks = list(chain.from_iterable(job.groups(Pace(), 8)))
     assert len(chunks) > 3
     random.Random(0).shuffle(chunks)

@@ -17,7 +17,7 @@ from lamr_contract.encoding import PromptEncoder
 from lamr_contract.scoring.document_words import DocumentWords
 from lamr_contract.scoring.line_inputs import FORMS, Matches, Positions, evidence, line_features
 from lamr_contract.scoring.line_layers import Relations
-from lamr_contract.scoring.line_model import known_words
+from lamr_contract.scoring.line_vectors import known_words
 from lamr_contract.scoring.named_lines import nearness
 from lamr_contract.scoring.query_words import QueryWords
 from lamr_contract.words import TermIndex
@@ -89,8 +89,7 @@ def line_example(asked: AskedDocument, record: Record, vocabulary: Mapping[str, 
         record: a whole file and its query.
         vocabulary: the number of each word, the most frequent first.
     """
-    index = TermIndex.of(asked.text, asked.layout)
-    words = DocumentWords.of(index, asked.layout)
+    words = DocumentWords.of(TermIndex.of(asked.text, asked.layout), asked.layout)
     positions = Positions.of(words)
     query = QueryWords.of(asked.intent, asked.task, asked.path, vocabulary)
     matches = Matches.of(query, words, positions)
@@ -105,7 +104,7 @@ def line_example(asked: AskedDocument, record: Record, vocabulary: Mapping[str, 
         numbers,
         np.bincount(place, minlength=len(positions)),
         line_features(asked.text, words, positions, asked.near_named, query),
-        evidence(matches, index, positions).astype(np.float32),
+        evidence(matches, words, positions).astype(np.float32),
         gold,
         _frame(positions, defined, using, gold),
         _WEIGHTS.get(record.kind, 1.0),

@@ -15,18 +15,15 @@ import numpy as np
 import torch
 from lamr_contract.scoring.line_inputs import IN_FILE
 from lamr_contract.scoring.line_layers import RELATIONS, Layer, LineLayers
-from lamr_contract.scoring.line_model import (
+from lamr_contract.scoring.line_model import LEAST_WEIGHT, MOST_WEIGHT, LineModel, input_count
+from lamr_contract.scoring.line_vectors import (
     LEAST_MATCH,
-    LEAST_WEIGHT,
     MOST_VECTORS,
-    MOST_WEIGHT,
     NEAR,
     QUERY_POWER,
     VIEWS,
-    LineModel,
     WordMatching,
     WordTable,
-    input_count,
 )
 from lamr_contract.scoring.query_words import FEATURES
 from lamr_contract.scoring.rules import DEPENDENCY, SEMANTIC

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import torch
 from lamr_contract.scoring.line_inputs import LEAST_SUM, NEAR, WIDE
-from lamr_contract.scoring.line_model import LINE_POWER
+from lamr_contract.scoring.line_vectors import LINE_POWER
 from torch import Tensor
 from torch.nn import functional as F
 

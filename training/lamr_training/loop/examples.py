@@ -14,7 +14,7 @@ from lamr_contract.asked import AskedDocument
 from lamr_contract.encoding import Chunk, PromptEncoder
 from lamr_contract.layout import token_lines
 from lamr_contract.scoring.evidence import lexical_views
-from lamr_contract.words import TermIndex
+from lamr_contract.words import TermIndex, query_terms
 from lamr_evaluation.records import Record
 from numpy.typing import NDArray
 
@@ -90,7 +90,8 @@ def encode_record(
     by_line = label(record, settings)
     asked = AskedDocument.of(encoder, record.query, record.code, task=record.task, path=record.path)
     line = token_lines(asked.offsets, asked.layout)
-    views = lexical_views(asked.query, asked.layout, TermIndex.of(asked.text, asked.layout))
+    counts = TermIndex.of(asked.text, asked.layout).counts(query_terms(asked.query))
+    views = lexical_views(counts, asked.layout)
     evidence = views.mean()[line].astype(np.float32)
     return EncodedRecord(list(asked.chunks(encoder)), asked.query_ids, asked.ids, by_line[line], evidence)
 

@@ -1,0 +1,21 @@
+"""What an installation says of itself."""
+
+from __future__ import annotations
+
+import pytest
+from lamr_serving import local_status, status
+
+
+@pytest.mark.parametrize(
+    ("features", "reason"),
+    [(("amx_bf16", "avx512_vnni"), "integer dot products"), (("avx2",), status.UNSUITED)],
+)
+def test_the_engine_is_what_the_bundled_model_can_use(
+    features: tuple[str, ...], reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lamr_serving.engines.cpu_features", lambda: frozenset(features))
+    monkeypatch.setattr("lamr_serving.status.cpu_features", lambda: frozenset(features))
+    found = local_status()
+    assert found.engine == "int8 on cpu"
+    assert reason in found.engine_reason
+    assert (found.small_engine == "bf16 on openvino") == ("amx_bf16" in features)
