@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 import yaml
-from lamr_postprocess import PrunedCode, cut_texts, line_spans, prune_lines, restore, split_lines
+from lamr_postprocess import PrunedCode, cut_texts, line_spans, prune_lines, restore
 from lamr_postprocess.languages.registry import LANGUAGES
 
 
@@ -69,7 +67,7 @@ class Repository
 
 
 def test_a_block_keeps_both_its_ends_and_what_it_is_in() -> None:
-    pruned = kept(CLASS, "kotlin", 13)
+    pruned = kept(CLASS, "groovy", 13)
     assert pruned.kept_lines == (3, 4, 9, 10, 12, 13, 14, 16, 17)
     assert pruned.text.count("{") == pruned.text.count("}")
 
@@ -100,13 +98,6 @@ def test_what_a_line_is_nothing_without(language: str, text: str, row: int, rows
     assert kept(text, language, row).kept_lines == rows
 
 
-def test_json_stays_parseable_but_for_commas_and_marks() -> None:
-    text = json.dumps({"a": {"b": [1, 2], "c": {"d": 3}}, "e": {"f": 4}}, indent=2) + "\n"
-    row = next(n for n, line in enumerate(split_lines(text), 1) if '"d"' in line)
-    code = "".join(line for line in split_lines(kept(text, "json", row).text) if "//" not in line)
-    assert json.loads(code.replace("},", "}")) == {"a": {"c": {"d": 3}}}
-
-
 @pytest.mark.parametrize("language", [each.name for each in LANGUAGES if each.frames is not None])
 @pytest.mark.parametrize(
     "text",
@@ -127,5 +118,5 @@ def test_hostile_indentation_loses_nothing(language: str, text: str) -> None:
 
 
 def test_many_closing_tags_that_nothing_opens_end_in_time() -> None:
-    pruned = kept("<a/>\n" * 60_000 + "</b>\n" * 20_000, "html", 70_000)  # their square would take minutes
+    pruned = kept("<a/>\n" * 60_000 + "</b>\n" * 20_000, "astro", 70_000)  # their square would take minutes
     assert pruned.kept_lines == (70_000,)
