@@ -62,12 +62,12 @@ def dragged(code: str, language: Language) -> list[float]:
     return [((document.repair(lines == row) != 0).sum() - 1) / len(lines) for row in rows.tolist()]
 
 
-def damage(options: argparse.Namespace) -> Iterator[Figure]:
+def measure(options: argparse.Namespace) -> Iterator[Figure]:
     """The figures of each file and each fault, and of all together."""
     everything: dict[str, list[float]] = {}
     for path in _files(options.files):
         language, code = language_of(path), path.read_text(encoding="utf-8")
-        if language is None:
+        if language is None or not language.mends:
             continue
         for name, text in [("nothing", code), *faults(code, language)]:
             shares = dragged(text, language)
@@ -91,4 +91,4 @@ PARSER = option_parser(__doc__)
 PARSER.add_argument("--files", nargs="*", default=FILES, help="files and folders of one's own")
 
 if __name__ == "__main__":
-    sys.exit(run(PARSER, damage))
+    sys.exit(run(PARSER, measure))

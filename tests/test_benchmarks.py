@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 ALONE = {
     "batch_faults",
     "campaign",
+    "damage",
     "fleet",
     "ingredients",
     "instant",

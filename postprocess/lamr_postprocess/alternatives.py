@@ -15,7 +15,7 @@ _BEGIN, _MIDDLES, _END = 1, (2, 3), 4
 _DIRECTIVE = re.compile(rb"[ \t]*#[ \t]*(?:(ifn?def|if)|(elif\w*|else)|(endif))\b")
 
 _MOST_ROWS = 60
-"""Of a condition that may open what it doesn't close; those around whole parts of a file have their fault inside."""
+"""Of a condition that may be what doesn't parse."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ def conflicts_in(rows: Sequence[bytes]) -> list[Alternatives]:
     return found
 
 
-def branches_in(rows: Sequence[bytes]) -> list[Alternatives]:
-    """The preprocessor's conditions of which a branch opens what it doesn't close, or the other way round."""
+def conditions_in(rows: Sequence[bytes]) -> list[Alternatives]:
+    """The preprocessor's conditions around few rows; those around whole parts of a file have their fault inside."""
     found: list[Alternatives] = []
     stack: list[list[int]] = []
     for row, text in enumerate(rows):
@@ -71,12 +71,19 @@ def branches_in(rows: Sequence[bytes]) -> list[Alternatives]:
         elif stack:
             stack[-1].append(row)
             if match[3]:
-                each = Alternatives(tuple(stack.pop()))
-                if row - each.marks[0] > _MOST_ROWS:
-                    continue
-                if any(_is_open(rows[version.start : version.stop]) for version in each.versions()):
-                    found.append(each)
+                marks = stack.pop()
+                if row - marks[0] <= _MOST_ROWS:
+                    found.append(Alternatives(tuple(marks)))
     return found
+
+
+def branches_in(rows: Sequence[bytes]) -> list[Alternatives]:
+    """The preprocessor's conditions of which a branch opens what it doesn't close, or the other way round."""
+    return [
+        each
+        for each in conditions_in(rows)
+        if any(_is_open(rows[version.start : version.stop]) for version in each.versions())
+    ]
 
 
 def _is_open(rows: Sequence[bytes]) -> bool:

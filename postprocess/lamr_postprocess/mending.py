@@ -16,8 +16,9 @@ from functools import cache, cached_property, partial
 import numpy as np
 import tree_sitter
 
-from lamr_postprocess.alternatives import Alternatives, branches_in, conflicts_in
+from lamr_postprocess.alternatives import Alternatives, branches_in, conditions_in, conflicts_in
 from lamr_postprocess.blocks import NO_DEPTH, Blocks, blocks_of
+from lamr_postprocess.extent import Extent, error_rows, extent_of, whole_texts
 from lamr_postprocess.frames import Frames, frames_of
 from lamr_postprocess.isolation import blank, isolate
 from lamr_postprocess.languages import Language
@@ -44,7 +45,7 @@ def parse_mended(text: str, language: Language) -> Source:
     data = parser_text(text)
     source = parse_bytes(data, grammar_of(language))
     broken = source.tree.root_node.has_error
-    if len(data) > _LONGEST_ROWS * len(source.rows):
+    if len(data) > _LONGEST_ROWS * len(source.rows) or not language.mends:
         return source
     if not (broken or _macro(language, data)) or (broken and language.parses and language.parses(text)):
         return source
@@ -62,14 +63,6 @@ def _patterns(language: Language) -> tuple[tuple[re.Pattern[bytes], bytes], ...]
         (re.compile(pattern.encode(), re.MULTILINE), standing.encode())
         for pattern, standing in language.macros
     )
-
-
-@dataclass(frozen=True, order=True)
-class _Extent:
-    """How much of a text is damaged: the rows of the outermost nodes with errors, and the number of errors."""
-
-    rows: int
-    errors: int
 
 
 @dataclass(frozen=True)
@@ -104,7 +97,7 @@ class _State:
 
     rows: list[bytes]
     source: Source
-    extent: _Extent
+    extent: Extent
     change: _Change = _Change()
 
 
@@ -115,7 +108,7 @@ class _Mender:
         self._language, self._grammar = language, source.grammar
         self._spans = source.rows.tolist()
         self._own = self._split(source.data)
-        self._state = _State(list(self._own), source, _extent(source.tree))
+        self._state = _State(list(self._own), source, extent_of(source.tree))
 
     def mended(self) -> Source:
         """The source with the least damage."""
@@ -124,7 +117,7 @@ class _Mender:
             if self._state.source.tree.root_node.has_error:
                 self._choose(find(self._own))
         if self._state.source.tree.root_node.has_error:
-            self._isolate()
+            self._isolate_between_conditions()
         state = self._state
         if state.rows == self._own:
             return state.source
@@ -208,6 +201,20 @@ class _Mender:
             rows = [blank(text) if row in gone else text for row, text in enumerate(self._state.rows)]
             self._take(rows, _Change(gone, bonds, marks, marks))
 
+    def _isolate_between_conditions(self) -> None:
+        """Mend rows; if that isn't enough, once more without the preprocessor's conditions where errors are."""
+        before = self._state
+        self._isolate()
+        if not self._state.source.tree.root_node.has_error or not self._language.preprocessed:
+            return
+        isolated, self._state = self._state, before
+        errors = error_rows(before.source.tree)
+        near = [e for e in conditions_in(self._own) if errors & {*range(e.marks[0], e.marks[-1] + 1)}]
+        self._choose(near)
+        self._isolate()
+        if isolated.extent <= self._state.extent:
+            self._state = isolated
+
     def _isolate(self) -> None:
         """Blank or mend the rows that don't parse."""
         blocks = self._blocks(self._state.rows)
@@ -248,7 +255,7 @@ class _Mender:
     @cached_property
     def _texts(self) -> list[tuple[int, int]]:
         """The first and last row of each comment and string of several rows."""
-        return list(_texts_of(self._state.source))
+        return list(whole_texts(self._state.source))
 
     def _head(self, root: tree_sitter.Node) -> bytes:
         """What the texts of the language begin with."""
@@ -268,7 +275,7 @@ class _Mender:
             source = parse_bytes(b"".join(rows), self._grammar)
         except CostlySyntaxError:
             return
-        extent = _extent(source.tree)
+        extent = extent_of(source.tree)
         if extent < old.extent or (at_most and extent == old.extent):
             self._state = _State(rows, source, extent, old.change.and_(change))
 
@@ -278,41 +285,6 @@ def _replaced(standing: bytes, match: re.Match[bytes]) -> bytes:
     begin, end = match.start(1) - match.start(), match.end(1) - match.start()
     text = re.sub(rb"[^\r\n]", b" ", match[1])
     return match[0][:begin] + standing + text[len(standing) :] + match[0][end:]
-
-
-def _extent(tree: tree_sitter.Tree) -> _Extent:
-    """How much of a text is damaged, by its tree."""
-    root = tree.root_node
-    if not root.has_error:
-        return _Extent(0, 0)
-    rows = errors = 0
-    stack = [root] if root.is_error else [each for each in root.children if each.has_error or each.is_missing]
-    for node in stack:
-        rows += node.end_point[0] - node.start_point[0] + 1
-    while stack:
-        node = stack.pop()
-        if node.is_missing:
-            errors += 1
-        elif node.is_error:
-            errors += node.end_point[0] - node.start_point[0] + 1
-        else:
-            stack += [each for each in node.children if each.has_error or each.is_missing]
-    return _Extent(rows, errors)
-
-
-def _texts_of(source: Source) -> Iterator[tuple[int, int]]:
-    """The first and last row of each comment and string of several rows that the grammar could read."""
-    whole = source.grammar.comments | source.grammar.opaque
-    stack = [source.tree.root_node]
-    while stack:
-        node = stack.pop()
-        first, last = node.start_point[0], node.end_point[0]
-        if first == last:
-            continue
-        if node.kind_id in whole and not node.has_error:
-            yield first, last - (node.end_point[1] == 0)
-        else:
-            stack += node.children
 
 
 def _frames(blocks: Blocks, language: Language) -> Frames:

@@ -12,7 +12,11 @@ from lamr_postprocess import PrunedCode, cut_texts, language_named, line_spans, 
 from benchmarks.damage import dragged, faults
 from benchmarks.material import language_of
 
-FILES = [*sorted((Path(__file__).parent / "fixtures").iterdir()), Path(queue.__file__)]
+FIXTURES = sorted((Path(__file__).parent / "fixtures").iterdir())
+FILES = [
+    *(path for path in FIXTURES if (language := language_of(path)) and language.mends),
+    Path(queue.__file__),
+]
 
 
 @pytest.mark.parametrize("path", FILES, ids=[path.name for path in FILES])

@@ -214,6 +214,11 @@ class Language:
     continuation: str = ""
 
     @property
+    def mends(self) -> bool:
+        """Whether the table says what stands for what a grammar can't read."""
+        return any(self.stand_ins)
+
+    @property
     def is_code(self) -> bool:
         """Whether a grammar tells its definitions: it is no mere format of data or pages."""
         return bool(self.grammar and self.definitions)

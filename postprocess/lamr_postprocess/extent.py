@@ -1,0 +1,61 @@
+"""How much of a text is damaged, by its tree, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import tree_sitter
+
+from lamr_postprocess.syntax import Source
+
+
+@dataclass(frozen=True, order=True)
+class Extent:
+    """How much of a text is damaged: the rows of the outermost nodes with errors, and the number of errors."""
+
+    rows: int
+    errors: int
+
+
+def extent_of(tree: tree_sitter.Tree) -> Extent:
+    """How much of a text is damaged, by its tree."""
+    root = tree.root_node
+    if not root.has_error:
+        return Extent(0, 0)
+    outer = [root] if root.is_error else [each for each in root.children if each.has_error or each.is_missing]
+    rows = sum(node.end_point[0] - node.start_point[0] + 1 for node in outer)
+    return Extent(rows, sum(node.end_point[0] - node.start_point[0] + 1 for node in _errors(outer)))
+
+
+def error_rows(tree: tree_sitter.Tree) -> set[int]:
+    """The rows that errors are in; none where the whole text is one."""
+    root = tree.root_node
+    nodes = () if root.is_error else _errors([root])
+    return {row for node in nodes for row in range(node.start_point[0], node.end_point[0] + 1)}
+
+
+def _errors(nodes: Sequence[tree_sitter.Node]) -> Iterator[tree_sitter.Node]:
+    """The outermost errors in some nodes."""
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        if node.is_missing or node.is_error:
+            yield node
+        else:
+            stack += [each for each in node.children if each.has_error or each.is_missing]
+
+
+def whole_texts(source: Source) -> Iterator[tuple[int, int]]:
+    """The first and last row of each comment and string of several rows that the grammar could read."""
+    whole = source.grammar.comments | source.grammar.opaque
+    stack = [source.tree.root_node]
+    while stack:
+        node = stack.pop()
+        first, last = node.start_point[0], node.end_point[0]
+        if first == last:
+            continue
+        if node.kind_id in whole and not node.has_error:
+            yield first, last - (node.end_point[1] == 0)
+        else:
+            stack += node.children
