@@ -40,18 +40,19 @@ def test_no_name_or_ending_belongs_to_two_languages() -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "marker"),
+    ("language", "line", "marker"),
     [
-        ("yaml", "# ... 2 lines pruned (2-3)"),
-        ("sql", "-- ... 2 lines pruned (2-3)"),
-        ("html", "<!-- ... 2 lines pruned (2-3) -->"),
-        ("css", "/* ... 2 lines pruned (2-3) */"),
-        ("text", "... 2 lines pruned (2-3)"),
+        ("yaml", "- {}", "# ... 2 lines pruned (2-3)"),
+        ("sql", "{}", "-- ... 2 lines pruned (2-3)"),
+        ("html", "<p>{}</p>", "<!-- ... 2 lines pruned (2-3) -->"),
+        ("css", "{} {{}}", "/* ... 2 lines pruned (2-3) */"),
+        ("text", "{}", "... 2 lines pruned (2-3)"),
     ],
 )
-def test_markers_are_comments_of_the_language(language: str, marker: str) -> None:
-    pruned = prune_lines("a\n  b\n  c\nd\n", [1, 0, 0, 1], language=language, min_cut=0)
-    assert pruned.text == f"a\n  {marker}\nd\n"
+def test_markers_are_comments_of_the_language(language: str, line: str, marker: str) -> None:
+    first, *others, last = (line.format(name) + "\n" for name in "abcd")
+    pruned = prune_lines(f"{first}{''.join(others)}{last}", [1, 0, 0, 1], language=language, min_cut=0)
+    assert pruned.text == f"{first}{marker}\n{last}"
     assert pruned.language == language
 
 
