@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from lamr_contract.encoder_session import open_encoder
 from lamr_contract.errors import ClosedError, ModelMismatchError, ServerError
+from lamr_contract.kept_states import KeptStates
 from lamr_contract.model_io import ChunkRequest, ChunkResult
 from lamr_contract.names import DECODER, ENCODER, ENCODER_OUTPUTS, ONNX_FILE, WEIGHTS_FILE, version_folder
 from lamr_contract.packed_batch import code_states, cut_by_tokens, encoder_feed
@@ -36,6 +37,7 @@ class LocalModel:
         providers: list[Any] | None = None,
         max_batch_tokens: int = 4096,
         weights: DecoderWeights | None = None,
+        kept: KeptStates | None = None,
     ) -> None:
         """Load the model.
 
@@ -44,6 +46,7 @@ class LocalModel:
             threads, providers: see `encoder_session.open_encoder`.
             max_batch_tokens: see `packed_batch.cut_by_tokens`.
             weights: take the place of the repository's decoder, for what is fitted on a model before it is served.
+            kept: keeps what an encoder that reads query and code apart makes of either; default a store of its own.
 
         Raises:
             ModelMismatchError: a file is missing or broken.
@@ -52,7 +55,8 @@ class LocalModel:
         weights = weights or DecoderWeights.load(version_folder(repository, DECODER) / WEIGHTS_FILE)
         self._decoder = Decoder(weights)
         encoder = version_folder(repository, ENCODER) / ONNX_FILE
-        self._session = open_encoder(encoder, threads=threads, providers=providers)
+        kept = KeptStates() if kept is None else kept
+        self._session = open_encoder(encoder, threads=threads, providers=providers, kept=kept)
         self._max_batch_tokens = max_batch_tokens
 
     def batches(self, requests: Sequence[ChunkRequest]) -> list[list[int]]:
