@@ -214,7 +214,7 @@ class Pruner(Closing):
         if job.warms:
             dispatcher.warm()
         until = job.begin_reading()
-        groups = job.groups(dispatcher.pace, dispatcher.batch_size)
+        groups = job.groups(dispatcher.pace, dispatcher.batch_size, dispatcher.work)
         dispatcher.run(groups, job.want_rubrics, job.reporting(on_progress), until, leave=job.leaves)
 
     def warm(self) -> None:
@@ -270,7 +270,7 @@ class Pruner(Closing):
             dispatcher.run(grouped(numbered, dispatcher.batch_size), want_rubrics, deliver, deadline)
             return ""
         until = deadline.earlier(most=within)
-        plan = ReadingPlan(list(numbered), in_order, dispatcher.pace, until)
+        plan = ReadingPlan(list(numbered), in_order, dispatcher.pace, until, dispatcher.work)
         try:
             dispatcher.run(plan.groups(dispatcher.batch_size), want_rubrics, deliver, until, leave=True)
         except DeadlineExceededError:

@@ -54,6 +54,24 @@ class ApartSession:
         result: list[Any] = self._fusion.run(outputs, {**feed, STATES: states}, options)
         return result
 
+    def get_inputs(self) -> list[Any]:
+        """Return the inputs as onnxruntime describes them."""
+        return [node for node in self._fusion.get_inputs() if node.name != STATES]
+
+    def get_outputs(self) -> list[Any]:
+        """Return the outputs as onnxruntime describes them."""
+        outputs: list[Any] = self._fusion.get_outputs()
+        return outputs
+
+    def get_providers(self) -> list[str]:
+        """Return the execution providers, best first."""
+        providers: list[str] = self._part.get_providers()
+        return providers
+
+    def get_session_options(self) -> Any:
+        """Return onnxruntime's options, which both sessions have."""
+        return self._part.get_session_options()
+
     def parts(self, sequence: Ids) -> list[Ids]:
         """Return the parts of a sequence int64 [t]: the query up to the first separator, and what follows it."""
         ends = np.flatnonzero(sequence == self._separator)

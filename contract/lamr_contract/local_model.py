@@ -15,6 +15,7 @@ import numpy as np
 from lamr_decoding import Decoder, DecoderWeights
 from numpy.typing import NDArray
 
+from lamr_contract.apart_session import ApartSession
 from lamr_contract.encoder_session import open_encoder
 from lamr_contract.errors import ClosedError, ModelMismatchError, ServerError
 from lamr_contract.kept_states import KeptStates
@@ -29,7 +30,7 @@ class LocalModel:
     A run uses all the CPUs that it may, so threads should take turns.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # keyword-only, each with a default
         self,
         repository: Path,
         *,
@@ -73,6 +74,11 @@ class LocalModel:
         for batch in self.batches(requests):
             results.update(zip(batch, self.run([requests[place] for place in batch]), strict=True))
         return [results[place] for place in range(len(requests))]
+
+    def work(self, input_ids: NDArray[np.int64]) -> float:
+        """Return what a sequence costs, in tokens of one that is read whole."""
+        session = self._session
+        return session.work(input_ids) if isinstance(session, ApartSession) else len(input_ids)
 
     def close(self) -> None:
         """Let go of the session's memory; a later run raises."""

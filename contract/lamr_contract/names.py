@@ -68,6 +68,8 @@ PRECISION_PARAMETER = "lamr_precision"
 MAX_BATCH_TOKENS_PARAMETER = "max_batch_tokens"
 MAX_SEQUENCE_TOKENS_PARAMETER = "max_sequence_tokens"
 VOCABULARY_PARAMETER = "vocabulary_size"
+# What each instance of an encoder that reads query and code apart keeps of the code; none without it.
+KEPT_BYTES_PARAMETER = "kept_states_bytes"
 
 
 def config_file(repository: Path, model: str) -> Path:

@@ -73,7 +73,9 @@ def _cut(graph: GraphProto) -> _Cut:
     last = _last_states(graph, index)
     layers = next((node for node in index.readers[last] if node.op_type == "Concat"), None)
     if layers is None:
-        raise ExportError("the encoder joins no layers, so query and code can't be read one without the other")
+        raise ExportError(
+            "the encoder joins no layers, so query and code can't be read one without the other"
+        )
     joined = _end_of(layers.output[0], graph, index)
     shapes = {value.name: value.type.tensor_type.shape.dim for value in graph.value_info}
     widths = [shapes[name][-1].dim_value if name in shapes else 0 for name in (joined, last)]
@@ -108,13 +110,17 @@ def _end_of(name: str, graph: GraphProto, index: GraphIndex) -> str:
             own.update(node.output)
     ends = [value for value in own if any(not own.issuperset(n.output) for n in index.readers.get(value, []))]
     if len(ends) != 1:
-        raise ExportError(f"the joined layers are read in {len(ends)} places, so the encoder can't be cut there")
+        raise ExportError(
+            f"the joined layers are read in {len(ends)} places, so the encoder can't be cut there"
+        )
     return ends[0]
 
 
 def _part(model: ModelProto, cut: _Cut) -> ModelProto:
     """The graph from a part's tokens to its states."""
-    halves = [helper.make_node("Cast", [name], [f"{name}/half"], to=TensorProto.FLOAT16) for name in cut.names]
+    halves = [
+        helper.make_node("Cast", [name], [f"{name}/half"], to=TensorProto.FLOAT16) for name in cut.names
+    ]
     join = helper.make_node("Concat", [f"{name}/half" for name in cut.names], [STATES], axis=1)
     return _graph(model, [*model.graph.node, *halves, join], (), [_states(cut)])
 
@@ -134,7 +140,9 @@ def _fusion(model: ModelProto, cut: _Cut) -> ModelProto:
     outputs = [value for value in model.graph.output if value.name in ENCODER_OUTPUTS]
     result = _graph(model, [*apart, *rest], [_states(cut)], outputs)
     if any(tensor.name.startswith(_BACKBONE) for tensor in result.graph.initializer):
-        raise ExportError("something of the backbone is read behind its last layer, so the encoder can't be cut")
+        raise ExportError(
+            "something of the backbone is read behind its last layer, so the encoder can't be cut"
+        )
     return result
 
 
