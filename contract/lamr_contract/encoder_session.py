@@ -88,7 +88,7 @@ def open_encoder(
         return opened(path, ENCODER_INPUTS, outputs)
     part = opened(path.with_name(PART_FILE), ENCODER_INPUTS, (STATES,))
     fusion = opened(path.with_name(FUSION_FILE), (*ENCODER_INPUTS, STATES), outputs)
-    return ApartSession(part, fusion, spec.separator, kept)
+    return ApartSession(part, fusion, spec, kept)
 
 
 def _check(session: Any, file: Path, inputs: Sequence[str], outputs: Sequence[str]) -> None:

@@ -47,7 +47,8 @@ class LocalModel:
             threads, providers: see `encoder_session.open_encoder`.
             max_batch_tokens: see `packed_batch.cut_by_tokens`.
             weights: take the place of the repository's decoder, for what is fitted on a model before it is served.
-            kept: keeps what an encoder that reads query and code apart makes of either; default a store of its own.
+            kept: keeps what an encoder that reads query and code apart makes of either, and is closed with the model;
+                default a store in memory.
 
         Raises:
             ModelMismatchError: a file is missing or broken.
@@ -81,7 +82,9 @@ class LocalModel:
         return session.work(input_ids) if isinstance(session, ApartSession) else len(input_ids)
 
     def close(self) -> None:
-        """Let go of the session's memory; a later run raises."""
+        """Let go of the session's memory, and write what is to be kept; a later run raises."""
+        if isinstance(self._session, ApartSession):
+            self._session.close()
         self._session = None
 
     def run(self, requests: Sequence[ChunkRequest]) -> list[ChunkResult]:

@@ -26,8 +26,8 @@ from lamr_export.part_graphs import write_parts
 from .models import packed
 
 PRECISIONS = {"fp32": 1e-2, "int8": 0.2}
-"""And how far the results may be from those of the one graph: states are kept in half precision, and in int8 an input of
-a product that rounding moves may fall to another level."""
+"""And how far results may be from those of the one graph: states are kept in half precision, and in int8 an input of a
+product that rounding moves may fall to another level."""
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)

@@ -82,7 +82,7 @@ def _apart(config: OnnxModelConfig, file: Path, opened: Callable[[Path], Any]) -
     if spec is None:
         return None
     part, fusion = opened(file.with_name(PART_FILE)), opened(file.with_name(FUSION_FILE))
-    return ApartSession(part, fusion, spec.separator, KeptStates(config.kept_bytes))
+    return ApartSession(part, fusion, spec, KeptStates(config.kept_bytes))
 
 
 def session_options(config: OnnxModelConfig, onnxruntime: Any) -> Any:
