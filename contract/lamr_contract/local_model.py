@@ -36,7 +36,7 @@ class LocalModel:
         *,
         threads: int | None = None,
         providers: list[Any] | None = None,
-        max_batch_tokens: int = 4096,
+        max_batch_tokens: int = 1024,
         weights: DecoderWeights | None = None,
         kept: KeptStates | None = None,
     ) -> None:
@@ -45,7 +45,7 @@ class LocalModel:
         Args:
             repository: a model repository written by `lamr export`.
             threads, providers: see `encoder_session.open_encoder`.
-            max_batch_tokens: see `packed_batch.cut_by_tokens`.
+            max_batch_tokens: see `packed_batch.cut_by_tokens`; larger batches take more memory and are no quicker.
             weights: take the place of the repository's decoder, for what is fitted on a model before it is served.
             kept: keeps what an encoder that reads query and code apart makes of either, and is closed with the model;
                 default a store in memory.
