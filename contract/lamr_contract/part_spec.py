@@ -1,4 +1,7 @@
-"""`PartSpec`: what belongs to the two graphs of an encoder that reads query and code apart (`parts.json`)."""
+"""`PartSpec`: what belongs to the two graphs of an encoder that reads query and code apart (`parts.json`).
+
+Triton's processes read it, so it imports little.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,6 @@ from pathlib import Path
 from lamr_contract.errors import ModelMismatchError
 from lamr_contract.files import read_regular
 from lamr_contract.names import ONNX_FILE, PARTS_FILE
-from lamr_contract.spec import typed
 
 FORMAT = 1
 _BLOCK = 1 << 20
@@ -30,7 +32,8 @@ class PartSpec:
     separator: int
 
     def __post_init__(self) -> None:
-        typed(self)
+        if not (isinstance(self.model_sha256, str) and isinstance(self.separator, int)):
+            raise TypeError("model_sha256 is a text and separator a number")
 
     def save(self, folder: Path) -> None:
         """Write the file."""
