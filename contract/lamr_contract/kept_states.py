@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamr_contract.cache import MOST_STATES_BYTES, Cache
+from lamr_contract.names import STATES
 
 MOST_BYTES = 128 << 20
 """In memory. Of lamr-mini's states that is some 87,000 tokens: the chunks of 9,000 lines, or of a pack."""
-KIND = "states"
+KIND = STATES
 _AT_ONCE = 32  # entries of one write
 _log = logging.getLogger("lamr.cache")
 States = NDArray[np.float16]
