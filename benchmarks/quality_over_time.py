@@ -19,12 +19,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from lamr_client import InProcessTransport, Pruner
-from lamr_contract.kept_states import KeptStates
-from lamr_contract.spec import bundled_repository
+from lamr_client import Pruner
 from lamr_evaluation.metrics import recall_curve
 from lamr_evaluation.records import Record, read_records
 
+from benchmarks.anew import reading_anew
 from benchmarks.report import Figure, option_parser, run
 
 Point = tuple[str, float, float]
@@ -50,8 +49,8 @@ def points(pruner: Pruner, items: Sequence[Record], seconds: Sequence[float]) ->
 def another_question(items: Sequence[Record]) -> tuple[float, float]:
     """The mean CPU seconds of a question about a file that was read in full, and the same with nothing kept."""
     seconds = []
-    for kept in (KeptStates(), KeptStates(0)):
-        with Pruner(transport=InProcessTransport(bundled_repository(), kept=kept), timeout=600) as pruner:
+    for one in (Pruner(timeout=3600), reading_anew()):
+        with one as pruner:
             took = 0.0
             for item, other in zip(items, [*items[1:], items[0]], strict=True):
                 pruner.prune(item.query, item.code, path=item.path or None, effort="full")
@@ -82,8 +81,7 @@ def plot(measured: dict[str, list[Point]], path: Path) -> None:
 def measure(arguments: argparse.Namespace) -> Iterator[Figure]:
     """Measure each file of items; draw them if asked."""
     measured = {}
-    transport = InProcessTransport(bundled_repository(), kept=KeptStates(0))
-    with Pruner(transport=transport, timeout=600) as pruner:
+    with reading_anew() as pruner:
         for path in arguments.items:
             items = [item for item in islice(read_records(path), arguments.most) if item.kept_frags]
             rows = list(points(pruner, items, arguments.within))
