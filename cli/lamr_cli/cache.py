@@ -35,6 +35,7 @@ def cache(
     lamr cache --clear
     """
     from lamr_contract.cache import Cache, default_cache_file, states_file
+    from lamr_contract.private_files import BROKEN
 
     file = default_cache_file()
     if file is None:
@@ -49,7 +50,7 @@ def cache(
             if file.with_name(name).exists():
                 with Cache(file.with_name(name), lambda note: say(note, err=True)) as one:
                     one.clear()
-            file.with_name(f"{name}.broken").unlink(missing_ok=True)
+            file.with_name(f"{name}{BROKEN}").unlink(missing_ok=True)
     sizes = {name: _bytes(file.parent, name) for name in (*kept, *OTHERS)}
     if as_json:
         say(json.dumps({"folder": str(file.parent), "bytes": sizes}))
@@ -61,5 +62,8 @@ def cache(
 
 def _bytes(folder: Path, name: str) -> int:
     """Return the bytes of a file and of what belongs to it, or of all files in a folder."""
-    files = (folder / name).rglob("*") if (folder / name).is_dir() else folder.glob(f"{name}*")
+    from lamr_contract.private_files import BESIDE, BROKEN
+
+    own = [folder / f"{name}{end}" for end in ("", *BESIDE, BROKEN)]
+    files = [*(folder / name).rglob("*"), *(path for path in own if path.exists())]
     return sum(path.lstat().st_size for path in files if not path.is_dir())

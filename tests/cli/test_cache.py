@@ -45,6 +45,7 @@ def test_what_a_pruning_read_is_kept_shown_and_cleared(folder: Path, tmp_path: P
     lamr("prune", str(file), "-q", "How is an area computed?", "--effort", "full")
     kept = states_file(folder / "repositories.sqlite")
     assert sizes()[kept.name] > 100_000
+    assert sizes()["repositories"] == 0
     assert kept.name in lamr("cache")
     (folder / "agents").mkdir()
     (folder / "agents" / "shown.sqlite3").write_bytes(b"x" * 1000)
