@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 from lamr_client import Pruner
 
+from benchmarks.anew import reading_anew
 from benchmarks.report import Figure, option_parser, run
 from benchmarks.sources import library_module
 
@@ -37,7 +38,7 @@ def measure(options: argparse.Namespace) -> Iterator[Figure]:
     """A small file to warm up, then both inputs."""
     source = library_module("subprocess.py")
     names = " ".join(f"name_{number}" for number in range(100_000))
-    with Pruner(timeout=3600) as pruner:
+    with reading_anew() as pruner:
         yield from prune_figures(pruner, "a small file", source, "subprocess.py")
         yield from prune_figures(pruner, "one line", f'x = "{names[:1_000_000]}"\n', "line.py")
         large = source * round(options.megabytes * 1e6 / len(source))

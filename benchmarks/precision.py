@@ -22,6 +22,7 @@ from lamr_export.verify import standard_texts
 from lamr_postprocess import line_spans
 from numpy.typing import NDArray
 
+from benchmarks.anew import reading_anew
 from benchmarks.report import Figure, option_parser, run
 from benchmarks.timing import time_in_turns
 
@@ -40,7 +41,7 @@ def kept(pruner: Pruner, query: str, code: str) -> NDArray[np.bool_]:
 def measure(options: argparse.Namespace) -> Iterator[Figure]:
     """Prune every file with both and compare."""
     texts = standard_texts()
-    with Pruner(model=options.first, timeout=600) as one, Pruner(model=options.second, timeout=600) as other:
+    with reading_anew(options.first) as one, reading_anew(options.second) as other:
 
         def masks(pruner: Pruner) -> NDArray[np.bool_]:
             return np.concatenate([kept(pruner, query, code) for query, code in texts])

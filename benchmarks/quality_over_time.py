@@ -3,8 +3,9 @@
     python -m benchmarks.quality_over_time ITEMS [ITEMS ...] [--most 50] [--within 0.25 1 4] [--plot PNG] [--json]
 
 ITEMS are JSONL files of records (`python -m lamr_evaluation OUTPUT --suite NAME` writes a suite's). The first items of
-each are pruned by the line model alone, within each time, and in full. The seconds are means of whole calls. Figures of
-different machines don't compare: a faster one reads more chunks in a second.
+each are pruned by the line model alone, within each time, and in full. The seconds are means of whole calls, for which
+nothing that was read is kept. Figures of different machines don't compare: a faster one reads more chunks in a second.
+Then each file is asked another item's question, with and without what was read for the first one: CPU of whole calls.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from lamr_client import Pruner
 from lamr_evaluation.metrics import recall_curve
 from lamr_evaluation.records import Record, read_records
 
+from benchmarks.anew import reading_anew
 from benchmarks.report import Figure, option_parser, run
 
 Point = tuple[str, float, float]
@@ -44,6 +46,21 @@ def points(pruner: Pruner, items: Sequence[Record], seconds: Sequence[float]) ->
         yield name, float(np.mean(took)), float(np.mean(recalls))
 
 
+def another_question(items: Sequence[Record]) -> tuple[float, float]:
+    """The mean CPU seconds of a question about a file that was read in full, and the same with nothing kept."""
+    seconds = []
+    for one in (Pruner(timeout=3600), reading_anew()):
+        with one as pruner:
+            took = 0.0
+            for item, other in zip(items, [*items[1:], items[0]], strict=True):
+                pruner.prune(item.query, item.code, path=item.path or None, effort="full")
+                begin = time.process_time()
+                pruner.prune(other.query, item.code, path=item.path or None, effort="full")
+                took += time.process_time() - begin
+        seconds.append(took / len(items))
+    return seconds[0], seconds[1]
+
+
 def plot(measured: dict[str, list[Point]], path: Path) -> None:
     """Draw recall over seconds, one line for each file of items."""
     import matplotlib
@@ -64,8 +81,7 @@ def plot(measured: dict[str, list[Point]], path: Path) -> None:
 def measure(arguments: argparse.Namespace) -> Iterator[Figure]:
     """Measure each file of items; draw them if asked."""
     measured = {}
-    with Pruner(timeout=600) as pruner:
-        pruner.warm()
+    with reading_anew() as pruner:
         for path in arguments.items:
             items = [item for item in islice(read_records(path), arguments.most) if item.kept_frags]
             rows = list(points(pruner, items, arguments.within))
@@ -73,6 +89,10 @@ def measure(arguments: argparse.Namespace) -> Iterator[Figure]:
             for name, seconds, recall in rows:
                 yield Figure(f"{path.stem}, {name}: recall at 25 %", recall)
                 yield Figure(f"{path.stem}, {name}", seconds, "s")
+            again, anew = another_question(items)
+            yield Figure(f"{path.stem}, another question about a file that was read, CPU", again, "s")
+            yield Figure(f"{path.stem}, the same with nothing kept", anew, "s")
+            yield Figure(f"{path.stem}, with nothing kept over kept", anew / again, "x")
     if arguments.plot:
         plot(measured, arguments.plot)
 

@@ -25,6 +25,7 @@ from lamr_client import Pruner, PruneResult
 from lamr_export import export_repository
 from lamr_serving import ServerOptions, TritonServer
 
+from benchmarks.anew import reading_anew
 from benchmarks.report import Figure, option_parser, run
 from benchmarks.swe_pruner_reference import SIZES, Answer, Reference, write_checkpoint
 
@@ -145,7 +146,7 @@ def speed(reference: Reference, repository: Path, size: str) -> Iterator[Figure]
     """Seconds for files of three lengths, of SWE-Pruner's service as it is and of LaMR, each the best of two."""
     for module in ("fnmatch", "queue", "functools"):
         code = (LIBRARY / f"{module}.py").read_text(encoding="utf-8")
-        with Pruner(model=repository, timeout=3600) as pruner:
+        with reading_anew(repository) as pruner:
             tokens = pruned(pruner, QUESTIONS[0], code).tokens_in
             ours = min(_seconds(lambda: pruned(pruner, QUESTIONS[0], code)) for _ in range(2))  # noqa: B023
         theirs = min(_seconds(lambda: reference.serve(QUESTIONS[0], code)) for _ in range(2))  # noqa: B023

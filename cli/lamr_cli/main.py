@@ -20,6 +20,7 @@ from lamr_contract.silence import keep_silent
 from lamr_cli import (
     agents,
     batch,
+    cache,
     compress,
     config,
     corpus,
@@ -69,6 +70,7 @@ app.command("mcp")(mcp.mcp)
 app.command("status")(status.status)
 app.add_typer(front.app, name="front")
 app.command("config")(config.config)
+app.command("cache")(cache.cache)
 app.command("export")(export.export)
 app.command("eval")(evaluate.evaluate)
 app.add_typer(corpus.app, name="corpus")

@@ -20,6 +20,7 @@ from lamr_cli.arguments import (
     Language,
     LineNumbers,
     Model,
+    NoCache,
     OnError,
     Query,
     Quiet,
@@ -120,6 +121,7 @@ def prune(
     ] = OnError.RAISE,
     model: Model = None,
     timeout: Timeout = TIMEOUT_SECONDS,
+    no_cache: NoCache = False,
     quiet: Quiet = False,
 ) -> None:
     """Prune one file for a question.
@@ -134,12 +136,14 @@ def prune(
     lamr prune src/server.py -q "I'll look at how the pool waits" --task @issue.md
     """
     from lamr_client import Pruner
+    from lamr_contract.cache import default_cache_file
     from lamr_postprocess import LEAST_CUT
 
     if as_json and form is not Form.TEXT:
         raise typer.BadParameter(f"--json prints the whole result, --format {form.value} its lines: give one")
     code = read_code(file, query)
-    with Pruner(server, model=model, timeout=timeout, **credentials(server)) as pruner:
+    cache = None if no_cache else default_cache_file()
+    with Pruner(server, model=model, timeout=timeout, cache=cache, **credentials(server)) as pruner:
         result = pruner.prune(
             query,
             code,

@@ -18,7 +18,7 @@ from lamr_client.dispatch import (
     deliver,
     requests_of,
     timing,
-    tokens_of,
+    work_of,
 )
 from lamr_client.pace import Pace
 from lamr_client.transport import AsyncTransport
@@ -28,7 +28,7 @@ class AsyncDispatcher:
     """Tasks around one transport, which all callers share.
 
     Attributes:
-        batch_size, pace: see `Dispatcher`.
+        batch_size, pace, work: see `Dispatcher`.
     """
 
     def __init__(self, transport: AsyncTransport, max_concurrency: int, retry: Retry) -> None:
@@ -38,6 +38,7 @@ class AsyncDispatcher:
         self._most = min(max_concurrency, transport.concurrency or max_concurrency)
         self.batch_size = transport.batch_size
         self.pace = Pace(OVERHEAD_TOKENS)
+        self.work = transport.work
         self._slots = asyncio.Semaphore(self._most)
         self._closed = False
 
@@ -95,12 +96,12 @@ class AsyncDispatcher:
     async def _call(
         self, group: list[Chunk], want_rubrics: bool, deadline: Deadline, leave: bool
     ) -> list[ChunkResult]:
-        requests, size = requests_of(group, want_rubrics), tokens_of(group)
+        requests = requests_of(group, want_rubrics)
         failure: ServerError | None = None
         for failures in itertools.count(1):
             try:
                 async with self._slots:
-                    left = deadline.remaining(failure)
+                    left, size = deadline.remaining(failure), work_of(group, self.work)
                     if leave and not self.pace.fits(size, left):
                         return []
                     with timing(self.pace, size, self._transport):

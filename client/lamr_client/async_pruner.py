@@ -148,7 +148,7 @@ class AsyncPruner(AsyncClosing):
         if job.warms:
             await dispatcher.warm()
         until = job.begin_reading()
-        groups = job.groups(dispatcher.pace, dispatcher.batch_size)
+        groups = job.groups(dispatcher.pace, dispatcher.batch_size, dispatcher.work)
         await dispatcher.run(groups, job.want_rubrics, job.reporting(on_progress), until, leave=job.leaves)
 
     async def warm(self) -> None:

@@ -8,8 +8,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 
+import numpy as np
 from lamr_contract.errors import ClosedError
 from lamr_contract.model_io import ChunkRequest, ChunkResult
+from numpy.typing import NDArray
 
 from lamr_client.deadline import Deadline
 from lamr_client.effort import EncoderLoadingError
@@ -46,6 +48,10 @@ class DeferredTransport(Transport):
     def warm(self) -> None:
         """See `Transport.warm`."""
         self._open(Deadline(None))
+
+    def work(self, input_ids: NDArray[np.int64]) -> float:
+        """See `Transport.work`."""
+        return len(input_ids) if self._made is None else self._made.work(input_ids)
 
     def check_time(self, deadline: Deadline) -> None:
         """See `Transport.check_time`."""

@@ -22,6 +22,7 @@ from lamr_contract.model_io import ChunkRequest, ChunkResult
 from lamr_client.attempts import until_answered
 from lamr_client.deadline import Deadline, Retry
 from lamr_client.pace import Pace
+from lamr_client.reading_plan import Work
 from lamr_client.transport import AsyncTransport, Transport
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class Dispatcher:
     Attributes:
         batch_size: how many chunks one call takes best.
         pace: seconds for a token, as its calls were answered.
+        work: see `Transport.work`.
     """
 
     def __init__(self, transport: Transport, max_concurrency: int, retry: Retry) -> None:
@@ -53,6 +55,7 @@ class Dispatcher:
         self._most = min(max_concurrency, transport.concurrency or max_concurrency)
         self.batch_size = transport.batch_size
         self.pace = Pace(OVERHEAD_TOKENS)
+        self.work = transport.work
         self._slots = threading.BoundedSemaphore(self._most)
         self._pool: ThreadPoolExecutor | None = None
         self._lock = threading.Lock()
@@ -150,13 +153,13 @@ class Dispatcher:
     def _call(
         self, group: list[Chunk], want_rubrics: bool, deadline: Deadline, leave: bool
     ) -> list[ChunkResult]:
-        requests, size = requests_of(group, want_rubrics), tokens_of(group)
+        requests = requests_of(group, want_rubrics)
 
         def ask(failure: ServerError | None) -> list[ChunkResult]:
             if not self._slots.acquire(timeout=deadline.remaining(failure)):
                 raise failure or deadline.exceeded()
             try:
-                left = deadline.remaining(failure)
+                left, size = deadline.remaining(failure), work_of(group, self.work)
                 if leave and not self.pace.fits(size, left):
                     return []
                 with timing(self.pace, size, self._transport):
@@ -194,13 +197,13 @@ def requests_of(group: list[Chunk], want_rubrics: bool) -> list[ChunkRequest]:
     return [ChunkRequest(chunk.input_ids, chunk.document_span, want_rubrics) for chunk in group]
 
 
-def tokens_of(group: list[Chunk]) -> int:
-    """Return how many tokens the inputs of a group of chunks have."""
-    return sum(len(chunk.input_ids) for chunk in group)
+def work_of(group: list[Chunk], work: Work) -> float:
+    """Return what a group of chunks costs, in tokens."""
+    return sum(work(chunk.input_ids) for chunk in group)
 
 
 @contextlib.contextmanager
-def timing(pace: Pace, size: int, transport: Transport | AsyncTransport) -> Iterator[None]:
+def timing(pace: Pace, size: float, transport: Transport | AsyncTransport) -> Iterator[None]:
     """Let a pace know what a call took, though it ended without an answer in time; not one that loads a model first."""
     loaded, begin = transport.loaded, time.monotonic()
     try:

@@ -37,7 +37,7 @@ from lamr_client.effort import AUTO_SECONDS, LINE_MODEL, TIME, WORDS, Effort, wh
 from lamr_client.inputs import check_code, check_query, check_words
 from lamr_client.pace import Pace
 from lamr_client.prune_options import PruneOptions
-from lamr_client.reading_plan import ReadingPlan
+from lamr_client.reading_plan import ReadingPlan, Work
 from lamr_client.result import PruneResult, Timings
 from lamr_client.unjudged import minified_result, model_name, unpruned
 
@@ -153,12 +153,13 @@ class PruneJob:
         self._until = until
         return until
 
-    def groups(self, pace: Pace, most: int) -> Iterator[list[Chunk]]:
+    def groups(self, pace: Pace, most: int, work: Work = len) -> Iterator[list[Chunk]]:
         """Yield the chunks of one call after another, each made when it is taken; none for code that isn't read.
 
         Args:
             pace: seconds for a token that is encoded.
             most: chunks of one call.
+            work: see `Transport.work`.
 
         Raises:
             DeadlineExceededError: the text is too large for the time.
@@ -173,7 +174,7 @@ class PruneJob:
         self._chunks = len(chunks)
         if self.leaves:
             self._plan = ReadingPlan(
-                chunks, lambda places: self._gains(chunks.ranges[places]), pace, self._until
+                chunks, lambda places: self._gains(chunks.ranges[places]), pace, self._until, work
             )
             self._plan.judge()
             preparing.measured(size, time.perf_counter() - begin)

@@ -63,6 +63,7 @@ class Pruner(Closing):
         ca: str | os.PathLike[str] | None = None,
         cert: str | os.PathLike[str] | None = None,
         key: str | os.PathLike[str] | None = None,
+        cache: str | os.PathLike[str] | None = None,
     ) -> None:
         """Load the client's files of a model. Nothing is sent yet, and the encoder is loaded when it is first needed.
 
@@ -78,6 +79,8 @@ class Pruner(Closing):
             api_key: proves to a front who asks.
             ca: a PEM file of the authorities that may have signed the server's certificate; None trusts gRPC's list.
             cert, key: PEM files of a certificate and its private key, which prove the same as a key.
+            cache: names the file beside which a model in this process keeps what it read, for other processes
+                (`lamr_contract.cache.states_file`); None keeps it in memory alone.
 
         Raises:
             ModelMismatchError: a client's file of the repository is missing or broken.
@@ -90,7 +93,8 @@ class Pruner(Closing):
         self._encoder = PromptEncoder.from_repository(repository)
         self.spec = self._encoder.spec
         self._scorer = Scorer.from_repository(repository, self.spec)
-        transport = transport or deferred_transport(connection, repository, self.spec)
+        cache = None if cache is None else Path(cache)
+        transport = transport or deferred_transport(connection, repository, self.spec, cache)
         self._shared = Shared()
         self._dispatcher = Dispatcher(transport, max_concurrency, Retry(retries))
 
@@ -223,7 +227,7 @@ class Pruner(Closing):
         if job.warms:
             dispatcher.warm()
         until = job.begin_reading()
-        groups = job.groups(dispatcher.pace, dispatcher.batch_size)
+        groups = job.groups(dispatcher.pace, dispatcher.batch_size, dispatcher.work)
         dispatcher.run(groups, job.want_rubrics, job.reporting(on_progress), until, leave=job.leaves)
 
     def warm(self) -> None:
@@ -288,7 +292,7 @@ class Pruner(Closing):
             dispatcher.run(grouped(numbered, dispatcher.batch_size), want_rubrics, deliver, deadline)
             return ""
         until = deadline.earlier(most=within)
-        plan = ReadingPlan(list(numbered), in_order, dispatcher.pace, until)
+        plan = ReadingPlan(list(numbered), in_order, dispatcher.pace, until, dispatcher.work)
         try:
             dispatcher.run(plan.groups(dispatcher.batch_size), want_rubrics, deliver, until, leave=True)
         except DeadlineExceededError:
@@ -336,13 +340,19 @@ def connect_to(
     return None
 
 
-def deferred_transport(connection: Connection | None, repository: Path, spec: ModelSpec) -> Transport:
+def deferred_transport(
+    connection: Connection | None, repository: Path, spec: ModelSpec, cache: Path | None = None
+) -> Transport:
     """Return a blocking transport to a server, or to the model in this process, that is made when it is needed."""
 
     def local() -> Transport:
+        from lamr_contract.cache import states_file  # noqa: PLC0415  # SQLite
+        from lamr_contract.kept_states import KeptStates  # noqa: PLC0415
+
         from lamr_client.in_process import InProcessTransport  # noqa: PLC0415  # onnxruntime and the decoder
 
-        return InProcessTransport(repository)
+        kept = KeptStates(file=None if cache is None else states_file(cache))
+        return InProcessTransport(repository, kept=kept)
 
     if connection is None:
         return DeferredTransport(local, BATCH_SIZE, 1)

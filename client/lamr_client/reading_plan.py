@@ -18,6 +18,8 @@ from lamr_client.pace import Pace
 STEP_SECONDS = 0.25
 """That one call takes at the most, where more than one chunk travels in it: its answers tell what to read next."""
 
+Work = Callable[[NDArray[np.int64]], float]
+"""Gives what reading a chunk costs, in tokens, by its tokens."""
 Gains = Callable[[NDArray[np.int64]], NDArray[np.float64]]
 """Gives what reading each of some chunks is expected to bring, float64 [C], by their places int64 [C]."""
 
@@ -34,7 +36,9 @@ class ReadingPlan:
         why: why there are no more; empty as long as there are, and where all were taken.
     """
 
-    def __init__(self, chunks: Sequence[Chunk], gains: Gains, pace: Pace, deadline: Deadline) -> None:
+    def __init__(  # what there is to read, why, and what it costs
+        self, chunks: Sequence[Chunk], gains: Gains, pace: Pace, deadline: Deadline, work: Work = len
+    ) -> None:
         """Take no chunk yet.
 
         Args:
@@ -42,8 +46,10 @@ class ReadingPlan:
             gains: what reading them brings, by all that was read so far.
             pace: seconds for a token of a chunk.
             deadline: when the answers must be there.
+            work: see `Transport.work`.
         """
         self._chunks, self._gains, self._pace, self._deadline = chunks, gains, pace, deadline
+        self._work = work
         self._left = np.ones(len(chunks), np.bool_)
         self._read = 0
         self._judged_at: int | None = None
@@ -85,10 +91,10 @@ class ReadingPlan:
         step = STEP_SECONDS if left is None else min(left, STEP_SECONDS)
         known = self._pace.seconds(1) is not None
         group: list[Chunk] = []
-        tokens = 0
+        tokens = 0.0
         for place in self._order:
             chunk = self._chunks[place]
-            tokens += len(chunk.input_ids)
+            tokens += self._work(chunk.input_ids)
             if not self._pace.fits(tokens, step if group else left):
                 break
             group.append(chunk)

@@ -1,4 +1,4 @@
-"""Opens the ONNX file of an encoder or of a causal model for use in this process.
+"""Opens the ONNX files of an encoder or of a causal model for use in this process.
 
 Below the serving packages, only this module uses onnxruntime, which it imports when a file is opened.
 """
@@ -11,9 +11,12 @@ from typing import Any
 
 from lamr_errors import how_to_install
 
+from lamr_contract.apart_session import ApartSession
 from lamr_contract.cpus import usable_cpus
 from lamr_contract.errors import MissingPackageError, ModelMismatchError
-from lamr_contract.names import ENCODER_INPUTS, ENCODER_OUTPUTS
+from lamr_contract.kept_states import KeptStates
+from lamr_contract.names import ENCODER_INPUTS, ENCODER_OUTPUTS, FUSION_FILE, PART_FILE, STATES
+from lamr_contract.part_spec import PartSpec
 from lamr_contract.silence import import_onnxruntime
 
 # Threads that wait for their part of a run spin for 20 µs at most, and not beyond the run. With onnxruntime's own
@@ -27,17 +30,20 @@ def open_encoder(
     threads: int | None = None,
     providers: list[Any] | None = None,
     outputs: Sequence[str] = ENCODER_OUTPUTS,
+    kept: KeptStates | None = None,
 ) -> Any:
-    """Return an `onnxruntime.InferenceSession` that takes what an encoder takes.
+    """Return an `onnxruntime.InferenceSession`, or what has its `run`, that takes what an encoder takes.
 
     Args:
         path: the file `model.onnx`.
         threads: the threads of one run; None takes the CPUs that this process may use.
         providers: execution providers as onnxruntime takes them, best first; None takes the CPU.
         outputs: what it must give.
+        kept: lets an encoder that reads query and code apart read a part once for as long as it is kept; such an
+            encoder comes as an `ApartSession`.
 
     Raises:
-        ModelMismatchError: the file is missing, truncated or another model.
+        ModelMismatchError: a file is missing, damaged or another model's.
         MissingPackageError: onnxruntime isn't installed, or lacks a provider.
     """
     try:
@@ -65,19 +71,37 @@ def open_encoder(
     options.enable_mem_pattern = False
     for entry, value in SPINNING.items():
         options.add_session_config_entry(entry, value)
-    try:
-        session = onnxruntime.InferenceSession(str(path), options, providers=providers)
-    except Exception as error:  # its exceptions share no base but this
-        raise ModelMismatchError(
-            f"onnxruntime {onnxruntime.__version__} can't load {path} ({error}); write it again with `lamr export`",
-            path=path,
-        ) from error
-    inputs = {node.name for node in session.get_inputs()}
+
+    def opened(file: Path, inputs: Sequence[str], outputs: Sequence[str]) -> Any:
+        try:
+            session = onnxruntime.InferenceSession(str(file), options, providers=providers)
+        except Exception as error:  # its exceptions share no base but this
+            raise ModelMismatchError(
+                f"onnxruntime {onnxruntime.__version__} can't load {file} ({error}); write it again with `lamr export`",
+                path=file,
+            ) from error
+        _check(session, file, inputs, outputs)
+        return session
+
+    spec = None if kept is None else PartSpec.load(path.parent)
+    if kept is None or spec is None:
+        return opened(path, ENCODER_INPUTS, outputs)
+    part = opened(path.with_name(PART_FILE), ENCODER_INPUTS, (STATES,))
+    fusion = opened(path.with_name(FUSION_FILE), (*ENCODER_INPUTS, STATES), outputs)
+    return ApartSession(part, fusion, spec, kept)
+
+
+def _check(session: Any, file: Path, inputs: Sequence[str], outputs: Sequence[str]) -> None:
+    """Check that a session takes and gives what it must.
+
+    Raises:
+        ModelMismatchError: it is another model's.
+    """
+    taken = {node.name for node in session.get_inputs()}
     given = {node.name for node in session.get_outputs()}
-    if inputs != set(ENCODER_INPUTS) or not given >= set(outputs):
+    if taken != set(inputs) or not given >= set(outputs):
         raise ModelMismatchError(
-            f"{path} takes {sorted(inputs)} and gives {sorted(given)}, but the model takes "
-            f"{sorted(ENCODER_INPUTS)} and gives {sorted(outputs)}; write it again with `lamr export`",
-            path=path,
+            f"{file} takes {sorted(taken)} and gives {sorted(given)}, but the model takes {sorted(inputs)} and gives "
+            f"{sorted(outputs)}; write it again with `lamr export`",
+            path=file,
         )
-    return session

@@ -15,8 +15,10 @@ import numpy as np
 from lamr_decoding import Decoder, DecoderWeights
 from numpy.typing import NDArray
 
+from lamr_contract.apart_session import ApartSession
 from lamr_contract.encoder_session import open_encoder
 from lamr_contract.errors import ClosedError, ModelMismatchError, ServerError
+from lamr_contract.kept_states import KeptStates
 from lamr_contract.model_io import ChunkRequest, ChunkResult
 from lamr_contract.names import DECODER, ENCODER, ENCODER_OUTPUTS, ONNX_FILE, WEIGHTS_FILE, version_folder
 from lamr_contract.packed_batch import code_states, cut_by_tokens, encoder_feed
@@ -28,22 +30,25 @@ class LocalModel:
     A run uses all the CPUs that it may, so threads should take turns.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # keyword-only, each with a default
         self,
         repository: Path,
         *,
         threads: int | None = None,
         providers: list[Any] | None = None,
-        max_batch_tokens: int = 4096,
+        max_batch_tokens: int = 1024,
         weights: DecoderWeights | None = None,
+        kept: KeptStates | None = None,
     ) -> None:
         """Load the model.
 
         Args:
             repository: a model repository written by `lamr export`.
             threads, providers: see `encoder_session.open_encoder`.
-            max_batch_tokens: see `packed_batch.cut_by_tokens`.
+            max_batch_tokens: see `packed_batch.cut_by_tokens`; larger batches take more memory and are no quicker.
             weights: take the place of the repository's decoder, for what is fitted on a model before it is served.
+            kept: keeps what an encoder that reads query and code apart makes of either, and is closed with the model;
+                default a store in memory.
 
         Raises:
             ModelMismatchError: a file is missing or broken.
@@ -52,7 +57,8 @@ class LocalModel:
         weights = weights or DecoderWeights.load(version_folder(repository, DECODER) / WEIGHTS_FILE)
         self._decoder = Decoder(weights)
         encoder = version_folder(repository, ENCODER) / ONNX_FILE
-        self._session = open_encoder(encoder, threads=threads, providers=providers)
+        kept = KeptStates() if kept is None else kept
+        self._session = open_encoder(encoder, threads=threads, providers=providers, kept=kept)
         self._max_batch_tokens = max_batch_tokens
 
     def batches(self, requests: Sequence[ChunkRequest]) -> list[list[int]]:
@@ -70,8 +76,15 @@ class LocalModel:
             results.update(zip(batch, self.run([requests[place] for place in batch]), strict=True))
         return [results[place] for place in range(len(requests))]
 
+    def work(self, input_ids: NDArray[np.int64]) -> float:
+        """Return what a sequence costs, in tokens of one that is read whole."""
+        session = self._session
+        return session.work(input_ids) if isinstance(session, ApartSession) else len(input_ids)
+
     def close(self) -> None:
-        """Let go of the session's memory; a later run raises."""
+        """Let go of the session's memory, and write what is to be kept; a later run raises."""
+        if isinstance(self._session, ApartSession):
+            self._session.close()
         self._session = None
 
     def run(self, requests: Sequence[ChunkRequest]) -> list[ChunkResult]:

@@ -21,7 +21,7 @@ VERSION = "1"
 # Files of a model's folder.
 CONFIG_FILE = "config.pbtxt"
 
-# Files of a model's version: two or three of the ensemble, three or four of the encoder, two of the decoder. A causal
+# Files of a model's version: two or three of the ensemble, two to six of the encoder, two of the decoder. A causal
 # language model has five of the first six: it scores no lines.
 SPEC_FILE = "lamr.json"
 TOKENIZER_FILE = "tokenizer.json"
@@ -31,6 +31,10 @@ ONNX_DATA_FILE = "model.onnx.data"
 REPORT_FILE = "report.json"
 WEIGHTS_FILE = "decoder.npz"
 PROGRAM_FILE = "model.py"
+# Of an encoder that reads query and code apart: the graph of a part, that of what follows, and what they belong to.
+PART_FILE = "part.onnx"
+FUSION_FILE = "fusion.onnx"
+PARTS_FILE = "parts.json"
 
 # Tensors. The encoder and the causal model read a packed batch; the decoder reads `fused` and `document_span`.
 INPUT_IDS = "input_ids"
@@ -44,6 +48,7 @@ KEEP_PROB = "keep_prob"
 RUBRIC_PROB = "rubric_prob"
 GATE = "gate"
 LOG_PROB = "log_prob"
+STATES = "states"  # between the two graphs
 ENCODER_INPUTS = (INPUT_IDS, CU_SEQLENS, MAX_LEN)
 ENCODER_OUTPUTS = (FUSED, RELEVANCE)
 RUBRIC_OUTPUTS = (RUBRIC_PROB, GATE)
@@ -63,6 +68,8 @@ PRECISION_PARAMETER = "lamr_precision"
 MAX_BATCH_TOKENS_PARAMETER = "max_batch_tokens"
 MAX_SEQUENCE_TOKENS_PARAMETER = "max_sequence_tokens"
 VOCABULARY_PARAMETER = "vocabulary_size"
+# What each instance of an encoder that reads query and code apart keeps of the code; none without it.
+KEPT_BYTES_PARAMETER = "kept_states_bytes"
 
 
 def config_file(repository: Path, model: str) -> Path:

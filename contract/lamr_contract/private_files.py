@@ -16,6 +16,8 @@ from pathlib import Path
 
 BESIDE = ("-wal", "-shm", "-journal")
 """The ends of the names of files that SQLite keeps beside a database and that belong to it."""
+BROKEN = ".broken"
+"""What the name of a database that was set aside ends with."""
 _OWNED = hasattr(os, "getuid")
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 # A FIFO in the file's place would hold the opening until somebody writes.
@@ -165,7 +167,7 @@ def set_aside(database: Path) -> Path:
     Raises:
         OSError: it can't be renamed.
     """
-    aside = database.with_name(f"{database.name}.broken")
+    aside = database.with_name(f"{database.name}{BROKEN}")
     database.replace(aside)
     for rest in BESIDE:
         database.with_name(database.name + rest).unlink(missing_ok=True)

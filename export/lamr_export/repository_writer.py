@@ -38,6 +38,7 @@ from lamr_export.checkpoint import load_checkpoint, tokenizer_path
 from lamr_export.client_files import copy_client_files
 from lamr_export.errors import CheckpointError, ExportError
 from lamr_export.model import LamrModel
+from lamr_export.part_graphs import write_parts
 from lamr_export.quantize import quantize_encoder
 from lamr_export.report import ExportReport
 from lamr_export.serving_terms import check_name, served_config, serving_terms
@@ -141,6 +142,8 @@ def export_repository(  # noqa: PLR0913 - each is one choice of the command line
             progress("calibrating and quantizing it")
             graph = _quantized(graph, model, spec, tokenizer, seed)
         onnx_tracing.save_onnx(graph, encoder)
+        if model.config.similarity is not None and model.config.lexical is not None:
+            write_parts(encoder, model.config.lexical.separator_id)
         progress("comparing it with PyTorch")
         checked = _verify(model, encoder, spec, tokenizer, texts, seed)
         if precision != "int8":

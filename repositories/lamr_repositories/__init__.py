@@ -6,7 +6,8 @@
 Importing this package loads no model; a call that needs one does.
 """
 
-from lamr_repositories.cache import default_cache_file
+from lamr_contract.cache import default_cache_file
+
 from lamr_repositories.errors import RepositoryError
 from lamr_repositories.formats import FORMATS
 from lamr_repositories.line_scores import RANKERS

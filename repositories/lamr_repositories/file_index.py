@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from lamr_contract.arrays import Float64Array, ranges
+from lamr_contract.cache import unpacked
 from lamr_contract.layout import line_layout
 from lamr_contract.words import TermIndex
 from lamr_postprocess import language_named
@@ -23,7 +24,6 @@ from lamr_postprocess.definition_spans import definition_spans
 from lamr_postprocess.lines import IntArray
 from numpy.typing import NDArray
 
-from lamr_repositories.cache import unpacked
 from lamr_repositories.pieces import cut
 
 FORMAT = "1"

@@ -11,10 +11,10 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
+from lamr_contract.cache import Cache
 from lamr_contract.perplexity.causal_scorer import CausalScorer
 from lamr_postprocess.lines import split_lines
 
-from lamr_repositories.cache import Cache
 from lamr_repositories.compression.coarse import falls
 from lamr_repositories.compression.perplexity import Perplexity
 from lamr_repositories.judging import Judged

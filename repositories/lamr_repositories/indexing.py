@@ -10,9 +10,9 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from lamr_contract.cache import Cache
 from lamr_postprocess import approximate_tokens, detect_language
 
-from lamr_repositories.cache import Cache
 from lamr_repositories.file_index import FileIndex, OutlineEntry, index_file, language_key
 from lamr_repositories.lexical import PieceTable
 from lamr_repositories.seen import Seen, recall, remember

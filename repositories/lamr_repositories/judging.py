@@ -19,6 +19,7 @@ from lamr_client import ChunkResult, Pruner
 from lamr_client.effort import TIME, why_degraded
 from lamr_contract.arrays import Float64Array
 from lamr_contract.asked import AskedDocument
+from lamr_contract.cache import Cache
 from lamr_contract.encoding import Chunk, PromptEncoder
 from lamr_contract.errors import LamrError
 from lamr_contract.layout import line_layout, token_lines
@@ -28,7 +29,6 @@ from lamr_contract.scoring.rules import SEMANTIC, Usual
 from lamr_postprocess.lines import BoolArray, TokenLines, split_lines
 from numpy.typing import NDArray
 
-from lamr_repositories.cache import Cache
 from lamr_repositories.reading_time import JudgeCount, Reading
 from lamr_repositories.tokenized import tokenize_all
 

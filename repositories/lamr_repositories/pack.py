@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, TypedDict
 from lamr_client import Pruner
 from lamr_client.deadline import Deadline
 from lamr_client.inputs import check_query, check_words
+from lamr_contract.cache import Cache
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import InvalidInputError
 from lamr_contract.perplexity.causal_scorer import CausalScorer
 from lamr_contract.spec import bundled_repository
 
-from lamr_repositories.cache import Cache
 from lamr_repositories.folders import Folder, NamedFiles
 from lamr_repositories.foreseeing import Foreseer
 from lamr_repositories.formats import About
@@ -118,7 +118,9 @@ def prepare(root: str | os.PathLike[str], query: str, **using: Unpack[Using]) ->
         cache = stack.enter_context(Cache(using.get("cache"), notes.append))
         repository = bundled_repository() if model is None else Path(model)
         if pruner is None and options.ranker in NEEDS_MODEL:
-            pruner = stack.enter_context(Pruner(server, model=repository, timeout=math.inf))
+            pruner = stack.enter_context(
+                Pruner(server, model=repository, timeout=math.inf, cache=using.get("cache"))
+            )
         reads = pruner is None or pruner.reads(query)
         if not reads:
             notes.append(

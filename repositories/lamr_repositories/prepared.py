@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from lamr_client.effort import WORDS, Effort
+from lamr_contract.cache import Cache
 from lamr_contract.errors import InvalidInputError
 from lamr_contract.reading import bounded
 
 from lamr_repositories.allocation import Competitor
-from lamr_repositories.cache import Cache
 from lamr_repositories.foreseeing import Foreseer
 from lamr_repositories.formats import FORMATS, About
 from lamr_repositories.indexing import Indexed, index_repository, same_content

@@ -11,7 +11,8 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass
 
-from lamr_repositories.cache import Cache
+from lamr_contract.cache import Cache
+
 from lamr_repositories.file_index import FORMAT as INDEX_FORMAT
 from lamr_repositories.sources import Listed
 from lamr_repositories.walk import REASONS

@@ -7,10 +7,9 @@ import zlib
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from lamr_contract.cache import Cache, unpacked
 from lamr_contract.encoding import PromptEncoder
 from numpy.typing import NDArray
-
-from lamr_repositories.cache import Cache, unpacked
 
 KIND = "tokens"
 FORMAT = "1"

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from lamr_contract.cache import Cache
 from lamr_postprocess import prune_lines
-from lamr_repositories.cache import Cache
 
 from tests.attack.case import Case
 from tests.attack.place import LAMR, Place, Ran

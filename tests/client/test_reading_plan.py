@@ -105,3 +105,8 @@ def test_what_was_read_settles_what_is_left() -> None:
     gains.gains = [0.0] * 8
     assert list(groups) == []
     assert plan.why == "settled"
+
+
+def test_what_was_half_known_takes_less_time() -> None:
+    plan = ReadingPlan(chunks(40), Gains([1.0] * 40), paced(0.1), Left(None), work=lambda ids: len(ids) / 10)
+    assert [len(group) for group in taken(plan, 64)] == [25, 15]

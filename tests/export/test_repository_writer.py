@@ -32,6 +32,7 @@ FILES = {
     "lamr_decoder/1/model.py",
     "lamr_decoder/1/decoder.npz",
 }
+PARTS = {f"lamr_encoder/1/{name}" for name in ("part.onnx", "fusion.onnx", "parts.json")}
 ALL = [
     ("swepruner", "fp32"),
     ("bert", "fp32"),
@@ -39,6 +40,7 @@ ALL = [
     ("bert-narrow", "int8"),
     ("bert", "int8"),
     ("swepruner", "int8"),
+    ("bert-apart", "int8"),
 ]
 
 
@@ -76,7 +78,7 @@ def traced(exported, monkeypatch):
 @pytest.mark.parametrize(("kind", "precision"), ALL)
 def test_repository_is_complete_and_belongs_together(exported, kind, precision):
     made = exported(kind, precision)
-    assert files(made.root).keys() == FILES
+    assert files(made.root).keys() == FILES | (PARTS if kind == "bert-apart" else set())
     spec = check_repository(made.root)
     digest = hashlib.sha256((made.checkpoint / "tokenizer.json").read_bytes()).hexdigest()
     weights = repository_writer.weights_digest(made.model)

@@ -146,6 +146,8 @@ def test_client_files_of_another_model(server: TritonServer, tmp_path: Path) -> 
         "lamr/1/scoring.npz",
         "lamr_encoder/config.pbtxt",
         "lamr_encoder/1/model.onnx",
+        "lamr_encoder/1/part.onnx",
+        "lamr_encoder/1/fusion.onnx",
         "lamr_decoder/config.pbtxt",
         "lamr_decoder/1/model.py",
         "lamr_decoder/1/decoder.npz",

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from lamr_client import Pruner
 from lamr_client.mock_transport import MockTransport, uniform_answer
+from lamr_contract.cache import Cache
 from lamr_repositories import PackOptions, PackResult, pack
-from lamr_repositories.cache import Cache
 from lamr_repositories.file_index import FileIndex, index_file
 
 from tests.repositories.conftest import POOL, QUERY

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from lamr_contract.cache import Cache
 from lamr_contract.errors import InvalidInputError
 from lamr_export import TorchScorer
 from lamr_repositories import PackOptions, pack, prepare
-from lamr_repositories.cache import Cache
 from lamr_repositories.compression import Perplexity
 from lamr_repositories.compression.coarse import falls, mutual_information, order_of
 from lamr_repositories.foreseeing import Foreseer

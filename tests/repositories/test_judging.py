@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from lamr_client import Pruner
 from lamr_client.mock_transport import MockTransport, uniform_answer
+from lamr_contract.cache import Cache
 from lamr_contract.scoring.rules import Scoring, Usual
 from lamr_contract.spec import ModelSpec, load_spec
-from lamr_repositories.cache import Cache
 from lamr_repositories.judging import Judge, Judged, model_key
 from lamr_repositories.reading_time import JudgeCount
 

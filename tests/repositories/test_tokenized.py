@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from lamr_contract.cache import Cache
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.spec import bundled_repository
-from lamr_repositories.cache import Cache
 from lamr_repositories.tokenized import tokenize_all
 
 TEXTS = ["def f(x):\n    return x + 1\n", "", "naïve — «text» 🙂\r\n\ttabs\n", "é" * 40_000 + " end"]

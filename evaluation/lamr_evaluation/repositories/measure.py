@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lamr_client import Pruner
+from lamr_contract.cache import Cache
 from lamr_contract.errors import InvalidInputError
 from lamr_contract.perplexity.causal_scorer import CausalScorer
 from lamr_repositories import PackOptions, PackResult, Prepared, prepare
-from lamr_repositories.cache import Cache
 from lamr_repositories.file_index import FileIndex, index_file
 from lamr_repositories.indexing import KIND, key_of
 from lamr_repositories.revisions import Revision

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from lamr_contract.errors import ModelMismatchError
 from lamr_contract.names import (
+    KEPT_BYTES_PARAMETER,
     MAX_BATCH_TOKENS_PARAMETER,
     MAX_SEQUENCE_TOKENS_PARAMETER,
     ONNX_FILE,
@@ -109,6 +110,11 @@ class OnnxModelConfig:
         """The number of ids that sequences may hold; 0 means no limit."""
         return self._count(VOCABULARY_PARAMETER)
 
+    @property
+    def kept_bytes(self) -> int:
+        """Bytes of what an instance keeps of the code that it read; 0 keeps nothing."""
+        return self._count(KEPT_BYTES_PARAMETER)
+
     def _count(self, key: str) -> int:
         text = self.parameters.get(key, "0")
         if not text.isdecimal():
@@ -151,6 +157,7 @@ def read_config(text: str) -> OnnxModelConfig:
         config.max_batch_tokens,
         config.max_sequence_tokens,
         config.vocabulary,
+        config.kept_bytes,
     )  # refused at load, not at the first request
     if config.ragged and max_batch_size == 0:
         raise ModelConfigError("allow_ragged_batch needs max_batch_size > 0")

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from lamr_contract.apart_session import ApartSession
 from lamr_contract.cpus import usable_cpus
 from lamr_contract.encoder_session import SPINNING
-from lamr_contract.names import CONFIG_FILE
+from lamr_contract.errors import ModelMismatchError
+from lamr_contract.kept_states import KeptStates
+from lamr_contract.names import CONFIG_FILE, FUSION_FILE, ONNX_FILE, PART_FILE
+from lamr_contract.part_spec import PartSpec
 from lamr_contract.silence import import_onnxruntime
 from lamr_errors import how_to_install
 
@@ -52,14 +57,32 @@ def open_session(config: OnnxModelConfig, file: Path, kind: str, device: int = 0
     """
     onnxruntime = import_onnxruntime()
     providers = choose_providers(config, kind, device, onnxruntime.get_available_providers())
-    try:
-        session = onnxruntime.InferenceSession(
-            str(file), session_options(config, onnxruntime), providers=providers
-        )
-    except Exception as error:  # onnxruntime's own exceptions share no base but this
-        raise ModelConfigError(f"onnxruntime {onnxruntime.__version__} can't load {file}: {error}") from error
+    options = session_options(config, onnxruntime)
+
+    def opened(file: Path) -> Any:
+        try:
+            return onnxruntime.InferenceSession(str(file), options, providers=providers)
+        except Exception as error:  # onnxruntime's own exceptions share no base but this
+            raise ModelConfigError(
+                f"onnxruntime {onnxruntime.__version__} can't load {file}: {error}"
+            ) from error
+
+    session = _apart(config, file, opened) if providers == ["CPUExecutionProvider"] else None
+    session = opened(file) if session is None else session
     _check_signature(config, session, file)
     return session
+
+
+def _apart(config: OnnxModelConfig, file: Path, opened: Callable[[Path], Any]) -> ApartSession | None:
+    """An encoder that reads query and code apart, as clients do in process; None where it is one graph."""
+    try:
+        spec = PartSpec.load(file.parent) if file.name == ONNX_FILE else None
+    except ModelMismatchError as error:
+        raise ModelConfigError(str(error), path=error.path) from error
+    if spec is None:
+        return None
+    part, fusion = opened(file.with_name(PART_FILE)), opened(file.with_name(FUSION_FILE))
+    return ApartSession(part, fusion, spec, KeptStates(config.kept_bytes))
 
 
 def session_options(config: OnnxModelConfig, onnxruntime: Any) -> Any:

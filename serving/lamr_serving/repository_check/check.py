@@ -18,8 +18,10 @@ from lamr_contract.names import (
     ENSEMBLE,
     FINGERPRINT_PARAMETER,
     FUSED,
+    FUSION_FILE,
     MODELS,
     ONNX_FILE,
+    PART_FILE,
     PERPLEXITY,
     PROGRAM_FILE,
     SPEC_FILE,
@@ -28,6 +30,7 @@ from lamr_contract.names import (
     config_file,
     version_folder,
 )
+from lamr_contract.part_spec import PartSpec
 from lamr_contract.perplexity.causal_spec import CausalSpec
 from lamr_contract.scoring.scorer import Scorer
 from lamr_contract.spec import ModelSpec, client_files, load_spec
@@ -71,6 +74,7 @@ def check_repository(repository: Path) -> ModelSpec | CausalSpec:
     _check_scoring(repository, spec)
     _check_configs(repository, configs, spec)
     check_graph(onnx)
+    _check_parts(onnx)
     _check_program(program)
     _check_weights(weights, spec, _width(configs[ENCODER]))
     return spec
@@ -103,6 +107,18 @@ def _check_scoring(repository: Path, spec: ModelSpec) -> None:
         Scorer.from_repository(repository, spec)
     except ModelMismatchError as error:
         raise ModelRepositoryError(str(error), path=error.path) from error
+
+
+def _check_parts(onnx: Path) -> None:
+    """Check the two graphs of an encoder that reads query and code apart, where it has them."""
+    try:
+        spec = PartSpec.load(onnx.parent) if onnx.name == ONNX_FILE else None
+    except ModelMismatchError as error:
+        raise ModelRepositoryError(str(error), path=error.path) from error
+    if spec is not None:
+        for name in (PART_FILE, FUSION_FILE):
+            check_readable(onnx.with_name(name))
+            check_graph(onnx.with_name(name))
 
 
 def _check_program(path: Path) -> None:

@@ -1,11 +1,15 @@
 """A session follows Triton's configuration, or says what it can't do."""
 
 import dataclasses
+import shutil
 
 import numpy as np
 import onnxruntime
 import pytest
+from lamr_contract.apart_session import ApartSession
 from lamr_contract.cpus import usable_cpus
+from lamr_contract.packed_batch import encoder_feed
+from lamr_contract.spec import bundled_repository
 from lamr_serving.onnx_backend.config import BatchInput, ModelConfigError, OnnxModelConfig, TensorConfig
 from lamr_serving.onnx_backend.session import choose_providers, open_session, run_options, session_options
 
@@ -147,3 +151,37 @@ def test_a_provider_that_is_not_installed(kind, message):
 def test_an_unknown_accelerator():
     with pytest.raises(ModelConfigError, match="abacus"):
         choose_providers(dataclasses.replace(CONFIG, accelerators={"CPU": {"abacus": {}}}), "CPU", 0, [])
+
+
+def shipped(**parameters):
+    return dataclasses.replace(
+        with_parameters(**parameters),
+        outputs=(TensorConfig("fused", FP32, (-1, 384)), TensorConfig("relevance", FP32, (1,))),
+    )
+
+
+def test_an_encoder_that_reads_query_and_code_apart_is_served_by_its_two_graphs():
+    session = open_session(shipped(), bundled_repository() / "lamr_encoder" / "1" / "model.onnx", "CPU")
+    assert isinstance(session, ApartSession)
+    assert session.get_providers() == ["CPUExecutionProvider"]
+    feed = encoder_feed([np.arange(4, 60, dtype=np.int64)])
+    fused, relevance = session.run(["fused", "relevance"], feed, None)
+    assert fused.shape == (56, 384)
+    assert relevance.shape == (1, 1)
+    assert session.work(feed["input_ids"]) == 56, "nothing is kept"
+
+
+def test_states_are_kept_where_the_configuration_says_so():
+    file = bundled_repository() / "lamr_encoder" / "1" / "model.onnx"
+    session = open_session(shipped(kept_states_bytes="1000000"), file, "CPU")
+    feed = encoder_feed([np.arange(4, 60, dtype=np.int64)])
+    session.run(["fused"], feed)
+    assert session.work(feed["input_ids"]) < 56
+
+
+def test_weights_of_other_graphs_are_refused(tmp_path):
+    folder = shutil.copytree(bundled_repository() / "lamr_encoder" / "1", tmp_path / "1")
+    with (folder / "model.onnx").open("ab") as file:
+        file.write(b"\x00")
+    with pytest.raises(ModelConfigError, match=r"model\.onnx is damaged"):
+        open_session(shipped(), folder / "model.onnx", "CPU")

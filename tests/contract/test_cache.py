@@ -10,8 +10,8 @@ import zlib
 from pathlib import Path
 
 import pytest
+from lamr_contract.cache import MOST_ENTRY_BYTES, Cache, default_cache_file, unpacked
 from lamr_contract.private_files import cache_folder
-from lamr_repositories.cache import MOST_ENTRY_BYTES, Cache, default_cache_file, unpacked
 
 
 def test_what_is_put_is_there_for_others(tmp_path: Path) -> None:
@@ -246,3 +246,26 @@ def test_without_a_home_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr(Path, "home", classmethod(nobody))
     assert default_cache_file() is None
+
+
+def test_keys_are_those_of_a_kind_and_all_can_be_dropped(tmp_path: Path) -> None:
+    file = tmp_path / "cache.sqlite"
+    with Cache(file) as cache:
+        cache.put("one", {"a": b"x" * 100_000, "b": b"y"})
+        cache.put("other", {"c": b"z"})
+        assert cache.keys("one") == {"a", "b"}
+        cache.clear()
+        assert cache.keys("one") == cache.keys("other") == set()
+        assert file.stat().st_size < 50_000
+        assert file.with_name(f"{file.name}-wal").stat().st_size == 0
+        cache.put("one", {"a": b"again"})
+    with Cache(file) as cache:
+        assert cache.get("one", ["a"]) == {"a": b"again"}
+
+
+def test_the_file_stays_within_its_bytes_while_it_is_written(tmp_path: Path) -> None:
+    file = tmp_path / "cache.sqlite"
+    with Cache(file, most_bytes=1 << 20) as cache:
+        for number in range(40):
+            cache.put("one", {str(number): bytes(100_000)})
+            assert file.stat().st_size < 1.3 * (1 << 20)

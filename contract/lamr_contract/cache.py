@@ -20,7 +20,9 @@ from pathlib import Path
 from lamr_contract.private_files import BESIDE, cache_folder, private_file, private_folder, set_aside
 
 MOST_BYTES = 2 << 30
-"""Beyond this size the oldest half of the entries is dropped when the cache is opened."""
+"""Beyond this size of a file the oldest half of its entries is dropped."""
+MOST_STATES_BYTES = 256 << 20
+"""Of what encoders read. With lamr-mini that is 18 seconds of a core with VNNI, and two minutes of one without."""
 MOST_ENTRY_BYTES = 64 << 20
 """Of one entry, and of what it is unpacked to. A file that counts has at most a mebibyte; what is larger is damage."""
 _FORMAT = 2
@@ -43,6 +45,11 @@ def default_cache_file() -> Path | None:
         return None
 
 
+def states_file(cache: Path) -> Path:
+    """Return where what encoders read is kept: beside the file that keeps the rest, since it is large and made soon."""
+    return cache.with_name(f"{cache.stem}-states{cache.suffix}")
+
+
 def unpacked(data: bytes) -> bytes:
     """Return what `zlib.compress` was given.
 
@@ -62,13 +69,17 @@ def unpacked(data: bytes) -> bytes:
 class Cache:
     """Keeps bytes by kind and key. With no file it keeps nothing."""
 
-    def __init__(self, file: Path | None, on_note: OnNote | None = None) -> None:
+    def __init__(
+        self, file: Path | None, on_note: OnNote | None = None, most_bytes: int = MOST_BYTES
+    ) -> None:
         """Open or make the file.
 
         Args:
             file: the SQLite file; None keeps nothing.
             on_note: is told in a sentence what was set aside or is done without.
+            most_bytes: of the file; see `MOST_BYTES`.
         """
+        self._most = most_bytes
         self._file, self._note = file, on_note or (lambda _: None)
         self._connection: sqlite3.Connection | None = None
         self._set_aside = False
@@ -93,6 +104,29 @@ class Cache:
                 values.update((key, value[_DIGEST:]) for key, value in rows if _is_whole(kind, key, value))
         return values
 
+    def keys(self, kind: str) -> set[str]:
+        """Return the keys of all entries of a kind, whether they are whole or not."""
+        if not self._connection:
+            return set()
+        try:
+            rows = self._connection.execute("SELECT key FROM entries WHERE kind = ?", (kind,)).fetchall()
+        except sqlite3.Error as error:
+            self._trouble(error)
+            return set()
+        return {key for (key,) in rows if isinstance(key, str)}
+
+    def clear(self) -> None:
+        """Drop all entries, and give their place on the disk back."""
+        if not self._connection:
+            return
+        try:
+            with self._connection:
+                self._connection.execute("DELETE FROM entries")
+            self._connection.execute("VACUUM")
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except sqlite3.Error as error:
+            self._trouble(error)
+
     def put(self, kind: str, entries: Mapping[str, bytes]) -> None:
         """Keep entries; they are there for others when the call returns."""
         if not self._connection or not entries:
@@ -104,6 +138,7 @@ class Cache:
                     "INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?)",
                     [(kind, key, _digest(kind, key, value) + value, now) for key, value in entries.items()],
                 )
+            self._drop_old()
         except sqlite3.Error as error:
             self._trouble(error)
 
@@ -173,7 +208,7 @@ class Cache:
         pages, size = (
             self._connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size")
         )
-        if pages * size > MOST_BYTES:
+        if pages * size > self._most:
             middle = (
                 "SELECT made FROM entries ORDER BY made LIMIT 1 OFFSET (SELECT COUNT(*) / 2 FROM entries)"
             )

@@ -1,0 +1,69 @@
+"""`lamr cache`: what lamr keeps in the user's cache folder, and how it goes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lamr_cli.printing import say
+
+OTHERS = {
+    "agents": "decisions of hooks, and originals that they cut (lamr agents, lamr show)",
+    "wheels": "packages that lamr corpus and lamr eval read",
+    "repositories": "repositories that lamr eval read",
+}
+"""What lies beside the caches, by its name, and stays where they are cleared."""
+
+
+def cache(
+    clear: Annotated[
+        bool,
+        typer.Option("--clear", help="Drop what prune and pack kept; all of it is made again when needed."),
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print names and bytes as JSON.")] = False,
+) -> None:
+    """Show what lamr keeps in your cache folder, and how large it is, or clear it.
+
+    Every file there is readable by you alone. Decisions and originals of hooks and downloads stay when the rest is
+    cleared.
+
+    lamr cache
+
+    lamr cache --clear
+    """
+    from lamr_contract.cache import Cache, default_cache_file, states_file
+    from lamr_contract.private_files import BROKEN
+
+    file = default_cache_file()
+    if file is None:
+        say("there is no home, so nothing is kept", err=True)
+        return
+    kept = {
+        file.name: "indexes, tokens and answers of lamr pack",
+        states_file(file).name: "what the encoder read of code, for prune and pack",
+    }
+    if clear:
+        for name in kept:
+            if file.with_name(name).exists():
+                with Cache(file.with_name(name), lambda note: say(note, err=True)) as one:
+                    one.clear()
+            file.with_name(f"{name}{BROKEN}").unlink(missing_ok=True)
+    sizes = {name: _bytes(file.parent, name) for name in (*kept, *OTHERS)}
+    if as_json:
+        say(json.dumps({"folder": str(file.parent), "bytes": sizes}))
+        return
+    what = kept | OTHERS
+    rows = [f"{size / 2**20:9,.1f} MiB  {name:<28}{what[name]}" for name, size in sizes.items() if size]
+    say("\n".join([str(file.parent), *rows] if rows else [f"{file.parent}: nothing is kept"]))
+
+
+def _bytes(folder: Path, name: str) -> int:
+    """Return the bytes of a file and of what belongs to it, or of all files in a folder."""
+    from lamr_contract.private_files import BESIDE, BROKEN
+
+    own = [folder / f"{name}{end}" for end in ("", *BESIDE, BROKEN)]
+    files = [*(folder / name).rglob("*"), *(path for path in own if path.exists())]
+    return sum(path.lstat().st_size for path in files if not path.is_dir())
