@@ -90,7 +90,9 @@ class ReadingPlan:
             chunk = self._chunks[place]
             tokens += len(chunk.input_ids)
             if not self._pace.fits(tokens, step if group else left):
-                break
+                if group or left is None or not self._pace.is_worth_a_try(tokens, left):
+                    break
+                known = False  # so that it travels alone
             group.append(chunk)
             self._left[place] = False
             if len(group) >= most or not known:

@@ -105,3 +105,14 @@ def test_what_was_read_settles_what_is_left() -> None:
     gains.gains = [0.0] * 8
     assert list(groups) == []
     assert plan.why == "settled"
+
+
+def test_what_is_tried_again_travels_alone(monkeypatch) -> None:
+    pace = paced(9.0)
+    monkeypatch.setattr(pace, "is_worth_a_try", lambda units, _: units <= 10)
+    plan = ReadingPlan(chunks(8), Gains([1.0] * 8), pace, Left(1.0))
+    groups = plan.groups(64)
+    assert [len(next(groups)) for _ in range(2)] == [1, 1]
+    monkeypatch.setattr(pace, "is_worth_a_try", lambda *_: False)
+    assert list(groups) == []
+    assert plan.why == "time"
