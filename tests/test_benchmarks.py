@@ -17,6 +17,7 @@ ALONE = {
     "batch_faults",
     "campaign",
     "fleet",
+    "in_time",
     "ingredients",
     "instant",
     "large_files",

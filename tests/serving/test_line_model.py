@@ -21,6 +21,7 @@ from lamr_contract.names import (
 )
 from lamr_contract.spec import bundled_repository, client_files, load_spec
 from lamr_contract.stalls import StallWatch
+from lamr_export.triton import write_line_model
 from lamr_serving import ModelRepositoryError, ServerOptions, ServerStartError, TritonServer, server_status
 from lamr_serving.repository_check.check import check_repository
 from tritonclient.grpc import InferenceServerClient, InferInput
@@ -166,6 +167,9 @@ def test_a_repository_without_one_is_served_without(tmp_path) -> None:
     assert check_repository(repository) == load_spec(repository)
     with pytest.raises(ServerStartError, match=f"no {LINE_MODEL}"):
         TritonServer(repository, ServerOptions(lines=True)).start()
+    write_line_model(repository, load_spec(repository))
+    for file in (config_file(Path(), LINE_MODEL), version_folder(Path(), LINE_MODEL) / PROGRAM_FILE):
+        assert (repository / file).read_bytes() == (bundled_repository() / file).read_bytes()
 
 
 @pytest.mark.server
