@@ -33,6 +33,7 @@ from lamr_client.attempts import until_answered
 from lamr_client.deadline import Deadline, Retry
 from lamr_client.deferred import DeferredTransport
 from lamr_client.effort import TIME, Effort, EncoderLoadingError, why_degraded
+from lamr_client.pace import Pace
 from lamr_contract.model_io import ChunkRequest
 
 from tests.tiny import (
@@ -371,3 +372,12 @@ async def test_nor_does_a_connection_that_has_too_little_time(monkeypatch) -> No
             await waiting._connect(Deadline(60.0))
         blocking.close()
         await waiting.close()
+
+
+@both
+def test_chunks_whose_turn_came_too_late_are_told_of(lines, call, monkeypatch) -> None:
+    monkeypatch.setattr(Pace, "may_end", lambda *_: False)
+    transport = MockTransport(answer)
+    result = call(lines, transport, effort="full", within=600.0)
+    assert str(result.effort) == "line model; time"
+    assert not transport.requests

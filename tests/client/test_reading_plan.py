@@ -116,3 +116,10 @@ def test_what_is_tried_again_travels_alone(monkeypatch) -> None:
     monkeypatch.setattr(pace, "is_worth_a_try", lambda *_: False)
     assert list(groups) == []
     assert plan.why == "time"
+
+
+def test_what_was_taken_and_not_read_had_no_time() -> None:
+    plan = ReadingPlan(chunks(4), Gains([1.0] * 4), paced(0.01), Left(60.0))
+    for _ in plan.groups(2):
+        plan.answered()
+    assert plan.why == "time"
