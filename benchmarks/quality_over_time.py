@@ -90,11 +90,12 @@ def over_lengths(
         found = recalls(model, asked)
         yield Figure(f"{name}, {length:,} characters: recall at 25 %", found.mean())
         yield Figure(f"{name}, {length:,} characters: keyword search", recalls(keywords, asked).mean())
-        if length > USUAL:
+        if length > USUAL and long.any():
             alone = recalls(model, [query[:length] for query in queries]) - usual
             yield Figure(
                 f"{name}, {length:,} characters alone, over {USUAL}", alone[long].mean(), "", 0, at_least=True
             )
+        if length > USUAL:
             yield Figure(f"{name}, {length:,} characters, over {USUAL} of its own", (found - usual).mean())
 
 
