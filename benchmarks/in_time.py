@@ -41,7 +41,7 @@ from lamr_contract.names import ENCODER, ONNX_FILE, version_folder
 from lamr_front.running import Front
 from lamr_serving import ServerOptions
 
-from benchmarks.asking import CODE, QUERY, STEADY_WITHIN, Answer, Steady, ask, looping, steady_callers
+from benchmarks.asking import CODE, QUERY, STEADY_WITHIN, Answer, Prune, Steady, ask, looping, steady_callers
 from benchmarks.front.site import Site, start_server
 from benchmarks.load import WAITERS, arrivals
 from benchmarks.report import Figure, model_options, read_figures, run
@@ -53,8 +53,10 @@ LATE_MS = 50.0
 MOST_LINES = 2_000
 HUNG_SECONDS = 3.0
 LOAD, OVERLOADED_MS = 4, 1150.0
-CONCURRENCY, IN_FLIGHT, CAPACITY_CALLS = 64, 4, 40
-"""Of `overloaded`: chunks at once, and by how many calls, so many at once, the server's capacity is found."""
+AT_ONCE = (8, 64)
+"""Chunks at once, of `overloaded`: those of one client, and as many as eight have."""
+IN_FLIGHT, CAPACITY_CALLS = 4, 40
+"""By how many calls, so many at once, the server's capacity is found."""
 GONE, TIME, FULL = "server unavailable", "time", "server overloaded"
 DAMAGED, FAILED = "encoder damaged", "encoder failed"
 JUMPS = ("+3600", "+0")
@@ -220,33 +222,39 @@ def overloaded(options: argparse.Namespace) -> Iterator[Figure | str]:
     """More calls than the server can read for, of which each has a second."""
     with ExitStack() as stack:
         server = start_server(stack, options.repository, served(options))
-        pruner, other = (
-            stack.enter_context(
-                Pruner(server.addresses.grpc, model=options.repository, max_concurrency=CONCURRENCY)
-            )
-            for _ in range(2)
+        first, *others = (
+            stack.enter_context(Pruner(server.addresses.grpc, model=options.repository, max_concurrency=most))
+            for most in (AT_ONCE[-1], *AT_ONCE)
         )
         with ThreadPoolExecutor(IN_FLIGHT) as pool:
             for count in (IN_FLIGHT, CAPACITY_CALLS):
                 begin = time.perf_counter()
-                list(pool.map(lambda _: other.prune(QUERY, CODE, effort="full", degrade=False), range(count)))
+                list(pool.map(lambda _: first.prune(QUERY, CODE, effort="full", degrade=False), range(count)))
         capacity = CAPACITY_CALLS / (time.perf_counter() - begin)
         yield Figure("capacity, whole files", capacity, "/s")
-        pruner.prune(QUERY, CODE, effort="full")
-        times = arrivals(LOAD * capacity, options.seconds, even=False)
-        with ThreadPoolExecutor(WAITERS) as pool:
-            begin, calls = time.perf_counter(), []
-            for moment in times:
-                time.sleep(max(0.0, begin + moment - time.perf_counter()))
-                calls.append(pool.submit(ask, pruner.prune, QUERY, CODE, 1.0))
-        answers = [call.result() for call in calls]
+        for most, pruner in zip(AT_ONCE, others, strict=True):
+            pruner.prune(QUERY, CODE, effort="full")
+            answers = open_calls(pruner.prune, arrivals(LOAD * capacity, options.seconds, even=False))
+            yield from overload_figures(f"overloaded, {most} chunks at once", answers)
+
+
+def open_calls(prune: Prune, times: np.ndarray) -> list[Answer]:
+    """Make calls at given times, whether answers come or not."""
+    with ThreadPoolExecutor(WAITERS) as pool:
+        begin, calls = time.perf_counter(), []
+        for moment in times:
+            time.sleep(max(0.0, begin + moment - time.perf_counter()))
+            calls.append(pool.submit(ask, prune, QUERY, CODE, 1.0))
+    return [call.result() for call in calls]
+
+
+def overload_figures(name: str, answers: list[Answer]) -> Iterator[Figure]:
+    """What became of calls that came too fast: late is counted by their p99."""
     took = [1e3 * answer.took for answer in answers]
-    yield from (each for each in figures("overloaded", answers, FULL) if "late" not in each.name)
-    yield Figure(
-        "  overloaded: chunks read of those that there were", float(np.mean([each.share for each in answers]))
-    )
-    yield Figure("  overloaded: p50", float(np.percentile(took, 50)), "ms")
-    yield Figure("  overloaded: p99", float(np.percentile(took, 99)), "ms", OVERLOADED_MS)
+    yield from (each for each in figures(name, answers, FULL) if "late" not in each.name)
+    yield Figure(f"  {name}: share of chunks read", float(np.mean([each.share for each in answers])))
+    yield Figure(f"  {name}: p50", float(np.percentile(took, 50)), "ms")
+    yield Figure(f"  {name}: p99", float(np.percentile(took, 99)), "ms", OVERLOADED_MS)
 
 
 def served(options: argparse.Namespace) -> ServerOptions:
