@@ -13,7 +13,8 @@
 
 But in `random` and `overloaded` callers with and without an event loop ask with random `within`, for all chunks and
 for the best.
-Everything is on loopback, in processes of this program, and ends by itself: in about two minutes.
+Everything is on loopback, in processes of this program, and ends by itself: in about ten minutes, most of them for
+`random`.
 """
 
 from __future__ import annotations
