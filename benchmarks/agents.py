@@ -18,7 +18,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +27,8 @@ import numpy as np
 from lamr_agents import thin
 from lamr_agents.local.server import LocalServer
 from lamr_agents.local.store import Store
+from lamr_agents.policy import Policy
+from lamr_agents.skim import Prunes
 from lamr_client import Pruner
 from lamr_postprocess import approximate_tokens, prune_lines, split_lines
 from lamr_postprocess.selection import BudgetError
@@ -45,10 +47,10 @@ PARSER.add_argument("--calls", type=int, default=20, help="calls of the hook (%(
 
 
 @contextmanager
-def serving(folder: Path, repository: Path) -> Iterator[Path]:
+def serving(folder: Path, make_pruner: Callable[[], Prunes], policy: Policy | None = None) -> Iterator[Path]:
     """A warm local server's socket."""
     socket, store = folder / "hook.sock", Store(folder / "shown.sqlite3")
-    server = LocalServer(socket, store, lambda: Pruner(model=repository), seconds=60.0, effort="instant")
+    server = LocalServer(socket, store, make_pruner, policy=policy, seconds=60.0, effort="instant")
     ready = threading.Event()
     thread = threading.Thread(target=server.run, kwargs={"ready": ready.set})
     thread.start()
@@ -61,19 +63,25 @@ def serving(folder: Path, repository: Path) -> Iterator[Path]:
         store.close()
 
 
-def payload(number: int, transcript: Path, code: str) -> bytes:
+def payload(number: int, transcript: Path, code: str, path: str = "/w/typing.py") -> bytes:
     """A call of Read as the host sends it, each in a session of its own."""
-    content = {"filePath": "/w/typing.py", "content": code, "numLines": code.count("\n") + 1, "startLine": 1}
+    content = {"filePath": path, "content": code, "numLines": code.count("\n") + 1, "startLine": 1}
     return json.dumps(
         {
             "session_id": str(number),
             "transcript_path": str(transcript),
             "hook_event_name": "PostToolUse",
             "tool_name": "Read",
-            "tool_input": {"file_path": "/w/typing.py"},
+            "tool_input": {"file_path": path},
             "tool_response": {"type": "text", "file": content},
         }
     ).encode()
+
+
+def said(words: str) -> str:
+    """A session's log in which the user has said this."""
+    message = {"role": "user", "content": words}
+    return json.dumps({"parentUuid": None, "sessionId": "s", "message": message}) + "\n"
 
 
 @dataclass(frozen=True)
@@ -101,10 +109,9 @@ def hook_figures(repository: Path, calls: int) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         transcript = folder / "transcript.jsonl"
-        words = {"role": "user", "content": "How are generic aliases cached, and what happens if it fails?"}
-        transcript.write_text(json.dumps({"parentUuid": None, "sessionId": "s", "message": words}) + "\n")
+        transcript.write_text(said("How are generic aliases cached, and what happens if it fails?"))
         own = [call(folder / "none", b"{}") for _ in range(calls)]
-        with serving(folder, repository) as socket:
+        with serving(folder, lambda: Pruner(model=repository)) as socket:
             call(socket, payload(-1, transcript, code))
             whole = [call(socket, payload(n, transcript, code)) for n in range(calls)]
     assert all(b"updatedToolOutput" in run.printed for run in whole)

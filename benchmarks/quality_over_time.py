@@ -1,11 +1,16 @@
 """How much better an answer gets the longer one waits for it: recall over the time that a file may take.
 
     python -m benchmarks.quality_over_time ITEMS [ITEMS ...] [--most 50] [--within 0.25 1 4] [--plot PNG] [--json]
+    python -m benchmarks.quality_over_time ITEMS [ITEMS ...] --lengths 5 80 600 2500 20000
 
 ITEMS are JSONL files of records (`python -m lamr_evaluation OUTPUT --suite NAME` writes a suite's). The first items of
 each are pruned by the line model alone, within each time, and in full. The seconds are means of whole calls, for which
 nothing that was read is kept. Figures of different machines don't compare: a faster one reads more chunks in a second.
 Then each file is asked another item's question, with and without what was read for the first one: CPU of whole calls.
+
+With `--lengths`, the line model and a keyword search answer queries of so many characters: each item's query is cut, or
+goes on with those of the other items, which say nothing of its file. Beyond 600 characters the items that have more are
+compared with their own first 600, without what others say (`alone`) and with it.
 """
 
 from __future__ import annotations
@@ -13,19 +18,24 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from lamr_client import Pruner
+from lamr_evaluation.baselines import grep
 from lamr_evaluation.metrics import recall_curve
 from lamr_evaluation.records import Record, read_records
+from numpy.typing import NDArray
 
 from benchmarks.anew import reading_anew
 from benchmarks.report import Figure, option_parser, run
 
+FloatArray = NDArray[np.float64]
+USUAL = 600
+"""Characters of a query that every model was made for."""
 Point = tuple[str, float, float]
 """How much was read, the seconds of a call, and recall in a quarter of the lines."""
 
@@ -61,6 +71,51 @@ def another_question(items: Sequence[Record]) -> tuple[float, float]:
     return seconds[0], seconds[1]
 
 
+def lengthened(queries: Sequence[str], place: int, length: int) -> str:
+    """One of the queries, and those after it, cut to so many characters."""
+    text = queries[place]
+    for other in range(1, 1 + length // max(1, min(map(len, queries)))):
+        if len(text) >= length:
+            break
+        text += "\n\n" + queries[(place + other) % len(queries)]
+    return text[:length].strip() or queries[place]
+
+
+def over_lengths(
+    pruner: Pruner, name: str, items: Sequence[Record], lengths: Sequence[int]
+) -> Iterator[Figure]:
+    """Recall of the items at each length of their queries."""
+    queries = [item.words for item in items]
+    long = np.array([len(query) > USUAL for query in queries])
+
+    def recalls(scored: Callable[[str, Record], Sequence[float]], asked: Sequence[str]) -> FloatArray:
+        curves = [
+            recall_curve(np.array(scored(query, item)), item.gold, item.counted)
+            for query, item in zip(asked, items, strict=True)
+        ]
+        return np.array([float(curve.at([0.25])[0]) for curve in curves])
+
+    def model(query: str, item: Record) -> Sequence[float]:
+        return pruner.prune(query, item.code, path=item.path or None, effort="instant").line_scores
+
+    def keywords(query: str, item: Record) -> Sequence[float]:
+        return list(grep(query, item.code))
+
+    usual = recalls(model, [query[:USUAL] for query in queries])
+    for length in lengths:
+        asked = [lengthened(queries, place, length) for place in range(len(items))]
+        found = recalls(model, asked)
+        yield Figure(f"{name}, {length:,} characters: recall at 25 %", found.mean())
+        yield Figure(f"{name}, {length:,} characters: keyword search", recalls(keywords, asked).mean())
+        if length > USUAL and long.any():
+            alone = recalls(model, [query[:length] for query in queries]) - usual
+            yield Figure(
+                f"{name}, {length:,} characters alone, over {USUAL}", alone[long].mean(), "", 0, at_least=True
+            )
+        if length > USUAL:
+            yield Figure(f"{name}, {length:,} characters, over {USUAL} of its own", (found - usual).mean())
+
+
 def plot(measured: dict[str, list[Point]], path: Path) -> None:
     """Draw recall over seconds, one line for each file of items."""
     import matplotlib
@@ -82,8 +137,13 @@ def measure(arguments: argparse.Namespace) -> Iterator[Figure]:
     """Measure each file of items; draw them if asked."""
     measured = {}
     with reading_anew() as pruner:
+        if not arguments.lengths:
+            pruner.warm()
         for path in arguments.items:
             items = [item for item in islice(read_records(path), arguments.most) if item.kept_frags]
+            if arguments.lengths:
+                yield from over_lengths(pruner, path.stem, items, arguments.lengths)
+                continue
             rows = list(points(pruner, items, arguments.within))
             measured[path.stem] = rows
             for name, seconds, recall in rows:
@@ -101,6 +161,7 @@ PARSER = option_parser(__doc__)
 PARSER.add_argument("items", type=Path, nargs="+", help="JSONL files of records")
 PARSER.add_argument("--most", type=int, default=50, help="items of each file (%(default)s)")
 PARSER.add_argument("--within", type=float, nargs="+", default=[0.25, 1.0, 4.0], help="seconds")
+PARSER.add_argument("--lengths", type=int, nargs="+", default=[], help="characters of the queries")
 PARSER.add_argument("--plot", type=Path, help="PNG to draw into")
 
 if __name__ == "__main__":

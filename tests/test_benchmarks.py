@@ -18,6 +18,7 @@ ALONE = {
     "campaign",
     "damage",
     "fleet",
+    "in_time",
     "ingredients",
     "instant",
     "large_files",

@@ -16,6 +16,7 @@ from lamr_client.dispatch import (
     OnResult,
     closed,
     deliver,
+    last_word,
     requests_of,
     timing,
     work_of,
@@ -60,7 +61,7 @@ class AsyncDispatcher:
             raise closed()
         if leave:
             self._transport.check_time(deadline)
-        groups, more = iter(groups), True
+        groups, more, own = iter(groups), True, last_word(deadline) if leave else deadline
         pending: dict[asyncio.Task[list[ChunkResult]], list[Chunk]] = {}
         try:
             while True:
@@ -68,7 +69,7 @@ class AsyncDispatcher:
                     if (group := await asyncio.to_thread(next, groups, None)) is None:
                         more = False
                     else:
-                        call = self._call(group, want_rubrics, deadline, leave)
+                        call = self._call(group, want_rubrics, own, leave)
                         pending[asyncio.create_task(call)] = group
                 if not pending:
                     return
@@ -102,12 +103,12 @@ class AsyncDispatcher:
             try:
                 async with self._slots:
                     left, size = deadline.remaining(failure), work_of(group, self.work)
-                    if leave and not self.pace.fits(size, left):
+                    if leave and not self.pace.may_end(size, left):
                         return []
                     with timing(self.pace, size, self._transport):
                         return await self._transport.infer_many(requests, left)
             except DeadlineExceededError as error:
-                raise deadline.exceeded() from error
+                raise (failure or deadline.exceeded()) from error
             except ServerError as error:
                 failure = error
                 if self._closed or (pause := self._retry.pause(failures, error, deadline)) is None:

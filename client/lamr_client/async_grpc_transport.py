@@ -8,7 +8,12 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from lamr_contract.admission import fingerprint_metadata
-from lamr_contract.errors import LamrError, ModelMismatchError, ServerUnavailableError
+from lamr_contract.errors import (
+    DeadlineExceededError,
+    LamrError,
+    ModelMismatchError,
+    ServerUnavailableError,
+)
 from lamr_contract.model_io import ChunkRequest, ChunkResult
 from lamr_contract.names import ENSEMBLE
 from lamr_contract.spec import ModelSpec
@@ -102,6 +107,7 @@ class AsyncGrpcTransport(AsyncTransport):
             raise wire.closed(self.address)
         if self._endpoint is not None:
             return self._endpoint
+        failure: ServerUnavailableError | None = None
         async with self._lock:
             await self._open()
             while self._endpoint is None:
@@ -109,10 +115,15 @@ class AsyncGrpcTransport(AsyncTransport):
                     raise wire.closed(self.address)
                 try:
                     self._endpoint = await self._ask_config(deadline)
-                except ServerUnavailableError:
+                except ServerUnavailableError as error:
+                    failure = error
                     if (pause := self._patience.pause(deadline)) is None:
                         raise
                     await asyncio.sleep(pause)
+                except DeadlineExceededError as late:
+                    if failure is None:
+                        raise
+                    raise failure from late
             return self._endpoint
 
     async def _open(self) -> None:

@@ -29,15 +29,15 @@ def until_answered(
         gives_up: whether nobody waits any more.
 
     Raises:
-        DeadlineExceededError: an attempt had no time left.
-        ServerError: the last attempt's.
+        DeadlineExceededError: the first attempt had too little time.
+        ServerError: that of the last attempt that ended before the time was over.
     """
     failure: ServerError | None = None
     for failures in itertools.count(1):
         try:
             return ask(failure)
         except DeadlineExceededError as error:
-            raise deadline.exceeded() from error
+            raise (failure or deadline.exceeded()) from error
         except ServerError as error:
             failure = error
             if gives_up() or (pause := retry.pause(failures, error, deadline)) is None:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 OVERHEAD_TOKENS = 32
 """What a call costs beside its chunks' tokens, in tokens."""
+LAST_WORD_SECONDS = 0.02
+"""That calls end before those who leave them behind, so that an error says why there is no answer."""
 OnResult = Callable[[tuple[int, int], ChunkResult], None]
 
 
@@ -89,15 +91,17 @@ class Dispatcher:
         groups = iter(groups)
         if leave:
             self._transport.check_time(deadline)
+            own = last_word(deadline)
         else:
+            own = deadline
             first = list(itertools.islice(groups, 1 if self._most == 1 else 2))
             groups = itertools.chain(first, groups)
             if len(first) < 2:  # with nothing to do at once, a thread isn't worth its switch
                 for group in groups:
-                    deliver(group, self._call(group, want_rubrics, deadline, leave), on_result)
+                    deliver(group, self._call(group, want_rubrics, own, leave), on_result)
                 return
         self._run_at_once(
-            groups, lambda group: self._call(group, want_rubrics, deadline, leave), on_result, deadline
+            groups, lambda group: self._call(group, want_rubrics, own, leave), on_result, deadline
         )
 
     def _run_at_once(
@@ -160,7 +164,7 @@ class Dispatcher:
                 raise failure or deadline.exceeded()
             try:
                 left, size = deadline.remaining(failure), work_of(group, self.work)
-                if leave and not self.pace.fits(size, left):
+                if leave and not self.pace.may_end(size, left):
                     return []
                 with timing(self.pace, size, self._transport):
                     return self._transport.infer_many(requests, left)
@@ -178,6 +182,11 @@ class Dispatcher:
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(self._most, thread_name_prefix="lamr-client")
             return self._pool
+
+
+def last_word(deadline: Deadline) -> Deadline:
+    """Return the deadline of calls that are left behind at a deadline."""
+    return deadline.earlier(LAST_WORD_SECONDS)
 
 
 def closed() -> ClosedError:

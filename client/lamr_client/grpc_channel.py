@@ -15,7 +15,12 @@ from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
 from lamr_contract.admission import fingerprint_metadata
-from lamr_contract.errors import LamrError, ModelMismatchError, ServerUnavailableError
+from lamr_contract.errors import (
+    DeadlineExceededError,
+    LamrError,
+    ModelMismatchError,
+    ServerUnavailableError,
+)
 
 from lamr_client import triton_wire as wire
 from lamr_client.connection import Connection, parse_connection
@@ -156,16 +161,22 @@ class GrpcChannel(abc.ABC, Generic[Request, Result, Endpoint]):
         left = deadline.remaining()
         if not self._lock.acquire(timeout=-1 if left is None else left):
             raise deadline.exceeded()
+        failure: ServerUnavailableError | None = None
         try:
             while self._closed or self._endpoint is None:
                 if self._closed:
                     raise wire.closed(self.address)
                 try:
                     self._endpoint = self._ask_config(deadline)
-                except ServerUnavailableError:
+                except ServerUnavailableError as error:
+                    failure = error
                     if (pause := self._patience.pause(deadline)) is None:
                         raise
                     time.sleep(pause)
+                except DeadlineExceededError as late:
+                    if failure is None:
+                        raise
+                    raise failure from late
             return self._endpoint
         finally:
             self._lock.release()

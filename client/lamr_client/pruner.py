@@ -293,8 +293,13 @@ class Pruner(Closing):
             return ""
         until = deadline.earlier(most=within)
         plan = ReadingPlan(list(numbered), in_order, dispatcher.pace, until, dispatcher.work)
+
+        def answered(place: tuple[int, int], result: ChunkResult) -> None:
+            plan.answered()
+            deliver(place, result)
+
         try:
-            dispatcher.run(plan.groups(dispatcher.batch_size), want_rubrics, deliver, until, leave=True)
+            dispatcher.run(plan.groups(dispatcher.batch_size), want_rubrics, answered, until, leave=True)
         except DeadlineExceededError:
             return TIME
         return plan.why

@@ -30,11 +30,7 @@ def in_order(places: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 class ReadingPlan:
-    """Takes chunks in the order of what they promise, which is judged anew whenever twice as many were read.
-
-    Attributes:
-        why: why there are no more; empty as long as there are, and where all were taken.
-    """
+    """Takes chunks in the order of what they promise, which is judged anew whenever twice as many were read."""
 
     def __init__(  # what there is to read, why, and what it costs
         self, chunks: Sequence[Chunk], gains: Gains, pace: Pace, deadline: Deadline, work: Work = len
@@ -54,7 +50,15 @@ class ReadingPlan:
         self._read = 0
         self._judged_at: int | None = None
         self._order: list[int] = []
-        self.why = ""
+        self._why = ""
+
+    @property
+    def why(self) -> str:
+        """Why not all were read, once there are no more; empty where all were.
+
+        What was taken may have had no time left when its turn came.
+        """
+        return self._why or (TIME if self._read < len(self._chunks) else "")
 
     def answered(self) -> None:
         """Note that one more chunk was read."""
@@ -69,10 +73,10 @@ class ReadingPlan:
         while self._left.any():
             self.judge()
             if not self._order:
-                self.why = SETTLED
+                self._why = SETTLED
                 return
             if not (group := self._next(most)):
-                self.why = TIME
+                self._why = TIME
                 return
             yield group
 
@@ -96,7 +100,9 @@ class ReadingPlan:
             chunk = self._chunks[place]
             tokens += self._work(chunk.input_ids)
             if not self._pace.fits(tokens, step if group else left):
-                break
+                if group or left is None or not self._pace.is_worth_a_try(tokens, left):
+                    break
+                known = False  # so that it travels alone
             group.append(chunk)
             self._left[place] = False
             if len(group) >= most or not known:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from lamr_contract.names import ENSEMBLE
+from lamr_contract.names import ENSEMBLE, LINE_MODEL
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class Tenant:
     name: str
     weight: float = 1.0
     window: int | None = None
-    models: tuple[str, ...] = (ENSEMBLE,)
+    models: tuple[str, ...] = (ENSEMBLE, LINE_MODEL)
     keys: tuple[ApiKey, ...] = ()
     certificates: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)

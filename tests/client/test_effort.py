@@ -16,6 +16,7 @@ from lamr_client import (
     AsyncPruner,
     ClosedError,
     DeadlineExceededError,
+    GrpcTransport,
     InvalidInputError,
     LamrError,
     MissingPackageError,
@@ -28,9 +29,11 @@ from lamr_client import (
     ServerError,
     ServerUnavailableError,
 )
-from lamr_client.deadline import Deadline
+from lamr_client.attempts import until_answered
+from lamr_client.deadline import Deadline, Retry
 from lamr_client.deferred import DeferredTransport
 from lamr_client.effort import TIME, Effort, EncoderLoadingError, why_degraded
+from lamr_client.pace import Pace
 from lamr_contract.model_io import ChunkRequest
 
 from tests.tiny import (
@@ -337,3 +340,44 @@ def test_chunks_of_many_files_are_read_in_their_order_as_long_as_there_is_time()
         places.clear()
         assert pruner.ask(chunks, lambda place, _: places.append(place), within=0) == TIME
         assert places == []
+
+
+def failing(*errors: LamrError):
+    left = iter(errors)
+
+    def ask(*_: object) -> None:
+        raise next(left)
+
+    return ask
+
+
+GONE, LATE = ServerUnavailableError("gone"), DeadlineExceededError("late")
+
+
+def test_an_attempt_that_has_too_little_time_doesnt_hide_why_the_one_before_failed() -> None:
+    with pytest.raises(ServerUnavailableError):
+        until_answered(failing(GONE, LATE), Retry(2, first=0.0), Deadline(60.0))
+    with pytest.raises(DeadlineExceededError):
+        until_answered(failing(LATE), Retry(2), Deadline(60.0))
+
+
+async def test_nor_does_a_connection_that_has_too_little_time(monkeypatch) -> None:
+    for errors in ([GONE, LATE], [LATE]):
+        blocking, waiting = GrpcTransport("127.0.0.1:1"), AsyncGrpcTransport("127.0.0.1:1")
+        monkeypatch.setattr(blocking, "_ask_config", failing(*errors))
+        monkeypatch.setattr(waiting, "_ask_config", failing(*errors))
+        with pytest.raises(type(errors[0])):
+            blocking.connect(Deadline(60.0))
+        with pytest.raises(type(errors[0])):
+            await waiting._connect(Deadline(60.0))
+        blocking.close()
+        await waiting.close()
+
+
+@both
+def test_chunks_whose_turn_came_too_late_are_told_of(lines, call, monkeypatch) -> None:
+    monkeypatch.setattr(Pace, "may_end", lambda *_: False)
+    transport = MockTransport(answer)
+    result = call(lines, transport, effort="full", within=600.0)
+    assert str(result.effort) == "line model; time"
+    assert not transport.requests

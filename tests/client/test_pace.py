@@ -46,3 +46,24 @@ def test_old_measurements_are_forgotten() -> None:
     assert pace.seconds(1) == 9.0
     clock.now = 60.0
     assert pace.seconds(1) == 0.5, "a server that was slow is tried again"
+
+
+def test_what_was_quick_once_is_tried_again_when_nothing_was_measured_for_a_while() -> None:
+    clock = Clock()
+    pace = Pace(clock=clock)
+    for seconds in (0.1, 9.0, 9.0):
+        pace.measured(1, seconds)
+    assert not pace.may_end(1, 1.0)
+    clock.now = 3.0
+    assert not pace.fits(1, 1.0)
+    assert pace.may_end(1, 1.0)
+    assert not pace.may_end(20, 1.0), "it never was so quick"
+    pace.measured(1, 8.0)
+    assert not pace.may_end(1, 1.0), "it is still slow"
+
+
+def test_a_quick_answer_ends_what_was_slow() -> None:
+    pace = Pace()
+    for seconds in (9.0, 9.0, 9.0, 0.2):
+        pace.measured(1, seconds)
+    assert pace.seconds(1) == pytest.approx(0.2)

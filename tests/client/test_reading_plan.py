@@ -110,3 +110,21 @@ def test_what_was_read_settles_what_is_left() -> None:
 def test_what_was_half_known_takes_less_time() -> None:
     plan = ReadingPlan(chunks(40), Gains([1.0] * 40), paced(0.1), Left(None), work=lambda ids: len(ids) / 10)
     assert [len(group) for group in taken(plan, 64)] == [25, 15]
+
+
+def test_what_is_tried_again_travels_alone(monkeypatch) -> None:
+    pace = paced(9.0)
+    monkeypatch.setattr(pace, "is_worth_a_try", lambda units, _: units <= 10)
+    plan = ReadingPlan(chunks(8), Gains([1.0] * 8), pace, Left(1.0))
+    groups = plan.groups(64)
+    assert [len(next(groups)) for _ in range(2)] == [1, 1]
+    monkeypatch.setattr(pace, "is_worth_a_try", lambda *_: False)
+    assert list(groups) == []
+    assert plan.why == "time"
+
+
+def test_what_was_taken_and_not_read_had_no_time() -> None:
+    plan = ReadingPlan(chunks(4), Gains([1.0] * 4), paced(0.01), Left(60.0))
+    for _ in plan.groups(2):
+        plan.answered()
+    assert plan.why == "time"

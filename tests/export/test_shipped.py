@@ -10,6 +10,7 @@ import pytest
 from lamr_contract.names import (
     DECODER,
     ENCODER,
+    LINE_MODEL,
     MODELS,
     PROGRAM_FILE,
     REPORT_FILE,
@@ -21,10 +22,12 @@ from lamr_contract.names import (
 from lamr_contract.spec import bundled_repository, client_files, load_spec
 from lamr_decoding import DecoderWeights
 from lamr_export import triton
-from lamr_export.triton import decoder_program, model_config
+from lamr_export.triton import line_model_config, model_config, program_of
 
-CONFIGS = {config_file(Path(), model).as_posix() for model in MODELS}
-PROGRAM = (version_folder(Path(), DECODER) / PROGRAM_FILE).as_posix()
+CONFIGS = {config_file(Path(), model).as_posix() for model in (*MODELS, LINE_MODEL)}
+PROGRAMS = {
+    (version_folder(Path(), model) / PROGRAM_FILE).as_posix(): model for model in (DECODER, LINE_MODEL)
+}
 SPEC = (client_files(Path()) / SPEC_FILE).as_posix()
 
 
@@ -42,9 +45,9 @@ def written_today(root: Path) -> dict[str, bytes]:
         )
         for model in MODELS
     }
-    return {name: text.encode() for name, text in (texts | {SPEC: spec.to_json()}).items()} | {
-        PROGRAM: decoder_program()
-    }
+    texts |= {SPEC: spec.to_json(), config_file(Path(), LINE_MODEL).as_posix(): line_model_config(spec)}
+    programs = {name: program_of(model) for name, model in PROGRAMS.items()}
+    return {name: text.encode() for name, text in texts.items()} | programs
 
 
 def outdated(root: Path) -> set[str]:
@@ -59,7 +62,7 @@ def shipped(tmp_path: Path) -> Path:
 
 
 def test_the_shipped_files_are_those_of_the_templates() -> None:
-    assert written_today(bundled_repository()).keys() == {*CONFIGS, PROGRAM, SPEC}
+    assert written_today(bundled_repository()).keys() == {*CONFIGS, *PROGRAMS, SPEC}
     assert outdated(bundled_repository()) == set()
 
 
@@ -72,17 +75,17 @@ def test_the_shipped_report_is_of_the_shipped_files() -> None:
         spec.fingerprint,
     )
     assert report["files"] == {name: (root / name).stat().st_size for name in report["files"]}
-    assert report["files"].keys() > {*CONFIGS, PROGRAM, SPEC}
+    assert report["files"].keys() > {*CONFIGS, *PROGRAMS, SPEC}
     assert report["total_bytes"] == sum(report["files"].values())
 
 
-@pytest.mark.parametrize("name", [*sorted(CONFIGS), PROGRAM])
+@pytest.mark.parametrize("name", sorted({*CONFIGS, *PROGRAMS}))
 def test_a_shipped_file_that_changes_alone_is_seen(shipped: Path, name: str) -> None:
     (shipped / name).write_bytes((shipped / name).read_bytes() + b"# by hand\n")
     assert outdated(shipped) == {name}
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", [*MODELS, LINE_MODEL])
 def test_a_template_that_changes_alone_is_seen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str
 ) -> None:

@@ -11,7 +11,6 @@ this file into `lamr_decoder/1/`.
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import sys
 from pathlib import Path
@@ -23,10 +22,10 @@ import triton_python_backend_utils as pb_utils
 
 sys.path += [path for path in os.environ.get("LAMR_PYTHONPATH", "").split(os.pathsep) if path]
 
+from lamr_contract.addressee import check_addressee, own_fingerprint
 from lamr_contract.names import (
     DECODER,
     DOCUMENT_SPAN,
-    FINGERPRINT_PARAMETER,
     FUSED,
     GATE,
     KEEP,
@@ -51,8 +50,7 @@ class TritonPythonModel:
             self._decoder = Decoder(DecoderWeights.load(path))
         except ValueError as error:
             raise pb_utils.TritonModelException(str(error)) from error
-        parameters = json.loads(args["model_config"])["parameters"]
-        self._fingerprint = parameters.get(FINGERPRINT_PARAMETER, {}).get("string_value", "")
+        self._fingerprint = own_fingerprint(args["model_config"])
         self._watch = StallWatch()
         self._watch.start()
 
@@ -69,7 +67,7 @@ class TritonPythonModel:
             fused = pb_utils.get_input_tensor_by_name(request, FUSED).as_numpy()
             span = pb_utils.get_input_tensor_by_name(request, DOCUMENT_SPAN).as_numpy()
             try:
-                self._check_addressee(request)
+                check_addressee(request.parameters(), self._fingerprint)
                 states[index] = code_states(fused, span)
             except ValueError as error:
                 responses[index] = failure(error)
@@ -77,19 +75,6 @@ class TritonPythonModel:
         for index, response in self._decode(states, requested).items():
             responses[index] = response
         return responses
-
-    def _check_addressee(self, request: Any) -> None:
-        """Refuse a request for another model: the client's server may have been replaced since it compared.
-
-        Raises:
-            ValueError: the fingerprint that came with the request isn't this model's.
-        """
-        parameters = request.parameters()
-        wanted = json.loads(parameters).get(FINGERPRINT_PARAMETER) if parameters else None
-        if wanted is not None and self._fingerprint and wanted != self._fingerprint:
-            raise ValueError(
-                f"this model's fingerprint is {self._fingerprint}, but the request is for {wanted}"
-            )
 
     def _decode(self, states: dict[int, Array], requested: dict[int, frozenset[str]]) -> dict[int, Any]:
         """The responses by index. All requests are decoded in one batch, or each alone when that fails."""

@@ -87,12 +87,16 @@ class HttpApi:
             raise self._foreign(error) from error
 
     def read_models(self, timeout: float = 5.0) -> tuple[ServedModel, ...]:
-        """Ask for the repository's models and their states. It raises what `read_metadata` raises."""
+        """Ask for the models and their states; those that were never loaded have none and are left out.
+
+        It raises what `read_metadata` raises.
+        """
         index = self.ask("POST", "/v2/repository/index", timeout).json()
         try:
             return tuple(
-                ServedModel(entry["name"], str(entry.get("version", "")), entry.get("state", ""))
+                ServedModel(entry["name"], str(entry.get("version", "")), entry["state"])
                 for entry in index
+                if entry.get("state")
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise self._foreign(error) from error

@@ -19,6 +19,7 @@ from lamr_contract.names import (
     FINGERPRINT_PARAMETER,
     FUSED,
     FUSION_FILE,
+    LINE_MODEL,
     MODELS,
     ONNX_FILE,
     PART_FILE,
@@ -39,7 +40,7 @@ from lamr_serving.errors import ModelRepositoryError
 from lamr_serving.repository_check.causal import check_causal
 from lamr_serving.repository_check.reading import check_graph, check_readable, check_tokenizer, read_config
 
-BACKENDS = {ENCODER: "onnxruntime", DECODER: "python"}
+BACKENDS = {ENCODER: "onnxruntime", DECODER: "python", LINE_MODEL: "python"}
 
 
 def check_repository(repository: Path) -> ModelSpec | CausalSpec:
@@ -59,12 +60,13 @@ def check_repository(repository: Path) -> ModelSpec | CausalSpec:
         causal = check_causal(repository)
         if not (repository / ENSEMBLE).is_dir():
             return causal
-    configs = {name: read_config(config_file(repository, name)) for name in MODELS}
+    lines = [LINE_MODEL] if (repository / LINE_MODEL).is_dir() else []
+    configs = {name: read_config(config_file(repository, name)) for name in (*MODELS, *lines)}
     onnx = version_folder(repository, ENCODER) / (configs[ENCODER].default_model_filename or ONNX_FILE)
     tokenizer = client_files(repository) / TOKENIZER_FILE
-    program = version_folder(repository, DECODER) / PROGRAM_FILE
-    weights = program.with_name(WEIGHTS_FILE)
-    for path in (client_files(repository) / SPEC_FILE, tokenizer, onnx, program, weights):
+    programs = [version_folder(repository, name) / PROGRAM_FILE for name in (DECODER, *lines)]
+    weights = version_folder(repository, DECODER) / WEIGHTS_FILE
+    for path in (client_files(repository) / SPEC_FILE, tokenizer, onnx, *programs, weights):
         check_readable(path)
     try:
         spec = load_spec(repository)
@@ -75,27 +77,32 @@ def check_repository(repository: Path) -> ModelSpec | CausalSpec:
     _check_configs(repository, configs, spec)
     check_graph(onnx)
     _check_parts(onnx)
-    _check_program(program)
+    for program in programs:
+        _check_program(program)
     _check_weights(weights, spec, _width(configs[ENCODER]))
     return spec
 
 
 def _check_configs(repository: Path, configs: dict[str, Any], spec: ModelSpec) -> None:
     ensemble = config_file(repository, ENSEMBLE)
-    stored = configs[ENSEMBLE].parameters[FINGERPRINT_PARAMETER].string_value
-    if stored != spec.fingerprint:
-        raise ModelRepositoryError(
-            f"{ensemble} carries the fingerprint {stored or '(none)'}, but {client_files(repository) / SPEC_FILE} "
-            f"makes {spec.fingerprint}: they are of different models; export the model again",
-            path=ensemble,
+    for name in {ENSEMBLE, LINE_MODEL} & configs.keys():
+        path, stored = (
+            config_file(repository, name),
+            configs[name].parameters[FINGERPRINT_PARAMETER].string_value,
         )
+        if stored != spec.fingerprint:
+            raise ModelRepositoryError(
+                f"{path} carries the fingerprint {stored or '(none)'}, but {client_files(repository) / SPEC_FILE} "
+                f"makes {spec.fingerprint}: they are of different models; export the model again",
+                path=path,
+            )
     steps = {step.model_name for step in configs[ENSEMBLE].ensemble_scheduling.step}
     if not {ENCODER, DECODER} <= steps:
         raise ModelRepositoryError(
             f"{ensemble} must run {ENCODER} and {DECODER}, not {', '.join(steps) or 'nothing'}", path=ensemble
         )
     for name, backend in BACKENDS.items():
-        if configs[name].backend != backend:
+        if name in configs and configs[name].backend != backend:
             raise ModelRepositoryError(
                 f"{config_file(repository, name)} must say backend: {backend!r}, not {configs[name].backend!r}",
                 path=config_file(repository, name),
@@ -104,9 +111,13 @@ def _check_configs(repository: Path, configs: dict[str, Any], spec: ModelSpec) -
 
 def _check_scoring(repository: Path, spec: ModelSpec) -> None:
     try:
-        Scorer.from_repository(repository, spec)
+        scorer = Scorer.from_repository(repository, spec)
     except ModelMismatchError as error:
         raise ModelRepositoryError(str(error), path=error.path) from error
+    if (folder := repository / LINE_MODEL).is_dir() and not scorer.instant:
+        raise ModelRepositoryError(
+            f"{folder} serves a line model, and {spec.name} has none; remove the folder", path=folder
+        )
 
 
 def _check_parts(onnx: Path) -> None:

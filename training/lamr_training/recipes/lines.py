@@ -19,7 +19,15 @@ import torch
 from lamr_contract.arrays import Float64Array
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.local_model import LocalModel
-from lamr_contract.names import ENCODER, MODELS, REPORT_FILE, SCORING_FILE, SPEC_FILE, version_folder
+from lamr_contract.names import (
+    ENCODER,
+    LINE_MODEL,
+    MODELS,
+    REPORT_FILE,
+    SCORING_FILE,
+    SPEC_FILE,
+    version_folder,
+)
 from lamr_contract.scoring.line_model import LineModel
 from lamr_contract.scoring.query_kind import asks
 from lamr_contract.scoring.reader import Reader
@@ -29,6 +37,7 @@ from lamr_contract.spec import ModelSpec, bundled_repository, client_files, load
 from lamr_evaluation.records import Record, read_records
 from lamr_export.report import with_files
 from lamr_export.target import check_target, files_of, replacing
+from lamr_export.triton import write_line_model
 
 from lamr_training.errors import RunError
 from lamr_training.fits.line_examples import LineExample, asked_without_tokens, line_example
@@ -95,7 +104,7 @@ def train_lines(
     """
     settings = settings or LinesSettings()
     training = settings.training
-    check_target(out, MODELS, client_files(out))
+    check_target(out, (*MODELS, LINE_MODEL), client_files(out))
     spec = load_spec(base)
     records = _Records(data / "train.jsonl", PromptEncoder.from_repository(base), settings)
     progress("counting records")
@@ -216,6 +225,7 @@ def _write(base: Path, out: Path, spec: ModelSpec, weights: LineWeights) -> None
         place = client_files(folder)
         (place / SPEC_FILE).write_text(spec.to_json(), encoding="utf-8")
         (place / SCORING_FILE).write_bytes(weights_bytes(weights))
+        write_line_model(folder, spec)
         report = version_folder(folder, ENCODER) / REPORT_FILE
         sizes = files_of(folder)
         del sizes[report.relative_to(folder).as_posix()]
