@@ -10,6 +10,8 @@ import sys
 
 from lamr_errors import BAD_INPUT, SERVER_TROUBLE, LamrError, visible
 
+from lamr_cli.streams import writing
+
 __all__ = ["BAD_INPUT", "INCOMPLETE", "SERVER_TROUBLE", "exit_code", "explain"]
 
 _UNIX_MODULES = ("fcntl", "grp", "pwd", "resource", "termios")
@@ -35,7 +37,8 @@ def explain(error: BaseException) -> None:
     if _needs_unix(error):
         text = "this command needs Linux or macOS; on Windows, run it in WSL (docs/install.md says what runs where)"
     words = f"lamr: {visible(text, lines=True)}"
-    print(f"{red}{words}{reset}", file=sys.stderr)  # noqa: T201
+    with writing(err=True):
+        print(f"{red}{words}{reset}", file=sys.stderr)  # noqa: T201
 
 
 def _needs_unix(error: BaseException) -> bool:

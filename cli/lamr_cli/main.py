@@ -6,7 +6,6 @@ It knows every command's name and nothing of their work: a command imports what 
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from importlib.metadata import version
@@ -42,6 +41,7 @@ from lamr_cli.exits import exit_code, explain
 from lamr_cli.flowing import flow
 from lamr_cli.printing import say
 from lamr_cli.settings import Settings, defaults
+from lamr_cli.streams import OutputError, let_go_of_output, open_streams
 
 _CUT_OFF = 128 + 13  # as a shell says that SIGPIPE ended a command; Windows has no name for the signal
 
@@ -99,11 +99,12 @@ def main() -> None:
     """Run the command line; an expected error is one message on stderr and an exit code, never a traceback."""
     forget_current_folder()
     keep_silent()
+    open_streams()
     try:
         app()
     except BrokenPipeError:
         # The reader (`head`, a pager) has what it wanted; flushing again at exit would complain once more.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        let_go_of_output()
         sys.exit(_CUT_OFF)
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)
@@ -112,6 +113,8 @@ def main() -> None:
         if code is None:
             raise
         explain(error)
+        if isinstance(error, OutputError):
+            let_go_of_output()
         sys.exit(code)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import enum
 import math
-import sys
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -33,6 +33,7 @@ from lamr_cli.pages import write_page
 from lamr_cli.printing import print_exactly, say
 from lamr_cli.progress import bar
 from lamr_cli.scorers import OfPerplexity, scorer_of
+from lamr_cli.streams import read_input
 
 if TYPE_CHECKING:
     from lamr_client import Pruner
@@ -174,7 +175,7 @@ def pack(
         raise typer.BadParameter("--ranker perplexity needs a model: give --perplexity")
     if html is not None and not html.absolute().parent.is_dir():
         raise typer.BadParameter(f"there is no folder {html.absolute().parent}", param_hint="--html")
-    names = tuple(sys.stdin.read().splitlines()) if repository == "-" else None
+    names = _listed() if repository == "-" else None
     options = PackOptions(
         task=read_task(task),
         revision=revision,
@@ -215,6 +216,13 @@ def pack(
     print_exactly(result.to_json() + "\n" if as_json else result.text)
     if not quiet:
         say(result.summary(), err=True)
+
+
+def _listed() -> tuple[str, ...]:
+    """Return the names on standard input, of a line each or, as of `git ls-files -z`, with NUL at their ends."""
+    data = read_input()
+    rows = data.split(b"\0") if b"\0" in data else [row.rstrip(b"\r") for row in data.split(b"\n")]
+    return tuple(map(os.fsdecode, filter(None, rows)))
 
 
 def _pruner(

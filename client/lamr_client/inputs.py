@@ -6,27 +6,31 @@ This module knows text; it knows no model. Its errors name the offset and the re
 from __future__ import annotations
 
 from lamr_contract.errors import InvalidInputError
+from lamr_postprocess import Decoded, decode
 
 
-def decode_code(code: str | bytes | bytearray | memoryview) -> str:
-    """Return the code as text that can be encoded again byte for byte; a byte order mark stays where it is.
+def decode_code(code: str | bytes | bytearray | memoryview) -> Decoded:
+    """Return the code as text that can be encoded again byte for byte; a byte order mark of UTF-8 stays where it is.
 
     Raises:
-        InvalidInputError: the bytes aren't UTF-8, or the text has lone surrogates.
+        InvalidInputError: the bytes are no text in any known encoding, or the text has lone surrogates.
     """
     if isinstance(code, str):
         _refuse_surrogates(code, "code")
-        return code
+        return Decoded(code)
     if not isinstance(code, (bytes, bytearray, memoryview)):
         raise InvalidInputError(f"the code must be str or bytes, not {type(code).__name__}", argument="code")
-    try:
-        return bytes(code).decode("utf-8")
-    except UnicodeDecodeError as error:
+    data = bytes(code)
+    decoded = decode(data)
+    if decoded is None:
+        place = data.find(0)
+        at = f": a NUL at byte {place} (counted from 0)" if place >= 0 else ""
         raise InvalidInputError(
-            f"the code isn't UTF-8: {error.reason} at byte {error.start} (counted from 0); decode it and pass text",
+            f"the code is binary, or text in an encoding that isn't known{at}; decode it and pass text",
             argument="code",
-            offset=error.start,
-        ) from error
+            offset=place if place >= 0 else None,
+        )
+    return decoded
 
 
 def check_code(code: str) -> None:

@@ -8,6 +8,7 @@ Usable on its own: needs numpy and tree-sitter, no model and no server.
 """
 
 from lamr_postprocess.document import LEAST_CUT
+from lamr_postprocess.encodings import Decoded, Encoding, decode
 from lamr_postprocess.languages import LANGUAGES, Comment, Language, ListKind, detect_language, language_named
 from lamr_postprocess.lines import line_spans, split_lines
 from lamr_postprocess.page import render_html
@@ -22,11 +23,14 @@ __all__ = [
     "BudgetError",
     "Comment",
     "Cut",
+    "Decoded",
+    "Encoding",
     "Language",
     "ListKind",
     "PrunedCode",
     "approximate_tokens",
     "cut_texts",
+    "decode",
     "detect_language",
     "language_named",
     "line_spans",

@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from lamr_postprocess import decode
+
 from lamr_repositories.ignoring import MOST_IGNORE_BYTES, Budget, Patterns, lines_of, refuse_broken
 from lamr_repositories.kinds import left_out_by_path, left_out_by_text
 from lamr_repositories.secrets import holds_secret
@@ -114,25 +116,17 @@ def wanted_files(source: Source, options: WalkOptions, count: WalkCount) -> list
     return list(_wanted(listed, _rules(source, options), options, count))
 
 
-def decode(data: bytes | None) -> str | None:
-    """Return a file's bytes as text; None for a file that couldn't be read or isn't UTF-8 text."""
-    if data is None or b"\0" in data:
-        return None
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
-
-
 def look_at(path: str, data: bytes | None) -> tuple[str | None, str | None]:
     """Return a file's text, None where it has none, and why its content may leave it out, None where nothing does."""
     if data is None:
         return None, "unreadable"
-    text = decode(data)
-    if text is None:
+    decoded = decode(data)
+    if decoded is None:
         return None, "binary"
-    reason = left_out_by_text(text)
-    return text, WITH_SECRETS if reason != "empty" and holds_secret(path, data) else reason
+    text, reason = decoded.text, left_out_by_text(decoded.text)
+    # What is ASCII in a text must be it in the bytes, too, in which secrets are looked for.
+    seen = data if decoded.encoding.has_ascii else text.encode("utf-8")
+    return text, WITH_SECRETS if reason != "empty" and holds_secret(path, seen) else reason
 
 
 @dataclass(frozen=True, eq=False)

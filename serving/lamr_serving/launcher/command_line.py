@@ -13,7 +13,7 @@ from lamr_contract.cpus import usable_cpus
 from lamr_errors import how_to_install
 
 from lamr_serving.errors import ServerStartError
-from lamr_serving.launcher.addresses import Addresses
+from lamr_serving.launcher.addresses import Addresses, join
 from lamr_serving.launcher.bundle import TritonBundle
 from lamr_serving.launcher.server_options import MIB, ServerOptions
 from lamr_serving.launcher.workspace import Workspace
@@ -54,7 +54,7 @@ def command(
         "--exit-on-error=true",
         "--strict-readiness=true",
         f"--exit-timeout-secs={max(1, int(options.stop_timeout))}",
-        f"--grpc-address={addresses.host}",
+        f"--grpc-address={_before_a_port(addresses.host)}",
         f"--grpc-port={addresses.grpc_port}",
         # A socket in a folder of the user's own: Triton's HTTP server isn't one for strangers (see `http_gate`).
         f"--http-address=unix:{LISTENING}",
@@ -69,6 +69,11 @@ def command(
         *transport_security(options),
         *options.extra_arguments,
     ]
+
+
+def _before_a_port(host: str) -> str:
+    """A host as Triton joins it with a port."""
+    return join(host, 0).rpartition(":")[0]
 
 
 def unused_port(addresses: Addresses) -> int:

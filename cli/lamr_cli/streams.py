@@ -1,0 +1,75 @@
+"""The three streams that a command has from whoever started it: opened where they are closed, let go of at the end.
+
+A closed one would be given to the next file that is opened, and what a library prints would be written into it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import sys
+from collections.abc import Iterator
+
+from lamr_errors import InvalidInputError, LamrError
+
+_IN_PLACE_OF_CLOSED = {0: os.O_WRONLY, 1: os.O_RDONLY, 2: os.O_WRONLY}
+"""How the null device is opened there: so that reading and printing fail, and messages are lost."""
+
+
+class OutputError(LamrError):
+    """What was to be printed can't be."""
+
+
+def open_streams() -> None:
+    """Put something in the place of the standard streams that are closed."""
+    for number, flags in _IN_PLACE_OF_CLOSED.items():
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, flags)  # takes the lowest number that is free
+    sys.stdin = sys.stdin or open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stdout = sys.stdout or open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+
+
+def read_input(most: int = -1) -> bytes:
+    """Return what standard input holds.
+
+    Args:
+        most: bytes that are read at the most; -1 reads all.
+
+    Raises:
+        InvalidInputError: it is closed.
+    """
+    try:
+        return sys.stdin.buffer.read(most)
+    except OSError as error:
+        if error.errno != errno.EBADF:
+            raise
+        raise InvalidInputError(
+            "standard input is closed, and - reads it: give it something to read"
+        ) from error
+
+
+@contextlib.contextmanager
+def writing(*, err: bool = False) -> Iterator[None]:
+    """Turn what goes wrong with standard output into an error of lamr's; a message that can't be shown is none.
+
+    Raises:
+        OutputError: standard output is closed, or its disk is full.
+        BrokenPipeError: nobody reads it any more.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if not err:
+            why = "it is closed" if error.errno == errno.EBADF else error.strerror
+            raise OutputError(f"standard output can't be written: {why}") from error
+
+
+def let_go_of_output() -> None:
+    """Drop what standard output hasn't taken; Python would try again at its end, and complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
