@@ -32,8 +32,10 @@ def explain(error: BaseException) -> None:
     """Print one message on stderr, red only on a terminal; what others wrote in it can do nothing to a terminal."""
     red, reset = ("\x1b[31m", "\x1b[0m") if sys.stderr.isatty() else ("", "")
     text = str(error)
-    if isinstance(error, OSError) and error.filename:
-        text = f"{visible(os.fsdecode(error.filename))}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror:
+        text = (
+            f"{visible(os.fsdecode(error.filename))}: {error.strerror}" if error.filename else error.strerror
+        )
     if _needs_unix(error):
         text = "this command needs Linux or macOS; on Windows, run it in WSL (docs/install.md says what runs where)"
     words = f"lamr: {visible(text, lines=True)}"

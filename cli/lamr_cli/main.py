@@ -41,7 +41,7 @@ from lamr_cli.exits import exit_code, explain
 from lamr_cli.flowing import flow
 from lamr_cli.printing import say
 from lamr_cli.settings import Settings, defaults
-from lamr_cli.streams import OutputError, let_go_of_output, open_streams
+from lamr_cli.streams import OutputError, flush_output, let_go_of_output, open_streams
 
 _CUT_OFF = 128 + 13  # as a shell says that SIGPIPE ended a command; Windows has no name for the signal
 
@@ -101,7 +101,11 @@ def main() -> None:
     keep_silent()
     open_streams()
     try:
-        app()
+        try:
+            app()
+        except (SystemExit, OSError):
+            flush_output()  # what can't be printed is said of what was printed last as well
+            raise
     except BrokenPipeError:
         # The reader (`head`, a pager) has what it wanted; flushing again at exit would complain once more.
         let_go_of_output()

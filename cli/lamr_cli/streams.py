@@ -70,6 +70,16 @@ def writing(*, err: bool = False) -> Iterator[None]:
             raise OutputError(f"standard output can't be written: {why}") from error
 
 
+def flush_output() -> None:
+    """Write what others have printed, such as a library that prints help.
+
+    Raises:
+        OutputError, BrokenPipeError: see `writing`.
+    """
+    with writing():
+        sys.stdout.flush()
+
+
 def let_go_of_output() -> None:
     """Drop what standard output hasn't taken; Python would try again at its end, and complain."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

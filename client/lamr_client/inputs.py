@@ -22,15 +22,17 @@ def decode_code(code: str | bytes | bytearray | memoryview) -> Decoded:
         raise InvalidInputError(f"the code must be str or bytes, not {type(code).__name__}", argument="code")
     data = bytes(code)
     decoded = decode(data)
-    if decoded is None:
-        place = data.find(0)
-        at = f": a NUL at byte {place} (counted from 0)" if place >= 0 else ""
+    if decoded is not None:
+        return decoded
+    try:
+        return Decoded(data.decode("utf-8"))  # with a NUL, which `check_code` refuses
+    except UnicodeDecodeError as error:
         raise InvalidInputError(
-            f"the code is binary, or text in an encoding that isn't known{at}; decode it and pass text",
+            f"the code is binary, or in an encoding that isn't known: it isn't UTF-8 at byte {error.start} (counted "
+            "from 0); decode it and pass text",
             argument="code",
-            offset=place if place >= 0 else None,
-        )
-    return decoded
+            offset=error.start,
+        ) from error
 
 
 def check_code(code: str) -> None:

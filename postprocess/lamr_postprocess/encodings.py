@@ -22,7 +22,7 @@ _WIDE_MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_HALVES = 8
+_HALVES = 3
 """So many times as often as the low halves of UTF-16 are NUL the high ones, of ASCII and line ends."""
 _NO_TEXT = frozenset(["Cc", "Cn", "Co", "Cs"])
 _STRAYS = {0xDC00 + byte: 0xF700 + byte for byte in range(0x80, 0x100)}
