@@ -31,11 +31,12 @@ _LATIN = ("cp1252", "iso8859_2", "cp1250", "cp1254", "cp850")
 _OTHER_SCRIPTS = ("cp1251", "koi8_u", "cp866", "cp1253", "cp1255", "cp1256")
 _ANY_BYTES = ("cp1252", "latin_1")
 """What a text is read by that is nearly ASCII and tells nothing; the second has a character for each byte."""
-_NEARLY_ASCII = 0.3
-_WORDS_OF_OTHERS = 1.6
+_NEARLY_ASCII = 0.4
+_LONE = 1.6
 """Bytes in a row that aren't ASCII, in the mean, below which a text is Latin."""
-_FEW_WORDS = 5
-"""Of a Latin text, that tell nothing."""
+_BESIDE_A_LETTER = re.compile(rb"[A-Za-z][\x80-\xff]|[\x80-\xff](?=[A-Za-z])")
+_FEW = 6
+"""Bytes of a Latin text that aren't ASCII, which tell nothing."""
 _TOO_ODD, _AS_ODD = 0.4, 0.02
 """Shares of unlikely signs (`chaos`): above the one a page isn't meant, below the other a difference tells nothing."""
 _AS_FITTING = 0.15
@@ -147,7 +148,8 @@ def _of_single_bytes(sample: bytes) -> list[str]:
     from charset_normalizer import from_bytes  # noqa: PLC0415  # half a megabyte, for who needs it
 
     runs = _RUN.findall(sample)
-    latin = sum(map(len, runs)) < _WORDS_OF_OTHERS * len(runs)
+    beside = len(_BESIDE_A_LETTER.findall(sample))
+    latin = sum(map(len, runs)) < _LONE * len(runs) or 2 * beside > len(runs)
     pages = _LATIN if latin else (*_LATIN[:1], *_OTHER_SCRIPTS[:2], *_LATIN[1:], *_OTHER_SCRIPTS[2:])
     found = list(from_bytes(sample, cp_isolation=list(pages), threshold=_TOO_ODD))
     least = min((each.chaos for each in found), default=0) + _AS_ODD
@@ -162,5 +164,5 @@ def _of_single_bytes(sample: bytes) -> list[str]:
     order = sorted(
         texts, key=lambda place: (sum(map(str.isupper, texts[place])) * 2 > len(texts[place]), place)
     )
-    first = pages[:1] if latin and len(runs) < _FEW_WORDS else ()
+    first = pages[:1] if latin and count(sample, HIGH) < _FEW else ()
     return [*first, *(pages[place] for place in order)]

@@ -61,7 +61,7 @@ def command(
         f"--http-port={unused_port(addresses)}",
         # A variable of the environment would switch Vertex AI on, with a port of its own and no restrictions.
         *("--allow-http=true", "--allow-grpc=true", "--allow-sagemaker=false", "--allow-vertex-ai=false"),
-        f"--metrics-address={addresses.metrics_host}",
+        f"--metrics-address={_of_metrics(addresses.metrics_host)}",
         f"--metrics-port={addresses.metrics_port}",
         # So many finished requests are kept for the next ones, each with the memory of its largest tensors.
         "--grpc-infer-allocation-pool-size=1",
@@ -74,6 +74,11 @@ def command(
 def _before_a_port(host: str) -> str:
     """A host as Triton joins it with a port."""
     return join(host, 0).rpartition(":")[0]
+
+
+def _of_metrics(host: str) -> str:
+    """A host as Triton's HTTP server takes it, which would read an IPv6 address as one of IPv4."""
+    return f"ipv6:{host}" if ":" in host else host
 
 
 def unused_port(addresses: Addresses) -> int:
