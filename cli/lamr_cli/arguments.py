@@ -121,14 +121,17 @@ def read_code(file: str, query: str) -> Decoded:
     """
     from lamr_client import InvalidInputError
     from lamr_client.inputs import decode_code
+    from lamr_contract.files import naming
 
+    if not file:
+        raise InvalidInputError("the file has no name", argument="file")
     if file != "-" and Path(file).is_dir():
         command = shlex.join(["lamr", "pack", file, "-q", query])
         raise InvalidInputError(f"{file} is a folder, and this command takes one file: {command}")
     if file == "-":
         data = read_input(MOST_CODE_BYTES + 1)
     else:
-        with Path(file).open("rb") as stream:  # a pipe as well, as of `<(git show …)`
+        with naming(file), Path(file).open("rb") as stream:  # a pipe as well, as of `<(git show …)`
             data = stream.read(MOST_CODE_BYTES + 1)
     if len(data) > MOST_CODE_BYTES:
         raise InvalidInputError(

@@ -41,7 +41,7 @@ from lamr_cli.exits import exit_code, explain
 from lamr_cli.flowing import flow
 from lamr_cli.printing import say
 from lamr_cli.settings import Settings, defaults
-from lamr_cli.streams import OutputError, flush_output, let_go_of_output, open_streams
+from lamr_cli.streams import OutputError, flush_output, let_go_of_output, open_streams, speak_utf_8
 
 _CUT_OFF = 128 + 13  # as a shell says that SIGPIPE ended a command; Windows has no name for the signal
 
@@ -97,6 +97,7 @@ def options(
 
 def main() -> None:
     """Run the command line; an expected error is one message on stderr and an exit code, never a traceback."""
+    speak_utf_8()
     forget_current_folder()
     keep_silent()
     open_streams()

@@ -1,4 +1,4 @@
-"""The three streams that a command has from whoever started it: opened where they are closed, let go of at the end.
+"""What a command has from whoever started it: an encoding, and three streams, opened where they are closed.
 
 A closed one would be given to the next file that is opened, and what a library prints would be written into it.
 """
@@ -17,8 +17,21 @@ _IN_PLACE_OF_CLOSED = {0: os.O_WRONLY, 1: os.O_RDONLY, 2: os.O_WRONLY}
 """How the null device is opened there: so that reading and printing fail, and messages are lost."""
 
 
+_ASCII = ("ascii", "us-ascii", "ansi_x3.4-1968")
+
+
 class OutputError(LamrError):
     """What was to be printed can't be."""
+
+
+def speak_utf_8() -> None:
+    """Start this process anew where its environment leaves Python with ASCII (PYTHONUTF8=0 without a locale).
+
+    There, what isn't ASCII of names and questions is half characters.
+    """
+    if sys.getfilesystemencoding().lower() in _ASCII:
+        os.environ["PYTHONUTF8"] = "1"  # for the children
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])
 
 
 def open_streams() -> None:
