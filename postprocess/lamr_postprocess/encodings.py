@@ -79,10 +79,13 @@ class Decoded:
 
 def decode(data: bytes) -> Decoded | None:
     """Return a file's text; None for a binary file, or one in an encoding that isn't known."""
-    if (wide := _wide(data)) is not None:
-        return wide
+    for mark, name in _WIDE_MARKS:
+        if data.startswith(mark) and (found := _read_wide(data, Encoding(name, mark))):
+            return found
     if b"\0" in data:
-        return None
+        even, odd = data[::2].count(0), data[1::2].count(0)
+        high, low, name = (odd, even, "utf-16-le") if odd > even else (even, odd, "utf-16-be")
+        return _read_wide(data, Encoding(name)) if len(data) % 2 == 0 and high > _HALVES * low else None
     try:
         return Decoded(data.decode("utf-8"))
     except UnicodeDecodeError:
@@ -93,15 +96,9 @@ def decode(data: bytes) -> Decoded | None:
     return next((found for page in pages if (found := _read(data, page))), None)
 
 
-def _wide(data: bytes) -> Decoded | None:
-    """Return the text of UTF-16 or UTF-32, which a mark tells, or NULs in every other byte."""
-    for mark, name in _WIDE_MARKS:
-        if data.startswith(mark) and (found := _read(data, Encoding(name, mark))) and _is_text(found.text):
-            return found
-    even, odd = data[::2].count(0), data[1::2].count(0)
-    if len(data) % 2 or max(even, odd) <= _HALVES * min(even, odd):
-        return None
-    found = _read(data, Encoding("utf-16-le" if odd > even else "utf-16-be"))
+def _read_wide(data: bytes, encoding: Encoding) -> Decoded | None:
+    """Return the text of UTF-16 or UTF-32, if all of its characters are some that a text has."""
+    found = _read(data, encoding)
     return found if found and _is_text(found.text) else None
 
 

@@ -7,6 +7,7 @@ is `sources`' matter; this module knows names, sizes and text.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -136,12 +137,19 @@ class _Rules:
 
 
 def _rules(source: Source, options: WalkOptions) -> _Rules:
-    include, exclude = ([each.encode() for each in given] for given in (options.include, options.exclude))
+    include, exclude = ([_pattern(each) for each in given] for given in (options.include, options.exclude))
     budget = Budget()
     for given in (include, exclude):
         refuse_broken(given)
-    own = lines_of(source.read(IGNORE_FILE, MOST_IGNORE_BYTES) or b"")
+    data = source.read(IGNORE_FILE, MOST_IGNORE_BYTES) or b""
+    wide = decode(data)  # of PowerShell, whose `>` writes UTF-16; git reads none of its own
+    own = lines_of(wide.text.encode() if wide and not wide.encoding.has_ascii else data)
     return _Rules(Patterns(include, budget) if include else None, Patterns([*own, *exclude], budget))
+
+
+def _pattern(given: str) -> bytes:
+    """Return what a caller gave as git would have it: `./src` is `/src`, which no path begins with otherwise."""
+    return os.fsencode(given.removeprefix(".") if given.startswith("./") else given)
 
 
 def _wanted(

@@ -1,13 +1,16 @@
-"""Standard streams that are closed, full or of another encoding than lamr's own text."""
+"""Streams that are closed, full or of another encoding, folders that are gone, and an environment of ASCII alone."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from lamr_contract.private_files import cache_folder
+from lamr_errors import LamrError
 
 LAMR = str(Path(sys.executable).with_name("lamr"))
 CODE = "/* Größe */\r\nint limit = 3;\r\n"
@@ -76,3 +79,44 @@ def test_a_list_of_names_may_be_written_in_any_way(file: Path) -> None:
     for listed in (f"a.c\n\n{strange}\n", f"a.c\r\n{strange}\r\n", f"a.c\0{strange}\0"):
         done = shell("$L pack - -q limit --effort instant --no-cache --quiet", file, listed.encode())
         assert (done.returncode, done.stdout.count(b"<file path=")) == (0, 2), done.stderr
+
+
+def test_a_device_without_end_is_said(file: Path) -> None:
+    done = shell("$L prune /dev/zero $A", file)
+    assert (done.returncode, done.stderr) == (
+        2,
+        b"lamr: /dev/zero has more than 256 MiB; name a part of it\n",
+    )
+
+
+def test_a_full_disk_names_the_page(file: Path) -> None:
+    done = shell("$L view $F -q limit -o /dev/full", file)
+    assert (done.returncode, done.stderr) == (2, b"lamr: /dev/full: No space left on device\n")
+
+
+def test_where_the_current_folder_is_gone_only_what_needs_it_fails(file: Path) -> None:
+    gone = "mkdir gone; cd gone; rmdir ../gone;"
+    assert shell(f"{gone} $L prune $F $A", file).stdout == CODE.encode("cp1252")
+    done = shell(f"{gone} $L pack . -q limit --no-cache", file)
+    assert (done.returncode, done.stderr) == (
+        2,
+        b"lamr: the current folder is gone; go to one that is there\n",
+    )
+
+
+def test_an_environment_of_ascii_asks_and_names_in_any_letters(file: Path) -> None:
+    (file.parent / "größe.c").write_text("int limit;\n")
+    done = shell("LC_ALL=C PYTHONUTF8=0 $L prune größe.c -q größe --effort instant --json --quiet", file)
+    assert (done.returncode, json.loads(done.stdout)["text"]) == (0, "int limit;\n")
+
+
+def test_a_user_without_a_home_is_told_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+
+    def none() -> Path:
+        raise RuntimeError
+
+    for home in (lambda: Path("relative"), none):
+        monkeypatch.setattr(Path, "home", home)
+        with pytest.raises(LamrError, match="set HOME or XDG_CACHE_HOME"):
+            cache_folder()

@@ -93,7 +93,10 @@ def test_links_are_not_followed(repository: Path, tmp_path: Path) -> None:
 def test_patterns_choose_files(folder: Path) -> None:
     (folder / ".lamrignore").write_text("colours.py\n.lamrignore\n")
     assert "src/colours.py" not in walked(Folder(folder))[0]
+    (folder / ".lamrignore").write_text("colours.py\r\n.lamrignore\r\n", encoding="utf-16", newline="")
+    assert "src/colours.py" not in walked(Folder(folder))[0]
     assert walked(Folder(folder), WalkOptions(include=("src/",)))[0] == ["src/pool.py", "src/retry.go"]
+    assert walked(Folder(folder), WalkOptions(include=("./src",)))[0] == ["src/pool.py", "src/retry.go"]
     paths, count = walked(Folder(folder), WalkOptions(exclude=("*.go", "*.md")))
     assert paths == ["src/pool.py", "tests/test_pool.py", "web/view.ts"]
     assert count.left_out["excluded"] == 5
