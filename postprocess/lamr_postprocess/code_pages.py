@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from lamr_postprocess.encodings import HIGH, count
+
 _SAMPLE_BYTES = 1 << 14
 """What a guess is made by, however large a file is."""
 _HEAD_BYTES = 1024
@@ -25,7 +27,6 @@ _WORD = re.compile(rb"[\x80-\xff][@-\xff]{0,400}")
 _LETTERS = re.compile(rb"[A-Za-z]*\Z")
 _LETTERS_BEFORE = 20
 _RUN = re.compile(rb"[\x80-\xff]+")
-HIGH = bytes(range(0x80, 0x100))
 
 _LATIN = ("cp1252", "iso8859_2", "cp1250", "cp1254", "cp850")
 _OTHER_SCRIPTS = ("cp1251", "koi8_u", "cp866", "cp1253", "cp1255", "cp1256")
@@ -102,18 +103,13 @@ def likely_pages(data: bytes) -> Iterator[str]:
         yield from _ANY_BYTES
 
 
-def count(data: bytes, which: bytes) -> int:
-    """Return how many of the bytes are among these."""
-    return len(data) - len(data.translate(None, which))
-
-
 def _said(head: bytes) -> Iterator[str]:
     """Yield what a file says of itself, if Python knows it as an encoding that ASCII is a part of."""
     for match in _SAID.finditer(head):
         name = (match[1] or match[2]).decode("ascii", "replace")
         try:
             codec = codecs.lookup(name)
-            is_one = codec._is_text_encoding and _ASCII.encode(name) == _ASCII.encode("ascii")
+            is_one = _ASCII.encode(name) == _ASCII.encode("ascii")
         except (LookupError, ValueError):
             continue
         if is_one and codec.name != "utf-8":

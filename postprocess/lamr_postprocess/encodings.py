@@ -8,10 +8,9 @@ binary.
 from __future__ import annotations
 
 import codecs
+import re
 import unicodedata
 from dataclasses import dataclass
-
-from lamr_postprocess.code_pages import HIGH, count, likely_pages
 
 _CONTROLS = bytes({*range(0x20), 0x7F} - {*b"\b\t\n\v\f\r\x1a\x1b"})
 _ONE_CONTROL_IN = 200
@@ -22,11 +21,13 @@ _WIDE_MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+HIGH = bytes(range(0x80, 0x100))
+"""The bytes that aren't ASCII."""
 _HALVES = 3
 """So many times as often as the low halves of UTF-16 are NUL the high ones, of ASCII and line ends."""
 _NO_TEXT = frozenset(["Cc", "Cn", "Co", "Cs"])
-_STRAYS = {0xDC00 + byte: 0xF700 + byte for byte in range(0x80, 0x100)}
-_STRAYS_BACK = {private: surrogate for surrogate, private in _STRAYS.items()}
+_SURROGATES, _PRIVATE = re.compile("[\udc80-\udcff]"), re.compile("[\uf780-\uf7ff]")
+_TO_PRIVATE = 0xF700 - 0xDC00
 
 
 @dataclass(frozen=True)
@@ -56,13 +57,13 @@ class Encoding:
             ValueError: the bytes aren't in this encoding.
         """
         if self.strays:
-            return data.decode("utf-8", "surrogateescape").translate(_STRAYS)
+            return _moved(_SURROGATES, data.decode("utf-8", "surrogateescape"), _TO_PRIVATE)
         return data[len(self.mark) :].decode(self.name)
 
     def encode(self, text: str) -> bytes:
         """Return a text as bytes; a character that the encoding doesn't have becomes a question mark."""
         if self.strays:
-            return text.translate(_STRAYS_BACK).encode("utf-8", "surrogateescape")
+            return _moved(_PRIVATE, text, -_TO_PRIVATE).encode("utf-8", "surrogateescape")
         return self.mark + text.encode(self.name, "replace")
 
 
@@ -92,8 +93,20 @@ def decode(data: bytes) -> Decoded | None:
         pass
     if count(data, _CONTROLS) * _ONE_CONTROL_IN > len(data):
         return None
-    pages = (Encoding("utf-8", strays=True),) if _is_mostly_utf_8(data) else map(Encoding, likely_pages(data))
-    return next((found for page in pages if (found := _read(data, page))), None)
+    if _is_mostly_utf_8(data):
+        return _read(data, Encoding("utf-8", strays=True))
+    from lamr_postprocess.code_pages import likely_pages  # noqa: PLC0415  # only who meets such a file pays for it
+
+    return next((found for page in likely_pages(data) if (found := _read(data, Encoding(page)))), None)
+
+
+def count(data: bytes, which: bytes) -> int:
+    """Return how many of the bytes are among these."""
+    return len(data) - len(data.translate(None, which))
+
+
+def _moved(which: re.Pattern[str], text: str, by: int) -> str:
+    return which.sub(lambda found: chr(ord(found[0]) + by), text)
 
 
 def _read_wide(data: bytes, encoding: Encoding) -> Decoded | None:
@@ -111,9 +124,8 @@ def _is_text(text: str) -> bool:
 
 def _is_mostly_utf_8(data: bytes) -> bool:
     """Return whether more characters are UTF-8 than bytes aren't, as after a merge of files of two encodings."""
-    text = data.decode("utf-8", "surrogateescape")
-    strays = len(text) - len(text.translate(dict.fromkeys(_STRAYS)))
-    others = len(text) - strays - (len(data) - count(data, HIGH))
+    text = data.decode("utf-8", "ignore")
+    others, strays = len(text) - (len(data) - count(data, HIGH)), len(data) - len(text.encode("utf-8"))
     return others > strays
 
 
