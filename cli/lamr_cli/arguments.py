@@ -31,6 +31,15 @@ Task = Annotated[
     ),
 ]
 
+History = Annotated[
+    str,
+    typer.Option(
+        help="What the session said before the query, such as the agent's earlier words: its last 3,000 characters say "
+        "most.",
+        metavar="TEXT|@FILE",
+    ),
+]
+
 
 def _none_if_empty(server: str | None) -> str | None:
     """An empty `--server` takes the place of the one in `lamr.toml`, and names none."""
@@ -140,8 +149,8 @@ def read_code(file: str, query: str) -> Decoded:
     return decode_code(data)
 
 
-def read_task(text: str) -> str:
-    """Return what `--task` names: the text itself, or for `@FILE` what the file holds.
+def read_words(option: str, text: str) -> str:
+    """Return what an option such as `--task` names: the text itself, or for `@FILE` what the file holds.
 
     Raises:
         typer.BadParameter: the file can't be read or is no text.
@@ -154,7 +163,7 @@ def read_task(text: str) -> str:
     try:
         return decode_code(Path(text[1:]).read_bytes()).text
     except (OSError, InvalidInputError) as error:
-        raise typer.BadParameter(f"--task {text}: can't be read as text ({error})") from error
+        raise typer.BadParameter(f"{option} {text}: can't be read as text ({error})") from error
 
 
 def cache_file(cache: Path | None, no_cache: bool, default: Path | None) -> Path | None:
