@@ -17,9 +17,10 @@ from lamr_postprocess.encodings import HIGH, count
 _SAMPLE_BYTES = 1 << 14
 """What a guess is made by, however large a file is."""
 _HEAD_BYTES = 1024
-# `coding` in one of the first two lines, as of Python, Ruby, Emacs and XML, or `charset`, as of HTML and gettext.
+# `coding` in one of the first two lines, as of Python, Ruby, Emacs and XML; elsewhere what HTML, gettext and Vim say.
 _SAID = re.compile(
-    rb"\A(?:[^\n]*\n)?[^\n]*coding[ \t]*[:=][ \t]*[\"']?([\w.-]+)|charset=[\"']?([\w.-]+)", re.IGNORECASE
+    rb"\A(?:[^\n]*\n)?[^\n]*coding[ \t]*[:=][ \t]*[\"']?([\w.-]+)|(?:charset=[\"']?|^scriptencoding[ \t]+)([\w.-]+)",
+    re.IGNORECASE | re.MULTILINE,
 )
 _ASCII = "".join(map(chr, range(0x20, 0x7F)))
 # A word that isn't all ASCII. The second byte of a character can be ASCII, from @ on.

@@ -80,6 +80,7 @@ def test_bytes_of_another_encoding_among_utf_8_are_given_back() -> None:
     [
         (b"# -*- coding: koi8-r -*-\n", "koi8-r"),
         (b"#!/usr/bin/python\n# vim: set fileencoding=cp1255 :\n", "cp1255"),
+        (b"menutrans x y\nscriptencoding cp1254\n", "cp1254"),
         (b'<?xml version="1.0" encoding="windows-1257"?>\n', "cp1257"),
         (b'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=ISO-8859-8\\n"\n', "iso8859-8"),
     ],
