@@ -25,6 +25,8 @@ HIGH = bytes(range(0x80, 0x100))
 """The bytes that aren't ASCII."""
 _HALVES = 3
 """So many times as often as the low halves of UTF-16 are NUL the high ones, of ASCII and line ends."""
+_OF_ASCII, _OF_OTHERS = 0.4, 0.06
+"""The least share of NULs in UTF-16; ASCII with some NULs in it is none."""
 _NO_TEXT = frozenset(["Cc", "Cn", "Co", "Cs"])
 _SURROGATES, _PRIVATE = re.compile("[\udc80-\udcff]"), re.compile("[\uf780-\uf7ff]")
 _TO_PRIVATE = 0xF700 - 0xDC00
@@ -84,9 +86,8 @@ def decode(data: bytes) -> Decoded | None:
         if data.startswith(mark) and (found := _read_wide(data, Encoding(name, mark))):
             return found
     if b"\0" in data:
-        even, odd = data[::2].count(0), data[1::2].count(0)
-        high, low, name = (odd, even, "utf-16-le") if odd > even else (even, odd, "utf-16-be")
-        return _read_wide(data, Encoding(name)) if len(data) % 2 == 0 and high > _HALVES * low else None
+        unmarked = _unmarked(data)
+        return _read_wide(data, Encoding(unmarked)) if unmarked else None
     try:
         return Decoded(data.decode("utf-8"))
     except UnicodeDecodeError:
@@ -103,6 +104,14 @@ def decode(data: bytes) -> Decoded | None:
 def count(data: bytes, which: bytes) -> int:
     """Return how many of the bytes are among these."""
     return len(data) - len(data.translate(None, which))
+
+
+def _unmarked(data: bytes) -> str | None:
+    """Return which UTF-16 bytes with NULs may be that have no mark, by where the NULs are and how many."""
+    even, odd = data[::2].count(0), data[1::2].count(0)
+    high, low, name = (odd, even, "utf-16-le") if odd > even else (even, odd, "utf-16-be")
+    least = _OF_ASCII if data.isascii() else _OF_OTHERS
+    return name if len(data) % 2 == 0 and high > _HALVES * low and high >= least * len(data) else None
 
 
 def _moved(which: re.Pattern[str], text: str, by: int) -> str:

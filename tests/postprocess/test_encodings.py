@@ -107,6 +107,8 @@ def test_binary_files_stay_binary() -> None:
         b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",
         b"\x7fELF\x02\x01\x01\0",
         b"x = 1\n# a NUL \0 in a comment\n",
+        b"x = 1\n\0\n",
+        b"a\0b\0cdefghij\n",
         b"\xff\xfe" + bytes(range(256)),
         b"\0\0\0\0\0\0",
         bytes([1, 0, 2, 0, 3, 0]) * 50,
