@@ -63,6 +63,8 @@ def main(arguments: "list[str]") -> int:
 def _answer(options: "dict[str, str]", begin: float, shape: str) -> bytes:
     """What to print for the call on standard input."""
     deadline = begin + float(options.get("--limit", "8"))
+    if sys.stdin is None:
+        return unpruned("standard input is closed", shape)
     payload = sys.stdin.buffer.read(MOST_BYTES + 1)
     if len(payload) < SMALL:
         return beside(AS_IT_CAME, shape) if NOTE.encode() in payload else b""

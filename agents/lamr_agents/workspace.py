@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lamr_client import InvalidInputError
-from lamr_postprocess import split_lines
+from lamr_postprocess import decode, split_lines
 from lamr_postprocess.patterns import LineSearch
 from lamr_repositories.below import Below
 from lamr_repositories.folders import Folder
@@ -76,7 +76,7 @@ class Workspace:
         return meant
 
     def read(self, path: str) -> str:
-        """The text of a file; what isn't UTF-8 in it, as in files of older code pages, is shown as U+FFFD.
+        """The text of a file, whatever it is encoded in.
 
         Raises:
             OutsideRootsError: it lies outside the roots.
@@ -95,9 +95,10 @@ class Workspace:
             raise InvalidInputError(f"{path:.200}: {why}", argument="path") from error
         if data is None:
             raise InvalidInputError(f"{path:.200}: no regular file", argument="path")
-        if b"\0" in data:
+        decoded = decode(data)
+        if decoded is None:
             raise InvalidInputError(f"{path}: a binary file", argument="path")
-        return data.decode("utf-8", "replace")
+        return decoded.text
 
     def search(self, pattern: str, path: str = ".") -> tuple[list[Match], bool]:
         """The lines that match, in the order of their paths, and whether there are more than `MOST_MATCHES`.

@@ -5,13 +5,19 @@ from __future__ import annotations
 import enum
 import re
 import shlex
-import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lamr_cli.streams import read_input
+
+if TYPE_CHECKING:
+    from lamr_postprocess import Decoded
+
 LineRange = tuple[int, int]
+MOST_CODE_BYTES = 256 << 20
+"""Of one file; what has more is no code, or has no end, as a device."""
 
 Query = Annotated[
     str, typer.Option("--query", "-q", help="What you are looking for, as a question or words.")
@@ -111,38 +117,53 @@ class OnError(str, enum.Enum):
     PASSTHROUGH = "passthrough"
 
 
-def read_code(file: str, query: str) -> str:
-    """Return the text of a file, or of standard input for `-`, with its newlines as they are.
+def read_code(file: str, query: str) -> Decoded:
+    """Return the text of a file, or of standard input for `-`, with its newlines as they are, and its encoding.
 
     Args:
         file: what the command line names.
         query: for the message that tells how a folder is asked.
 
     Raises:
-        InvalidInputError: the text isn't UTF-8, or a folder is named.
+        InvalidInputError: it is no text, has more than `MOST_CODE_BYTES`, or a folder is named.
         OSError: the file can't be read.
     """
     from lamr_client import InvalidInputError
     from lamr_client.inputs import decode_code
+    from lamr_contract.files import naming
 
+    if not file:
+        raise InvalidInputError("the file has no name", argument="file")
     if file != "-" and Path(file).is_dir():
         command = shlex.join(["lamr", "pack", file, "-q", query])
         raise InvalidInputError(f"{file} is a folder, and this command takes one file: {command}")
-    return decode_code(sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes())
+    if file == "-":
+        data = read_input(MOST_CODE_BYTES + 1)
+    else:
+        with naming(file), Path(file).open("rb") as stream:  # a pipe as well, as of `<(git show …)`
+            data = stream.read(MOST_CODE_BYTES + 1)
+    if len(data) > MOST_CODE_BYTES:
+        raise InvalidInputError(
+            f"{file} has more than {MOST_CODE_BYTES >> 20} MiB; name a part of it", argument="file"
+        )
+    return decode_code(data)
 
 
 def read_words(option: str, text: str) -> str:
     """Return what an option such as `--task` names: the text itself, or for `@FILE` what the file holds.
 
     Raises:
-        typer.BadParameter: the file can't be read or isn't UTF-8.
+        typer.BadParameter: the file can't be read or is no text.
     """
+    from lamr_client import InvalidInputError
+    from lamr_client.inputs import decode_code
+
     if not text.startswith("@"):
         return text
     try:
-        return Path(text[1:]).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise typer.BadParameter(f"{option} {text}: can't be read as UTF-8 text ({error})") from error
+        return decode_code(Path(text[1:]).read_bytes()).text
+    except (OSError, InvalidInputError) as error:
+        raise typer.BadParameter(f"{option} {text}: can't be read as text ({error})") from error
 
 
 def cache_file(cache: Path | None, no_cache: bool, default: Path | None) -> Path | None:

@@ -118,10 +118,10 @@ def compress(
         spread=spread.value,
         spread_weight=spread_weight,
     )
-    code = read_code(file, query)
+    source = read_code(file, query)
     with scorer_of(perplexity) as scorer, bar(disable=quiet) as progress:
         found = compress_code(
-            code,
+            source.text,
             query,
             scorer,
             options,
@@ -130,6 +130,9 @@ def compress(
             repair=repair,
             on_progress=progress,
         )
-    print_exactly(json.dumps(found.to_dict(), ensure_ascii=False) + "\n" if as_json else found.text)
+    if as_json:
+        print_exactly(json.dumps(found.to_dict(), ensure_ascii=False) + "\n")
+    else:
+        print_exactly(found.text, encoding=source.encoding)
     if not quiet:
         say(found.summary(), err=True)

@@ -10,6 +10,8 @@ import sys
 
 from lamr_errors import BAD_INPUT, SERVER_TROUBLE, LamrError, visible
 
+from lamr_cli.streams import writing
+
 __all__ = ["BAD_INPUT", "INCOMPLETE", "SERVER_TROUBLE", "exit_code", "explain"]
 
 _UNIX_MODULES = ("fcntl", "grp", "pwd", "resource", "termios")
@@ -30,12 +32,17 @@ def explain(error: BaseException) -> None:
     """Print one message on stderr, red only on a terminal; what others wrote in it can do nothing to a terminal."""
     red, reset = ("\x1b[31m", "\x1b[0m") if sys.stderr.isatty() else ("", "")
     text = str(error)
-    if isinstance(error, OSError) and error.filename:
-        text = f"{visible(os.fsdecode(error.filename))}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror:
+        text = (
+            f"{visible(os.fsdecode(error.filename))}: {error.strerror}" if error.filename else error.strerror
+        )
+    if isinstance(error, FileNotFoundError) and not error.filename:
+        text = "the current folder is gone; go to one that is there"
     if _needs_unix(error):
         text = "this command needs Linux or macOS; on Windows, run it in WSL (docs/install.md says what runs where)"
     words = f"lamr: {visible(text, lines=True)}"
-    print(f"{red}{words}{reset}", file=sys.stderr)  # noqa: T201
+    with writing(err=True):
+        print(f"{red}{words}{reset}", file=sys.stderr)  # noqa: T201
 
 
 def _needs_unix(error: BaseException) -> bool:

@@ -6,7 +6,6 @@ It knows every command's name and nothing of their work: a command imports what 
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from importlib.metadata import version
@@ -43,6 +42,7 @@ from lamr_cli.exits import exit_code, explain
 from lamr_cli.flowing import flow
 from lamr_cli.printing import say
 from lamr_cli.settings import Settings, defaults
+from lamr_cli.streams import OutputError, flush_output, let_go_of_output, open_streams, speak_utf_8
 
 _CUT_OFF = 128 + 13  # as a shell says that SIGPIPE ended a command; Windows has no name for the signal
 
@@ -99,13 +99,19 @@ def options(
 
 def main() -> None:
     """Run the command line; an expected error is one message on stderr and an exit code, never a traceback."""
+    speak_utf_8()
     forget_current_folder()
     keep_silent()
+    open_streams()
     try:
-        app()
+        try:
+            app()
+        except (SystemExit, OSError):
+            flush_output()  # what can't be printed is said of what was printed last as well
+            raise
     except BrokenPipeError:
         # The reader (`head`, a pager) has what it wanted; flushing again at exit would complain once more.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        let_go_of_output()
         sys.exit(_CUT_OFF)
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)
@@ -114,6 +120,8 @@ def main() -> None:
         if code is None:
             raise
         explain(error)
+        if isinstance(error, OutputError):
+            let_go_of_output()
         sys.exit(code)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import enum
 import math
-import sys
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -34,6 +34,7 @@ from lamr_cli.pages import write_page
 from lamr_cli.printing import print_exactly, say
 from lamr_cli.progress import bar
 from lamr_cli.scorers import OfPerplexity, scorer_of
+from lamr_cli.streams import read_input
 
 if TYPE_CHECKING:
     from lamr_client import Pruner
@@ -175,7 +176,7 @@ def pack(
         raise typer.BadParameter("--ranker perplexity needs a model: give --perplexity")
     if html is not None and not html.absolute().parent.is_dir():
         raise typer.BadParameter(f"there is no folder {html.absolute().parent}", param_hint="--html")
-    names = tuple(sys.stdin.read().splitlines()) if repository == "-" else None
+    names = _listed() if repository == "-" else None
     options = PackOptions(
         task=read_words("--task", task),
         revision=revision,
@@ -218,6 +219,13 @@ def pack(
         say(result.summary(), err=True)
     if not result.files:
         raise typer.Exit(INCOMPLETE)
+
+
+def _listed() -> tuple[str, ...]:
+    """Return the names on standard input, of a line each or, as of `git ls-files -z`, with NUL at their ends."""
+    data = read_input()
+    rows = data.split(b"\0") if b"\0" in data else [row.rstrip(b"\r") for row in data.split(b"\n")]
+    return tuple(map(os.fsdecode, filter(None, rows)))
 
 
 def _pruner(

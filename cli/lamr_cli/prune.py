@@ -141,7 +141,8 @@ def prune(
 
     if as_json and form is not Form.TEXT:
         raise typer.BadParameter(f"--json prints the whole result, --format {form.value} its lines: give one")
-    code = read_code(file, query)
+    source = read_code(file, query)
+    code = source.text
     cache = None if no_cache else default_cache_file()
     with Pruner(server, model=model, timeout=timeout, cache=cache, **credentials(server)) as pruner:
         result = pruner.prune(
@@ -173,9 +174,10 @@ def prune(
         else:
             color = _colored()
             text = rendered(form, code, result, color=color)
-            print_exactly(text, colored=color and form is Form.HEAT)
+            encoding = source.encoding if form is Form.TEXT else None
+            print_exactly(text, encoding=encoding, colored=color and form is Form.HEAT)
         if not quiet:
-            say(_summary(result), err=True)
+            say(_summary(result, source.encoding), err=True)
 
 
 class _Progress:
@@ -198,12 +200,13 @@ def _colored() -> bool:
     return console.is_terminal and console.color_system is not None and not console.no_color
 
 
-def _summary(result: Any) -> str:
+def _summary(result: Any, encoding: Any) -> str:
     parts = [
         f"{result.status}: {len(result.kept_lines):,} of {len(result.line_scores):,} lines",
         f"{result.tokens_in:,} → {result.tokens_out:,} tokens",
         f"relevance {result.relevance:.2f}" if result.relevance is not None else "",
         str(result.effort) if result.effort is not None else "",
+        f"read as {encoding.name}" if encoding.name != "utf-8" else "",
         f"{result.timings.total:.2f} s",
     ]
     summary = " · ".join(part for part in parts if part)

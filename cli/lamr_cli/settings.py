@@ -203,7 +203,10 @@ def _asked(of: Callable[[str], Any], key: str, otherwise: Any) -> Callable[[], A
 
 def project_file(folder: Path) -> Path | None:
     """Return the nearest `lamr.toml` from a folder up to its repository's root; outside of one, the folder's own."""
-    folder = folder.absolute()
+    try:
+        folder = folder.absolute()
+    except FileNotFoundError:  # the current folder is gone
+        return None
     path = next((each / NAME for each in _up_to_root(folder) if os.path.lexists(each / NAME)), None)
     user = _user_file()
     return None if path is None or (user is not None and path.exists() and path.samefile(user)) else path

@@ -56,7 +56,7 @@ def view(
     target = output or Path(f"{'stdin' if path is None else Path(path).name}.html")
     if path is not None and target.exists() and target.samefile(path):
         raise typer.BadParameter(f"{target} is the file to look at; name another page", param_hint="--output")
-    code, serves = read_code(file, query), read_words("--task", task)
+    code, serves = read_code(file, query).text, read_words("--task", task)
     with Pruner(server, model=model, timeout=timeout, **credentials(server)) as pruner:
         # At threshold 0 every line is kept by its own reason, which the page needs for all of them.
         result = pruner.prune(

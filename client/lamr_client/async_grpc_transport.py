@@ -132,7 +132,7 @@ class AsyncGrpcTransport(AsyncTransport):
             make_client = await asyncio.to_thread(_import_client)
             self._client = make_client(
                 **self._connection.client_arguments(),
-                channel_args=wire.channel_options(wire.most_answer_bytes(self._spec)),
+                channel_args=wire.channel_options(self.address, wire.most_answer_bytes(self._spec)),
             )
 
     async def _ask_config(self, deadline: Deadline) -> wire.Endpoint:

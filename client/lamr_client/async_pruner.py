@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -125,7 +126,8 @@ class AsyncPruner(AsyncClosing):
             traceparent=traceparent,
         )
         call = self._defaults.begin(timeout, on_error, within)
-        text = await asyncio.to_thread(decode_code, code)
+        decoded = await asyncio.to_thread(decode_code, code)
+        text = decoded.text
         try:
             job = await asyncio.to_thread(
                 PruneJob, self._encoder, self._scorer, query, text, options, call, self._shared
@@ -136,11 +138,12 @@ class AsyncPruner(AsyncClosing):
             except LamrError as error:
                 if not job.stops(error):
                     raise
-            return await asyncio.to_thread(job.finish)
+            result = await asyncio.to_thread(job.finish)
         except LamrError as error:
             if call.on_error == "raise":
                 raise
-            return await asyncio.to_thread(passthrough, self._encoder, text, options, error, call.begin)
+            result = await asyncio.to_thread(passthrough, self._encoder, text, options, error, call.begin)
+        return dataclasses.replace(result, encoding=decoded.encoding)
 
     async def _read(self, job: PruneJob, on_progress: OnProgress | None) -> None:
         """Ask about a job's chunks."""

@@ -5,7 +5,6 @@ This module knows forms and files. It opens no connection, and what it prints ne
 
 from __future__ import annotations
 
-import ipaddress
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +13,8 @@ from urllib.parse import urlsplit
 
 from lamr_contract.admission import key_metadata
 from lamr_contract.errors import InvalidInputError
+
+from lamr_client.proxy import is_loopback
 
 PORTS = {"https": 443, "http": 80}
 PathLike = str | os.PathLike[str]
@@ -86,7 +87,7 @@ def parse_connection(
         )
     if api_key is not None:
         _check_key(api_key)
-        if not tls and not _is_loopback(address):
+        if not tls and not is_loopback(address):
             raise InvalidInputError(
                 f"the API key would travel unencrypted; write https://{address}", argument="server"
             )
@@ -125,11 +126,3 @@ def _check_key(api_key: str) -> None:
         raise InvalidInputError(
             "the API key has characters that no key has (a line end, perhaps)", argument="api_key"
         )
-
-
-def _is_loopback(address: str) -> bool:
-    host = address.rpartition(":")[0].strip("[]")
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

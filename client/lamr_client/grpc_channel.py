@@ -59,7 +59,8 @@ class GrpcChannel(abc.ABC, Generic[Request, Result, Endpoint]):
         self._metadata = connection.metadata | fingerprint_metadata(fingerprint)
         self._model = model
         self._client = InferenceServerClient(
-            **connection.client_arguments(), channel_args=wire.channel_options(most_bytes)
+            **connection.client_arguments(),
+            channel_args=wire.channel_options(connection.address, most_bytes),
         )
         self._endpoint: Endpoint | None = None
         self._lock = threading.Lock()

@@ -6,24 +6,30 @@ This module knows text; it knows no model. Its errors name the offset and the re
 from __future__ import annotations
 
 from lamr_contract.errors import InvalidInputError
+from lamr_postprocess import Decoded, decode
 
 
-def decode_code(code: str | bytes | bytearray | memoryview) -> str:
-    """Return the code as text that can be encoded again byte for byte; a byte order mark stays where it is.
+def decode_code(code: str | bytes | bytearray | memoryview) -> Decoded:
+    """Return the code as text that can be encoded again byte for byte; a byte order mark of UTF-8 stays where it is.
 
     Raises:
-        InvalidInputError: the bytes aren't UTF-8, or the text has lone surrogates.
+        InvalidInputError: the bytes are no text in any known encoding, or the text has lone surrogates.
     """
     if isinstance(code, str):
         _refuse_surrogates(code, "code")
-        return code
+        return Decoded(code)
     if not isinstance(code, (bytes, bytearray, memoryview)):
         raise InvalidInputError(f"the code must be str or bytes, not {type(code).__name__}", argument="code")
+    data = bytes(code)
+    decoded = decode(data)
+    if decoded is not None:
+        return decoded
     try:
-        return bytes(code).decode("utf-8")
+        return Decoded(data.decode("utf-8"))  # with a NUL, which `check_code` refuses
     except UnicodeDecodeError as error:
         raise InvalidInputError(
-            f"the code isn't UTF-8: {error.reason} at byte {error.start} (counted from 0); decode it and pass text",
+            f"the code is binary, or in an encoding that isn't known: it isn't UTF-8 at byte {error.start} (counted "
+            "from 0); decode it and pass text",
             argument="code",
             offset=error.start,
         ) from error

@@ -129,7 +129,7 @@ class Pruner(Closing):
 
         Args:
             query: what is looked for: a question, an intention, or words.
-            code: one file; bytes must be UTF-8.
+            code: one file; the encoding of bytes is found out.
             task: what the query serves, such as an issue's text; of any length. The model reads the query whole and
                 those parts of the task that say most about this code; `query_read` of the result tells which.
             history: what the session said before the query, such as the agent's earlier words; the latest 3,000
@@ -174,7 +174,7 @@ class Pruner(Closing):
             The result; for empty code an empty one with status `pruned`.
 
         Raises:
-            InvalidInputError: the query is blank, query, task, history or code holds NUL, the code isn't UTF-8, or an
+            InvalidInputError: the query is blank, query, task, history or code holds NUL, the code is no text, or an
                 option can't be used.
             BudgetError: the smallest valid output exceeds `max_tokens`.
             ServerUnavailableError, OverloadedError: after the retries that were safe, unless the line model answers.
@@ -206,7 +206,8 @@ class Pruner(Closing):
             traceparent=traceparent,
         )
         call = self._defaults.begin(timeout, on_error, within)
-        text = decode_code(code)
+        decoded = decode_code(code)
+        text = decoded.text
         try:
             job = PruneJob(self._encoder, self._scorer, query, text, options, call, self._shared)
             try:
@@ -215,11 +216,12 @@ class Pruner(Closing):
             except LamrError as error:
                 if not job.stops(error):
                     raise
-            return job.finish()
+            result = job.finish()
         except LamrError as error:
             if call.on_error == "raise":
                 raise
-            return passthrough(self._encoder, text, options, error, call.begin)
+            result = passthrough(self._encoder, text, options, error, call.begin)
+        return dataclasses.replace(result, encoding=decoded.encoding)
 
     def _read(self, job: PruneJob, on_progress: OnProgress | None) -> None:
         """Ask about a job's chunks."""

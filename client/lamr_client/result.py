@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from lamr_postprocess import Cut
+from lamr_postprocess import Cut, Encoding
 
 from lamr_client.effort import Effort
 
@@ -61,6 +61,7 @@ class PruneResult:
         query_read: what the model read of the query and the task, where they were too long to be read whole; None
             where they weren't.
         effort: what the encoder read and why no more; None where nothing was scored.
+        encoding: how the code was encoded, where it was given as bytes; see `to_bytes`.
         timings: how long the call took.
     """
 
@@ -79,12 +80,13 @@ class PruneResult:
     threshold: float | None = None
     query_read: str | None = None
     effort: Effort | None = None
+    encoding: Encoding = field(default_factory=Encoding)
     timings: Timings = field(default_factory=Timings)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name, in JSON's types: line numbers in `reasons` become strings, cuts `{start, end}`.
 
-        The effort becomes its few words.
+        The effort becomes its few words, the encoding its name.
         Line scores are rounded to six places, but for those that rounding would move across the threshold, which isn't
         rounded. So what is printed gives the same lines again.
         """
@@ -93,12 +95,17 @@ class PruneResult:
         data["line_scores"] = [self._rounded(score) for score in self.line_scores]
         data["reasons"] = {str(line): reason for line, reason in self.reasons.items()}
         data["effort"] = None if self.effort is None else str(self.effort)
+        data["encoding"] = self.encoding.name
         data["cuts"] = [dataclasses.asdict(cut) for cut in self.cuts]
         return data
 
     def _rounded(self, score: float) -> float:
         short, bound = round(score, 6), self.threshold
         return short if bound is None or (short >= bound) == (score >= bound) else score
+
+    def to_bytes(self) -> bytes:
+        """Return the text in the encoding of the code, so that kept lines are those of the file byte for byte."""
+        return self.encoding.encode(self.text)
 
     def to_json(self) -> str:
         """Return `to_dict` as one line of JSON."""

@@ -44,6 +44,8 @@ from lamr_contract.spec import ModelSpec
 from lamr_errors import visible
 from numpy.typing import NDArray
 
+from lamr_client.proxy import is_loopback, proxy_of
+
 # A full queue and a wait that was too long have the status of a dead server; only Triton's wording tells them apart.
 _OVERLOAD = re.compile(r"maximum queue size|request timeout expired|queue .*(full|limit)", re.IGNORECASE)
 # Triton starts a model's process again when it dies; until then the process's requests fail with an internal error.
@@ -83,13 +85,15 @@ _MOST_TOKENS, _MOST_RUBRICS = 1 << 17, 16
 """Of an answer where no specification says how many there are."""
 
 
-def channel_options(most_bytes: int) -> list[tuple[str, int]]:
+def channel_options(address: str, most_bytes: int) -> list[tuple[str, int]]:
     """Return gRPC's options for a channel; nothing larger is read from it, compressed or not.
 
     Args:
+        address: `host:port`.
         most_bytes: of an answer, as `most_answer_bytes` gives it.
     """
-    return [*_CHANNEL_OPTIONS, ("grpc.max_receive_message_length", most_bytes)]
+    proxied = ("grpc.enable_http_proxy", int(not is_loopback(address)))
+    return [*_CHANNEL_OPTIONS, proxied, ("grpc.max_receive_message_length", most_bytes)]
 
 
 def most_answer_bytes(spec: ModelSpec | None) -> int:
@@ -334,6 +338,8 @@ def _absence(status: str, message: str, address: str, *, stopping: bool) -> Serv
         remedy = "it is stopping"
     elif _UNTRUSTED.search(message):
         remedy = "its certificate isn't trusted; give the authority that signed it (`ca`, LAMR_CA)"
+    elif proxy := proxy_of(address):
+        remedy = f"is it running there, and does {proxy} reach it? Where it must not be used, add the host to no_proxy"
     return ServerUnavailableError(f"{address} can't be reached ({message}); {remedy}", server=address)
 
 

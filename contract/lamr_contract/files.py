@@ -5,9 +5,11 @@ A FIFO would keep the reader for ever, and a device can be endless.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 MIB = 1 << 20
@@ -31,6 +33,17 @@ def read_regular(path: Path, most: int = MOST_TEXT_BYTES) -> bytes:
     if size > most:
         raise OSError(errno.EFBIG, f"it has {size:,} bytes, more than the {most:,} that are read", str(path))
     return path.read_bytes()
+
+
+@contextlib.contextmanager
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Give the errors of reading and writing a file its name, which the system gives those of opening it alone."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None or error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from error
 
 
 def check_regular(path: Path) -> int:

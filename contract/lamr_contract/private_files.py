@@ -14,6 +14,8 @@ import stat
 import tempfile
 from pathlib import Path
 
+from lamr_errors import LamrError
+
 BESIDE = ("-wal", "-shm", "-journal")
 """The ends of the names of files that SQLite keeps beside a database and that belong to it."""
 BROKEN = ".broken"
@@ -24,11 +26,18 @@ _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0)
 
 
+class NoHomeError(LamrError, RuntimeError):
+    """The user has no home, as under a user id that nobody has and without HOME."""
+
+    def __init__(self, variable: str) -> None:
+        super().__init__(f"you have no home folder; set HOME or {variable} to a folder of your own")
+
+
 def cache_folder() -> Path:
     """Where lamr keeps what it can make again: `lamr` in the user's cache folder; nothing is made.
 
     Raises:
-        RuntimeError: the user has no home.
+        NoHomeError: the user has no home.
     """
     return _users_folder("XDG_CACHE_HOME", ".cache")
 
@@ -37,7 +46,7 @@ def config_folder() -> Path:
     """Where the user's settings lie: `lamr` in the user's folder for settings; nothing is made.
 
     Raises:
-        RuntimeError: the user has no home.
+        NoHomeError: the user has no home.
     """
     return _users_folder("XDG_CONFIG_HOME", ".config")
 
@@ -45,7 +54,15 @@ def config_folder() -> Path:
 def _users_folder(variable: str, below_home: str) -> Path:
     named = Path(os.environ.get(variable) or "")
     # A relative one is to be ignored (XDG Base Directory Specification): it would lie in whatever folder is current.
-    return (named if named.is_absolute() else Path.home() / below_home) / "lamr"
+    if named.is_absolute():
+        return named / "lamr"
+    try:
+        home = Path.home()
+    except RuntimeError as error:
+        raise NoHomeError(variable) from error
+    if not home.is_absolute():
+        raise NoHomeError(variable)
+    return home / below_home / "lamr"
 
 
 def private_folder(path: Path) -> Path:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lamr_postprocess.detection import detect_language
 from lamr_postprocess.document import LEAST_CUT
+from lamr_postprocess.encodings import Decoded, Encoding, decode
 from lamr_postprocess.languages import LANGUAGES, Comment, Language, ListKind, language_named
 from lamr_postprocess.lines import line_spans, split_lines
 from lamr_postprocess.prune import prune_lines
@@ -27,11 +28,14 @@ __all__ = [
     "BudgetError",
     "Comment",
     "Cut",
+    "Decoded",
+    "Encoding",
     "Language",
     "ListKind",
     "PrunedCode",
     "approximate_tokens",
     "cut_texts",
+    "decode",
     "detect_language",
     "language_named",
     "line_spans",

@@ -16,6 +16,8 @@ from lamr_client.effort import WORDS, Effort
 from lamr_contract.cache import Cache
 from lamr_contract.errors import InvalidInputError
 from lamr_contract.reading import bounded
+from lamr_postprocess import decode
+from lamr_postprocess.encodings import UTF_8
 
 from lamr_repositories.allocation import Competitor
 from lamr_repositories.foreseeing import Foreseer
@@ -30,11 +32,11 @@ from lamr_repositories.reading_time import JudgeCount
 from lamr_repositories.result import PackCounts, PackedFile, PackResult, StageSeconds
 from lamr_repositories.sources import Source
 from lamr_repositories.tokens import Counter
-from lamr_repositories.walk import WalkCount, decode
+from lamr_repositories.walk import WalkCount
 from lamr_repositories.writing import Writer, WrittenPart
 
 _ROOM = 3.0  # how many times the budget the competing pieces may have, in about as many terms as tokens
-_NAMED = 5  # files with secrets that a note names
+_NAMED = 5  # files that a note names
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,11 +172,17 @@ class Prepared:
         """Return the files whose lines compete, best first, with their texts."""
         files = self._ranked.best_files(self._options.max_tokens * _ROOM, self._options.most_chunks)
         texts: dict[int, str] = {}
+        guessed: list[str] = []
         listed = [self._index.files[file].listed for file in files]
         for file, (_, data) in zip(files, source.read_all(listed), strict=True):
-            text = decode(data)
-            if data is not None and text is not None and same_content(self._index.files[file], data):
-                texts[file] = text
+            if data is None or not same_content(self._index.files[file], data):
+                continue
+            if decoded := decode(data):
+                texts[file] = decoded.text
+                if decoded.encoding != UTF_8:
+                    guessed.append(f"{self._index.files[file].listed.path} ({decoded.encoding.name})")
+        if guessed:
+            self._tools.notes.append(f"not UTF-8, and read as what seems likeliest: {_some(guessed)}")
         changed = len(files) - len(texts)
         if changed:
             self._tools.notes.append(
@@ -222,9 +230,12 @@ class Prepared:
 
 
 def _of_secrets(paths: Sequence[str]) -> str:
-    shown = ", ".join(paths[:_NAMED])
-    more = f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else ""
-    return f"left out for the secrets in them: {shown}{more} (include_secrets, --include-secrets takes them)"
+    return f"left out for the secrets in them: {_some(paths)} (include_secrets, --include-secrets takes them)"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
 
 
 def _packed(written: WrittenPart, files: Sequence[Indexed], place: dict[str, int]) -> PackedFile:

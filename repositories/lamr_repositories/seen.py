@@ -18,7 +18,7 @@ from lamr_repositories.sources import Listed
 from lamr_repositories.walk import REASONS
 
 KIND = "seen"
-FORMAT = "2"
+FORMAT = "3"
 """Changes whenever a content would be left out for another reason, or would be of another language. The keys of indexes
 that are kept here have the indexes' own format."""
 

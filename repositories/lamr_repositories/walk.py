@@ -7,9 +7,12 @@ is `sources`' matter; this module knows names, sizes and text.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+
+from lamr_postprocess import decode
 
 from lamr_repositories.ignoring import MOST_IGNORE_BYTES, Budget, Patterns, lines_of, refuse_broken
 from lamr_repositories.kinds import left_out_by_path, left_out_by_text
@@ -114,25 +117,17 @@ def wanted_files(source: Source, options: WalkOptions, count: WalkCount) -> list
     return list(_wanted(listed, _rules(source, options), options, count))
 
 
-def decode(data: bytes | None) -> str | None:
-    """Return a file's bytes as text; None for a file that couldn't be read or isn't UTF-8 text."""
-    if data is None or b"\0" in data:
-        return None
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
-
-
 def look_at(path: str, data: bytes | None) -> tuple[str | None, str | None]:
     """Return a file's text, None where it has none, and why its content may leave it out, None where nothing does."""
     if data is None:
         return None, "unreadable"
-    text = decode(data)
-    if text is None:
+    decoded = decode(data)
+    if decoded is None:
         return None, "binary"
-    reason = left_out_by_text(text)
-    return text, WITH_SECRETS if reason != "empty" and holds_secret(path, data) else reason
+    text, reason = decoded.text, left_out_by_text(decoded.text)
+    # What is ASCII in a text must be it in the bytes, too, in which secrets are looked for.
+    seen = data if decoded.encoding.has_ascii else text.encode("utf-8")
+    return text, WITH_SECRETS if reason != "empty" and holds_secret(path, seen) else reason
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,12 +137,19 @@ class _Rules:
 
 
 def _rules(source: Source, options: WalkOptions) -> _Rules:
-    include, exclude = ([each.encode() for each in given] for given in (options.include, options.exclude))
+    include, exclude = ([_pattern(each) for each in given] for given in (options.include, options.exclude))
     budget = Budget()
     for given in (include, exclude):
         refuse_broken(given)
-    own = lines_of(source.read(IGNORE_FILE, MOST_IGNORE_BYTES) or b"")
+    data = source.read(IGNORE_FILE, MOST_IGNORE_BYTES) or b""
+    wide = decode(data)  # of PowerShell, whose `>` writes UTF-16; git reads none of its own
+    own = lines_of(wide.text.encode() if wide and not wide.encoding.has_ascii else data)
     return _Rules(Patterns(include, budget) if include else None, Patterns([*own, *exclude], budget))
+
+
+def _pattern(given: str) -> bytes:
+    """Return what a caller gave as git would have it: `./src` is `/src`, which no path begins with otherwise."""
+    return os.fsencode(given.removeprefix(".") if given.startswith("./") else given)
 
 
 def _wanted(

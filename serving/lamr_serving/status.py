@@ -159,7 +159,7 @@ def server_status(  # noqa: PLR0913  # keyword-only, each with a default
     from tritonclient import grpc  # noqa: PLC0415  # takes a while to import
 
     connection = parse_connection(address, api_key=api_key, ca=ca, cert=cert, key=key)
-    options = wire.channel_options(MOST_ANSWER_BYTES)
+    options = wire.channel_options(connection.address, MOST_ANSWER_BYTES)
     try:
         with grpc.InferenceServerClient(**connection.client_arguments(), channel_args=options) as client:
             return _ask(client, connection, timeout)

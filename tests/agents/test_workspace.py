@@ -52,8 +52,13 @@ def test_files_under_any_root_are_read(root: Path, tmp_path: Path) -> None:
 
 
 def test_a_file_of_an_older_code_page_is_read(root: Path) -> None:
-    (root / "latin.py").write_bytes("name = 'é'\n".encode("latin-1"))
-    assert Workspace([root]).read("latin.py") == "name = '\ufffd'\n"
+    for name, encoding in (("latin.py", "latin-1"), ("wide.py", "utf-16")):
+        (root / name).write_bytes("name = 'é'\n".encode(encoding))
+        assert Workspace([root]).read(name) == "name = 'é'\n"
+    assert Workspace([root]).search("name")[0] == [
+        Match("latin.py", 1, "name = 'é'"),
+        Match("wide.py", 1, "name = 'é'"),
+    ]
 
 
 @pytest.mark.parametrize(

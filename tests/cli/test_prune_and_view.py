@@ -159,7 +159,7 @@ def test_view_writes_a_page_whose_slider_starts_at_the_threshold(file: Path, tmp
     assert found
     data = json.loads(found[1])
     assert data["steps"][data["start"]] == 0.25
-    done = lamr("prune", file, "-q", QUERY + " <b>", "--quiet", "--json")
+    done = lamr("prune", file, "-q", QUERY + " <b>", "--effort", "full", "--quiet", "--json")
     scores = json.loads(done.stdout)["line_scores"]
     expected = prune_lines(CODE, scores, path="shapes.py", threshold=0.25).kept_lines
     fates = [data["reasons"][fate[data["start"]]] for fate in data["fates"]]

@@ -115,7 +115,7 @@ async def test_retries_deadlines_and_passthrough(repository):
             await pruner.prune(QUERY, "area = 1", timeout=0.1, on_error="raise")
         result = await pruner.prune(QUERY, "area = 1", timeout=0.1)
         with pytest.raises(InvalidInputError, match="UTF-8"):
-            await pruner.prune(QUERY, b"\xff")
+            await pruner.prune(QUERY, b"\xff\1\2")
     assert time.monotonic() - begin < 5
     assert (result.status, result.text) == ("passthrough", "area = 1")
     assert result.reason.startswith("DeadlineExceededError: ")

@@ -215,11 +215,21 @@ BAD_INPUTS = [
     (QUERY, b"x = 1\n\0", "NUL at character 6"),
 ]
 UNDECODABLE = [
-    (QUERY, b"x = '\xff'", "isn't UTF-8.*byte 5"),
-    (QUERY, b"x = '\xe2\x82", "isn't UTF-8.*byte 5"),
+    (QUERY, b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "binary.* at byte 0"),
+    (QUERY, bytes(range(1, 256)), "binary.* at byte 127"),
     (QUERY, "x = '\udc80'", "code has a lone surrogate at character 5"),
     (QUERY, 7, "must be str or bytes, not int"),
 ]
+
+
+def test_bytes_come_back_as_they_were_encoded(repository):
+    code = "/* retry “limit” */\r\nint limit = 3;\r\n".encode("cp1252")
+    with pruner(repository, MockTransport(answer)) as subject:
+        result = subject.prune(QUERY, code, threshold=0)
+        passed = subject.prune(QUERY, code, max_tokens=1, on_error="passthrough")
+    assert (result.text, result.to_bytes()) == (code.decode("cp1252"), code)
+    assert result.to_dict()["encoding"] == "cp1252"
+    assert (passed.status, passed.to_bytes()) == ("passthrough", code)
 
 
 @pytest.mark.parametrize(("query", "code", "message"), BAD_INPUTS + UNDECODABLE)

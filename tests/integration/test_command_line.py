@@ -80,7 +80,7 @@ def test_line_numbers_are_those_of_the_original() -> None:
         (("prune", "no-such-file.py", "-q", QUERY), b"", "no-such-file.py"),
         (("prune", "-", "-q", " "), b"x = 1\n", "query"),
         (("prune", "-", "-q", QUERY), b"x = 1\n\x00\n", "6"),
-        (("prune", "-", "-q", QUERY), b"x = '\xff'\n", "5"),
+        (("prune", "-", "-q", QUERY), b"x = '\xff\1\2\3'\n", "5"),
         (("prune", "-", "-q", QUERY, "--language", "klingon"), b"x = 1\n", "klingon"),
         (("prune", "-", "-q", QUERY, "--keep", "9-3"), b"x = 1\n", "9-3"),
         (("prune", "-", "-q", QUERY, "--threshold", "7"), b"x = 1\n", "threshold"),

@@ -46,9 +46,9 @@ def test_nul_byte_is_named_with_its_offset(in_process: Pruner) -> None:
         in_process.prune(QUERY, "x = 1\n\x00\n")
 
 
-def test_invalid_utf8_is_named_with_its_offset(in_process: Pruner) -> None:
+def test_what_is_no_text_is_named_with_its_offset(in_process: Pruner) -> None:
     with pytest.raises(InvalidInputError, match="5"):
-        in_process.prune(QUERY, b"x = '\xff'\n")
+        in_process.prune(QUERY, b"x = '\xff\1\2\3'\n")
 
 
 def test_query_far_longer_than_the_window_is_read_in_part(in_process: Pruner) -> None:

@@ -30,6 +30,18 @@ def test_what_nobody_wrote_by_hand_is_left_out_and_counted(folder: Path) -> None
     assert set(everything) - set(paths) == {"vendor/pool.py", "api.pb.go", "app.min.js"}
 
 
+def test_files_of_other_encodings_count_and_their_secrets_are_found(tmp_path: Path) -> None:
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    write_files(tmp_path, {"plain.c": "int limit;\n"})
+    (tmp_path / "latin.c").write_bytes("/* Größe */\n".encode("latin-1"))
+    (tmp_path / "chinese.c").write_bytes("/* 设置重试上限 */\n".encode("gbk"))
+    (tmp_path / "wide.txt").write_bytes("Größe\r\n".encode("utf-16"))
+    (tmp_path / "key.txt").write_bytes(f"key = {token}\n".encode("utf-16"))
+    paths, count = walked(Folder(tmp_path))
+    assert paths == ["chinese.c", "latin.c", "plain.c", "wide.txt"]
+    assert (dict(count.left_out), count.with_secrets) == ({"with secrets": 1}, ["key.txt"])
+
+
 def test_gits_list_a_walk_and_a_revision_agree(repository: Path, folder: Path) -> None:
     (repository / ".gitignore").write_text("build/\n*.log\n!keep.log\n")
     write_files(repository, {"build/made.py": "x = 1\n", "a.log": "line\n", "keep.log": "line\n"})
@@ -81,7 +93,10 @@ def test_links_are_not_followed(repository: Path, tmp_path: Path) -> None:
 def test_patterns_choose_files(folder: Path) -> None:
     (folder / ".lamrignore").write_text("colours.py\n.lamrignore\n")
     assert "src/colours.py" not in walked(Folder(folder))[0]
+    (folder / ".lamrignore").write_text("colours.py\r\n.lamrignore\r\n", encoding="utf-16", newline="")
+    assert "src/colours.py" not in walked(Folder(folder))[0]
     assert walked(Folder(folder), WalkOptions(include=("src/",)))[0] == ["src/pool.py", "src/retry.go"]
+    assert walked(Folder(folder), WalkOptions(include=("./src",)))[0] == ["src/pool.py", "src/retry.go"]
     paths, count = walked(Folder(folder), WalkOptions(exclude=("*.go", "*.md")))
     assert paths == ["src/pool.py", "tests/test_pool.py", "web/view.ts"]
     assert count.left_out["excluded"] == 5

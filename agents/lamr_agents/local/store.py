@@ -143,7 +143,7 @@ def default_folder() -> Path:
     try:
         return cache_folder() / "agents"
     except RuntimeError as error:
-        raise StoreError(f"{error}; set HOME or XDG_CACHE_HOME to a folder of your own") from error
+        raise StoreError(str(error)) from error
 
 
 def default_store() -> Path:

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, cast
 from urllib.parse import unquote, urlsplit
 
 from lamr_contract.errors import MissingPackageError
-from lamr_contract.files import check_regular
+from lamr_contract.files import check_regular, naming
 from lamr_contract.private_files import take_lock
 from lamr_errors import how_to_install
 
@@ -134,7 +134,7 @@ class _Folder(Storage):
         file = self._folder / name
         part = file.with_suffix(".part")
         part.unlink(missing_ok=True)
-        with part.open("xb") as stream:  # which follows no link
+        with naming(part), part.open("xb") as stream:  # which follows no link
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())

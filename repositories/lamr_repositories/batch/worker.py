@@ -19,6 +19,7 @@ from typing import Any
 from lamr_client import InProcessTransport, LamrError, Pruner
 from lamr_client.effort import EffortName
 from lamr_contract.spec import bundled_repository
+from lamr_postprocess import decode
 
 from lamr_repositories.batch.options import EFFORT
 from lamr_repositories.batch.storage import local_path, open_place, place_in
@@ -26,7 +27,6 @@ from lamr_repositories.options import PackOptions
 from lamr_repositories.pack import pack
 from lamr_repositories.remote import is_url
 from lamr_repositories.sources import MOST_BYTES
-from lamr_repositories.walk import decode
 
 MOST_DEATHS = 2
 """A job that so many workers died of is answered with an error."""
@@ -144,10 +144,10 @@ def _read(place: str) -> str:
         raise OSError(f"{place} is no regular file")
     with open_place(place) as stream:
         data = stream.read(MOST_BYTES + 1)
-    text = decode(data) if len(data) <= MOST_BYTES else None
-    if text is None:
+    decoded = decode(data) if len(data) <= MOST_BYTES else None
+    if decoded is None:
         raise OSError(f"{place} is binary, or larger than {MOST_BYTES:,} bytes")
-    return text
+    return decoded.text
 
 
 def _pruner(options: WorkerOptions) -> Pruner:

@@ -48,16 +48,21 @@ def choose_addresses(options: ServerOptions) -> Addresses:
     taken = [port for port in given_ports.values() if port is not None]
     if len(set(taken)) != len(taken):
         raise ServerStartError(f"gRPC, HTTP and metrics need three different ports, not {taken}")
-    here = loopback(options.host)
-    hosts = {"gRPC": options.host, "HTTP": options.http_host or here, "metrics": options.metrics_host or here}
+    host = _bare(options.host)
+    here = loopback(host)
+    hosts = {
+        "gRPC": host,
+        "HTTP": _bare(options.http_host or here),
+        "metrics": _bare(options.metrics_host or here),
+    }
     for purpose, port in given_ports.items():
         if port is not None:
             check_free(hosts[purpose], port, purpose)
-    spare = iter([port for port in free_ports(options.host, 5) if port not in taken])
+    spare = iter([port for port in free_ports(host, 5) if port not in taken])
     grpc, metrics = (
         next(spare) if port is None else port for port in (options.grpc_port, options.metrics_port)
     )
-    return Addresses(options.host, grpc, options.http_port, metrics, hosts["HTTP"], hosts["metrics"])
+    return Addresses(host, grpc, options.http_port, metrics, hosts["HTTP"], hosts["metrics"])
 
 
 def ports_are_given(options: ServerOptions) -> bool:
@@ -114,6 +119,11 @@ def free_ports(host: str, count: int) -> list[int]:
 def join(host: str, port: int) -> str:
     """`host:port`, with brackets around an IPv6 address."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _bare(host: str) -> str:
+    """A host as sockets take it: an IPv6 address without the brackets that it has before a port."""
+    return host[1:-1] if host.startswith("[") and host.endswith("]") else host
 
 
 def loopback(host: str) -> str:

@@ -14,7 +14,7 @@ from lamr_contract.names import CONFIG_FILE, LINE_MODEL
 from lamr_errors import how_to_install
 
 from lamr_serving.errors import ServerStartError
-from lamr_serving.launcher.addresses import Addresses
+from lamr_serving.launcher.addresses import Addresses, join
 from lamr_serving.launcher.bundle import TritonBundle
 from lamr_serving.launcher.server_options import MIB, ServerOptions
 from lamr_serving.launcher.workspace import Workspace
@@ -58,14 +58,14 @@ def command(
         "--exit-on-error=true",
         "--strict-readiness=true",
         f"--exit-timeout-secs={max(1, int(options.stop_timeout))}",
-        f"--grpc-address={addresses.host}",
+        f"--grpc-address={_before_a_port(addresses.host)}",
         f"--grpc-port={addresses.grpc_port}",
         # A socket in a folder of the user's own: Triton's HTTP server isn't one for strangers (see `http_gate`).
         f"--http-address=unix:{LISTENING}",
         f"--http-port={unused_port(addresses)}",
         # A variable of the environment would switch Vertex AI on, with a port of its own and no restrictions.
         *("--allow-http=true", "--allow-grpc=true", "--allow-sagemaker=false", "--allow-vertex-ai=false"),
-        f"--metrics-address={addresses.metrics_host}",
+        f"--metrics-address={_of_metrics(addresses.metrics_host)}",
         f"--metrics-port={addresses.metrics_port}",
         # So many finished requests are kept for the next ones, each with the memory of its largest tensors.
         "--grpc-infer-allocation-pool-size=1",
@@ -87,6 +87,16 @@ def served_models(repository: Path, options: ServerOptions) -> list[str]:
             f"{repository.resolve()} has no {LINE_MODEL}; `lamr lines` writes a repository with one"
         )
     return [name for name in models if name != LINE_MODEL or options.lines]
+
+
+def _before_a_port(host: str) -> str:
+    """A host as Triton joins it with a port."""
+    return join(host, 0).rpartition(":")[0]
+
+
+def _of_metrics(host: str) -> str:
+    """A host as Triton's HTTP server takes it, which would read an IPv6 address as one of IPv4."""
+    return f"ipv6:{host}" if ":" in host else host
 
 
 def unused_port(addresses: Addresses) -> int:

@@ -12,6 +12,9 @@ from lamr_serving.launcher.addresses import (
     join,
     ports_are_given,
 )
+from lamr_serving.launcher.bundle import TritonBundle
+from lamr_serving.launcher.command_line import command
+from lamr_serving.launcher.workspace import Workspace
 
 
 @pytest.fixture
@@ -68,6 +71,20 @@ def test_a_name_that_does_not_resolve_is_refused():
 def test_addresses_are_written_as_clients_want_them():
     assert join("::1", 8001) == "[::1]:8001"
     assert join("127.0.0.1", 8001) == "127.0.0.1:8001"
+
+
+@pytest.mark.parametrize("host", ["::1", "[::1]", "::", "127.0.0.1"])
+def test_any_address_may_be_served_at(host, tmp_path):
+    folder, file = tmp_path, tmp_path / "file"
+    bundle = TritonBundle("", file, folder, file, folder, None)
+    options = ServerOptions(host=host)
+    chosen = choose_addresses(options)
+    line = command(bundle, Workspace(folder, 0), options, chosen)
+    bare = host.strip("[]")
+    assert (chosen.host, chosen.metrics_host) == (bare, "::1" if ":" in host else host)
+    # Triton joins the one with a port, and reads the other by the rules of its HTTP server.
+    assert f"--grpc-address={f'[{bare}]' if ':' in bare else bare}" in line
+    assert f"--metrics-address={'ipv6:::1' if ':' in bare else bare}" in line
 
 
 @pytest.mark.parametrize("options", [{"startup_timeout": 0}, {"stop_timeout": -1}, {"threads": -1}])
