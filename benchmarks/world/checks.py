@@ -174,6 +174,7 @@ class Checked:
             yield Violation(1, case, "a line changed", read.at + 1, read.trouble)
             return
         yield from self._of_numbers(case, read)
+        yield from self._of_forms(case, read)
         yield from self._of_parts(case, read)
         if not outcome.numbered:
             yield from self._of_grammar(case, outcome.text, read)
@@ -203,6 +204,13 @@ class Checked:
             if marker.first == previous + 1 and previous >= 0:
                 yield Violation(4, case, "two markers in a row", marker.first + 1)
             previous = marker.last
+
+    def _of_forms(self, case: str, read: Read) -> Iterator[Violation]:
+        """Whether markers are comments, in a format of which no grammar says it."""
+        allowed = self.form.comments if self.form else ()
+        for marker in read.markers if allowed else ():
+            if marker.opening not in allowed:
+                yield Violation(3, case, "a marker that is no comment", marker.first + 1, marker.line.strip())
 
     def _of_parts(self, case: str, read: Read) -> Iterator[Violation]:
         """Halves of what can't be parted."""
@@ -271,8 +279,11 @@ class Checked:
                 yield Violation(3, case, "a marker that is no comment", marker.first + 1, line.strip())
 
     def _in_prose(self, marker: Marker) -> bool:
-        """Whether a marker is markup's comment where the grammar takes all markup for prose: in Markdown, around PHP."""
-        return marker.opening.startswith("<!--") and self.form is not None and self.form.grammar not in _MARKUP
+        """Whether a marker is a comment of what the grammar doesn't read: of markup in Markdown, of a recipe's shell."""
+        assert self.form is not None
+        if self.form.grammar == "make":  # of which a recipe's lines are the shell's, comments included
+            return marker.line.startswith("\t")
+        return marker.opening.startswith("<!--") and self.form.grammar not in _MARKUP
 
 
 def _is_comment(line: str) -> bool:

@@ -20,6 +20,7 @@ class Format:
         grammar: its name among tree-sitter-language-pack's; empty where there is none.
         program: a key of `programs.PROGRAMS`, what parses it beside the grammar; empty where nothing does.
         continued: what a line ends with that goes on in the next one; empty where no line does.
+        comments: how a comment of one line may begin, where no grammar tells it; empty where anything may be a marker.
     """
 
     name: str
@@ -27,19 +28,22 @@ class Format:
     grammar: str = ""
     program: str = ""
     continued: str = ""
+    comments: tuple[str, ...] = ()
 
 
-def _row(name: str, patterns: str, grammar: str = "", program: str = "", continued: str = "") -> Format:
-    return Format(name, tuple(patterns.split()), grammar, program, continued)
+def _row(  # noqa: PLR0913, PLR0917  # the columns of the table below
+    name: str, patterns: str, grammar: str = "", program: str = "", continued: str = "", comments: str = ""
+) -> Format:
+    return Format(name, tuple(patterns.split()), grammar, program, continued, tuple(comments.split()))
 
 
 _BACK = "\\"
 FORMATS: tuple[Format, ...] = (
     # What a whole name or a double ending says goes before what the last ending says.
     _row("dockerfile", "Dockerfile Dockerfile.* *.dockerfile *.Dockerfile Containerfile", "dockerfile", "", _BACK),
-    _row("dotenv", ".env .env.* *.env"),
+    _row("dotenv", ".env .env.* *.env", comments="#"),
     _row("cmake", "CMakeLists.txt *.cmake", "cmake"),
-    _row("automake", "*.am *.ac *.m4", "", "", _BACK),
+    _row("automake", "*.am *.ac *.m4", "", "", _BACK, "# ## dnl"),
     _row("template .in", "*.in"),
     _row("go.mod", "go.mod", "gomod"),
     _row("requirements", "requirements*.txt", "requirements", "", _BACK),
@@ -49,25 +53,25 @@ FORMATS: tuple[Format, ...] = (
     _row("vagrantfile", "Vagrantfile Guardfile Podfile Fastfile", "ruby", "ruby"),
     _row("gemfile", "Gemfile Gemfile.* *.gemfile Rakefile *.rake *.gemspec *.ru", "ruby", "ruby"),
     _row("lock", "*.lock pnpm-lock.yaml go.sum"),
-    _row("blade", "*.blade.php"),
+    _row("blade", "*.blade.php", comments="{{-- <!--"),
     _row("jinja", "*.j2 *.jinja *.jinja2 *.jinja.html"),
     _row("erb", "*.erb", "embeddedtemplate"),
     _row("ejs", "*.ejs", "embeddedtemplate"),
     _row("twig", "*.twig", "twig"),
-    _row("handlebars", "*.hbs *.mustache *.handlebars"),
+    _row("handlebars", "*.hbs *.mustache *.handlebars", comments="{{!-- {{! <!-- #"),
     _row("go template", "*.tmpl *.tpl *.gotmpl"),
-    _row("freemarker", "*.ftl *.vm"),
-    _row("haml", "*.haml"),
-    _row("slim", "*.slim"),
-    _row("pug", "*.pug"),
-    _row("razor", "*.cshtml *.razor"),
-    _row("jsp", "*.jsp *.asp *.aspx"),
-    _row("liquid", "*.liquid"),
+    _row("freemarker", "*.ftl *.vm", comments="<#-- <!-- ## #*"),
+    _row("haml", "*.haml", comments="-# /"),
+    _row("slim", "*.slim", comments="/ /!"),
+    _row("pug", "*.pug", comments="// //-"),
+    _row("razor", "*.cshtml *.razor", comments="@* <!--"),
+    _row("jsp", "*.jsp *.asp *.aspx", comments="<%-- <!--"),
+    _row("liquid", "*.liquid", comments="{%- {% <!--"),
     _row("heex", "*.heex *.leex", "heex"),
     _row("example", "*.example *.sample *.dist *.template"),
     # Languages.
     _row("python", "*.py *.pyi *.pyw", "python", "python", _BACK),
-    _row("cython", "*.pyx *.pxd *.pxi"),
+    _row("cython", "*.pyx *.pxd *.pxi", continued=_BACK, comments="# ["),
     _row("javascript", "*.js *.mjs *.cjs", "javascript", "javascript"),
     _row("jsx", "*.jsx", "javascript", "jsx"),
     _row("typescript", "*.ts *.mts *.cts", "typescript", "typescript"),
@@ -105,15 +109,15 @@ FORMATS: tuple[Format, ...] = (
     _row("shell", "*.sh *.bash *.zsh *.ksh", "bash", "bash", _BACK),
     _row("fish", "*.fish", "fish", "", _BACK),
     _row("powershell", "*.ps1 *.psm1 *.psd1", "powershell", "", "`"),
-    _row("batch", "*.bat *.cmd", "", "", "^"),
+    _row("batch", "*.bat *.cmd", "", "", "^", "REM :: @REM"),
     _row("tcl", "*.tcl *.test", "tcl", "", _BACK),
     _row("vim", "*.vim", "vim"),
-    _row("awk", "*.awk"),
+    _row("awk", "*.awk", continued=_BACK, comments="#"),
     _row("sql", "*.sql", "sql", "sql"),
-    _row("assembly", "*.s *.S *.asm"),
+    _row("assembly", "*.s *.S *.asm", comments="; # // /* @"),
     _row("glsl", "*.glsl *.frag *.vert", "glsl", "", _BACK),
     _row("solidity", "*.sol", "solidity"),
-    _row("yacc", "*.y *.yy *.l"),
+    _row("yacc", "*.y *.yy *.l", comments="// /* *"),
     _row("d", "*.d", "d"),
     _row("protobuf", "*.proto", "proto"),
     _row("graphql", "*.graphql *.gql", "graphql", "graphql"),
@@ -132,12 +136,12 @@ FORMATS: tuple[Format, ...] = (
     _row("dtd", "*.dtd", "dtd"),
     _row("css", "*.css", "css", "css"),
     _row("scss", "*.scss", "scss", "scss"),
-    _row("less", "*.less", "", "less"),
-    _row("stylus", "*.styl *.sass"),
+    _row("less", "*.less", "", "less", comments="// /* *"),
+    _row("stylus", "*.styl *.sass", comments="// /* *"),
     _row("vue", "*.vue", "vue", "vue"),
     _row("svelte", "*.svelte", "svelte", "svelte"),
     _row("astro", "*.astro", "astro"),
-    _row("mdx", "*.mdx"),
+    _row("mdx", "*.mdx", comments="{/* <!--"),
     _row("markdown", "*.md *.markdown *.mdc", "markdown"),
     _row("rst", "*.rst"),
     _row("asciidoc", "*.adoc *.asciidoc"),
@@ -152,16 +156,16 @@ FORMATS: tuple[Format, ...] = (
     _row("toml", "*.toml", "toml", "toml"),
     _row("ini", "*.ini *.cfg .editorconfig .gitconfig .gitmodules .flake8 .coveragerc", "ini", "ini"),
     _row("properties", "*.properties", "properties", "", _BACK),
-    _row("conf", "*.conf *.cnf *.rc *.haproxy"),
-    _row("neon", "*.neon"),
-    _row("systemd", "*.service *.socket *.timer"),
-    _row("ignore", ".gitignore .dockerignore .npmignore .prettierignore .gitattributes CODEOWNERS .mailmap"),
+    _row("conf", "*.conf *.cnf *.rc *.haproxy", continued=_BACK, comments="# ; // /*"),
+    _row("neon", "*.neon", comments="#"),
+    _row("systemd", "*.service *.socket *.timer", continued=_BACK, comments="# ;"),
+    _row("ignore", ".gitignore .dockerignore .npmignore .prettierignore .gitattributes CODEOWNERS .mailmap", comments="#"),
     _row("makefile", "Makefile makefile GNUmakefile Makefile.* *.mk *.mak", "make", "", _BACK),
-    _row("gherkin", "*.feature"),
-    _row("dot", "*.dot *.gv"),
-    _row("plantuml", "*.puml *.mmd"),
-    _row("nu", "*.nu *.elv"),
-    _row("just", "justfile *.just"),
+    _row("gherkin", "*.feature", comments="#"),
+    _row("dot", "*.dot *.gv", comments="// # /*"),
+    _row("plantuml", "*.puml *.mmd", comments="' %%"),
+    _row("nu", "*.nu *.elv", comments="#"),
+    _row("just", "justfile *.just", comments="#"),
     _row("diff", "*.diff *.patch"),
     _row("log", "*.log *.out *.stderr *.stdout"),
     _row("csv", "*.csv *.tsv"),

@@ -65,3 +65,4 @@ for await (const line of createInterface({ input: process.stdin })) {
   const parse = parsers[kind];
   process.stdout.write(`${parse ? quiet(parse)(text) : null}\n`);
 }
+process.exit(0);

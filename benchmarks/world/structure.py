@@ -16,9 +16,9 @@ from tree_sitter_language_pack import get_language
 
 SECONDS = 10.0
 _PIECE = 1 << 16
-_COMMENT = re.compile(r"\w*comment\w*|CDSect|doctype")
+_COMMENT = re.compile(r"(?i:\w*comment\w*)")
 _WHOLE = re.compile(
-    r"\w*comment\w*|string\w*|\w*_string|\w*string_literal\w*|template_literal|\w*here_?(?:doc|string)\w*|nowdoc\w*|"
+    r"(?i:\w*comment\w*)|string\w*|\w*_string|\w*string_literal\w*|template_literal|\w*here_?(?:doc|string)\w*|nowdoc\w*|"
     r"block_scalar|char\w*_literal|quoted_\w+|"
     r"start_tag|self_closing_tag|end_tag|STag|ETag|EmptyElemTag|jsx_opening_element|jsx_self_closing_element|CDSect|"
     r"minus_metadata|plus_metadata|front_?matter|directive|interpolation_statement|embedded_code"
