@@ -38,7 +38,9 @@ _IN_A_PACK = 40
 def mirrored(options: argparse.Namespace) -> Iterator[Item]:
     """The files of the mirror that the options choose."""
     by_project: dict[str, list[corpus.Place]] = {}
-    for project in tqdm(corpus.mirrored_projects(options.mirror), unit="project", desc="listing", disable=None):
+    for project in tqdm(
+        corpus.mirrored_projects(options.mirror), unit="project", desc="listing", disable=None
+    ):
         if places := corpus.places_of(project, options.mirror):
             by_project[project] = places
     projects = corpus.chosen_projects(by_project, options.projects, options.seed)
@@ -157,13 +159,21 @@ PARSER.add_argument("--projects", type=int, default=100, help="projects of the m
 PARSER.add_argument("--files", type=int, default=300, help="files at the most (%(default)s)")
 PARSER.add_argument("--formats", type=int, default=60, help="formats that there should be (%(default)s)")
 PARSER.add_argument("--only", nargs="+", default=[], metavar="FORMAT", help="formats by name: see formats.py")
-PARSER.add_argument("--file", help="one file, by its path or by the id that the output has; prints what is wrong")
-PARSER.add_argument("--lines", type=int, default=60, help="lines of a result that --file prints (%(default)s)")
+PARSER.add_argument(
+    "--file", help="one file, by its path or by the id that the output has; prints what is wrong"
+)
+PARSER.add_argument(
+    "--lines", type=int, default=60, help="lines of a result that --file prints (%(default)s)"
+)
 PARSER.add_argument("--seed", type=int, default=0, help="of all that is chosen by chance (%(default)s)")
-PARSER.add_argument("--damage", type=float, default=0.25, help="share of files that are damaged (%(default)s)")
+PARSER.add_argument(
+    "--damage", type=float, default=0.25, help="share of files that are damaged (%(default)s)"
+)
 PARSER.add_argument("--seconds", type=float, default=120.0, help="that one call may take (%(default)s)")
 PARSER.add_argument("--no-packs", action="store_true", help="leave out packs")
-PARSER.add_argument("--output", type=Path, help="a file of one JSON object a file, which an interrupted run goes on with")
+PARSER.add_argument(
+    "--output", type=Path, help="a file of one JSON object a file, which an interrupted run goes on with"
+)
 
 if __name__ == "__main__":
     sys.exit(run(PARSER, measure))

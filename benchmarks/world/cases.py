@@ -34,7 +34,12 @@ from benchmarks.world.checks import Outcome
 from benchmarks.world.corpus import Item
 
 _WORD = re.compile(r"[A-Za-z]{4,}")
-_QUESTIONS = ("How is {} handled?", "where is {} set, and what reads it", "{}", "Fix {} when it is empty (#123)")
+_QUESTIONS = (
+    "How is {} handled?",
+    "where is {} set, and what reads it",
+    "{}",
+    "Fix {} when it is empty (#123)",
+)
 _TRACE = 1_500  # characters of a traceback's end
 
 
@@ -101,7 +106,10 @@ def calls_of(item: Item, text: str, tools: Tools, chance: random.Random) -> Iter
     path = item.path
     yield "prune, a quarter", lambda: _lines("prune, a quarter", text, path, model_like(lines, rng))
     few = rng.random(lines) < 0.03
-    yield "prune, few lines, named", lambda: _lines("prune, few lines, named", text, path, few, markers="named")
+    yield (
+        "prune, few lines, named",
+        lambda: _lines("prune, few lines, named", text, path, few, markers="named"),
+    )
     smooth = np.convolve(rng.random(lines + 8), np.ones(9) / 9, "valid")
     budget = int(approximate_tokens(text) * chance.uniform(0.1, 0.7)) + 20
     more = {"markers": chance.choice(["comment", "named"]), "line_numbers": chance.random() < 0.25}
@@ -189,7 +197,16 @@ def through_command(item: Item, tools: Tools, chance: random.Random) -> Outcome:
     place = tools.folder / "by-command" / Path(item.path).name
     place.parent.mkdir(exist_ok=True)
     place.write_bytes(item.data)
-    words = ["prune", str(place), "-q", query_of(as_text(item.data), chance), "--effort", "instant", "--ratio", "3"]
+    words = [
+        "prune",
+        str(place),
+        "-q",
+        query_of(as_text(item.data), chance),
+        "--effort",
+        "instant",
+        "--ratio",
+        "3",
+    ]
     done = CliRunner().invoke(app, [*words, "--quiet"])
     place.unlink()
     if done.exception is not None and not isinstance(done.exception, SystemExit):

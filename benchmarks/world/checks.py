@@ -153,7 +153,9 @@ class Checked:
         self._is_listing = is_listing
         self._tree = structure.parsed(text, form.grammar) if form and form.grammar else None
         self.errors = None if self._tree is None else structure.errors(self._tree)
-        self.parts = [] if self._tree is None or self.errors else structure.whole_parts(self._tree, self.lines)
+        self.parts = (
+            [] if self._tree is None or self.errors else structure.whole_parts(self._tree, self.lines)
+        )
         self.parses = PROGRAMS[form.program](text) if form and form.program else None
         self.judged = 0
         self.broken = 0
@@ -163,9 +165,13 @@ class Checked:
         case = outcome.case
         limit = LEAST_SECONDS + SECONDS_A_KILOBYTE * len(self.text) / 1_000
         if outcome.error:
-            yield Violation(5, case, f"traceback: {outcome.error.splitlines()[-1]:.100}", detail=outcome.error)
+            yield Violation(
+                5, case, f"traceback: {outcome.error.splitlines()[-1]:.100}", detail=outcome.error
+            )
         if outcome.seconds > limit:
-            yield Violation(5, case, "slow", detail=f"{outcome.seconds:.1f} s for {len(self.text):,} characters")
+            yield Violation(
+                5, case, "slow", detail=f"{outcome.seconds:.1f} s for {len(self.text):,} characters"
+            )
         if outcome.text is None:
             return
         read = read_result(self.lines, outcome.text, numbered=outcome.numbered)
@@ -182,12 +188,18 @@ class Checked:
     def _of_words(self, outcome: Outcome, read: Read) -> Iterator[Violation]:
         """What the result says of itself."""
         case = outcome.case
-        if outcome.kept is not None and not read.trouble and [row + 1 for row in read.kept] != [*outcome.kept]:
+        if (
+            outcome.kept is not None
+            and not read.trouble
+            and [row + 1 for row in read.kept] != [*outcome.kept]
+        ):
             yield Violation(4, case, "kept_lines aren't the lines of the text")
         if outcome.budget is not None and outcome.tokens > outcome.budget:
             yield Violation(4, case, "over budget", detail=f"{outcome.tokens} tokens of {outcome.budget}")
         if outcome.told is not None and outcome.told != outcome.tokens:
-            yield Violation(4, case, "tokens miscounted", detail=f"told {outcome.told}, counted {outcome.tokens}")
+            yield Violation(
+                4, case, "tokens miscounted", detail=f"told {outcome.told}, counted {outcome.tokens}"
+            )
         if outcome.status == "pruned" and not read.markers and not outcome.reason:
             yield Violation(4, case, "`pruned` without a cut or a reason")
         if outcome.status == "passthrough" and read.markers:
@@ -200,7 +212,9 @@ class Checked:
         previous = -1
         for marker in read.markers:
             if not self._is_listing and marker.told != (marker.first + 1, marker.last + 1):
-                yield Violation(4, case, "a marker's numbers are wrong", marker.first + 1, marker.line.strip())
+                yield Violation(
+                    4, case, "a marker's numbers are wrong", marker.first + 1, marker.line.strip()
+                )
             if marker.first == previous + 1 and previous >= 0:
                 yield Violation(4, case, "two markers in a row", marker.first + 1)
             previous = marker.last
@@ -215,7 +229,9 @@ class Checked:
     def _of_parts(self, case: str, read: Read) -> Iterator[Violation]:
         """Halves of what can't be parted."""
         kept = set(read.kept)
-        openings = {row: marker.opening for marker in read.markers for row in range(marker.first, marker.last + 1)}
+        openings = {
+            row: marker.opening for marker in read.markers for row in range(marker.first, marker.last + 1)
+        }
         for part in self.parts:
             cut = [row for row in range(part.first, part.last + 1) if row not in kept]
             if not cut or len(cut) == part.last - part.first + 1:
@@ -225,7 +241,9 @@ class Checked:
                 continue
             if part.kind == "fenced_code_block" and part.first not in kept and part.last not in kept:
                 continue  # the code alone, as prose
-            yield Violation(3, case, f"half of a {part.kind}", cut[0] + 1, f"lines {part.first + 1}-{part.last + 1}")
+            yield Violation(
+                3, case, f"half of a {part.kind}", cut[0] + 1, f"lines {part.first + 1}-{part.last + 1}"
+            )
         yield from self._of_continued(case, kept)
 
     def _of_continued(self, case: str, kept: set[int]) -> Iterator[Violation]:
@@ -237,7 +255,12 @@ class Checked:
         for row, line in enumerate(self.lines[:-1]):
             bare = line.rstrip("\r\n")
             goes_on = bare.endswith(end) and (len(bare) - len(bare.rstrip(end))) % 2 == 1
-            if goes_on and (row in kept) != (row + 1 in kept) and row not in covered and not _is_comment(line):
+            if (
+                goes_on
+                and (row in kept) != (row + 1 in kept)
+                and row not in covered
+                and not _is_comment(line)
+            ):
                 yield Violation(3, case, "half of a continued line", row + 1, bare.strip()[:80])
                 return
 
@@ -248,7 +271,9 @@ class Checked:
         bare = _without_markers(text, read) if self.form.program in WITHOUT_COMMENTS else text
         tree = structure.parsed(text, self.form.grammar) if self._tree is not None else None
         broken = [
-            f"{self.form.grammar}'s grammar" if tree is not None and self.errors == 0 and structure.errors(tree) else "",
+            f"{self.form.grammar}'s grammar"
+            if tree is not None and self.errors == 0 and structure.errors(tree)
+            else "",
             f"{self.form.program}'s program"
             if self.parses and PROGRAMS[self.form.program](bare) is False
             else "",
@@ -279,7 +304,7 @@ class Checked:
                 yield Violation(3, case, "a marker that is no comment", marker.first + 1, line.strip())
 
     def _in_prose(self, marker: Marker) -> bool:
-        """Whether a marker is a comment of what the grammar doesn't read: of markup in Markdown, of a recipe's shell."""
+        """Whether a marker is a comment of what the grammar doesn't read: of markup, or of a recipe's shell."""
         assert self.form is not None
         if self.form.grammar == "make":  # of which a recipe's lines are the shell's, comments included
             return marker.line.startswith("\t")

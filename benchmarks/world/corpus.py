@@ -19,7 +19,18 @@ from benchmarks.world.formats import SCRIPT, format_named, format_of, read_as
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = Path(__file__).parent / "files"
-_FOLDERS = "agents cli client contract docker docs evaluation examples front postprocess serving tests".split()
+_FOLDERS = (
+    "agents",
+    "cli",
+    "client",
+    "contract",
+    "docker",
+    "docs",
+    "evaluation",
+    "examples",
+    "front",
+    "tests",
+)
 LEAST_BYTES, MOST_BYTES = 40, 300_000
 _LINK = "120000"
 _SCRIPTS_READ = 40  # names without an ending that are looked into in a project: only some begin with `#!`
@@ -62,7 +73,9 @@ def places_of(project: str, mirror: Path) -> list[Place]:
     Raises:
         DataError: the project isn't there, or git can't list it.
     """
-    listed = run_git("ls-tree", "-r", "-l", "-z", "HEAD", place=locate(project.replace("+", "/"), mirror)).stdout
+    listed = run_git(
+        "ls-tree", "-r", "-l", "-z", "HEAD", place=locate(project.replace("+", "/"), mirror)
+    ).stdout
     places: list[Place] = []
     seen: set[str] = set()
     scripts = 0
@@ -150,12 +163,20 @@ def own_files(most: int, seed: int) -> Iterator[Item]:
         if "__pycache__" not in path.parts and (form := format_of(path.name)) is not None
     ]
     places = [
-        *(Place("small", path.relative_to(SMALL).as_posix(), form.name) for path in small if (form := format_of(path.name))),
+        *(
+            Place("small", path.relative_to(SMALL).as_posix(), form.name)
+            for path in small
+            if (form := format_of(path.name))
+        ),
         *chosen_files(places, max(most - len(small), 0), seed),
     ][:most]
     for place in places:
         data = ((SMALL if place.project == "small" else ROOT) / place.path).read_bytes()
-        if LEAST_BYTES <= len(data) <= MOST_BYTES and _is_text(data) and read_as(format_named(place.format), data):
+        if (
+            LEAST_BYTES <= len(data) <= MOST_BYTES
+            and _is_text(data)
+            and read_as(format_named(place.format), data)
+        ):
             yield Item(place.id, place.path, place.format, data)
 
 
@@ -167,7 +188,9 @@ def mirrored_projects(mirror: Path) -> list[str]:
     """
     found = sorted(each.name for each in mirror.iterdir() if "+" in each.name)
     if not found:
-        raise DataError(f"{mirror}: no folder named owner+name; name the folder that holds the bare repositories")
+        raise DataError(
+            f"{mirror}: no folder named owner+name; name the folder that holds the bare repositories"
+        )
     return found
 
 

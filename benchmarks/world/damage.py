@@ -61,7 +61,9 @@ def _encoded(name: str, words: str) -> Change:
     def change(data: bytes, _: random.Random) -> bytes:
         try:
             text = data.decode("utf-8")
-            line = next((each for each in text.splitlines() if re.match(r"\s*(#|//|--|;|%|\*) \w", each)), None)
+            line = next(
+                (each for each in text.splitlines() if re.match(r"\s*(#|//|--|;|%|\*) \w", each)), None
+            )
             return (text.replace(line, f"{line} {words}", 1) if line else text).encode(name)
         except UnicodeError:
             return data
@@ -79,7 +81,7 @@ DAMAGES: dict[str, Damage] = {
     "CR": Damage(lambda data, _: _ended(data, b"\r")),
     "BOM": Damage(lambda data, _: b"\xef\xbb\xbf" + data, harmless=True),
     "no last line end": Damage(lambda data, _: data.rstrip(b"\r\n"), harmless=True),
-    "Windows-1252": Damage(_encoded("cp1252", "naïve “façade” – déjà vu")),
+    "Windows-1252": Damage(_encoded("cp1252", "naïve “façade”, déjà vu…")),
     "Latin-1": Damage(_encoded("latin-1", "Größe für Öffnung, año")),
     "Shift-JIS": Damage(_encoded("shift_jis", "接続の再試行回数を確認する")),
     "GB 18030": Damage(_encoded("gb18030", "检查连接的重试次数是否超过上限")),

@@ -5,8 +5,10 @@ This table knows nothing of lamr's own languages, so that it can say where those
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 
@@ -40,7 +42,13 @@ def _row(  # noqa: PLR0913, PLR0917  # the columns of the table below
 _BACK = "\\"
 FORMATS: tuple[Format, ...] = (
     # What a whole name or a double ending says goes before what the last ending says.
-    _row("dockerfile", "Dockerfile Dockerfile.* *.dockerfile *.Dockerfile Containerfile", "dockerfile", "", _BACK),
+    _row(
+        "dockerfile",
+        "Dockerfile Dockerfile.* *.dockerfile *.Dockerfile Containerfile",
+        "dockerfile",
+        "",
+        _BACK,
+    ),
     _row("dotenv", ".env .env.* *.env", comments="#"),
     _row("cmake", "CMakeLists.txt *.cmake", "cmake"),
     _row("automake", "*.am *.ac *.m4", "", "", _BACK, "# ## dnl"),
@@ -148,8 +156,8 @@ FORMATS: tuple[Format, ...] = (
     _row("tex", "*.tex *.sty *.bib", "latex"),
     _row("man page", "*.1 *.3 *.5 *.8"),
     _row("po", "*.po *.pot", "po"),
-    _row("json", "*.json *.webmanifest *.map", "json", "json"),
     _row("jsonc", "*.jsonc *.json5 tsconfig*.json .eslintrc .babelrc", "json"),
+    _row("json", "*.json *.webmanifest *.map", "json", "json"),
     _row("jsonl", "*.jsonl *.ndjson"),
     _row("notebook", "*.ipynb", "json", "json"),
     _row("yaml", "*.yml *.yaml *.cff", "yaml", "yaml"),
@@ -159,7 +167,11 @@ FORMATS: tuple[Format, ...] = (
     _row("conf", "*.conf *.cnf *.rc *.haproxy", continued=_BACK, comments="# ; // /*"),
     _row("neon", "*.neon", comments="#"),
     _row("systemd", "*.service *.socket *.timer", continued=_BACK, comments="# ;"),
-    _row("ignore", ".gitignore .dockerignore .npmignore .prettierignore .gitattributes CODEOWNERS .mailmap", comments="#"),
+    _row(
+        "ignore",
+        ".gitignore .dockerignore .npmignore .prettierignore .gitattributes CODEOWNERS .mailmap",
+        comments="#",
+    ),
     _row("makefile", "Makefile makefile GNUmakefile Makefile.* *.mk *.mak", "make", "", _BACK),
     _row("gherkin", "*.feature", comments="#"),
     _row("dot", "*.dot *.gv", comments="// # /*"),
@@ -177,7 +189,14 @@ FORMATS: tuple[Format, ...] = (
 )
 SCRIPT = Format("script", (), "", "", "")
 """A file without an ending that begins with `#!`; `of_script` says which language it is in."""
-_SCRIPTS = {"sh": "shell", "bash": "shell", "zsh": "shell", "python": "python", "node": "javascript", "ruby": "ruby"}
+_SCRIPTS = {
+    "sh": "shell",
+    "bash": "shell",
+    "zsh": "shell",
+    "python": "python",
+    "node": "javascript",
+    "ruby": "ruby",
+}
 _BY_NAME = {each.name: each for each in FORMATS}
 
 
@@ -192,9 +211,23 @@ def format_named(name: str) -> Format:
 
 def format_of(path: str) -> Format | None:
     """The format that a path says, None where it says none; a name without an ending may be a script's."""
-    name = PurePosixPath(path).name
-    found = next((each for each in FORMATS if any(fnmatchcase(name, one) for one in each.patterns)), None)
-    return found or (None if "." in name else SCRIPT)
+    return _of_name(PurePosixPath(path).name)
+
+
+@lru_cache(maxsize=1 << 16)
+def _of_name(name: str) -> Format | None:
+    """The first row with a pattern that fits; the simple patterns are looked up, since names are many."""
+    endings = (name[at:] for at, character in enumerate(name) if character == ".")
+    simple = [row for key in (name, *endings) if (row := _SIMPLE.get(key)) is not None]
+    other = [row for row, pattern in _OTHER if fnmatchcase(name, pattern)]
+    rows = sorted({*simple, *other})
+    return FORMATS[rows[0]] if rows else None if "." in name else SCRIPT
+
+
+_PATTERNS = [(row, pattern) for row, form in enumerate(FORMATS) for pattern in form.patterns]
+_IS_SIMPLE = re.compile(r"\*\.[^*?\[]+|[^*?\[]+")
+_SIMPLE = {pattern.lstrip("*"): row for row, pattern in reversed(_PATTERNS) if _IS_SIMPLE.fullmatch(pattern)}
+_OTHER = [(row, pattern) for row, pattern in _PATTERNS if not _IS_SIMPLE.fullmatch(pattern)]
 
 
 def read_as(form: Format, data: bytes) -> Format | None:

@@ -150,7 +150,8 @@ class _Node:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
             )
-        assert self._process.stdin and self._process.stdout
+        assert self._process.stdin
+        assert self._process.stdout
         try:
             self._process.stdin.write(json.dumps({"kind": kind, "text": text}).encode() + b"\n")
             self._process.stdin.flush()
@@ -165,7 +166,8 @@ class _Node:
 
 
 _NODE = _Node()
-_IN_NODE = "javascript jsx typescript tsx php ruby css scss less graphql vue svelte".split()
+_SCRIPTS, _MARKUP = ("javascript", "jsx", "typescript", "tsx", "php", "ruby"), ("graphql", "vue", "svelte")
+_IN_NODE = (*_SCRIPTS, *_MARKUP, "css", "scss", "less")
 
 
 def _in_node(kind: str) -> Parses:
@@ -212,6 +214,12 @@ WITHOUT_COMMENTS = frozenset({"json"})
 
 def there_are(programs: Sequence[str]) -> list[str]:
     """Those of the programs that this machine has."""
-    samples = {"php": "<?php\n", "json": "1", "vue": "<template>a</template>", "xml": "<a/>", "graphql": "type A { a: Int }"}
+    samples = {
+        "php": "<?php\n",
+        "json": "1",
+        "vue": "<template>a</template>",
+        "xml": "<a/>",
+        "graphql": "type A { a: Int }",
+    }
     samples |= {"go": "package a\n", "terraform": "a = 1\n"}
     return [name for name in programs if PROGRAMS[name](samples.get(name, "")) is not None]

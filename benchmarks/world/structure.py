@@ -23,7 +23,9 @@ _WHOLE = re.compile(
     r"start_tag|self_closing_tag|end_tag|STag|ETag|EmptyElemTag|jsx_opening_element|jsx_self_closing_element|CDSect|"
     r"minus_metadata|plus_metadata|front_?matter|directive|interpolation_statement|embedded_code"
 )
-_NOT_WHOLE = frozenset({"string_array", "concatenated_string", "comment_directive", "string_content", "comments"})
+_NOT_WHOLE = frozenset(
+    {"string_array", "concatenated_string", "comment_directive", "string_content", "comments"}
+)
 _RAW = re.compile(r"raw_text|\w*script_element|\w*style_element")
 _LINE_COMMENT = re.compile(r"[ \t]*(//[/!]?|--|#+|;+|%+|\"|')")
 _FENCE = "fenced_code_block"
@@ -72,7 +74,7 @@ def errors(tree: tree_sitter.Tree) -> int:
 
 
 def whole_parts(tree: tree_sitter.Tree, lines: Sequence[str]) -> list[Part]:
-    """The outermost parts of several rows that can't be parted, and fenced code, of which one fence alone can't stay."""
+    """The outermost parts of several rows that can't be parted; fenced code, too, whose fences need each other."""
     return [part for part in _parts(tree) if part.last < len(lines) and not _is_of_line_comments(part, lines)]
 
 

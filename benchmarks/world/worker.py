@@ -97,7 +97,9 @@ def checked(item: Item, tools: Any, seed: int, *, tell: Any = lambda _: None, sh
     return report
 
 
-def checked_pack(name: str, items: list[Item], tools: Any, seed: int, *, tell: Any = lambda _: None) -> Report:
+def checked_pack(
+    name: str, items: list[Item], tools: Any, seed: int, *, tell: Any = lambda _: None
+) -> Report:
     """Pack some files, and check each that is in the pack."""
     from benchmarks.world import cases
     from benchmarks.world.checks import Checked, Violation
@@ -120,7 +122,10 @@ def checked_pack(name: str, items: list[Item], tools: Any, seed: int, *, tell: A
             file = Checked(cases.as_text(item.data), read_as(format_named(item.format), item.data))
             found = list(file.violations(outcome))
             report.judged, report.broken = report.judged + file.judged, report.broken + file.broken
-        found = [dataclasses.replace(each, case=f"{outcome.case} of {item.label if item else name}") for each in found]
+        found = [
+            dataclasses.replace(each, case=f"{outcome.case} of {item.label if item else name}")
+            for each in found
+        ]
         report.add(outcome, found)
     return report
 
