@@ -237,6 +237,7 @@ def read_as(form: Format, data: bytes) -> Format | None:
     head = data[:80].split(b"\n", 1)[0].decode("latin-1")
     if not head.startswith("#!"):
         return None
-    word = head.replace("env -S", "env").split("/")[-1].split()
-    program = (word[-1] if word and word[0] == "env" else word[0] if word else "").rstrip("0123456789.")
+    words = [word.rsplit("/", 1)[-1] for word in head[2:].split()]
+    named = [word for word in words if word != "env" and not word.startswith("-")]
+    program = named[0].rstrip("0123456789.") if named else ""
     return _BY_NAME.get(_SCRIPTS.get(program, ""), SCRIPT)

@@ -21,7 +21,8 @@ try {
 } catch {}
 let svelte = null;
 try {
-  svelte = await import(require.resolve("svelte/compiler"));
+  const module = await import(require.resolve("svelte/compiler"));
+  svelte = module.parse ? module : module.default;
 } catch {}
 
 const quiet = (parse) => (text) => {

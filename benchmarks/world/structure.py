@@ -107,7 +107,11 @@ def _rows(node: tree_sitter.Node) -> tuple[int, int]:
 
 def _is_of_line_comments(part: Part, lines: Sequence[str]) -> bool:
     """Whether every row is a comment by itself: some grammars make one node of such neighbours."""
-    return all(_LINE_COMMENT.match(line) for line in lines[part.first : part.last + 1] if line.strip())
+    return _are_line_comments(lines[part.first : part.last + 1])
+
+
+def _are_line_comments(lines: Sequence[str]) -> bool:
+    return all(_LINE_COMMENT.match(line) for line in lines if line.strip())
 
 
 def around(tree: tree_sitter.Tree, row: int, column: int) -> tuple[str, bool]:
@@ -126,7 +130,7 @@ def around(tree: tree_sitter.Tree, row: int, column: int) -> tuple[str, bool]:
         first, last = _rows(node)
         alone = first == row == last
         if _COMMENT.fullmatch(node.type):
-            if alone:
+            if alone or _are_line_comments((node.text or b"").decode("utf-8", "replace").split("\n")):
                 return "", True
             return node.type, False
         if _is_whole(node.type) or (_RAW.fullmatch(node.type) and not alone):

@@ -27,6 +27,7 @@ class Report:
         id, format: of the file, as `--file` and `--only` take them; a pack's is that of its project.
         damage: what was done to the file before; empty for nothing.
         bytes: of the file.
+        structured: whether lamr reads it by a grammar.
         cases: how many results were checked.
         judged, broken: how many of them could be parsed again, and how many of these don't parse.
         refused: what was refused, in words.
@@ -39,6 +40,7 @@ class Report:
     format: str
     damage: str = ""
     bytes: int = 0
+    structured: bool = False
     cases: int = 0
     judged: int = 0
     broken: int = 0
@@ -68,6 +70,7 @@ def checked(item: Item, tools: Any, seed: int, *, tell: Any = lambda _: None, sh
         tell: called with each case's name before it begins.
         show: called with each outcome and its violations; None for nothing.
     """
+    from lamr_postprocess import detect_language
     from lamr_postprocess.listing import read_listing
 
     from benchmarks.world import cases
@@ -76,6 +79,7 @@ def checked(item: Item, tools: Any, seed: int, *, tell: Any = lambda _: None, sh
     chance = random.Random(f"{seed} {item.label}")
     report = Report(item.id, item.format, item.damage, len(item.data))
     text = cases.as_text(item.data)
+    report.structured = bool(detect_language(text, item.path).grammar)
     form = read_as(format_named(item.format), item.data)
     tell(CHECKING)
     file = Checked(text, form, is_listing=read_listing(text) is not None)
