@@ -28,8 +28,8 @@ INVARIANTS = {
     5: "time, tracebacks",
 }
 MARKER = re.compile(r"\.\.\. ([\d,]+) lines? pruned \((\d+)(?:-(\d+))?\)")
-_INSIDE = frozenset({"*", "[", ""})
-"""How markers begin that stand in a text or a comment on purpose."""
+_INSIDE = frozenset({"*", "["})
+"""How markers begin that stand in a text or a comment on purpose; in a comment they may also begin with nothing."""
 _MARKUP = frozenset({"html", "xml", "vue", "svelte"})
 LEAST_SECONDS, SECONDS_A_KILOBYTE = 2.0, 0.025
 """CPU seconds that a call may take: generous, for a machine that others use, too."""
@@ -237,7 +237,7 @@ class Checked:
             if not cut or len(cut) == part.last - part.first + 1:
                 continue
             both = part.first in kept and part.last in kept
-            if both and (part.kind == "fenced_code_block" or openings[cut[0]] in _INSIDE):
+            if both and (part.kind == "fenced_code_block" or _may_be_inside(openings[cut[0]], part.kind)):
                 continue
             if part.kind == "fenced_code_block" and part.first not in kept and part.last not in kept:
                 continue  # the code alone, as prose
@@ -298,7 +298,7 @@ class Checked:
             if kind.endswith(("raw_text", "script_element", "style_element")):
                 if marker.opening.startswith("<!--"):
                     yield Violation(3, case, f"markup as a marker in {kind}", marker.first + 1, line.strip())
-            elif kind and not own and marker.opening not in _INSIDE:
+            elif kind and not own and not _may_be_inside(marker.opening, kind):
                 yield Violation(3, case, f"a marker inside a {kind}", marker.first + 1, line.strip())
             elif not kind and not own and sound and marker.opening and not self._in_prose(marker):
                 yield Violation(3, case, "a marker that is no comment", marker.first + 1, line.strip())
@@ -309,6 +309,10 @@ class Checked:
         if self.form.grammar == "make":  # of which a recipe's lines are the shell's, comments included
             return marker.line.startswith("\t")
         return marker.opening.startswith("<!--") and self.form.grammar not in _MARKUP
+
+
+def _may_be_inside(opening: str, kind: str) -> bool:
+    return opening in _INSIDE or (not opening and "comment" in kind)
 
 
 def _is_comment(line: str) -> bool:
