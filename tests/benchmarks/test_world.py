@@ -1,4 +1,4 @@
-"""The benchmark of the world's files: its checks find planted faults and nothing else; a sample of files keeps the rules."""
+"""The benchmark of the world's files: its checks find planted faults and nothing else; a sample keeps the rules."""
 
 from __future__ import annotations
 
