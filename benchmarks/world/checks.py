@@ -93,8 +93,9 @@ class Marker:
 
     @property
     def opening(self) -> str:
-        """What stands before its words, but for white space and a filler."""
-        return self.line.split("...")[0].split()[-1] if self.line.split("...")[0].split() else ""
+        """What stands before its words, but for white space, a byte order mark and a filler."""
+        words = self.line.split("...")[0].replace("\ufeff", "").split()
+        return words[-1] if words else ""
 
 
 @dataclass(frozen=True)

@@ -203,7 +203,7 @@ PROGRAMS: dict[str, Parses] = {
     "bash": _command("bash", "-n"),
     "c": _compiler("gcc", "c"),
     "c++": _compiler("g++", "c++"),
-    "go": _command("gofmt"),
+    "go": lambda text: _command("gofmt")(text.removeprefix("\ufeff")),  # which takes parts of a file, too
     "rust": _command("rustc", "-Zparse-crate-root-only", "-", environment={"RUSTC_BOOTSTRAP": "1"}),
     "terraform": _command("terraform", "fmt", "-"),
     **{kind: _in_node(kind) for kind in _IN_NODE},

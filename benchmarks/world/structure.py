@@ -20,7 +20,7 @@ _COMMENT = re.compile(r"(?i:\w*comment\w*)")
 _WHOLE = re.compile(
     r"(?i:\w*comment\w*)|string\w*|\w*_string|\w*string_literal\w*|template_literal|\w*here_?(?:doc|string)\w*|nowdoc\w*|"
     r"block_scalar|char\w*_literal|quoted_\w+|"
-    r"start_tag|self_closing_tag|end_tag|STag|ETag|EmptyElemTag|jsx_opening_element|jsx_self_closing_element|CDSect|"
+    r"start_tag|self_closing_tag|end_tag|STag|ETag|EmptyElemTag|CDSect|"
     r"minus_metadata|plus_metadata|front_?matter|directive|interpolation_statement|embedded_code"
 )
 _NOT_WHOLE = frozenset(
