@@ -37,17 +37,21 @@ _IN_A_PACK = 40
 
 def mirrored(options: argparse.Namespace) -> Iterator[Item]:
     """The files of the mirror that the options choose."""
+    like = {name for name, _ in _read(options.like) if "#" not in name.split("/")[0]}
+    listed = sorted({name.split("/", 1)[0] for name in like}) or corpus.mirrored_projects(options.mirror)
     by_project: dict[str, list[corpus.Place]] = {}
-    for project in tqdm(
-        corpus.mirrored_projects(options.mirror), unit="project", desc="listing", disable=None
-    ):
+    for project in tqdm(listed, unit="project", desc="listing", disable=None):
         if places := corpus.places_of(project, options.mirror):
             by_project[project] = places
-    projects = corpus.chosen_projects(by_project, options.projects, options.seed)
-    places = [place for project in projects for place in by_project[project]]
-    if options.only:
-        places = [place for place in places if place.format in options.only]
-    yield from corpus.read_places(corpus.chosen_files(places, options.files, options.seed), options.mirror)
+    projects = listed if like else corpus.chosen_projects(by_project, options.projects, options.seed)
+    places = [
+        place
+        for project in projects
+        for place in by_project.get(project, [])
+        if (not like or place.id in like) and (not options.only or place.format in options.only)
+    ]
+    most = len(places) if like else options.files
+    yield from corpus.read_places(corpus.chosen_files(places, most, options.seed), options.mirror)
 
 
 def items_of(options: argparse.Namespace) -> list[Item]:
@@ -171,6 +175,7 @@ PARSER.add_argument(
 )
 PARSER.add_argument("--seconds", type=float, default=120.0, help="that one call may take (%(default)s)")
 PARSER.add_argument("--no-packs", action="store_true", help="leave out packs")
+PARSER.add_argument("--like", type=Path, help="the files of an earlier run, by its --output")
 PARSER.add_argument(
     "--output", type=Path, help="a file of one JSON object a file, which an interrupted run goes on with"
 )
