@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import multiprocessing
-import os
 import random
 import tempfile
 from collections.abc import Sequence
@@ -206,8 +205,3 @@ class Worker:
             self._process.kill()
             self._process.join()
             self._process = None
-
-
-def jobs() -> int:
-    """How many processes there are unless a caller says otherwise: half of the CPUs."""
-    return max(1, (os.cpu_count() or 2) // 2)
