@@ -208,28 +208,34 @@ class Checked:
         """What a grammar and a program say of the result."""
         if not read.markers or not read.kept or self.form is None:
             return
-        bare = _without_markers(text, read) if self.form.program in WITHOUT_COMMENTS else text
         tree = structure.parsed(text, self.form.grammar) if self._tree is not None else None
-        broken = [
-            f"{self.form.grammar}'s grammar"
-            if tree is not None and self.errors == 0 and structure.errors(tree)
-            else "",
-            f"{self.form.program}'s program"
-            if self.parses and PROGRAMS[self.form.program](bare) is False
-            else "",
-        ]
+        broken = []
+        if tree is not None and self.errors == 0 and structure.errors(tree):
+            broken.append(f"{self.form.grammar}'s grammar")
+        if self.parses and not self._is_taken(text, read):
+            broken.append(f"{self.form.program}'s program")
         self.judged += bool(self.parses or self.errors == 0)
-        self.broken += any(broken)
-        if any(broken):
-            by = " and ".join(filter(None, broken))
+        self.broken += bool(broken)
+        if broken:
+            by = " and ".join(broken)
             yield Violation(2, case, "doesn't parse any more", _first_error(tree, read), f"by {by}")
         if tree is not None and self.errors == 0:
-            yield from self._of_places(case, text, tree, read, sound=not any(broken))
+            yield from self._of_places(case, text, tree, read, sound=not broken)
+
+    def _is_taken(self, text: str, read: Read) -> bool:
+        """Whether the program takes a result, or says nothing; without its markers, where the format has no comments."""
+        assert self.form is not None
+        parses = PROGRAMS[self.form.program]
+        bare = _without_markers(text, read) if self.form.program in WITHOUT_COMMENTS else text
+        return parses(text) is not False or (bare != text and parses(bare) is not False)
 
     def _of_places(
         self, case: str, text: str, tree: structure.tree_sitter.Tree, read: Read, *, sound: bool
     ) -> Iterator[Violation]:
-        """Where markers stand."""
+        """Where markers stand; in a format without comments they are values of their own."""
+        assert self.form is not None
+        if self.form.grammar == "json":
+            return
         rows = split_lines(text)
         for marker in read.markers:
             line = rows[marker.row]
