@@ -30,6 +30,7 @@ INVARIANTS = {
 _INSIDE = frozenset({"*", "["})
 """How markers begin that stand in a text or a comment on purpose; in a comment they may also begin with nothing."""
 _MARKUP = frozenset({"html", "xml", "vue", "svelte"})
+_TEMPLATES = frozenset({"embeddedtemplate", "twig"})
 LEAST_SECONDS, SECONDS_A_KILOBYTE = 2.0, 0.025
 """CPU seconds that a call may take: generous, for a machine that others use, too."""
 
@@ -223,7 +224,7 @@ class Checked:
             yield from self._of_places(case, text, tree, read, sound=not broken)
 
     def _is_taken(self, text: str, read: Read) -> bool:
-        """Whether the program takes a result, or says nothing; without its markers, where the format has no comments."""
+        """Whether the program takes a result or says nothing; without markers, where the format has no comments."""
         assert self.form is not None
         parses = PROGRAMS[self.form.program]
         bare = _without_markers(text, read) if self.form.program in WITHOUT_COMMENTS else text
@@ -250,10 +251,12 @@ class Checked:
                 yield Violation(3, case, "a marker that is no comment", marker.first + 1, line.strip())
 
     def _in_prose(self, marker: Marker) -> bool:
-        """Whether a marker is a comment of what the grammar doesn't read: of markup, or of a recipe's shell."""
+        """Whether a marker is a comment of what the grammar doesn't read: of markup, of a recipe's shell."""
         assert self.form is not None
         if self.form.grammar == "make":  # of which a recipe's lines are the shell's, comments included
             return marker.line.startswith("\t")
+        if self.form.grammar in _TEMPLATES:  # which hold any language outside of their tags
+            return True
         return marker.opening.startswith("<!--") and self.form.grammar not in _MARKUP
 
 
