@@ -8,7 +8,7 @@ PINS   := tests/agents/hosts/installed
 # The first of these that runs and is recent enough; pyenv keeps its versions beside its shims.
 OPENHANDS_PYTHON ?= $(PYTHON) python3.12 python3.13 $(wildcard $(or $(PYENV_ROOT),$(HOME)/.pyenv)/versions/3.1[23].*/bin/python)
 
-.PHONY: help demo test test-hosts attack lint format typecheck bench wheel clean
+.PHONY: help demo test test-hosts attack world lint format typecheck bench wheel clean
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -24,6 +24,9 @@ test-hosts: $(VENV)/.installed-dev $(HOSTS)/.python $(HOSTS)/.npm $(HOSTS)/.open
 
 attack: $(VENV)/.installed-dev   ## try all that the campaign against lamr knows (about ten minutes, on loopback)
 	$(BIN)/python -m tests.attack
+
+world: $(VENV)/.installed-dev $(VENV)/world/.installed   ## run lamr over some 300 files as the world writes them (--mirror takes more)
+	$(BIN)/python -m benchmarks.world
 
 lint: $(VENV)/.installed-dev     ## ruff, lint and format
 	$(BIN)/ruff check .
@@ -60,6 +63,13 @@ $(VENV)/.installed-serve: pyproject.toml | $(BIN)/python
 # the ordinary one. Where there is no wheel of it, that benchmark takes the next engine and says so.
 $(VENV)/openvino: | $(BIN)/python
 	-$(PIP) install --quiet --no-deps --target $@ 'onnxruntime-openvino>=1.24,<1.25'
+
+# Parsers of several languages, for the benchmark of the world's files; it does without those that can't be had.
+$(VENV)/world/.installed: benchmarks/world/npm.txt benchmarks/world/python.txt | $(BIN)/python
+	@mkdir -p $(@D)
+	-$(PIP) install --quiet --requirement benchmarks/world/python.txt
+	-npm install --silent --no-audit --no-fund --prefix $(@D) $$(cat $<)
+	@touch $@
 
 # The agents that hooks are written for, in the versions that they were tried with.
 $(HOSTS)/.python: $(PINS)/python.txt | $(BIN)/python

@@ -1,0 +1,264 @@
+"""The benchmark of the world's files: its checks find planted faults and nothing else; a sample keeps the rules."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+
+from benchmarks.report import read_figures, run
+from benchmarks.world import __main__ as world
+from benchmarks.world import corpus, structure
+from benchmarks.world.cases import Tools, as_text
+from benchmarks.world.checks import Checked, Outcome
+from benchmarks.world.corpus import SMALL, Item, Place
+from benchmarks.world.damage import DAMAGES, damaged
+from benchmarks.world.formats import FORMATS, format_named, format_of, read_as
+from benchmarks.world.programs import PROGRAMS
+from benchmarks.world.worker import checked
+
+CODE = """\
+def a():
+    text = '''
+    one
+    two
+    '''
+    return text
+
+
+def b():
+    return 2
+"""
+SHELL = "cat <<EOF\none\ntwo\nEOF\ncurl \\\n  -s \\\n  x\n"
+
+
+def kinds(text: str, form: str, outcome: Outcome) -> set[tuple[int, str]]:
+    """The violations of a result, by invariant and kind."""
+    return {(each.invariant, each.kind) for each in Checked(text, format_named(form)).violations(outcome)}
+
+
+def cut(text: str, first: int, last: int, marker: str) -> str:
+    """The text with a marker in the place of some lines."""
+    lines = text.splitlines(keepends=True)
+    return "".join([*lines[: first - 1], marker + "\n", *lines[last:]])
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "result", "found"),
+    [
+        ("python", CODE, CODE, set()),
+        ("python", CODE, cut(CODE, 10, 10, "    pass  # ... 1 line pruned (10)"), set()),
+        ("python", CODE, cut(CODE, 9, 10, "# ... 2 lines pruned (9-10)"), set()),
+        ("python", CODE, cut(CODE, 3, 4, "    [ ... 2 lines pruned (3-4) ]"), set()),
+        (
+            "python",
+            CODE,
+            cut(CODE, 9, 10, "# ... 2 lines pruned (8-9)"),
+            {(4, "a marker's numbers are wrong")},
+        ),
+        ("python", CODE, cut(CODE, 9, 10, "# ... 1 line pruned (9)"), {(1, "a line changed")}),
+        ("python", CODE, CODE.replace("return 2", "return  2"), {(1, "a line changed")}),
+        ("python", CODE, CODE[:-1], {(1, "a line changed")}),
+        ("python", CODE, cut(CODE, 10, 10, "# ... 1 line pruned (10)"), {(2, "doesn't parse any more")}),
+        (
+            "python",
+            CODE,
+            cut(CODE, 3, 4, "    # ... 2 lines pruned (3-4)"),
+            {(3, "half of a string"), (3, "a marker inside a string")},
+        ),
+        ("shell", SHELL, cut(SHELL, 1, 4, "# ... 4 lines pruned (1-4)"), set()),
+        (
+            "shell",
+            SHELL,
+            cut(SHELL, 2, 3, "# ... 2 lines pruned (2-3)"),
+            {(3, "half of a heredoc_redirect"), (3, "a marker inside a heredoc_body")},
+        ),
+        ("shell", SHELL, cut(SHELL, 6, 7, "  # ... 2 lines pruned (6-7)"), {(3, "half of a continued line")}),
+        ("css", "a {\n  b: c;\n}\n", "a {\n  // ... 1 line pruned (2)\n}\n", {(2, "doesn't parse any more")}),
+        (
+            "gherkin",
+            "Feature: a\n  b\n",
+            "Feature: a\n... 1 line pruned (2)\n",
+            {(3, "a marker that is no comment")},
+        ),
+        ("json", "[\n  1,\n  2\n]\n", "[\n  // ... 1 line pruned (2)\n  2\n]\n", set()),
+        (
+            "json",
+            "[\n  1,\n  2\n]\n",
+            "[\n  1,\n  // ... 1 line pruned (3)\n]\n",
+            {(2, "doesn't parse any more")},
+        ),
+        ("markdown", "# a\n\nb\nc\n", "# a\n\n<!-- ... 2 lines pruned (3-4) -->\n", set()),
+        (
+            "markdown",
+            "```\na\n```\nb\n",
+            "```\na\n<!-- ... 2 lines pruned (3-4) -->\n",
+            {(3, "half of a fenced_code_block")},
+        ),
+        ("haskell", "-- a\n-- b\nc = 1\n", "-- a\n-- ... 1 line pruned (2)\nc = 1\n", set()),
+        (
+            "html",
+            "<script>\na();\nb();\n</script>\n",
+            "<script>\na();\n<!-- ... 1 line pruned (3) -->\n</script>\n",
+            {(3, "markup as a marker in raw_text")},
+        ),
+    ],
+)
+def test_a_planted_fault_is_found(form, text, result, found):
+    assert kinds(text, form, Outcome("planted", result)) == found
+
+
+@pytest.mark.parametrize(
+    ("outcome", "found"),
+    [
+        (Outcome("x", CODE, budget=9, tokens=10), {(4, "over budget")}),
+        (Outcome("x", CODE, told=9, tokens=10), {(4, "tokens miscounted")}),
+        (Outcome("x", CODE, status="pruned"), {(4, "`pruned` without a cut or a reason")}),
+        (Outcome("x", CODE, status="pruned", reason="nothing to cut"), set()),
+        (Outcome("x", CODE, kept=(1, 2)), {(4, "kept_lines aren't the lines of the text")}),
+        (Outcome("x", CODE, seconds=2.5), {(5, "slow")}),
+        (Outcome("x", CODE, seconds=1.5), set()),
+        (Outcome("x", error="Traceback\nKeyError: 1"), {(5, "traceback: KeyError: 1")}),
+        (Outcome("x", refused="BudgetError: too small"), set()),
+        (
+            Outcome(
+                "x", "".join(f"{n}\t{line}" for n, line in enumerate(CODE.splitlines(True), 1)), numbered=True
+            ),
+            set(),
+        ),
+    ],
+)
+def test_what_a_result_says_is_compared_with_what_it_is(outcome, found):
+    assert kinds(CODE, "python", outcome) == found
+
+
+def test_markers_of_a_listing_carry_its_own_numbers():
+    listing = Checked("30\ta\n31\tb\n", format_named("text"), is_listing=True)
+    assert not [*listing.violations(Outcome("x", "30\ta\n\t... 1 line pruned (31)\n"))]
+
+
+@pytest.mark.parametrize("name", sorted(DAMAGES))
+def test_a_damage_changes_the_bytes_and_a_harmless_one_not_what_parses(name):
+    data = ("# a comment\n" + CODE).encode()
+    changed = DAMAGES[name].change(data, random.Random(0))
+    assert changed != data
+    if DAMAGES[name].harmless:
+        assert PROGRAMS["python"](changed.decode("utf-8-sig"))
+
+
+def test_chance_alone_says_which_damage():
+    data = CODE.encode()
+    assert damaged(data, random.Random(3)) == damaged(data, random.Random(3))
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("a/Dockerfile.dev", "dockerfile"),
+        ("x.blade.php", "blade"),
+        ("a.php", "php"),
+        ("page.html.erb", "erb"),
+        ("config.h.in", "template .in"),
+        ("settings.yaml.example", "example"),
+        (".env.example", "dotenv"),
+        ("tsconfig.base.json", "jsonc"),
+        ("a.b.json", "json"),
+        ("requirements-dev.txt", "requirements"),
+        ("README", "text"),
+        ("bin/backup", "script"),
+    ],
+)
+def test_a_name_says_the_format(path, name):
+    form = format_of(path)
+    assert form is not None
+    assert form.name == name
+
+
+def test_a_scripts_first_line_says_how_it_is_read():
+    script = format_named("script")
+    assert read_as(script, b"#!/usr/bin/env -S python3 -u\n").name == "python"
+    assert read_as(script, b"#!/bin/sh\n").name == "shell"
+    assert read_as(script, b"#!/opt/other\n").name == "script"
+    assert read_as(script, b"words\n") is None
+
+
+def test_every_grammar_and_program_of_the_table_is_there():
+    for form in FORMATS:
+        assert not form.grammar or structure.parsed("\n", form.grammar) is not None, form
+        assert not form.program or form.program in PROGRAMS, form
+
+
+def test_formats_and_projects_take_turns():
+    places = [
+        Place(project, f"{n}.{ending}", ending)
+        for project in ("one", "two")
+        for ending, many in (("a", 9), ("b", 1))
+        for n in range(many)
+    ]
+    chosen = corpus.chosen_files(places, 6, 0)
+    assert [each.format for each in chosen].count("b") == 2
+    assert [each.project for each in chosen if each.format == "a"].count("one") == 2
+    assert chosen == corpus.chosen_files(places, 6, 0)
+
+
+@pytest.mark.parametrize("name", ["utf-8", "utf-16", "utf-16-le", "cp1252", "shift_jis", "gb18030"])
+def test_lines_stay_apart_in_every_encoding(name):
+    words = {"cp1252": "naïve", "shift_jis": "接続", "gb18030": "检查"}.get(name, "größer")
+    text = f"# {words}\r\nimport a\r\nimport b\n"
+    data = text.encode(name)
+    assert len(as_text(data).splitlines()) == 3
+    assert (
+        as_text(data[: data.rindex("import".encode("utf-16-le" if "16" in name else "ascii"))], data).count(
+            "\n"
+        )
+        == 2
+    )
+
+
+@pytest.fixture(scope="module")
+def tools(tmp_path_factory):
+    """What the calls share."""
+    return Tools.made(tmp_path_factory.mktemp("world"))
+
+
+SAMPLE = (
+    "pool.py",
+    "List.jsx",
+    "Orders.tsx",
+    "Orders.java",
+    "pool.go",
+    "pool.rs",
+    "queue.c",
+    "orders.rb",
+    "setup.cfg",
+)
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+def test_a_sample_of_the_small_set_keeps_every_rule(tools, name):
+    data = (SMALL / name).read_bytes()
+    report = checked(Item(f"small/{name}", name, format_of(name).name, data), tools, 0)
+    assert not report.violations
+    assert report.cases >= 6
+    assert report.judged
+
+
+def test_an_interrupted_run_goes_on(monkeypatch, capsys, tmp_path):
+    output = tmp_path / "world.jsonl"
+    words = ["world", "--only", "toml", "--files", "400", "--no-packs", "--output", str(output), "--json"]
+    monkeypatch.setattr("sys.argv", words)
+    run(world.PARSER, world.measure)
+    rows = [json.loads(row) for row in output.read_text().splitlines()]
+    assert "small/pyproject.toml" in {row["id"] for row in rows}
+    first = {figure.name: figure.value for figure in read_figures(capsys.readouterr().out)}
+    assert first["files"] == len(rows)
+    monkeypatch.setattr(world.Worker, "run", None)  # nothing is left to run
+    run(world.PARSER, world.measure)
+    assert {figure.name: figure.value for figure in read_figures(capsys.readouterr().out)} == first
+
+
+def test_one_file_is_shown(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["world", "--file", str(SMALL / "pool.py"), "--seed", "1"])
+    assert run(world.PARSER, world.measure) == 0
+    assert "-- outline" in capsys.readouterr().out
