@@ -52,15 +52,19 @@ def prune(
     server: Server = None,
     threshold: Annotated[
         float | None,
-        typer.Option(help="Keep lines that score at least this; default: the model's own.", min=0, max=1),
+        typer.Option(
+            help="Keep only lines that score at least this; default: the model's own.",
+            min=0,
+            max=1,
+        ),
     ] = None,
     ratio: Annotated[
         float | None,
-        typer.Option(help="Instead of a threshold: 4 keeps about a quarter of the tokens.", min=1),
+        typer.Option(help="A budget: 4 keeps about a quarter of the tokens.", min=1),
     ] = None,
     max_tokens: Annotated[
         int | None,
-        typer.Option(help="Instead of a threshold: never more tokens than this, markers included.", min=1),
+        typer.Option(help="A budget: never more tokens than this, markers included.", min=1),
     ] = None,
     keep: Annotated[
         list[str] | None,

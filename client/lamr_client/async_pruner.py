@@ -13,7 +13,7 @@ from lamr_contract.errors import LamrError
 from lamr_contract.scoring.scorer import Scorer
 from lamr_contract.spec import ModelSpec, bundled_repository
 from lamr_postprocess import LEAST_CUT
-from lamr_postprocess.selection import Keep
+from lamr_postprocess.selection import Keep, keep_list
 
 from lamr_client.async_dispatch import AsyncDispatcher
 from lamr_client.call import CallDefaults, OnError
@@ -109,7 +109,7 @@ class AsyncPruner(AsyncClosing):
             threshold=threshold,
             ratio=ratio,
             max_tokens=max_tokens,
-            keep=tuple(keep),
+            keep=keep_list(keep),
             line_numbers=line_numbers,
             min_tokens=min_tokens,
             repair=repair,

@@ -281,6 +281,10 @@ class PruneJob:
         least, budget = self._options.min_tokens, self._options.max_tokens
         return bool(least) and self._tokens < least and (budget is None or self._tokens <= budget)
 
+    @property
+    def _has_budget(self) -> bool:
+        return self._options.ratio is not None or self._options.max_tokens is not None
+
     def _threshold(self, scores: LineScores) -> float:
         """Return the caller's threshold, or without one the model's as it adapts to the scores."""
         given = self._options.threshold
@@ -294,7 +298,7 @@ class PruneJob:
                 scores.scores,
                 path=None if options.path is None else os.fspath(options.path),
                 language=options.language,
-                threshold=threshold,
+                threshold=options.threshold if self._has_budget else threshold,
                 ratio=options.ratio,
                 max_tokens=options.max_tokens,
                 keep=options.keep,
@@ -316,7 +320,6 @@ class PruneJob:
         return self._encoder.count_tokens(text)
 
     def _result(self, scores: LineScores, threshold: float, pruned: PrunedCode) -> PruneResult:
-        by_budget = self._options.ratio is not None or self._options.max_tokens is not None
         data, reading = self._asked.data, self._asked.reading
         unchanged = pruned.text == self._text
         before = self._tokens
@@ -336,7 +339,7 @@ class PruneJob:
             language=pruned.language,
             cuts=pruned.cuts,
             model=model_name(self._encoder),
-            threshold=None if by_budget else threshold,
+            threshold=self._options.threshold if self._has_budget else threshold,
             query_read=None if reading.whole else reading.text,
             effort=self._effort,
         )
