@@ -201,6 +201,8 @@ class _Space:
 
 def _frames(text: str, language: Language, space: _Space) -> Frames:
     """Which lines of a text without a tree are nothing without others."""
+    if language.blocks is not None:
+        return language.blocks(split_lines(text), space.blank)
     if language.frames is None:
         return no_frames(headings_of(text, language))
     frames = frames_of(split_lines(text), space.indents, space.blank, language.frames)

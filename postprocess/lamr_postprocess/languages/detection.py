@@ -11,6 +11,7 @@ from pathlib import PurePath
 
 from lamr_postprocess.languages.registry import LANGUAGES, language_named
 from lamr_postprocess.languages.table import Language
+from lamr_postprocess.outputs import without_blocks
 
 _SAMPLE = 16_384
 _SHEBANG = re.compile(r"\ufeff?#![ \t]*(\S+)(?:[ \t]+-S)?(?:[ \t]+(\S+))?")
@@ -69,6 +70,12 @@ def _hints() -> tuple[tuple[Language, tuple[re.Pattern[str], ...]], ...]:
 
 
 def _by_content(sample: str) -> Language | None:
+    """The language that a text looks like, and still does without what a command's output shows of code."""
+    best = _by_hints(sample)
+    return best and _by_hints(without_blocks(sample))
+
+
+def _by_hints(sample: str) -> Language | None:
     votes = {language: sum(1 for hint in hints if hint.search(sample)) for language, hints in _hints()}
     best = max(votes, key=lambda language: votes[language], default=None)
     if best is None or votes[best] < _ENOUGH:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
+from lamr_postprocess.diffs import diff_frames
+from lamr_postprocess.frames import Frames
 from lamr_postprocess.languages.table import Comment, Language, name_set
+from lamr_postprocess.lines import BoolArray
+from lamr_postprocess.outputs import output_frames
 
 _HASH = Comment("#")
 _DASHES = Comment("--")
@@ -20,7 +26,6 @@ _SHELL = rf"{_BRACKETS}|(?:fi|done|esac|else|elif|then|do)\b|;;"
 _CMAKE = rf"{_BRACKETS}|(?i:end\w+|else\w*)\b"
 _TAGS = rf"{_BRACKETS}|</|/?>|-->"
 _ELEMENTS = (r"<(?:script|style|template)\b",)
-_DIFF = (r"diff |Index: ", r"--- ", r"\+\+\+ ", r"@@ ")
 
 
 def _plain(  # noqa: PLR0913  # the columns of the table below
@@ -33,6 +38,7 @@ def _plain(  # noqa: PLR0913  # the columns of the table below
     shebangs: str = "",
     headings: tuple[str, ...] = (),
     frames: str | None = None,
+    blocks: Callable[[Sequence[str], BoolArray], Frames] | None = None,
     hints: tuple[str, ...] = (),
 ) -> Language:
     """A row of the table below; names are separated by spaces."""
@@ -45,12 +51,19 @@ def _plain(  # noqa: PLR0913  # the columns of the table below
         shebangs=name_set(shebangs),
         headings=headings,
         frames=frames,
+        blocks=blocks,
         hints=hints,
     )
 
 
 PLAIN: tuple[Language, ...] = (
-    _plain("text", _NONE, ".txt .log .out .err .rst .csv .tsv", aliases="plain plaintext log"),
+    _plain(
+        "text",
+        _NONE,
+        ".txt .log .out .err .rst .csv .tsv",
+        aliases="plain plaintext log",
+        blocks=output_frames,
+    ),
     _plain(
         "shell",
         _HASH,
@@ -128,7 +141,7 @@ PLAIN: tuple[Language, ...] = (
         _NONE,
         ".diff .patch",
         aliases="patch",
-        headings=_DIFF,
+        blocks=diff_frames,
         hints=(r"^@@ -\d+(,\d+)? \+\d+(,\d+)? @@", r"^\+\+\+ \S", r"^diff --git "),
     ),
 )

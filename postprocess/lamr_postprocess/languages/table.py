@@ -7,8 +7,11 @@ comments, and is pruned line by line.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+
+from lamr_postprocess.frames import Frames
+from lamr_postprocess.lines import BoolArray
 
 
 def name_set(text: str) -> frozenset[str]:
@@ -83,6 +86,8 @@ class Language:
             belong to, outermost first; a kept line keeps its headings.
         frames: for a format without a grammar in which lines stand under the less indented line before them, a regular
             expression of how lines begin that close or go on with a block; None where indentation says nothing.
+        blocks: for a format whose lines belong together by more than indentation and headings, a function from the
+            lines and which of them are blank, bool [L], to what each needs. It takes the place of both.
         extends: the language that this one adds to; where the hints of both match, this one is meant.
         grammar: `module:function` of the grammar wheel; empty where the language is pruned line by line.
         lists: the kind, or `parent>kind`, of every node whose children can be cut one by one.
@@ -113,6 +118,7 @@ class Language:
     hints: tuple[str, ...] = ()
     headings: tuple[str, ...] = ()
     frames: str | None = None
+    blocks: Callable[[Sequence[str], BoolArray], Frames] | None = None
     extends: str = ""
     grammar: str = ""
     lists: Mapping[str, ListKind] = field(default_factory=dict)
