@@ -25,6 +25,7 @@ from lamr_cli.arguments import (
     Server,
     Task,
     Timeout,
+    Tokenizer,
     Within,
     parse_keep,
     read_code,
@@ -66,6 +67,7 @@ def prune(
         int | None,
         typer.Option(help="A budget: never more tokens than this, markers included.", min=1),
     ] = None,
+    tokenizer: Tokenizer = None,
     keep: Annotated[
         list[str] | None,
         typer.Option(
@@ -144,6 +146,7 @@ def prune(
             threshold=threshold,
             ratio=ratio,
             max_tokens=max_tokens,
+            tokenizer=tokenizer,
             keep=parse_keep(keep or []),
             line_numbers=line_numbers,
             min_tokens=min_tokens,

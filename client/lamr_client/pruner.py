@@ -105,6 +105,7 @@ class Pruner(Closing):
         threshold: float | None = None,
         ratio: float | None = None,
         max_tokens: int | None = None,
+        tokenizer: str | os.PathLike[str] | None = None,
         keep: Iterable[Keep] = (),
         line_numbers: bool = False,
         min_tokens: int = 0,
@@ -132,9 +133,11 @@ class Pruner(Closing):
             ratio: a budget: 4 keeps about a quarter of the tokens.
             max_tokens: a budget: never more tokens than this, markers included. With both `ratio` and `max_tokens`,
                 the smaller counts.
+            tokenizer: by which tokens are counted: the `tokenizer.json` of whoever reads the result, or `model` for
+                the pruning model's own. Default: so that the tokenizers of today's large models have no more.
             keep: a list of what is kept whatever it scores: numbers, (first, last) ranges, or regular expressions.
             line_numbers: write original line numbers before the lines.
-            min_tokens: code with fewer of the model's tokens passes untouched and unjudged, with
+            min_tokens: code with fewer tokens passes untouched and unjudged, with
                 `status="passthrough"`, because a marker and a request cost more than such a cut saves.
             repair: whether to add the lines that the selection needs; without it the text may not parse.
             markers: `comment`; `named` for comments that name the definitions that begin inside the cut, at most a
@@ -182,6 +185,7 @@ class Pruner(Closing):
             threshold=threshold,
             ratio=ratio,
             max_tokens=max_tokens,
+            tokenizer=tokenizer,
             keep=keep_list(keep),
             line_numbers=line_numbers,
             min_tokens=min_tokens,
