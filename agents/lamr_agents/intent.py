@@ -33,6 +33,7 @@ class Known:
         searched: what the assistant searches for, now or last.
         task: what the user wants.
         pointed: lines of the file that the session has pointed at, 1-based: a search's hits, a stack trace's places.
+        history: what the assistant said before its last words.
     """
 
     question: str = ""
@@ -41,6 +42,7 @@ class Known:
     searched: str = ""
     task: str = ""
     pointed: tuple[int, ...] = ()
+    history: str = ""
 
 
 def known_of(heard: Heard, arguments: Mapping[str, Any], path: str) -> Known:
@@ -52,6 +54,7 @@ def known_of(heard: Heard, arguments: Mapping[str, Any], path: str) -> Known:
         searched=heard.searched,
         task=heard.task,
         pointed=heard.pointers.at(path),
+        history=heard.history,
     )
 
 
@@ -63,28 +66,29 @@ class Intent:
         query: the pruner's query; empty where nothing is known.
         task: what the query serves; empty where the task is the query.
         source: where the query is from.
-        pointed: as in `Known`.
+        pointed, history: as in `Known`.
     """
 
     query: str
     task: str
     source: Source
     pointed: tuple[int, ...] = ()
+    history: str = ""
 
 
 def intent_of(known: Known) -> Intent:
     """The intent of a call: the question if there is one, else the assistant's own words, else the task."""
-    task, question = _clean(known.task), _clean(known.question)
+    task, question, history = _clean(known.task), _clean(known.question), _clean(known.history)
     if question:
-        return Intent(question, task, "question", known.pointed)
+        return Intent(question, task, "question", known.pointed, history)
     own = (
         _end(_clean(known.said)),
         *(_clean(each[:MOST_OWN_WORDS]) for each in (known.description, known.searched)),
     )
     session = "\n".join(dict.fromkeys(filter(None, own)))
     if session:
-        return Intent(session, task, "session", known.pointed)
-    return Intent(task, "", "task" if task else "nothing", known.pointed)
+        return Intent(session, task, "session", known.pointed, history)
+    return Intent(task, "", "task" if task else "nothing", known.pointed, history)
 
 
 def _clean(words: str) -> str:

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from lamr_sessions import Heard
 from lamr_sessions.events import SHELL, Event
-from lamr_sessions.pointed import Pointers
 from lamr_sessions.tools import command_of, shown_by
 from minisweagent.agents.default import DefaultAgent
 from minisweagent.agents.interactive import InteractiveAgent
@@ -46,8 +45,7 @@ class PruningEnvironment:
     ) -> None:
         self._environment = environment
         self._reads = Reads(make_pruner, policy, texts)
-        self._known = Known()
-        self._pointers = Pointers()
+        self._heard, self._task = Heard(), ""
         self._seen: set[str] = set()
 
     def __getattr__(self, name: str) -> Any:
@@ -60,8 +58,8 @@ class PruningEnvironment:
             task: what the user wants.
             words: the message, commands in fences included.
         """
-        self._known = Known(said=_FENCED.sub("", words).strip(), task=task)
-        self._pointers.hear(Event("assistant", words))
+        self._task = task
+        self._heard.hear(Event("assistant", _FENCED.sub("", words)))
 
     def execute(self, action: Mapping[str, Any], *arguments: Any, **more: Any) -> dict[str, Any]:
         """Run a command; what it prints of files may come pruned, or with the reason why it couldn't be.
@@ -76,14 +74,13 @@ class PruningEnvironment:
         text = output.get("output")
         if not isinstance(text, str) or not text:
             return output
-        known = self._known
-        if seen is not None:
-            known = replace(known, pointed=self._pointers.at(seen[0].path))
-        self._pointers.hear(Event("call", tool=SHELL, arguments=action))
-        self._pointers.hear(Event("result", text))
+        pointed = () if seen is None else self._heard.pointers.at(seen[0].path)
+        self._heard.pointers.hear(Event("call", tool=SHELL, arguments=action))
+        self._heard.pointers.hear(Event("result", text))
         if seen is None:
             return output
         read, name = seen
+        known = Known(said=self._heard.said, task=self._task, pointed=pointed, history=self._heard.history)
         label = name or read.path
         again = label in self._seen
         self._seen.add(label)

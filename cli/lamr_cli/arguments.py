@@ -25,6 +25,15 @@ Task = Annotated[
     ),
 ]
 
+History = Annotated[
+    str,
+    typer.Option(
+        help="What the session said before the query, such as the agent's earlier words: its last 3,000 characters say "
+        "most.",
+        metavar="TEXT|@FILE",
+    ),
+]
+
 
 def _none_if_empty(server: str | None) -> str | None:
     """An empty `--server` takes the place of the one in `lamr.toml`, and names none."""
@@ -131,8 +140,8 @@ def read_code(file: str, query: str) -> str:
     return decode_code(sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes())
 
 
-def read_task(text: str) -> str:
-    """Return what `--task` names: the text itself, or for `@FILE` what the file holds.
+def read_words(option: str, text: str) -> str:
+    """Return what an option such as `--task` names: the text itself, or for `@FILE` what the file holds.
 
     Raises:
         typer.BadParameter: the file can't be read or isn't UTF-8.
@@ -142,7 +151,7 @@ def read_task(text: str) -> str:
     try:
         return Path(text[1:]).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise typer.BadParameter(f"--task {text}: can't be read as UTF-8 text ({error})") from error
+        raise typer.BadParameter(f"{option} {text}: can't be read as UTF-8 text ({error})") from error
 
 
 def cache_file(cache: Path | None, no_cache: bool, default: Path | None) -> Path | None:

@@ -55,6 +55,12 @@ def evaluate(
     ] = None,
     server: Server = None,
     model: Model = None,
+    history: Annotated[
+        bool,
+        typer.Option(
+            "--history", help="Tell the pruner what each item's session said before, where it is known."
+        ),
+    ] = False,
     effort: Annotated[EffortName, typer.Option(help=EFFORT_HELP)] = EffortName.FULL,
     within: Within = None,
     timeout: Annotated[float, typer.Option(help="Seconds for one item.", min=0.001)] = 300.0,
@@ -114,7 +120,8 @@ def evaluate(
     if perplexity is not None and repositories is None:
         raise typer.BadParameter("--perplexity goes with repositories")
     asked = Asked(
-        server, model, timeout, _embedder(encoder) if cosine else None, perplexity, effort.value, within
+        *(server, model, timeout, _embedder(encoder) if cosine else None, perplexity),
+        *(effort.value, within, history),
     )
     if repositories is not None:
         packs = _of_packs(repositories, mirror, asked, strict)
@@ -151,6 +158,7 @@ class Asked:
         embed: the sentence encoder; None measures none.
         perplexity: names the causal language model (`scorers.scorer_of`); None measures none.
         effort, within: of the pruner's calls.
+        history: whether files' items tell what their sessions said before.
     """
 
     server: str | None
@@ -160,6 +168,7 @@ class Asked:
     perplexity: str | None
     effort: str
     within: float | None
+    history: bool
 
     @property
     def options(self) -> dict[str, Any]:
@@ -219,6 +228,7 @@ def _of_files(items: Items, asked: Asked, strict: bool) -> EvalReport:
             records,
             pruner,
             options=asked.options,
+            history=asked.history,
             baselines=baselines,
             on_problem=on_problem,
             progress=progress,

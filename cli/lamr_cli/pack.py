@@ -27,7 +27,7 @@ from lamr_cli.arguments import (
     Tokenizer,
     Within,
     cache_file,
-    read_task,
+    read_words,
 )
 from lamr_cli.credentials import credentials
 from lamr_cli.pages import write_page
@@ -174,7 +174,7 @@ def pack(
         raise typer.BadParameter(f"there is no folder {html.absolute().parent}", param_hint="--html")
     names = tuple(sys.stdin.read().splitlines()) if repository == "-" else None
     options = PackOptions(
-        task=read_task(task),
+        task=read_words("--task", task),
         revision=revision,
         names=names,
         walk=WalkOptions(

@@ -16,6 +16,7 @@ from lamr_cli.arguments import (
     AllAsJson,
     Degrade,
     EffortName,
+    History,
     Language,
     LineNumbers,
     Model,
@@ -29,7 +30,7 @@ from lamr_cli.arguments import (
     Within,
     parse_keep,
     read_code,
-    read_task,
+    read_words,
 )
 from lamr_cli.credentials import credentials
 from lamr_cli.printing import print_exactly, say, say_meanwhile
@@ -50,6 +51,7 @@ def prune(
     file: Annotated[str, typer.Argument(help="The file to prune; - reads standard input.", metavar="FILE|-")],
     query: Query,
     task: Task = "",
+    history: History = "",
     server: Server = None,
     threshold: Annotated[
         float | None,
@@ -140,7 +142,8 @@ def prune(
         result = pruner.prune(
             query,
             code,
-            task=read_task(task),
+            task=read_words("--task", task),
+            history=read_words("--history", history),
             path=None if file == "-" else file,
             language=language,
             threshold=threshold,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from lamr_contract.admission import TIMEOUT_SECONDS
 
-from lamr_cli.arguments import Language, Model, Query, Server, Task, Timeout, read_code, read_task
+from lamr_cli.arguments import Language, Model, Query, Server, Task, Timeout, read_code, read_words
 from lamr_cli.credentials import credentials
 from lamr_cli.pages import write_page
 from lamr_cli.printing import say
@@ -54,7 +54,7 @@ def view(
     target = output or Path(f"{'stdin' if path is None else Path(path).name}.html")
     if path is not None and target.exists() and target.samefile(path):
         raise typer.BadParameter(f"{target} is the file to look at; name another page", param_hint="--output")
-    code, serves = read_code(file, query), read_task(task)
+    code, serves = read_code(file, query), read_words("--task", task)
     with Pruner(server, model=model, timeout=timeout, **credentials(server)) as pruner:
         # At threshold 0 every line is kept by its own reason, which the page needs for all of them.
         result = pruner.prune(

@@ -82,6 +82,7 @@ class AsyncPruner(AsyncClosing):
         code: str | bytes,
         *,
         task: str = "",
+        history: str = "",
         path: str | os.PathLike[str] | None = None,
         language: str | None = None,
         threshold: float | None = None,
@@ -105,6 +106,7 @@ class AsyncPruner(AsyncClosing):
         """See `Pruner.prune`. A cancelled one returns at once; requests that were sent stay with the server."""
         options = PruneOptions(
             task=task,
+            history=history,
             path=path,
             language=language,
             threshold=threshold,

@@ -44,21 +44,21 @@ def check_query(query: str) -> None:
     Raises:
         InvalidInputError: the query isn't text, is empty or blank, or has a NUL character or lone surrogates.
     """
-    _check_words(query, "query")
+    check_words(query, "query")
     if not query.strip():
         raise InvalidInputError("the query is empty; say what you are looking for", argument="query")
 
 
-def check_task(task: str) -> None:
-    """Refuse what no task is; an empty one is none.
+def check_words(text: str, what: str) -> None:
+    """Refuse what can't be read as words: a query's, a task's, a history's.
+
+    Args:
+        text: the words; they may be empty.
+        what: the argument's name, for the error.
 
     Raises:
-        InvalidInputError: the task isn't text, or has a NUL character or lone surrogates.
+        InvalidInputError: the words aren't text, or have a NUL character or lone surrogates.
     """
-    _check_words(task, "task")
-
-
-def _check_words(text: str, what: str) -> None:
     if not isinstance(text, str):
         raise InvalidInputError(f"the {what} must be str, not {type(text).__name__}", argument=what)
     _refuse_surrogates(text, what)

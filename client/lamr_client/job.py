@@ -33,7 +33,7 @@ from lamr_client.call import Call
 from lamr_client.deadline import Deadline
 from lamr_client.dispatch import OnResult, grouped
 from lamr_client.effort import AUTO_SECONDS, TIME, Effort, why_degraded
-from lamr_client.inputs import check_code, check_query, check_task
+from lamr_client.inputs import check_code, check_query, check_words
 from lamr_client.pace import Pace
 from lamr_client.prune_options import PruneOptions
 from lamr_client.reading_plan import ReadingPlan
@@ -96,7 +96,8 @@ class PruneJob:
             DeadlineExceededError: the text is too large for the time.
         """
         check_query(query)
-        check_task(options.task)
+        check_words(options.task, "task")
+        check_words(options.history, "history")
         check_code(text)
         if options.effort == "instant" and not scorer.instant:
             raise InvalidInputError(
@@ -113,6 +114,7 @@ class PruneJob:
             query,
             text,
             task=options.task,
+            history=options.history,
             path="" if options.path is None else os.fspath(options.path),
             judge_data=not options.repair,  # without repair the caller wants the model's own selection
             check=self._check,

@@ -26,6 +26,7 @@ class PruneOptions:
     """
 
     task: str = ""
+    history: str = ""
     path: str | os.PathLike[str] | None = None
     language: str | None = None
     threshold: float | None = None

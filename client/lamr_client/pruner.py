@@ -100,6 +100,7 @@ class Pruner(Closing):
         code: str | bytes,
         *,
         task: str = "",
+        history: str = "",
         path: str | os.PathLike[str] | None = None,
         language: str | None = None,
         threshold: float | None = None,
@@ -127,6 +128,8 @@ class Pruner(Closing):
             code: one file; bytes must be UTF-8.
             task: what the query serves, such as an issue's text; of any length. The model reads the query whole and
                 those parts of the task that say most about this code; `query_read` of the result tells which.
+            history: what the session said before the query, such as the agent's earlier words; the latest 3,000
+                characters say most. The line model reads it apart from the task, and either counts half.
             path, language: either names the language; without both it is guessed from the content.
             threshold: lines that score at least this, in [0, 1], are kept; default the model's own. With a budget
                 (`ratio`, `max_tokens`), no line that scores less is taken to fill it; without one, any line may be.
@@ -167,8 +170,8 @@ class Pruner(Closing):
             The result; for empty code an empty one with status `pruned`.
 
         Raises:
-            InvalidInputError: the query is blank, query, task or code holds NUL, the code isn't UTF-8, or an option
-                can't be used.
+            InvalidInputError: the query is blank, query, task, history or code holds NUL, the code isn't UTF-8, or an
+                option can't be used.
             BudgetError: the smallest valid output exceeds `max_tokens`.
             ServerUnavailableError, OverloadedError: after the retries that were safe, unless the line model answers.
             QuotaExceededError: the front's quota is used up for longer than the encoder may read.
@@ -180,6 +183,7 @@ class Pruner(Closing):
         """
         options = PruneOptions(
             task=task,
+            history=history,
             path=path,
             language=language,
             threshold=threshold,

@@ -47,6 +47,7 @@ class AskedDocument:
         intent, task: what is looked for, and what for, as the caller gave them.
         tokenize: makes the tokens of the text; it is called once, when they are first needed.
         data: the encoded data that isn't judged and scores 0; None where all is judged.
+        history: what the session said and did before; empty where that isn't known.
         listing: what the text was shown as; None if it wasn't a listing.
         given: the document as somebody has it, of as many lines as the text.
     """
@@ -61,6 +62,7 @@ class AskedDocument:
     tokenize: Callable[[], Tokens]
     data: EncodedData | None = None
     listing: Listing | None = None
+    history: str = ""
     given: str | None = None
 
     @classmethod
@@ -71,6 +73,7 @@ class AskedDocument:
         text: str,
         *,
         task: str = "",
+        history: str = "",
         path: str = "",
         reading: Reading | None = None,
         tokens: Tokens | None = None,
@@ -84,6 +87,8 @@ class AskedDocument:
             query: what is looked for.
             text: the document, as somebody has it.
             task: what the query serves.
+            history: what the session said and did before. It is read beside the task and apart from it, and the
+                encoder doesn't read it.
             path: where the text comes from, if that is known.
             reading: what is read of query and task, where several documents share one reading: the files of a pack
                 compete, and their answers are kept by what was read.
@@ -111,7 +116,9 @@ class AskedDocument:
         def tokenize() -> Tokens:
             return encoder.encode_document(code, check) if tokens is None else tokens
 
-        return cls(reading, query_ids, code, path, layout, query, task, tokenize, data, listing, text)
+        return cls(
+            reading, query_ids, code, path, layout, query, task, tokenize, data, listing, history, text
+        )
 
     @cached_property
     def length(self) -> int:
@@ -187,7 +194,18 @@ class AskedDocument:
         Args:
             model: the line model.
         """
-        return model.ask(self.intent, self.task, self.path, self.text, self.layout, self.near_named)
+        return self._asked_for(model, self.task)
+
+    def asked_before(self, model: LineModel) -> AskedLines | None:
+        """Return the same with what the session said before in place of the task; None where that isn't known.
+
+        Args:
+            model: the line model.
+        """
+        return self._asked_for(model, self.history) if self.history.strip() else None
+
+    def _asked_for(self, model: LineModel, serves: str) -> AskedLines:
+        return model.ask(self.intent, serves, self.path, self.text, self.layout, self.near_named)
 
     def chunks(self, encoder: PromptEncoder) -> Chunks:
         """Return the document's chunks in order; none for a text without tokens.

@@ -237,6 +237,7 @@ def evaluate_pruner(  # noqa: PLR0913 - keywords with defaults
     pruner: PrunerLike,
     *,
     options: Mapping[str, Any] | None = None,
+    history: bool = False,
     baselines: Mapping[str, LineScorer | Selector] = BASELINES,
     bootstrap: Bootstrap = BOOTSTRAP,
     on_problem: Callable[[Problem], None] | None = None,
@@ -247,14 +248,17 @@ def evaluate_pruner(  # noqa: PLR0913 - keywords with defaults
     Args:
         items: at least one.
         pruner: a `lamr_client.Pruner`, or anything with its `prune`.
-        options: of its every call; see `PrunerScorer`.
+        options, history: of its every call; see `PrunerScorer`.
         baselines: what to compare it with, by name.
         bootstrap, on_problem, progress: see `evaluate`.
 
     Raises:
         RecordError, ValueError: see `evaluate`.
     """
-    scorers: dict[str, LineScorer | Selector] = {PRUNER: PrunerScorer(pruner, options), **baselines}
+    scorers: dict[str, LineScorer | Selector] = {
+        PRUNER: PrunerScorer(pruner, options, history=history),
+        **baselines,
+    }
     return evaluate(
         items, scorers, reference=PRUNER, bootstrap=bootstrap, on_problem=on_problem, progress=progress
     )

@@ -22,7 +22,7 @@ from lamr_evaluation.errors import RecordError
 from lamr_evaluation.problems import Problem
 
 _REQUIRED = ("query", "code", "kept_frags")
-_OPTIONAL = ("task", "path", "project", "kind", "language", "id")
+_OPTIONAL = ("task", "history", "path", "project", "kind", "language", "id")
 _NUMBERS = ("kept_frags", "frame")
 
 
@@ -44,6 +44,7 @@ class Record:
         kept_frags: 1-based numbers of the gold lines, ascending, without repeats; empty when no line answers.
         score: how relevant the file is to the query, in [0, 1].
         task: what the query serves, such as an issue's text; empty when there is none.
+        history: what a session said before the query; empty when there is none.
         path, project, kind: where the file comes from and how the query was made; empty when unknown.
         language: what the file is written in, for grouping only; empty when unknown.
         id: a name that no other record of its file has, or empty.
@@ -63,6 +64,7 @@ class Record:
     language: str = ""
     frame: tuple[int, ...] = ()
     task: str = ""
+    history: str = ""
 
     def __post_init__(self) -> None:
         """Check and normalize.

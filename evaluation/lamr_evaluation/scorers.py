@@ -63,14 +63,17 @@ class PrunerLike(Protocol):
 class PrunerScorer:
     """Measures a pruner: line scores for ranking, its kept lines at its default threshold."""
 
-    def __init__(self, pruner: PrunerLike, options: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, pruner: PrunerLike, options: Mapping[str, Any] | None = None, *, history: bool = False
+    ) -> None:
         """Measure a pruner.
 
         Args:
             pruner: anything with `lamr_client.Pruner`'s `prune`.
             options: of its every call, such as its effort.
+            history: whether it is told what an item's session said before; it must take `history` then.
         """
-        self._pruner, self._options = pruner, options or {}
+        self._pruner, self._options, self._history = pruner, options or {}, history
 
     def __call__(self, query: str, code: str) -> FloatArray:
         """Scores of the lines, float `[L]`."""
@@ -82,9 +85,10 @@ class PrunerScorer:
         Raises:
             ValueError: the result's lines aren't those of the item.
         """
-        result = self._pruner.prune(
-            item.query, item.code, task=item.task, path=item.path or None, **self._options
-        )
+        options = dict(self._options)
+        if self._history and item.history:
+            options["history"] = item.history
+        result = self._pruner.prune(item.query, item.code, task=item.task, path=item.path or None, **options)
         count = len(item.lines)
         scores = np.asarray(result.line_scores, dtype=np.float64)
         lines = np.asarray(result.kept_lines, dtype=np.intp)

@@ -126,6 +126,7 @@ class PinnedRead:
             project=self.repository,
             kind=self.kind,
             language=self.language,
+            history=read.history,
         )
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from lamr_client import Pruner
 from lamr_client.deadline import Deadline
-from lamr_client.inputs import check_query, check_task
+from lamr_client.inputs import check_query, check_words
 from lamr_contract.counters import token_counter
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import InvalidInputError
@@ -106,7 +106,7 @@ def prepare(root: str | os.PathLike[str], query: str, **using: Unpack[Using]) ->
     """
     check_query(query)
     options = using.get("options") or PackOptions()
-    check_task(options.task)
+    check_words(options.task, "task")
     on_progress = using.get("on_progress") or (lambda *_: None)
     model, server, pruner = using.get("model"), using.get("server"), using.get("pruner")
     notes: list[str] = []

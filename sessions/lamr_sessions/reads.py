@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -20,6 +21,9 @@ LEAST_CHARACTERS = 4000
 """Some 1,000 tokens: a read is big by its lines or by its characters."""
 FEWEST_LINES = 20
 MOST_LINES = 4000
+MOST_HISTORY = 3000
+"""Characters of what was said before: 2,000 to 4,000 brought as much on validation sessions, 1,000 less."""
+_MOST_STATEMENTS = 60
 _SHORT_MESSAGE = 80
 """Characters up to which a message such as "yes, go on" is joined to the one before it."""
 
@@ -47,6 +51,7 @@ class BigRead:
         searched: what the assistant last searched for; empty where it didn't.
         description: what the call itself says of its purpose.
         pointed: lines of the file that the session had pointed at, 1-based.
+        history: what the assistant said before its last words; see `Heard.history`.
     """
 
     place: int
@@ -58,6 +63,7 @@ class BigRead:
     searched: str
     description: str
     pointed: tuple[int, ...] = ()
+    history: str = ""
 
     @property
     def own_words(self) -> str:
@@ -80,6 +86,7 @@ class Heard:
     searched: str = ""
     pointers: Pointers = field(default_factory=Pointers)
     _messages: list[str] = field(default_factory=list)
+    _statements: deque[str] = field(default_factory=lambda: deque(maxlen=_MOST_STATEMENTS))
 
     def hear(self, event: Event) -> None:
         """Take in the next event."""
@@ -88,11 +95,22 @@ class Heard:
             self._messages.append(words)
             self.aloud = self.thought = self.searched = ""
         elif event.kind == "assistant":
-            self.aloud = event.text.strip()
+            self.aloud = self._stated(event)
         elif event.kind == "thought":
-            self.thought = event.text.strip()
+            self.thought = self._stated(event)
         elif event.kind == "call":
             self.searched = pattern_of(event.tool, event.arguments) or self.searched
+
+    def _stated(self, event: Event) -> str:
+        words = event.text.strip()
+        self._statements.append(words)
+        return words
+
+    @property
+    def history(self) -> str:
+        """The end of what the assistant said and thought before its last words, a statement a line."""
+        now = {self.aloud, self.thought}
+        return "\n".join(words for words in self._statements if words and words not in now)[-MOST_HISTORY:]
 
     @property
     def said(self) -> str:
@@ -137,6 +155,7 @@ def big_reads(session: Sequence[Event]) -> Iterator[BigRead]:
                 heard.searched,
                 description,
                 heard.pointers.at(read.path),
+                heard.history,
             )
 
 

@@ -180,7 +180,7 @@ def test_a_pruner_that_cant_be_made_is_told(tmp_path: Path, store: Store, transc
 
 def test_the_intent_is_what_was_said_last(transcript: str, tmp_path: Path) -> None:
     heard = hear(Path(transcript))
-    assert (heard.said, heard.task) == (SAID, TASK)
+    assert (heard.said, heard.task, heard.history) == (SAID, TASK, "")
     assert hear(tmp_path / "none").task == ""
 
 

@@ -22,6 +22,10 @@ TASK, SAID = "Fix the parser.", "The lexer comes first."
         (Known(said="same", description="same"), Intent("same", "", "session")),
         (Known(task=TASK), Intent(TASK, "", "task")),
         (Known(question=" \n", said="  ", task=" "), Intent("", "", "nothing")),
+        (
+            Known(said=SAID, task=TASK, pointed=(7,), history="I read \0 it."),
+            Intent(SAID, TASK, "session", (7,), "I read \ufffd it."),
+        ),
     ],
 )
 def test_the_best_that_is_known_is_the_query(known: Known, intent: Intent) -> None:

@@ -68,6 +68,10 @@ def test_a_task_comes_as_text_or_from_a_file(file: Path, tmp_path: Path) -> None
     missing = lamr("prune", file, "-q", QUERY, "--task", "@nowhere.md")
     assert missing.exit_code == 2
     assert "nowhere.md" in missing.stderr
+    (tmp_path / "said.md").write_text("I changed the colour of a shape.")
+    told = lamr("prune", file, "-q", "I'll look.", "--history", f"@{tmp_path}/said.md", "--json")
+    asked = lamr("prune", file, "-q", "I'll look.", "--json")
+    assert json.loads(told.stdout)["line_scores"] != json.loads(asked.stdout)["line_scores"]
 
 
 def test_effort_is_an_option_and_the_last_line_says_what_was_read(file: Path) -> None:

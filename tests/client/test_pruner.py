@@ -251,13 +251,15 @@ def test_bad_input_raises_before_anything_is_sent(repository, query, code, messa
 
 
 @pytest.mark.parametrize(
-    ("task", "message"),
-    [("a\0b", "task has a NUL at character 1"), (7, "task must be str"), ("\ud800", "task has a")],
+    ("words", "message"),
+    [("a\0b", "has a NUL at character 1"), (7, "must be str"), ("\ud800", "has a lone surrogate")],
 )
-def test_a_bad_task_raises_before_anything_is_sent(repository, task, message):
+@pytest.mark.parametrize("argument", ["task", "history"])
+def test_bad_words_raise_before_anything_is_sent(repository, argument, words, message):
     transport = MockTransport(answer)
-    with pruner(repository, transport) as subject, pytest.raises(InvalidInputError, match=message):
-        subject.prune(QUERY, "x = 1", task=task)
+    with pruner(repository, transport) as subject, pytest.raises(InvalidInputError, match=message) as caught:
+        subject.prune(QUERY, "x = 1", **{argument: words})
+    assert caught.value.argument == argument
     assert not transport.requests
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from lamr_sessions import FORMATS, Edit, Event, Read, big_reads, later_use, read_events, recognize
-from lamr_sessions.reads import spoken
+from lamr_sessions.reads import MOST_HISTORY, spoken
 from lamr_sessions.shown import framed, shown_lines
 from lamr_sessions.tools import (
     Print,
@@ -367,6 +367,16 @@ def test_words_in_thought_count_only_where_none_are_aloud():
     assert next(big_reads(session)).intent == "I'll look."
     silent = [event for event in session if event.kind != "assistant"]
     assert next(big_reads(silent)).intent == "Hm."
+
+
+def test_what_was_said_before_the_last_words_is_history():
+    _, session = read_log("claude-code")
+    earlier = [Event("assistant", f"{n} is done, with all that it takes. " * 3) for n in range(400)]
+    (read,) = big_reads([*earlier, *session])
+    assert len(read.history) == MOST_HISTORY
+    assert "399 is done" in read.history
+    assert "I'll look." not in read.history
+    assert next(big_reads(session)).history == ""
 
 
 def test_what_the_user_says_ends_the_words_before():

@@ -31,6 +31,9 @@ class PruneBody(Body):
     query: str = Field(description="What is looked for: a question, an intention, or words.")
     code: str = Field(description="One file.")
     task: str = Field("", description="What the query serves, such as an issue's text; of any length.")
+    history: str = Field(
+        "", description="What the session said before the query, such as the agent's earlier words."
+    )
     path: str | None = Field(None, description="The file's path, which tells its language.")
     language: str | None = Field(None, description="The language, instead of the path.")
     threshold: float | None = Field(None, ge=0, le=1, description="Lines that score at least this are kept.")

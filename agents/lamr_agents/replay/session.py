@@ -173,6 +173,7 @@ def _replay_read(  # noqa: PLR0913, PLR0917  # what one read hangs together with
             read.searched,
             read.task,
             read.pointed,
+            read.history,
         )
     )
     asked = asked_for("\n".join(lines) + "\n", read.read, intent=intent, again=again)

@@ -226,9 +226,17 @@ class DocumentScorer:
 
     @cached_property
     def _by_words(self) -> ScoredLines:
-        """What the line model says."""
+        """What the line model says: by query and task, and where there is a history as much by that and the query.
+
+        Either reading counts half, so that a history that misleads takes little, and one that helps brings much.
+        """
         assert self._scorer.weights is not None
-        return self._scorer.weights.model.score(self._asked_lines)
+        model = self._scorer.weights.model
+        scored = model.score(self._asked_lines)
+        before = self._document.asked_before(model)
+        if before is None:
+            return scored
+        return replace(scored, logits=(scored.logits + model.score(before).logits) / 2)
 
     @cached_property
     def _merger(self) -> ScoreMerger:

@@ -28,15 +28,16 @@ def encoder() -> PromptEncoder:
     return PromptEncoder(words, make_spec(words, BERT_PROMPT))
 
 
-def line_scores(query: str, scorer: Scorer, code: str = CODE) -> LineScores:
+def line_scores(query: str, scorer: Scorer, code: str = CODE, **more: str) -> LineScores:
     """Score lines from tokens of three characters, which cross the ends of lines."""
     starts = np.arange(0, len(code), 3)
     offsets = np.stack([starts, np.minimum(starts + 3, len(code))], axis=1)
-    asked = AskedDocument.of(encoder(), query, code, tokens=(np.zeros(len(starts), np.int64), offsets))
+    tokens = (np.zeros(len(starts), np.int64), offsets)
+    asked = AskedDocument.of(encoder(), query, code, tokens=tokens, **more)
     document = DocumentScorer(scorer, asked)
-    tokens = np.random.default_rng(0).random(len(asked.ids)).astype(np.float32)
-    rubrics = np.stack([tokens, 1 - tokens], axis=1) if scorer.want_rubrics else None
-    document.add((0, len(tokens)), ChunkResult((tokens > 0.5).astype(np.uint8), tokens, rubrics, None, 0.5))
+    read = np.random.default_rng(0).random(len(asked.ids)).astype(np.float32)
+    rubrics = np.stack([read, 1 - read], axis=1) if scorer.want_rubrics else None
+    document.add((0, len(read)), ChunkResult((read > 0.5).astype(np.uint8), read, rubrics, None, 0.5))
     return document.finish()
 
 
@@ -66,6 +67,18 @@ def test_lines_that_are_named_are_known_to_the_line_model() -> None:
     named = line_scores("look at line 6", scorer).scores
     assert named[5] > 0.9 > named[3] > named[0], "what is near counts, too"
     assert named[0] == line_scores("look", scorer).scores[0]
+
+
+def test_a_history_counts_half_beside_the_task_and_never_alone() -> None:
+    scorer = Scorer(lines_scoring(bias=-1.0), RUBRICS, line_weights(own=4.0))
+    words = "I have just changed ccc"
+    alone, with_task, with_history = (
+        line_scores(TOLD, scorer, **more).scores for more in ({}, {"task": words}, {"history": words})
+    )
+    logits = [np.log(scores / (1 - scores))[[0, 3, 5]] for scores in (alone, with_task, with_history)]
+    np.testing.assert_allclose(logits[2], (logits[0] + logits[1]) / 2, rtol=1e-3)
+    assert with_task[5] > with_history[5] > alone[5], "ccc stands there"
+    np.testing.assert_array_equal(line_scores(TOLD, scorer, history=" \n").scores, alone)
 
 
 def test_lines_of_encoded_data_score_0() -> None:
