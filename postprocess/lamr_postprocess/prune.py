@@ -90,7 +90,7 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
     body, place = (code, path) if listing is None else (listing.body, path or listing.path)
     table = _language(body, place, language)
     if analyses is None or markers == NAMED:
-        naming = count if markers == NAMED else None
+        naming = approximate_tokens if markers == NAMED else None
         document = analyse(code, table, listing=listing, repair=repair, naming=naming, least_cut=min_cut)
     else:
         document = analyses.document(code, table, listing=listing, repair=repair, least_cut=min_cut)

@@ -69,10 +69,12 @@ def _hints() -> tuple[tuple[Language, tuple[re.Pattern[str], ...]], ...]:
     )
 
 
+@lru_cache(maxsize=8)  # of one text, several ask
 def _by_content(sample: str) -> Language | None:
     """The language that a text looks like, and still does without what a command's output shows of code."""
     best = _by_hints(sample)
-    return best and _by_hints(without_blocks(sample))
+    rest = sample if best is None else without_blocks(sample)
+    return best if rest is sample else _by_hints(rest)
 
 
 def _by_hints(sample: str) -> Language | None:
