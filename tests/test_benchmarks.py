@@ -25,6 +25,7 @@ ALONE = {
     "packs",
     "precision",
     "quality_over_time",
+    "token_limits",
     "rolling",
     "same_output",
     "scale",
@@ -63,7 +64,8 @@ def test_every_program_starts(monkeypatch, capsys, program):
         assert (
             module.PARSER.parse_args(
                 ["first"]
-                if program in ("ingredients", "packs", "precision", "quality_over_time", "swe_pruner")
+                if program
+                in ("ingredients", "packs", "precision", "quality_over_time", "swe_pruner", "token_limits")
                 else []
             ).json
             is False

@@ -78,6 +78,15 @@ CacheFile = Annotated[
 ]
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Keep nothing, and use nothing that was kept.")]
 Timeout = Annotated[float, typer.Option(help="Seconds to wait for the whole answer.", min=0.001)]
+Tokenizer = Annotated[
+    str | None,
+    typer.Option(
+        help="Counts tokens by this tokenizer.json, or by the model's own (model). Default: so that the tokenizers of "
+        "today's large models have no more.",
+        metavar="FILE|model",
+        show_default=False,
+    ),
+]
 
 
 class EffortName(str, enum.Enum):

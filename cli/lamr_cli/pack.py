@@ -24,6 +24,7 @@ from lamr_cli.arguments import (
     Quiet,
     Server,
     Task,
+    Tokenizer,
     Within,
     cache_file,
     read_words,
@@ -133,10 +134,7 @@ def pack(
         Form, typer.Option("--format", help="How the pack is written; xml has repomix's shape.")
     ] = Form.XML,
     line_numbers: LineNumbers = False,
-    tokenizer: Annotated[
-        Path | None,
-        typer.Option(help="The reader's tokenizer.json, by which tokens count; default: the model's."),
-    ] = None,
+    tokenizer: Tokenizer = None,
     html: Annotated[
         Path | None,
         typer.Option(help="Write a page to look at as well: one file that loads nothing.", metavar="FILE"),

@@ -27,6 +27,7 @@ from lamr_cli.arguments import (
     Server,
     Task,
     Timeout,
+    Tokenizer,
     Within,
     parse_keep,
     read_code,
@@ -55,16 +56,21 @@ def prune(
     server: Server = None,
     threshold: Annotated[
         float | None,
-        typer.Option(help="Keep lines that score at least this; default: the model's own.", min=0, max=1),
+        typer.Option(
+            help="Keep only lines that score at least this; default: the model's own.",
+            min=0,
+            max=1,
+        ),
     ] = None,
     ratio: Annotated[
         float | None,
-        typer.Option(help="Instead of a threshold: 4 keeps about a quarter of the tokens.", min=1),
+        typer.Option(help="A budget: 4 keeps about a quarter of the tokens.", min=1),
     ] = None,
     max_tokens: Annotated[
         int | None,
-        typer.Option(help="Instead of a threshold: never more tokens than this, markers included.", min=1),
+        typer.Option(help="A budget: never more tokens than this, markers included.", min=1),
     ] = None,
+    tokenizer: Tokenizer = None,
     keep: Annotated[
         list[str] | None,
         typer.Option(
@@ -155,6 +161,7 @@ def prune(
             threshold=threshold,
             ratio=ratio,
             max_tokens=max_tokens,
+            tokenizer=tokenizer,
             keep=parse_keep(keep or []),
             line_numbers=line_numbers,
             min_tokens=min_tokens,

@@ -14,7 +14,7 @@ from lamr_contract.errors import LamrError
 from lamr_contract.scoring.scorer import Scorer
 from lamr_contract.spec import ModelSpec, bundled_repository
 from lamr_postprocess import LEAST_CUT
-from lamr_postprocess.selection import Keep
+from lamr_postprocess.selection import Keep, keep_list
 
 from lamr_client.async_dispatch import AsyncDispatcher
 from lamr_client.call import CallDefaults, OnError
@@ -89,6 +89,7 @@ class AsyncPruner(AsyncClosing):
         threshold: float | None = None,
         ratio: float | None = None,
         max_tokens: int | None = None,
+        tokenizer: str | os.PathLike[str] | None = None,
         keep: Iterable[Keep] = (),
         line_numbers: bool = False,
         min_tokens: int = 0,
@@ -113,7 +114,8 @@ class AsyncPruner(AsyncClosing):
             threshold=threshold,
             ratio=ratio,
             max_tokens=max_tokens,
-            keep=tuple(keep),
+            tokenizer=tokenizer,
+            keep=keep_list(keep),
             line_numbers=line_numbers,
             min_tokens=min_tokens,
             repair=repair,

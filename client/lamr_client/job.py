@@ -20,6 +20,7 @@ from functools import cached_property
 
 import numpy as np
 from lamr_contract.asked import AskedDocument
+from lamr_contract.counters import token_counter
 from lamr_contract.encoding import Chunk, PromptEncoder
 from lamr_contract.errors import DeadlineExceededError, InvalidInputError, LamrError
 from lamr_contract.model_io import ChunkResult
@@ -116,6 +117,7 @@ class PruneJob:
         self._encoder, self._text, self._options = encoder, text, options
         self._call, self._shared, self._until = call, shared, call.deadline
         self._by_lines = scorer.instant
+        self._counter = token_counter(options.tokenizer, encoder)
         self._asked = AskedDocument.of(
             encoder,
             query,
@@ -275,19 +277,17 @@ class PruneJob:
 
     @property
     def _counts_exactly(self) -> bool:
-        """Whether tokens are counted by the model's tokenizer: for a limit, or where they were made anyway."""
+        """Whether tokens are counted, and not estimated: for a limit, or where the model's were made anyway."""
         options = self._options
         limited = options.min_tokens or options.ratio is not None or options.max_tokens is not None
         return bool(limited) or not self._judged or self._chunks is not None
 
-    @property
+    @cached_property
     def _tokens(self) -> int:
         """How many tokens the code has, as it was given."""
         if not self._counts_exactly:
             return self._estimated(self._text)
-        if self._asked.listing is None and self._options.effort != "instant":
-            return self._asked.length
-        return self._encoder.count_tokens(self._text)
+        return self._counter.count_tokens(self._text)
 
     def _estimated(self, text: str) -> int:
         """Return about how many tokens a text has that was made of the code, by samples of the code."""
@@ -297,9 +297,9 @@ class PruneJob:
     def _tokens_a_character(self) -> float:
         text, size = self._text, _SAMPLE_CHARS
         if len(text) <= _SAMPLES * size:
-            return self._encoder.count_tokens(text) / len(text)
+            return self._counter.count_tokens(text) / len(text)
         begins = [at * (len(text) - size) // (_SAMPLES - 1) for at in range(_SAMPLES)]
-        counts = self._encoder.count_each([text[begin : begin + size] for begin in begins])
+        counts = self._counter.count_each([text[begin : begin + size] for begin in begins])
         return float(counts.sum()) / (_SAMPLES * size)
 
     def _is_small(self) -> bool:
@@ -311,6 +311,10 @@ class PruneJob:
         """Return what the code is, where it has no lines to choose from, whatever data is among them; else nothing."""
         data, spans = self._asked.data, self._asked.layout.spans
         return minified(spans if data is None else spans[~data.lines])
+
+    @property
+    def _has_budget(self) -> bool:
+        return self._options.ratio is not None or self._options.max_tokens is not None
 
     def _threshold(self, scores: LineScores) -> float:
         """Return the caller's threshold, or without one the model's as it adapts to the scores."""
@@ -325,7 +329,7 @@ class PruneJob:
                 scores.scores,
                 path=None if options.path is None else os.fspath(options.path),
                 language=options.language,
-                threshold=threshold,
+                threshold=options.threshold if self._has_budget else threshold,
                 ratio=options.ratio,
                 max_tokens=options.max_tokens,
                 keep=options.keep,
@@ -345,16 +349,15 @@ class PruneJob:
     def _count(self, text: str) -> int:
         """Return how many tokens a text has. A search for a budget counts many texts, so each checks the deadline."""
         self._check()
-        return self._encoder.count_tokens(text)
+        return self._counter.count_tokens(text)
 
     def _result(self, scores: LineScores, threshold: float, pruned: PrunedCode) -> PruneResult:
-        by_budget = self._options.ratio is not None or self._options.max_tokens is not None
         data, reading = self._asked.data, self._asked.reading
         unchanged = pruned.text == self._text
         before = self._tokens
-        count = self._encoder.count_tokens if self._counts_exactly else self._estimated
+        count = self._counter.count_tokens if self._counts_exactly else self._estimated
         tokens = before if unchanged else count(pruned.text)
-        fits = by_budget and unchanged
+        fits = self._has_budget and unchanged
         said = (
             self._said_of_keywords(),
             self._trouble,
@@ -375,7 +378,7 @@ class PruneJob:
             language=pruned.language,
             cuts=pruned.cuts,
             model=model_name(self._encoder),
-            threshold=None if by_budget else threshold,
+            threshold=self._options.threshold if self._has_budget else threshold,
             query_read=None if reading.whole else reading.text,
             effort=self._effort,
         )

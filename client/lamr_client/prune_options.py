@@ -32,6 +32,7 @@ class PruneOptions:
     threshold: float | None = None
     ratio: float | None = None
     max_tokens: int | None = None
+    tokenizer: str | os.PathLike[str] | None = None
     keep: tuple[Keep, ...] = ()
     line_numbers: bool = False
     min_tokens: int = 0

@@ -18,7 +18,7 @@ from lamr_contract.model_io import ChunkResult
 from lamr_contract.scoring.scorer import Scorer
 from lamr_contract.spec import ModelSpec, bundled_repository
 from lamr_postprocess import LEAST_CUT
-from lamr_postprocess.selection import Keep
+from lamr_postprocess.selection import Keep, keep_list
 
 from lamr_client.call import CallDefaults, OnError
 from lamr_client.closing import Closing
@@ -110,6 +110,7 @@ class Pruner(Closing):
         threshold: float | None = None,
         ratio: float | None = None,
         max_tokens: int | None = None,
+        tokenizer: str | os.PathLike[str] | None = None,
         keep: Iterable[Keep] = (),
         line_numbers: bool = False,
         min_tokens: int = 0,
@@ -135,13 +136,16 @@ class Pruner(Closing):
             history: what the session said before the query, such as the agent's earlier words; the latest 3,000
                 characters say most. The line model reads it apart from the task, and either counts half.
             path, language: either names the language; without both it is guessed from the content.
-            threshold: lines that score at least this, in [0, 1], are kept; default the model's own.
-            ratio: takes the place of a threshold: 4 keeps about a quarter of the tokens.
-            max_tokens: takes the place of a threshold: never more of the model's tokens than this, markers included.
-                With both `ratio` and `max_tokens`, the smaller counts.
-            keep: lines to keep whatever they score: numbers, (first, last) ranges, or regular expressions.
+            threshold: lines that score at least this, in [0, 1], are kept; default the model's own. With a budget
+                (`ratio`, `max_tokens`), no line that scores less is taken to fill it; without one, any line may be.
+            ratio: a budget: 4 keeps about a quarter of the tokens.
+            max_tokens: a budget: never more tokens than this, markers included. With both `ratio` and `max_tokens`,
+                the smaller counts.
+            tokenizer: by which tokens are counted: the `tokenizer.json` of whoever reads the result, or `model` for
+                the pruning model's own. Default: so that the tokenizers of today's large models have no more.
+            keep: a list of what is kept whatever it scores: numbers, (first, last) ranges, or regular expressions.
             line_numbers: write original line numbers before the lines.
-            min_tokens: code with fewer of the model's tokens passes untouched and unjudged, with
+            min_tokens: code with fewer tokens passes untouched and unjudged, with
                 `status="passthrough"`, because a marker and a request cost more than such a cut saves.
             repair: whether to add the lines that the selection needs; without it the text may not parse.
             markers: `comment`; `named` for comments that name the definitions that begin inside the cut, at most a
@@ -193,7 +197,8 @@ class Pruner(Closing):
             threshold=threshold,
             ratio=ratio,
             max_tokens=max_tokens,
-            keep=tuple(keep),
+            tokenizer=tokenizer,
+            keep=keep_list(keep),
             line_numbers=line_numbers,
             min_tokens=min_tokens,
             repair=repair,

@@ -46,7 +46,7 @@ class PruneResult:
             empty where nothing was scored.
         relevance: how likely the code holds what the query looks for (P("yes") of the most relevant chunk, for a model
             whose scoring knows no presence); None where nothing was scored.
-        tokens_in, tokens_out: tokens of the original and of `text`, markers included, by the model's tokenizer;
+        tokens_in, tokens_out: tokens of the original and of `text`, markers included, by the call's `tokenizer`;
             estimated where the line model alone answered and no limit had to be kept.
         status: `pruned` if anything was cut, else `passthrough`, and `reason` says why: an error was met and
             `on_error="passthrough"`, all was selected, the code fits into the budget, holds nothing, or has fewer

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 
 from lamr_contract.asked import AskedDocument
+from lamr_contract.counters import token_counter
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import LamrError
 from lamr_contract.words import query_terms
@@ -36,7 +37,7 @@ def unpruned(encoder: PromptEncoder, text: str, options: PruneOptions, tokens: i
         encoder: the encoder of the model, for its name.
         text: the code.
         options: the call's, for the language.
-        tokens: how many of the model's tokens the text has.
+        tokens: how many tokens the text has.
     """
     count = len(line_spans(text))
     return PruneResult(
@@ -68,7 +69,8 @@ def passthrough(
         error: why the text passes; the result's reason names it.
         begin: `time.perf_counter()` when the call began.
     """
-    count = encoder.count_tokens if len(text) <= MOST_COUNTED_CHARS else approximate_tokens
+    counter = token_counter(options.tokenizer, encoder)
+    count = counter.count_tokens if len(text) <= MOST_COUNTED_CHARS else approximate_tokens
     result = unpruned(encoder, text, options, count(text))
     return dataclasses.replace(
         result,

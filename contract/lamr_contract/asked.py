@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from lamr_postprocess.lines import ink
+from lamr_postprocess.detection import detect_language
+from lamr_postprocess.lines import ink, line_spans, split_lines
 from lamr_postprocess.listing import Listing, read_listing
+from lamr_postprocess.outputs import failing_lines, output_frames
 from numpy.typing import NDArray
 
 from lamr_contract.arrays import Float64Array
@@ -24,7 +26,8 @@ from lamr_contract.layout import LineLayout, line_layout
 from lamr_contract.reading import Reading
 from lamr_contract.scoring.encoded_data import EncodedData
 from lamr_contract.scoring.line_model import AskedLines, LineModel
-from lamr_contract.scoring.named_lines import named_lines, nearness
+from lamr_contract.scoring.named_lines import named_lines, nearness, placed_lines
+from lamr_contract.scoring.named_text import named_text
 
 Tokens = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Ids int64 [n], and offsets int64 [n, 2]: first and one-past-last character of each token."""
@@ -46,6 +49,7 @@ class AskedDocument:
         data: the encoded data that isn't judged and scores 0; None where all is judged.
         history: what the session said and did before; empty where that isn't known.
         listing: what the text was shown as; None if it wasn't a listing.
+        given: the document as somebody has it, of as many lines as the text.
     """
 
     reading: Reading
@@ -59,6 +63,7 @@ class AskedDocument:
     data: EncodedData | None = None
     listing: Listing | None = None
     history: str = ""
+    given: str | None = None
 
     @classmethod
     def of(  # noqa: PLR0913  # keyword-only, each with a default
@@ -110,7 +115,9 @@ class AskedDocument:
         def tokenize() -> Tokens:
             return encoder.encode_document(code, check) if tokens is None else tokens
 
-        return cls(reading, query_ids, code, path, layout, query, task, tokenize, data, listing, history)
+        return cls(
+            reading, query_ids, code, path, layout, query, task, tokenize, data, listing, history, text
+        )
 
     @cached_property
     def length(self) -> int:
@@ -150,19 +157,35 @@ class AskedDocument:
         return f"{self.intent}\n{self.task}"
 
     @cached_property
-    def named(self) -> NDArray[np.bool_] | None:
-        """The lines that query or task name by number, bool [L]; None for a listing of lines of no one file."""
-        if self.listing is None:
-            return named_lines(self.words, self.path, len(self.layout.spans))
-        if self.listing.first is None:
-            return None
-        path = self.path or self.listing.path or ""
-        return named_lines(self.words, path, len(self.layout.spans), self.listing.first)
+    def named(self) -> NDArray[np.bool_]:
+        """The lines that query or task name, bool [L]: by number, and in the output of commands by what they hold."""
+        lines = len(self.layout.spans)
+        if self.listing is not None and self.listing.places is not None:
+            named = placed_lines(self.words, self.path, self.listing.places)
+        else:
+            named = named_lines(self.words, self.path, lines)
+        if self._is_output or (self.listing is not None and self.listing.files > 1):
+            given = self.text if self.given is None else self.given
+            named = named | named_text(self.words, given, line_spans(given))
+        return named
+
+    @cached_property
+    def failing(self) -> NDArray[np.bool_]:
+        """The lines of a command's output that tell of failures, bool [L]: tracebacks, failed tests, errors."""
+        failing = np.zeros(len(self.layout.spans), np.bool_)
+        for rows in failing_lines(split_lines(self.text)) if self._is_output else ():
+            failing[list(rows)] = True
+        return failing
+
+    @cached_property
+    def _is_output(self) -> bool:
+        """Whether the text is what a command printed, or a log, rather than the text of a file of a language."""
+        return detect_language(self.text, self.path or None).blocks is output_frames
 
     @cached_property
     def near_named(self) -> Float64Array:
-        """How near each line is to one that is named, float64 [L]; 0 everywhere where none can be."""
-        return np.zeros(len(self.layout.spans)) if self.named is None else nearness(self.named)
+        """How near each line is to one that is named, float64 [L]."""
+        return nearness(self.named)
 
     def asked_lines(self, model: LineModel) -> AskedLines:
         """Return the query and the lines as a line model reads them: query and task whole, however long they are.

@@ -27,6 +27,7 @@ from lamr_contract.reading import Reading, read
 from lamr_contract.spec import Chunking, ModelSpec, client_files, load_spec
 from lamr_contract.text_slices import cuts_inside, in_groups, slice_bounds
 from lamr_contract.token_counts import TokenCounts
+from lamr_contract.token_limits import TokenLimits
 from lamr_contract.tokenizer_files import parse_tokenizer
 
 READ_SHARE = 0.3
@@ -88,6 +89,7 @@ class PromptEncoder:
 
     Attributes:
         spec: what the encoder follows.
+        limits: counts the tokens of budgets.
         prompt_tokens: the number of the prompt's tokens, without query and code.
     """
 
@@ -119,6 +121,7 @@ class PromptEncoder:
         self._tokenizer.encode_special_tokens = True
         self._protect_prompt_tokens()
         self._counts = TokenCounts.of(self._tokenizer)
+        self.limits = TokenLimits(lambda units: self._asked_each(units).tolist())
         self.prompt_tokens = sum(map(len, pieces))
         if spec.chunking.window - self.prompt_tokens < 1 + self._least_code(spec.chunking):
             raise ModelMismatchError(

@@ -23,6 +23,7 @@ from lamr_postprocess.languages.templates import (
     Template,
     template_in,
 )
+from lamr_postprocess.outputs import without_blocks
 from lamr_postprocess.syntax import CostlySyntaxError, MissingGrammarError, broken_share, parse
 
 _SAMPLE = 16_384
@@ -178,7 +179,15 @@ def _hints() -> tuple[tuple[Language, tuple[re.Pattern[str], ...]], ...]:
     )
 
 
+@lru_cache(maxsize=8)  # of one text, several ask
 def _by_content(sample: str) -> Language | None:
+    """The language that a text looks like, and still does without what a command's output shows of code."""
+    best = _by_hints(sample)
+    rest = sample if best is None else without_blocks(sample)
+    return best if rest is sample else _by_hints(rest)
+
+
+def _by_hints(sample: str) -> Language | None:
     votes = {}
     for language, hints in _hints():
         found = [hint.pattern for hint in hints if hint.search(sample)]

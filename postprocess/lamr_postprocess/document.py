@@ -32,7 +32,7 @@ from lamr_postprocess.mending import parse_mended
 from lamr_postprocess.outline import NOBODY, Outline, outline_of
 from lamr_postprocess.repair import Codes, Rules, close, no_rules, rules_of, rules_without_tree
 from lamr_postprocess.syntax import CostlySyntaxError, Damage, MissingGrammarError, Source
-from lamr_postprocess.wholes import wholes_of
+from lamr_postprocess.wholes import Wholes, wholes_of
 
 LEAST_CUT = 100
 """Characters without indentation that a cut between kept lines hides at least. A marker takes as many tokens as some
@@ -217,14 +217,24 @@ def _by_line(text: str, language: Language, costs: _Costs, space: _Space) -> Rul
     lines = split_lines(text)
     wholes = wholes_of(text, lines, line_spans(text), language)
     inner = wholes.head != np.arange(len(lines))
-    frames = no_frames(headings_of(text, language))
-    if language.frames is not None:
-        unread = space.blank | inner
-        unread[list(wholes.tags)] = True
-        found = frames_of(lines, space.indents, unread, language.frames)
-        outermost = (found.above < 0) & ~space.blank
-        frames = Frames(np.where(outermost, frames.above, found.above), found.opening)
+    frames = _frames(text, lines, language, space, inner, wholes)
     return rules_without_tree(costs.of_lines, space.blank & ~inner, frames, wholes, costs.least_cut)
+
+
+def _frames(  # noqa: PLR0913, PLR0917  # a text, and what is known of its lines
+    text: str, lines: list[str], language: Language, space: _Space, inner: BoolArray, wholes: Wholes
+) -> Frames:
+    """Which lines of a text without a tree are nothing without others."""
+    if language.blocks is not None:
+        return language.blocks(lines, space.blank)
+    frames = no_frames(headings_of(text, language))
+    if language.frames is None:
+        return frames
+    unread = space.blank | inner
+    unread[list(wholes.tags)] = True
+    found = frames_of(lines, space.indents, unread, language.frames)
+    outermost = (found.above < 0) & ~space.blank
+    return Frames(np.where(outermost, frames.above, found.above), found.opening)
 
 
 def _structure(  # noqa: PLR0913, PLR0917  # a text, and what is known of it

@@ -1,26 +1,31 @@
-"""Code that comes with a prefix on every line: numbered listings and grep output.
+"""Lines as tools list them: under numbers, under paths, under who wrote them.
 
-Tools print files as `cat -n` does, and matches as `path:line:text`. The code after the prefixes is judged and analysed
-without them, and kept lines come back with them.
+A table says what each tool puts before a line: `cat -n`, `nl`, `bat`, `grep`, `rg` with and without headings, `git
+grep`, `git blame`. The code after the prefixes is judged and analysed without them, and kept lines come back with them.
+A text is one tool's listing as a whole or none at all: paths look like files, numbers rise within each, and a line that
+the tool wouldn't print ends the attempt. So logs, whose lines begin with a time, and messages of compilers are no
+listings.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from lamr_postprocess.detection import detect_language
 from lamr_postprocess.lines import IntArray, split_lines
+from lamr_postprocess.paths import FILE, looks_like_file
 
 NUMBERS = (
-    re.compile(r"[ \t]*(\d+)(?:\t|→)"),  # `cat -n`, `nl`, Claude Code, OpenHands
-    re.compile(r"[ \t]*(\d+) ?[|│] "),  # OpenCode, bat
-    re.compile(r"[ \t]*(\d+) ?[|│]"),
-    re.compile(r"[ \t]*(\d+)\. "),  # Copilot
-    re.compile(r"[ \t]*(\d+): "),  # OpenCode
-    re.compile(r"[ \t]*(\d+):"),  # SWE-agent, `grep -n ''`
+    re.compile(r"[ \t]*(?P<number>\d+)(?:\t|→)"),  # `cat -n`, `nl`, Claude Code, OpenHands
+    re.compile(r"[ \t]*(?P<number>\d+) {0,4}[|│] "),  # OpenCode, bat
+    re.compile(r"[ \t]*(?P<number>\d+) {0,4}[|│]"),
+    re.compile(r"[ \t]*(?P<number>\d+)\. "),  # Copilot
+    re.compile(r"[ \t]*(?P<number>\d+): "),  # OpenCode
+    re.compile(r"[ \t]*(?P<number>\d+):"),  # SWE-agent, `grep -n ''`
 )
 """What stands before a line, by the tools that put it there; the first group is the line's number.
 
@@ -29,14 +34,55 @@ taken off where all lines have it, and never from the indentation of some.
 """
 NUMBERED_BLANK = re.compile(r"[ \t]*(\d+)[ \t→|│.:]*(?=[\r\n]*$)")
 """A blank line with its number, the white space at its end taken off or not."""
-_MATCH = re.compile(r"(?P<path>[^\s:][^:\r\n]*?)(?P<mark>[:-])(?P<number>\d+)(?P=mark)")
-_LINE_OF_FILE = re.compile(
-    r"(?P<number>\d+)[:-]"
-)  # `grep -n` in one file: a mark for matches, one for what is around
-_SEPARATOR = "--"
+_REVISION = r"\^?[0-9a-f]{7,64}\*?"
+_BLAME = (
+    re.compile(
+        rf"{_REVISION}(?:[ \t]+\S+)?[ \t]+\([^\n]*?\d{{4}}-\d\d-\d\d[^\n)]*?[ \t](?P<number>\d+)\)(?: |(?=[\r\n]*$))"
+    ),
+    re.compile(rf"{_REVISION}\t\([^\n\t]*\t[^\n\t]*\t[ ]*(?P<number>\d+)\)"),  # `git annotate`
+    re.compile(rf"{_REVISION}[ ]+(?P<number>\d+)\)(?: |(?=[\r\n]*$))"),  # `git blame -s`
+)
+_RULE = re.compile(
+    r"[─━]{4,}[┬┼┴─━]*[ \t]*$|[ \t]+[│|][ \t]+(?:File: (?P<path>.+?)|Size: .*)[ \t]*$|[ \t]+[│|][ \t]*$"
+)
+"""What `bat` draws around a file."""
+_MATCH = re.compile(rf"(?P<path>{FILE}):(?P<number>\d+):")
+_COLUMNS = re.compile(rf"(?P<path>{FILE}):(?P<number>\d+):(?P<column>\d+):")  # `rg --column`, `--vimgrep`
+_FOUND = re.compile(rf"(?P<path>{FILE}):(?!\d+:)")  # `grep` and `rg` without `-n`
+_BESIDE = re.compile(
+    r"(?P<mark>[-=])(?P<number>\d+)(?P=mark)"
+)  # after a path: context of `-C`, functions of `-p`
+_HIT = re.compile(r"(?P<number>\d+)[:=-]")  # under a heading, or in one file
+_HEADING = re.compile(rf"(?P<path>{FILE})[ \t]*$")
+_SEPARATOR = re.compile(r"--[ \t]*$")
+_ASIDE = re.compile(r"--[ \t]*$|Binary file .* matches[ \t]*$|(?:grep|rg|git): .*$")
+_SAID = re.compile(
+    r"(?:\d+(?:-\d+)?:)?[ \t]*(?:(?:fatal |internal )?error|warning|note|info|hint|remark|help|[A-Z]{1,5}\d{2,5})"
+    r"[ \t]*[:\[(]",
+    re.IGNORECASE,
+)
+"""How what a compiler or a linter says begins, after path and number."""
+_SENTENCE = re.compile(r"\d+:\d+(?:-\d+)?: (?! )\S|\d+: \w*(?:Error|Warning)\b")
+"""The same with the line's number before it: words after a column and one space."""
+_TIME = re.compile(r"\W{0,2}(?:\d{1,2}:\d{2}\b|\d{4}-\d{2}(?:-\d{2}|\b))")
+_COLOURS = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\r\n]*(?:\x07|\x1b\\)|[()][0-9A-B])")
 _FEWEST = 2  # lines; a single one is no listing
 _PROBED = 20  # lines that the first look covers, in lines of 200 characters
-_PREFIXES = (*NUMBERS, _MATCH, _LINE_OF_FILE)
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Where the L lines of a listing stand in their files.
+
+    Attributes:
+        paths: the files, in their order.
+        file: int [L], index into `paths`; -1 where none is named.
+        number: int [L], the line's number in its file; 0 where none is given.
+    """
+
+    paths: tuple[str, ...]
+    file: IntArray
+    number: IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +95,7 @@ class Listing:
         margin: white space as wide as a prefix, for markers.
         path: the file's path, where the prefixes name exactly one file.
         files: how many files the prefixes name; 0 when they name none.
+        places: where each line stands; None where the lines are the text's own.
     """
 
     body: str
@@ -56,6 +103,7 @@ class Listing:
     margin: str
     path: str | None
     files: int
+    places: Places | None = None
 
     @property
     def first(self) -> int | None:
@@ -67,78 +115,209 @@ def read_listing(text: str) -> Listing | None:
     """Take the prefixes off a text; None where it is no listing.
 
     In a numbered listing every line has a number, which is one more than that of the line before; `nl` counts no blank
-    lines. In grep output every line has a number, after a path or without one, except for the `--` between groups.
+    lines. In what a search prints, every line has a path, or a number in the file above, or both, except for what
+    stands between groups. Colours are taken off first, and alone where nothing else stands before the lines.
     """
-    head = text[: 200 * _PROBED].lstrip()
-    if not any(prefix.match(head) for prefix in _PREFIXES):
-        return None
-    lines = split_lines(text)
-    if len(lines) < _FEWEST:
-        return None
-    return _numbered(lines) or _matches(lines) or _matches_of_one_file(lines)
+    plain = _COLOURS.sub("", text) if "\x1b" in text else text
+    head = split_lines(plain[: 200 * _PROBED].lstrip())
+    whole = len(head) <= _PROBED and len(plain) <= 200 * _PROBED
+    head = (
+        head[:_PROBED] if whole else head[: min(_PROBED, len(head) - 1)]
+    )  # the last one may be half of a line
+    tools = [tool for tool in _TOOLS if head and tool.may_begin(head[0])]
+    if len(head) >= _FEWEST:
+        tools = [tool for tool in tools if tool.read(head)]
+    lines = split_lines(plain) if tools else []
+    listing = (
+        next(filter(None, (tool.read(lines) for tool in tools)), None) if len(lines) >= _FEWEST else None
+    )
+    if listing is not None or plain is text:
+        return listing
+    rows = len(split_lines(plain))
+    return Listing(plain, np.arange(1, rows + 1), "", None, 0) if rows else None
 
 
-def _numbered(lines: list[str]) -> Listing | None:
-    """A numbered listing, or None."""
-    listings = (_numbered_by(prefix, lines) for prefix in NUMBERS)
-    return next((listing for listing in listings if listing), None)
+@dataclass
+class _Parts:
+    """What the lines of a text are, as far as they were read."""
+
+    bodies: list[str] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+    files: list[int] = field(default_factory=list)
+    paths: dict[str, int] = field(default_factory=dict)
+    margin: str = ""
+
+    def add(self, line: str, end: int, number: int = 0, path: str | None = None) -> None:
+        """Take in a line of which so many characters aren't its text."""
+        self.bodies.append(line[end:])
+        self.numbers.append(number)
+        self.files.append(-1 if path is None else self.paths.setdefault(path, len(self.paths)))
+
+    def skip(self, line: str) -> None:
+        """Take in a line that is no line of a file."""
+        self.add(line, len(line.rstrip("\r\n")))
+
+    def listing(self) -> Listing:
+        """The listing of all lines."""
+        numbers = np.array(self.numbers, dtype=np.int64)
+        steps = bool((numbers[:1] > 0).all()) and bool((np.diff(numbers) == 1).all())
+        bodies = "".join(self.bodies) + (
+            "" if self.bodies[-1] else " "
+        )  # a last line that is empty would be none
+        places = Places(tuple(self.paths), np.array(self.files, dtype=np.int64), numbers)
+        path = next(iter(self.paths)) if len(self.paths) == 1 else None
+        counted = steps and len(self.paths) < 2
+        return Listing(bodies, numbers if counted else None, self.margin, path, len(self.paths), places)
 
 
-def _numbered_by(prefix: re.Pattern[str], lines: list[str]) -> Listing | None:
-    """A listing with one kind of prefix, or None."""
-    numbers: list[int] = []
-    bodies: list[str] = []
-    margin, last = "", -1
-    for row, line in enumerate(lines):
-        match = prefix.match(line) or NUMBERED_BLANK.match(line)
-        if match is None and not line.strip():  # `nl` pads blank lines
-            bodies.append(line[len(line.rstrip("\r\n")) :])
-            continue
-        if match is None or (numbers and int(match[1]) != numbers[-1] + 1):
+@dataclass(frozen=True)
+class _Numbered:
+    """A tool that puts a number before every line of one file.
+
+    Attributes:
+        prefix: what stands before a line.
+        frame: a line that the tool draws itself; it may name the file.
+    """
+
+    prefix: re.Pattern[str]
+    frame: re.Pattern[str] | None = None
+
+    def may_begin(self, line: str) -> bool:
+        """Whether a listing may begin with a line."""
+        return bool(self.prefix.match(line) or (self.frame and self.frame.match(line)))
+
+    def read(self, lines: Sequence[str]) -> Listing | None:
+        """The listing that lines are; None where they are none."""
+        parts, last, path = _Parts(), -1, None
+        found: list[int] = []
+        for row, line in enumerate(lines):
+            match = self.prefix.match(line) or NUMBERED_BLANK.match(line)
+            if match is None:
+                frame = self.frame and self.frame.match(line)
+                if not frame and line.strip():  # `nl` pads blank lines
+                    return None
+                path = (frame and frame["path"]) or path
+                parts.skip(line)
+                continue
+            number = int(match[1])
+            if found and number != found[-1] + 1:
+                return None
+            parts.margin, last = parts.margin or re.sub(r"[^\t]", " ", match[0]), row
+            found.append(number)
+            parts.add(line, match.end(), number, path)
+        if len(found) < _FEWEST or _are_times(lines):
             return None
-        margin, last = margin or re.sub(r"[^\t]", " ", match[0]), row
-        numbers.append(int(match[1]))
-        bodies.append(line[match.end() :])
-    if len(numbers) < _FEWEST:
-        return None
-    counted = numbers[0] + np.arange(len(lines), dtype=np.int64) if last == len(numbers) - 1 else None
-    return Listing(_joined(bodies), counted, margin, None, 0)
+        if last == len(found) - 1:  # blank lines at the end go on counting
+            parts.numbers = list(range(found[0], found[0] + len(lines)))
+        return parts.listing()
 
 
-def _joined(bodies: list[str]) -> str:
-    """The lines as one text, of as many lines: a last line that is empty gets a space, or it would be none."""
-    return "".join(bodies) + ("" if bodies[-1] else " ")
+@dataclass(frozen=True)
+class _Hit:
+    """What stands before a line that a search printed: up to which character, and what it says."""
+
+    end: int
+    path: str | None
+    number: int
+    says: bool = False
 
 
-def _matches(lines: list[str]) -> Listing | None:
-    """Grep output with paths, or None."""
-    paths: dict[str, None] = {}
-    parts: list[str] = []
-    for line in lines:
-        match = _MATCH.match(line)
-        if match is not None:
-            paths[match["path"]] = None
-            parts.append(line[match.end() :])
-        elif line.rstrip("\r\n") == _SEPARATOR:
-            parts.append(line[len(_SEPARATOR) :])
-        else:
+@dataclass(frozen=True)
+class _Search:
+    """A tool that prints matches in files, each under its path or all under a heading.
+
+    Attributes:
+        match: what stands before a match.
+        heading: a line that names the file of those below it; None where each line names its own, or none does.
+    """
+
+    match: re.Pattern[str]
+    heading: re.Pattern[str] | None = None
+
+    def may_begin(self, line: str) -> bool:
+        """Whether a listing may begin with a line."""
+        first = self.heading or self.match
+        found = first.match(line)
+        if found is None:  # the first line may be context of the first match
+            return self.heading is None and bool(_BESIDE.search(line) or _ASIDE.match(line))
+        return "path" not in first.groupindex or looks_like_file(found["path"])
+
+    def read(self, lines: Sequence[str]) -> Listing | None:
+        """The listing that lines are; None where they are none."""
+        parts, listed, said, path = _Parts(), 0, 0, None
+        last: dict[str | None, int] = {}
+        columns = "column" in self.match.groupindex
+        hits = [self._hit(line) for line in lines]
+        paths = {hit.path for hit in hits if hit and hit.path}
+        for line, at_once in zip(lines, hits, strict=True):
+            hit = at_once or _beside(line, paths)
+            if hit is None:
+                heading = self.heading and self.heading.match(line)
+                path = heading["path"] if heading and looks_like_file(heading["path"]) else path
+                if not (self._is_aside(line) or (heading and heading["path"] == path)):
+                    return None
+                parts.skip(line)
+                continue
+            where = hit.path or path
+            before = last.get(where, 0)
+            if (self.heading and path is None) or 0 < hit.number < before + (not columns):
+                return None
+            listed, said = listed + 1, said + hit.says
+            last[where] = hit.number
+            parts.add(line, hit.end, hit.number, where)
+        if listed < _FEWEST or (paths and 2 * said > listed):
             return None
-    return Listing(_joined(parts), None, "", next(iter(paths)) if len(paths) == 1 else None, len(paths))
+        return None if not parts.paths and _are_times(lines) else parts.listing()
 
-
-def _matches_of_one_file(lines: list[str]) -> Listing | None:
-    """Output of `grep -n` in one file, or None: numbers rise, by one within a group where it shows what is around."""
-    numbers: list[int] = []
-    parts: list[str] = []
-    for line in lines:
-        match = _LINE_OF_FILE.match(line)
-        if match is not None:
-            numbers.append(int(match["number"]))
-            parts.append(line[match.end() :])
-        elif line.rstrip("\r\n") == _SEPARATOR:
-            parts.append(line[len(_SEPARATOR) :])
-        else:
+    def _hit(self, line: str) -> _Hit | None:
+        found = self.match.match(line)
+        if found is None:
             return None
-    if len(numbers) < _FEWEST or any(after <= before for before, after in pairwise(numbers)):
-        return None
-    return Listing(_joined(parts), None, "", None, 0)
+        named = found.groupdict()
+        path, number = named.get("path"), int(named.get("number") or 0)
+        if path is not None and not (looks_like_file(path) and (number or _is_known(path))):
+            return None
+        says = _SAID.match(line, found.end()) or (
+            path and number and _SENTENCE.match(line, found.start("number"))
+        )
+        return _Hit(found.end(), path, number, bool(says))
+
+    def _is_aside(self, line: str) -> bool:
+        """Whether a line is none of a file."""
+        return (
+            bool(_ASIDE.match(line))
+            if self.heading is None
+            else not line.strip() or bool(_SEPARATOR.match(line))
+        )
+
+
+def _beside(line: str, paths: Container[str | None]) -> _Hit | None:
+    """What stands before a line that a search shows beside a match. The path is one of the matches', so that it is sure
+    where the path ends.
+    """
+    for found in _BESIDE.finditer(line):
+        if line[: found.start()] in paths:
+            return _Hit(found.end(), line[: found.start()], int(found["number"]))
+    return None
+
+
+def _is_known(path: str) -> bool:
+    """Whether a path without a number after it is surely one, and no key of a setting."""
+    return bool(re.search(r"[/\\]", path)) or detect_language("", path).name != "text"
+
+
+def _are_times(lines: Sequence[str]) -> bool:
+    """Whether what looks like numbers before lines are the hours or dates of a log."""
+    inked = [line for line in lines if line.strip()][:_PROBED]
+    return all(map(_TIME.match, inked))
+
+
+_TOOLS: tuple[_Numbered | _Search, ...] = (
+    *(_Numbered(prefix, _RULE if "│" in prefix.pattern else None) for prefix in NUMBERS),
+    *map(_Numbered, _BLAME),
+    _Search(_COLUMNS),
+    _Search(_MATCH),
+    _Search(_HIT, _HEADING),
+    _Search(_HIT),
+    _Search(_FOUND),
+)

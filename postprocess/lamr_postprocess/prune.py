@@ -32,6 +32,9 @@ from lamr_postprocess.selection import (
 )
 from lamr_postprocess.swepruner import single_gaps
 
+THRESHOLD = 0.4
+"""The least score of a selected line where the caller names neither one nor a budget (paper section 3.4)."""
+
 
 @without_collections()
 def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a function want
@@ -40,7 +43,7 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
     *,
     path: str | None = None,
     language: str | None = None,
-    threshold: float = 0.4,
+    threshold: float | None = None,
     ratio: float | None = None,
     max_tokens: int | None = None,
     keep: Sequence[Keep] = (),
@@ -60,11 +63,11 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
         line_scores: float [L]; higher scores are kept first. They need not be probabilities.
         path: the file's path, which tells the language.
         language: the language's name, instead of the path. Without both the language is guessed from the content.
-        threshold: the least score of a selected line. It isn't used with `ratio` or `max_tokens`, which take lines in
-            falling order of score.
+        threshold: the least score of a selected line; by default `THRESHOLD`, and any score with `ratio` or
+            `max_tokens`, which take lines in falling order of score.
         ratio: keep one part in `ratio` of the tokens (4 is a quarter), or the smallest valid output if that is more.
         max_tokens: the most tokens of the finished text, repair and markers included. A text that has no more is kept
-            whole.
+            whole, unless a threshold is given as well.
         keep: lines to keep whatever they score: numbers, (first, last) ranges, regular expressions.
         count_tokens: a function from a text to its number of tokens; by default `approximate_tokens`.
         min_tokens: a text with fewer tokens passes untouched, and `note` says so.
@@ -90,7 +93,7 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
     body, place = (code, path) if listing is None else (listing.body, path or listing.path)
     table = _language(body, place, language)
     if analyses is None or markers == NAMED:
-        naming = count if markers == NAMED else None
+        naming = approximate_tokens if markers == NAMED else None
         document = analyse(code, table, listing=listing, repair=repair, naming=naming, least_cut=min_cut)
     else:
         document = analyses.document(code, table, listing=listing, repair=repair, least_cut=min_cut)
@@ -108,14 +111,14 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
         codes, style = np.full(lines, SELECTED, dtype=np.int8), Style(markers, line_numbers)
         note = f"passed through: {tokens} tokens, fewer than min_tokens {min_tokens}"
     elif limit is None:
-        codes = document.repair((scores >= threshold) | wanted)
-    elif tokens <= limit and not line_numbers:
+        codes = document.repair((scores >= (THRESHOLD if threshold is None else threshold)) | wanted)
+    elif tokens <= limit and not line_numbers and threshold is None:
         codes, style = np.full(lines, SELECTED, dtype=np.int8), Style(markers)
     else:
 
         def search(style: Style) -> BudgetSearch:
             return BudgetSearch(
-                document, scores, wanted, lambda kept: count(render(document, kept, style)[0])
+                document, scores, wanted, lambda kept: count(render(document, kept, style)[0]), threshold
             )
 
         codes, used, style = _fill(search, limit, style)

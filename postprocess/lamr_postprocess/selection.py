@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from operator import index
+from typing import SupportsIndex, TypeGuard
 
 import numpy as np
 from lamr_errors import InvalidInputError
@@ -18,6 +20,10 @@ from lamr_postprocess.patterns import LineSearch, SearchTime
 from lamr_postprocess.repair import Codes
 
 Keep = int | tuple[int, int] | str | re.Pattern[str]
+_KEEP_TAKES = (
+    "keep takes a list of line numbers, (first, last) ranges and regular expressions, such as "
+    "keep=[7, (10, 20), 'retries']"
+)
 CountTokens = Callable[[str], int]
 
 _ENOUGH = 0.98  # the share of a budget at which a search stops
@@ -54,6 +60,44 @@ def approximate_tokens(text: str) -> int:
     return -(-2 * len(text.encode("utf-8", "surrogatepass")) // 7)
 
 
+def keep_list(keep: Iterable[Keep]) -> tuple[Keep, ...]:
+    """What a caller wants kept, as a tuple of its parts.
+
+    Args:
+        keep: line numbers, (first, last) ranges and regular expressions.
+
+    Raises:
+        InvalidInputError: it is one part in place of a list of parts, can be read in two ways, or has another part.
+    """
+    if isinstance(keep, (str, re.Pattern, SupportsIndex)) or not isinstance(keep, Iterable):
+        meant = f"; write keep=[{keep!r:.80}]" if isinstance(keep, (str, int, re.Pattern)) else ""
+        raise InvalidInputError(f"{_KEEP_TAKES}, not {type(keep).__name__}{meant}", argument="keep")
+    parts = tuple(keep)
+    if isinstance(keep, tuple) and len(parts) == 2 and all(map(_is_number, parts)):
+        first, last = parts
+        raise InvalidInputError(
+            f"keep=({first}, {last}) can be two lines or a range: write keep=[({first}, {last})] for the lines {first} "
+            f"to {last}, or keep=[{first}, {last}] for these two",
+            argument="keep",
+        )
+    return tuple(map(_keep_part, parts))
+
+
+def _keep_part(part: object) -> Keep:
+    """One part of what is kept, with plain numbers."""
+    if isinstance(part, (str, re.Pattern)):
+        return part
+    if _is_number(part):
+        return index(part)
+    if isinstance(part, (tuple, list)) and len(part) == 2 and all(map(_is_number, part)):
+        return index(part[0]), index(part[1])
+    raise InvalidInputError(f"{_KEEP_TAKES}, not {part!r:.80} in it", argument="keep")
+
+
+def _is_number(part: object) -> TypeGuard[SupportsIndex]:
+    return isinstance(part, SupportsIndex) and not isinstance(part, bool)
+
+
 def kept_by_request(document: Document, keep: Iterable[Keep]) -> BoolArray:
     """The lines that the caller asks for, bool [L].
 
@@ -63,11 +107,12 @@ def kept_by_request(document: Document, keep: Iterable[Keep]) -> BoolArray:
             searched in each line without its newline.
 
     Raises:
+        InvalidInputError: see `keep_list`.
         ValueError: a range starts before 1 or ends before it starts, or an expression is invalid or searches too long.
     """
     seconds = SearchTime.of_a_call()
     mask = np.zeros(document.spans.shape[0], dtype=np.bool_)
-    for each in keep:
+    for each in keep_list(keep):
         if isinstance(each, (str, re.Pattern)):
             mask |= _matching(document, each, seconds)
             continue
@@ -99,6 +144,7 @@ class BudgetSearch:
         document: the text to prune.
         scores: float [L]; lines are taken in falling order of score, equal ones in the order of the file.
         forced: bool [L], lines that are kept whatever they cost.
+        least: the least score of a line that is taken; None takes any line while there is room.
         measure: a function from a closed selection to the tokens of the finished text.
         trials: how many selections were repaired and measured so far.
     """
@@ -107,6 +153,7 @@ class BudgetSearch:
     scores: FloatArray
     forced: BoolArray
     measure: Callable[[BoolArray], int]
+    least: float | None = None
     trials: int = 0
 
     def smallest(self) -> tuple[Codes, int]:
@@ -122,6 +169,8 @@ class BudgetSearch:
         best, used = self.smallest()
         chosen = self.forced.copy()
         ranking: IntArray = np.argsort(-self.scores, kind="stable")
+        if self.least is not None:
+            ranking = ranking[self.scores[ranking] >= self.least]
         while used < limit * _ENOUGH and self.trials < _MOST_TRIALS:
             ranking = ranking[best[ranking] == 0]
             if not ranking.shape[0]:

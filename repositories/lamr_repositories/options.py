@@ -31,7 +31,8 @@ class PackOptions:
         ranker: a key of `RANKERS`.
         form: a key of `FORMATS`.
         line_numbers: whether lines carry their original numbers.
-        tokenizer: the reader's `tokenizer.json`, by which tokens are counted; None for the model's.
+        tokenizer: by which tokens are counted (`lamr_contract.counters.token_counter`): the reader's `tokenizer.json`;
+            None so that no large model's has more.
         most_chunks: how many chunks the encoder reads at the most.
         effort: how much of them it reads. `instant`: none, and no encoder is loaded and no server asked. `full`: all
             of them. `auto`: those of the best pieces, as long as there is time. Answers that are kept cost no time.
@@ -52,7 +53,7 @@ class PackOptions:
     ranker: str = next(iter(RANKERS))
     form: str = next(iter(FORMATS))
     line_numbers: bool = False
-    tokenizer: Path | None = None
+    tokenizer: str | Path | None = None
     most_chunks: int = MOST_CHUNKS
     effort: EffortName = "auto"
     within: float | None = None

@@ -17,6 +17,7 @@ from lamr_client import Pruner
 from lamr_client.deadline import Deadline
 from lamr_client.inputs import check_query, check_words
 from lamr_contract.cache import Cache
+from lamr_contract.counters import token_counter
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import InvalidInputError
 from lamr_contract.perplexity.causal_scorer import CausalScorer
@@ -35,7 +36,6 @@ from lamr_repositories.remote import fetched, is_url, name_of
 from lamr_repositories.result import PackResult
 from lamr_repositories.revisions import Revision, is_bare
 from lamr_repositories.sources import Source
-from lamr_repositories.tokens import token_counter
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from lamr_client.effort import WORDS, Effort
 from lamr_contract.cache import Cache
+from lamr_contract.counters import Counter
 from lamr_contract.errors import InvalidInputError
 from lamr_contract.reading import bounded
 from lamr_postprocess import decode
@@ -31,7 +32,6 @@ from lamr_repositories.ranked import Ranked
 from lamr_repositories.reading_time import JudgeCount
 from lamr_repositories.result import PackCounts, PackedFile, PackResult, StageSeconds
 from lamr_repositories.sources import Source
-from lamr_repositories.tokens import Counter
 from lamr_repositories.walk import WalkCount
 from lamr_repositories.writing import Writer, WrittenPart
 

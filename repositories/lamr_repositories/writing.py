@@ -10,13 +10,13 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from lamr_contract.counters import Counter
 from lamr_postprocess import BudgetError, Cut
 from lamr_postprocess.document import Document
 from lamr_postprocess.render import Style
 
 from lamr_repositories.allocation import Allocation, Competitor, Part, Prices
 from lamr_repositories.formats import About, FileText, Format
-from lamr_repositories.tokens import Counter
 from lamr_repositories.tree import tree_within
 
 TREE_SHARE, OUTLINE_SHARE = 0.05, 0.05

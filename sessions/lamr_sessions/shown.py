@@ -20,14 +20,17 @@ _BEFORE = (
     ),
     re.compile(r"\A<returncode>.*?</returncode>\s*"),
     re.compile(r"\A<path>[^<\n]{0,4096}</path>\s*<type>[^<\n]{0,99}</type>\s*"),
-    re.compile(r"\A<(?:file|content|output)>\n?"),
     re.compile(r"\AHere's the result of running `cat -n` on .*:\n"),
 )
-_AFTER = re.compile(
-    r"(?<!\n)\n*(?:<system-reminder>|</file>|</content>|</output>|<shellId:|\(End of file|\(File has more lines|"
-    r"\(Output |\[\d+ more lines in file|\[Showing lines |\(Showing lines ).*\Z",
-    re.DOTALL,
+_OPENING = re.compile(r"<(?P<tag>file|content|output)>\n?")
+_CLOSING = re.compile(r"</(?P<tag>file|content|output)>")
+_NOTICE = re.compile(
+    r"<shellId:|\(End of file|\(File has more lines|\(Output |\[\d+ more lines in file|[\[(]Showing lines "
 )
+"""How lines begin that hosts put below a file's text."""
+_REMINDER, _REMINDER_ENDS = "<system-reminder>", "</system-reminder>"
+_MOST_NOTICES = 50  # below one result
+_LONGEST_HEAD = 1 << 16  # characters of what a host puts before a text
 
 
 @dataclass(frozen=True)
@@ -41,10 +44,7 @@ class Shown:
 def shown_lines(result: str) -> Shown:
     """The lines that a result shows; line numbers before them are taken off."""
     packed = packed_output(result)
-    text = result if packed is None else packed[OUTPUT]
-    for pattern in _BEFORE:
-        text = pattern.sub("", text)
-    lines = _AFTER.sub("", text).split("\n")
+    lines = framed(result if packed is None else packed[OUTPUT])[1].split("\n")
     if not lines[-1].strip():
         lines.pop()
     for prefix in NUMBERS:
@@ -60,14 +60,59 @@ def shown_lines(result: str) -> Shown:
 
 
 def framed(result: str) -> tuple[str, str, str]:
-    """A result in three parts that make it up: what the host puts before the file's text, the text, and what after."""
+    """A result in three parts that make it up: what the host puts before the file's text, the text, and what after.
+
+    What looks like a host's words counts at the very beginning and end alone. In between it is the file's own.
+    """
     first = 0
     for pattern in _BEFORE:
-        found = pattern.match(result[first:])
+        found = pattern.match(result[first : first + _LONGEST_HEAD])
         first += found.end() if found else 0
-    after = _AFTER.search(result, first)
-    stop = after.start() if after else len(result)
-    return result[:first], result[first:stop], result[stop:]
+    opening = _OPENING.match(result, first)
+    tag = opening["tag"] if opening else ""
+    begin = opening.end() if opening else first
+    stop, closed = _above_notices(result, begin, tag)
+    if opening and not closed:  # the file's own
+        begin = first
+        stop, _ = _above_notices(result, begin, "")
+    return result[:begin], result[begin:stop], result[stop:]
+
+
+def _above_notices(result: str, begin: int, tag: str) -> tuple[int, bool]:
+    """Where a file's text ends above what the host puts below it, and whether the tag around it is closed there.
+
+    Args:
+        result: as it came.
+        begin: where the file's text begins.
+        tag: the name of the one that is open there; empty without one. Below a notice of the host, another may be
+            closed as well, because not every host opens what it closes.
+    """
+    stop, closed, pending = len(result), "", 0
+    for _ in range(_MOST_NOTICES):
+        end = begin + len(result[begin:stop].rstrip())
+        line_start = max(begin, result.rfind("\n", begin, end) + 1)
+        line = result[line_start:end]
+        if found := _CLOSING.fullmatch(line):
+            if closed:
+                break
+            closed, pending, stop = found["tag"], stop, line_start
+        elif _NOTICE.match(line):
+            stop, pending = line_start, 0
+        elif line.endswith(_REMINDER_ENDS) and (start := _reminder(result, begin, end)) >= 0:
+            stop = start
+        else:
+            break
+    if pending and closed != tag:
+        stop, closed = pending, ""
+    if stop < len(result):
+        stop = begin + len(result[begin:stop].rstrip("\n"))
+    return stop, bool(tag) and closed == tag
+
+
+def _reminder(result: str, begin: int, end: int) -> int:
+    """Where the reminder begins that ends there, if it begins a line; negative otherwise."""
+    start = result.rfind(_REMINDER, begin, end)
+    return start if start == begin or result[start - 1 : start] == "\n" else -1
 
 
 def packed_output(result: str) -> dict[str, Any] | None:

@@ -111,10 +111,10 @@ def test_tokens_are_estimated_closely_where_nothing_depends_on_them(lines) -> No
     assert small.tokens_in == prune(lines, MockTransport(answer), program(4), effort="full").tokens_in
 
 
-def test_limits_are_kept_in_the_models_tokens(lines) -> None:
+def test_limits_are_kept(lines) -> None:
     with Pruner(model=lines) as pruner:
         result = pruner.prune(QUERY, CODE, effort="instant", max_tokens=100, repair=False)
-        assert pruner.encoder.count_tokens(result.text) == result.tokens_out <= 100
+        assert pruner.encoder.limits.count_tokens(result.text) == result.tokens_out <= 100
         small = pruner.prune(QUERY, CODE, effort="instant", min_tokens=10**6)
     assert (small.status, small.effort) == ("passthrough", None)
 

@@ -42,6 +42,7 @@ from lamr_postprocess.selection import approximate_tokens
 from tests.tiny import (
     BERT_PROMPT,
     IN_FULL,
+    byte_bpe,
     line_weights,
     lines_scoring,
     make_spec,
@@ -90,8 +91,8 @@ def test_result_equals_a_plain_reference(repository, end):
     assert result.cuts
     assert result.relevance == relevance
     assert result.status == "pruned"
-    assert result.tokens_in == len(ids)
-    assert result.tokens_out == encoder.count_tokens(result.text)
+    assert result.tokens_in == encoder.limits.count_tokens(code) >= len(ids)
+    assert result.tokens_out == encoder.limits.count_tokens(result.text)
     assert result.model == "tiny 1"
     assert set(result.reasons) == set(result.kept_lines)
     assert (
@@ -164,7 +165,26 @@ def test_code_below_min_tokens_passes_unjudged(repository):
             subject.prune(QUERY, code, min_tokens=-1)
 
 
-def test_budgets_count_the_models_tokens(repository):
+def test_budgets_count_by_the_tokenizer_that_is_named(repository, tmp_path):
+    code = program(40)
+    file, readers = tmp_path / "tokenizer.json", byte_bpe()
+    readers.save(str(file))
+    with pruner(repository, MockTransport(answer)) as subject:
+        for tokenizer, count in (
+            (None, subject.encoder.limits.count_tokens),
+            ("model", subject.encoder.count_tokens),
+        ):
+            result = subject.prune(QUERY, code, path="a.py", max_tokens=300, tokenizer=tokenizer)
+            assert 200 < result.tokens_out == count(result.text) <= 300
+            assert result.tokens_in == count(code)
+        result = subject.prune(QUERY, code, path="a.py", max_tokens=900, tokenizer=file)
+        assert 600 < result.tokens_out == len(readers.encode(result.text, add_special_tokens=False)) <= 900
+        for wrong in (tmp_path, tmp_path / "none.json", __file__):
+            with pytest.raises(InvalidInputError, match="is no tokenizer"):
+                subject.prune(QUERY, code, tokenizer=wrong)
+
+
+def test_budgets_are_kept(repository):
     code = program(40)
     with pruner(repository, MockTransport(answer)) as subject:
         half = subject.prune(QUERY, code, path="a.py", ratio=2)
@@ -334,6 +354,9 @@ def test_what_cannot_be_decoded_raises_even_then(repository, query, code, messag
         ({"ratio": 0.5}, "ratio"),
         ({"max_tokens": 0}, "max_tokens"),
         ({"keep": ["("]}, "not a regular expression"),
+        ({"keep": "not_full"}, r"write keep=\['not_full'\]"),
+        ({"keep": 7}, r"write keep=\[7\]"),
+        ({"keep": (10, 20)}, "can be two lines or a range"),
         ({"keep": [(3, 2)]}, "3-2"),
         ({"keep": [0]}, "0-0"),
         ({"language": "klingon"}, "klingon"),
@@ -743,12 +766,11 @@ def test_a_large_text_passes_through_with_its_tokens_estimated(repository, monke
 def test_progress_goes_from_chunk_to_chunk_up_to_all_tokens(repository):
     told = []
     with pruner(repository, MockTransport(answer), max_concurrency=1) as subject:
-        result = subject.prune(QUERY, program(40), on_progress=lambda *counts: told.append(counts))
+        subject.prune(QUERY, program(40), on_progress=lambda *counts: told.append(counts))
     judged, tokens = zip(*told, strict=True)
     assert len(told) > 1
     assert list(judged) == sorted(judged)
-    assert judged[-1] == result.tokens_in
-    assert set(tokens) == {result.tokens_in}
+    assert {judged[-1]} == set(tokens) == {subject.encoder.count_tokens(program(40))}
 
 
 @pytest.mark.parametrize("code", ["x = 1\ny = 2\n", "\n\n\n", "   \n\t\n", "x\n", "x"])

@@ -123,14 +123,14 @@ def test_grep_output_of_several_files_is_pruned_by_line() -> None:
     assert pruned.note == "lines of 2 files: pruned line by line"
 
 
-def test_diff_keeps_file_and_hunk_of_a_line() -> None:
+def test_diff_keeps_the_file_and_the_whole_hunk_of_a_line() -> None:
     diff = (
         "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@ def f\n a\n-b\n+c\n"
         "@@ -90,3 +90,3 @@ def g\n d\n-e\n+f\ndiff --git a/y b/y\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-g\n+h\n"
     )
     pruned = kept(diff, 10)
     assert pruned.language == "diff"
-    assert pruned.kept_lines == (1, 2, 3, 8, 9, 10)
+    assert pruned.kept_lines == (1, 2, 3, 8, 9, 10, 11)
     assert split_lines(pruned.text)[3] == "... 4 lines pruned (4-7)\n"
 
 
@@ -164,10 +164,7 @@ FORMS = {
         "12:00 start\n12:01 warning of something\n12:02 error of something\n12:03 end\n",
         "... 2 lines pruned (2-3)",
     ),
-    "trace.txt": (
-        'Traceback (most recent call last):\n  File "a.py", line 1, in <module>\n    f()\nValueError: bad\n',
-        "  ... 2 lines pruned (2-3)",
-    ),
+    "notes.txt": ("one\n  two words of it\n  three words of it\nfour\n", "  ... 2 lines pruned (2-3)"),
     "x.yaml": (
         "a:\n  b: a longer line of text in YAML\n  c: another longer line\nd: 2\n",
         "  # ... 2 lines pruned (2-3)",

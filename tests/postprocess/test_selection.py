@@ -126,3 +126,39 @@ def test_search_in_a_long_file_analyses_it_once(rng: np.random.Generator) -> Non
     # 2 to 4 times; the search tries a hundred thresholds and more.
     assert time.process_time() - began < 10 * once
     assert 0.85 * 20_000 <= approximate_tokens(pruned.text) <= 20_000
+
+
+@pytest.mark.parametrize("budget", [{"max_tokens": 1000}, {"ratio": 1.0}, {"max_tokens": 60}])
+def test_a_threshold_holds_within_a_budget(budget: dict[str, float]) -> None:
+    scores = np.array([0, 0, 0, 0, 0.9, 0, 0, 0, 0, 0.3, 0.3, 0])
+    pruned = prune_lines(CODE, scores, language="python", threshold=0.5, min_cut=0, **budget)  # type: ignore[arg-type]
+    assert {line for line, why in pruned.reasons.items() if why == "semantic"} == {5}
+    assert 5 in pruned.kept_lines
+    assert pruned.cuts
+    assert prune_lines(CODE, scores, language="python", ratio=1.0).text == CODE
+
+
+@pytest.mark.parametrize(
+    ("keep", "said"),
+    [
+        ("first", r"write keep=\['first'\]"),
+        (re.compile("first"), r"write keep=\[re"),
+        (7, r"write keep=\[7\]"),
+        (np.int64(7), "not int64"),
+        ((10, 12), r"keep=\[\(10, 12\)\] for the lines 10 to 12, or keep=\[10, 12\] for these two"),
+        (None, "not NoneType"),
+        ([True], "not True in it"),
+        ([1.5], "not 1.5 in it"),
+        ([(1, 2, 3)], "in it"),
+        ([None], "in it"),
+    ],
+)
+def test_what_keep_cant_be_is_refused_with_what_was_meant(keep: object, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        prune_lines(CODE, np.zeros(12), language="python", keep=keep)  # type: ignore[arg-type]
+
+
+def test_keep_takes_whatever_counts() -> None:
+    for keep in ([5, (9, 10)], iter([5, [9, 10]]), (np.int64(5), (np.int32(9), 10), "no such")):
+        kept = prune_lines(CODE, np.zeros(12), language="python", keep=keep).reasons  # type: ignore[arg-type]
+        assert [line for line, why in kept.items() if why == "keep"] == [5, 9, 10]

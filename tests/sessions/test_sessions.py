@@ -547,6 +547,39 @@ def test_what_hosts_put_around_a_files_lines_is_taken_off(result):
     assert list(shown_lines(result).lines) == LINES
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", ""),
+        ("<output>\n", "\n</output>"),
+        ("<returncode>0</returncode>\n<output>\n", "\n</output>\n"),
+        (
+            "<path>a.py</path>\n<type>file</type>\n<content>\n",
+            "\n\n(End of file - total 9 lines)\n</content>",
+        ),
+        ("", "\n\n(End of file - total 9 lines)\n</file>"),
+        ("", "\n\n<system-reminder>\nno\n\n</system-reminder>\n<system-reminder>\nno\n</system-reminder>\n"),
+        ("", "\n[12 more lines in file. Use offset=101 to continue.]"),
+    ],
+)
+@pytest.mark.parametrize(
+    "code",
+    [
+        'f("<output>" + text + "</output>" + END)\nx = 1',
+        "</output>\n</file>\n(Output of it)\n<system-reminder>\nx",
+        "<content>\nan XML file\n</contents>",
+        "a\n<system-reminder>x</system-reminder> y",
+    ],
+)
+def test_what_looks_like_a_hosts_words_stays_where_the_host_puts_none(before, code, after):
+    assert framed(before + code + after) == (before, code, after)
+
+
+def test_a_tag_that_closes_nothing_is_the_files_own():
+    for text in ("code\n\n</file>\nmore", "code\n</output>\n", "<output>\ncode", "<file>\ncode\n</output>"):
+        assert framed(text) == ("", text, "")
+
+
 def test_numbers_tell_where_the_lines_begin():
     shown = shown_lines("".join(f"{n}→x{n}\n" for n in range(40, 50)))
     assert (shown.first, shown.lines[0]) == (40, "x40")
@@ -617,7 +650,8 @@ def test_what_has_no_end_is_looked_at_once():
     assert framed(blank) == ("", blank, "")
     marks = "<path>" + "</path><type>" * 70_000
     assert framed(marks) == ("", marks, "")
-    assert framed("code\n\n</file>\nmore") == ("", "code", "\n\n</file>\nmore")
+    assert framed("<system-reminder>\n" * 60_000)[1] == "<system-reminder>\n" * 60_000
+    assert framed("<system-reminder></system-reminder>\n" * 60_000)[0] == ""
     assert read_of("Bash", {"command": "cat a.py" + " " * 300_000}) is None
     assert print_of("Bash", {"command": "cat a.py b.py " * 300_000}) is None
 

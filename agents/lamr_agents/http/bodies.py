@@ -37,8 +37,10 @@ class PruneBody(Body):
     path: str | None = Field(None, description="The file's path, which tells its language.")
     language: str | None = Field(None, description="The language, instead of the path.")
     threshold: float | None = Field(None, ge=0, le=1, description="Lines that score at least this are kept.")
-    ratio: float | None = Field(None, ge=1, description="Instead of a threshold: 4 keeps about a quarter.")
-    max_tokens: int | None = Field(None, ge=1, description="Never more of the model's tokens than this.")
+    ratio: float | None = Field(None, ge=1, description="A budget: 4 keeps about a quarter.")
+    max_tokens: int | None = Field(
+        None, ge=1, description="Never more tokens than this, by the tokenizers of large models."
+    )
     keep: list[int | tuple[int, int] | str] = Field(
         default_factory=list,
         max_length=MOST_KEPT,

@@ -14,6 +14,7 @@ from itertools import chain
 
 import numpy as np
 from lamr_postprocess.detection import detect_language
+from lamr_postprocess.listing import Places
 from numpy.typing import NDArray
 
 from lamr_contract.arrays import Float64Array
@@ -68,6 +69,26 @@ def named_lines(words: str, path: str, lines: int, first_line: int = 1) -> NDArr
     return named
 
 
+def placed_lines(words: str, path: str, places: Places) -> NDArray[np.bool_]:
+    """Return which of a listing's L lines a query names, bool [L]: by file and number where they are of several files.
+
+    Args:
+        words: the query, and the task if there is one.
+        path: of the file that the listing is of, where it names none itself.
+        places: where the lines stand in their files.
+    """
+    named, words = np.zeros(len(places.number), np.bool_), words[:MOST_CHARACTERS]
+    alone = len(places.paths) < 2
+    for place, each in enumerate(places.paths or (path,)):
+        if not alone and _name(each) not in words:
+            continue
+        rows = places.file == place if places.paths else np.ones_like(named)
+        for first, last in chain(named_ranges(words, each, bare=alone), _hunks(words, each)):
+            if first <= last < first + _MOST_RANGE:
+                named |= rows & (places.number >= max(first, 1)) & (places.number <= last)
+    return named
+
+
 def nearness(named: NDArray[np.bool_]) -> Float64Array:
     """Return how near each line is to one of some lines, float64 [L]: 1 for these, falling to 0 beyond `REACH` lines.
 
@@ -89,7 +110,7 @@ def named_ranges(words: str, path: str, *, bare: bool = True) -> Iterator[tuple[
         path: the file's; where it is empty, only numbers without a path count.
         bare: whether numbers without a path count.
     """
-    name = re.split(r"[/\\]", path)[-1]
+    name = _name(path)
     for line in words.splitlines():
         taken: set[int] = set()  # where numbers stand that have a path
         for form in _FORMS if name and name in line else ():
@@ -103,6 +124,10 @@ def named_ranges(words: str, path: str, *, bare: bool = True) -> Iterator[tuple[
         if alone and all(_may_be(other, path) for other in _files(line)):
             for found in alone:
                 yield from _each(found["numbers"])
+
+
+def _name(path: str) -> str:
+    return re.split(r"[/\\]", path)[-1]
 
 
 def _each(numbers: str) -> Iterator[tuple[int, int]]:

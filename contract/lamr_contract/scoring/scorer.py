@@ -36,6 +36,9 @@ from lamr_contract.words import TermIndex, query_terms
 
 SETTLED = 2.0
 """Log-odds between a line and the threshold beyond which nothing that is read is expected to move the line across."""
+FAILING = 3.0
+"""Log-odds for lines of a command's output that say that something failed, whatever the query: less than for lines that
+it names, and more than words are worth."""
 LEAST_GAIN = 0.05
 """Lines' worth of doubt; a chunk with less isn't worth its reading."""
 
@@ -222,7 +225,7 @@ class DocumentScorer:
             logits = scored.logits + rule.unread
         if self.by_keywords and self.keywords:
             logits = self._keyword_search
-        logits = logits + rule.named * document.near_named
+        logits = logits + rule.named * document.near_named + FAILING * document.failing
         scores = over_blank(sigmoid(logits), document.layout).astype(np.float32)
         relevance = self._relevance(scored)
         return LineScores(scores, scored.dependency, relevance, rule, ~document.layout.blank)

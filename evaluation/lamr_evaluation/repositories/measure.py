@@ -8,6 +8,7 @@ from pathlib import Path
 
 from lamr_client import Pruner
 from lamr_contract.cache import Cache
+from lamr_contract.counters import MODELS_OWN
 from lamr_contract.errors import InvalidInputError
 from lamr_contract.perplexity.causal_scorer import CausalScorer
 from lamr_repositories import PackOptions, PackResult, Prepared, prepare
@@ -23,7 +24,7 @@ from lamr_evaluation.repositories.items import RepositoryItem
 from lamr_evaluation.repositories.report import Outcome, RepositoryReport
 
 BUDGETS = (4_000, 8_000, 16_000, 32_000)
-READ_IN_FULL = PackOptions(effort="full", degrade=False)
+READ_IN_FULL = PackOptions(effort="full", degrade=False, tokenizer=MODELS_OWN)
 OURS = {"pack": "sum", "pack --ranker bm25": "bm25", "pack --ranker relevance": "relevance"}
 """The rows of a report that are packs, and their rankers."""
 BY_PERPLEXITY = {"pack --ranker perplexity": "perplexity"}

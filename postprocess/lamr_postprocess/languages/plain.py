@@ -7,9 +7,14 @@ module adds the grammar to its row.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from lamr_postprocess.diffs import diff_frames
+from lamr_postprocess.frames import Frames
 from lamr_postprocess.languages.table import Comment, Language, Whole, name_set
+from lamr_postprocess.lines import BoolArray
+from lamr_postprocess.outputs import output_frames
 
 _HASH = Comment("#")
 _DASHES = Comment("--")
@@ -27,7 +32,6 @@ _SHELL = rf"{_BRACKETS}|(?:fi|done|esac|else|elif|then|do)\b|;;"
 _CMAKE = rf"{_BRACKETS}|(?i:end\w+|else\w*)\b"
 _TAGS = rf"{_BRACKETS}|</|/?>|-->"
 _ELEMENTS = (r"<(?:script|style|template)\b",)
-_DIFF = (r"diff |Index: ", r"--- ", r"\+\+\+ ", r"@@ ")
 
 # What can't be parted. A text in quotes ends with its line unless a language says otherwise.
 _TEXT = Whole(r'"(?:[^"\\\n]|\\.)*"')
@@ -112,6 +116,7 @@ def _plain(  # noqa: PLR0913  # the columns of the table below
     shebangs: str = "",
     headings: tuple[str, ...] = (),
     frames: str | None = None,
+    blocks: Callable[[Sequence[str], BoolArray], Frames] | None = None,
     hints: tuple[str, ...] = (),
     wholes: tuple[Whole, ...] = (),
     goes_on: str = "",
@@ -126,6 +131,7 @@ def _plain(  # noqa: PLR0913  # the columns of the table below
         shebangs=name_set(shebangs),
         headings=headings,
         frames=frames,
+        blocks=blocks,
         hints=hints,
         wholes=wholes,
         goes_on=goes_on,
@@ -133,7 +139,13 @@ def _plain(  # noqa: PLR0913  # the columns of the table below
 
 
 PLAIN: tuple[Language, ...] = (
-    _plain("text", _NONE, ".txt .log .out .err .rst .csv .tsv", aliases="plain plaintext log"),
+    _plain(
+        "text",
+        _NONE,
+        ".txt .log .out .err .rst .csv .tsv",
+        aliases="plain plaintext log",
+        blocks=output_frames,
+    ),
     _plain(
         "shell",
         _HASH,
@@ -511,7 +523,7 @@ PLAIN: tuple[Language, ...] = (
         _NONE,
         ".diff .patch .rej",
         aliases="patch",
-        headings=_DIFF,
+        blocks=diff_frames,
         hints=(r"^@@ -\d+(,\d+)? \+\d+(,\d+)? @@", r"^\+\+\+ \S", r"^diff --git "),
     ),
 )

@@ -7,13 +7,16 @@ comments, and is pruned line by line.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lamr_postprocess.languages.templates import Template
+
+from lamr_postprocess.frames import Frames
+from lamr_postprocess.lines import BoolArray
 
 
 def name_set(text: str) -> frozenset[str]:
@@ -130,6 +133,8 @@ class Language:
         frames: where lines stand under the less indented line before them, a regular expression of how lines begin
             that close or go on with a block; None where indentation says nothing. It serves formats without a grammar,
             and what a grammar can't read.
+        blocks: for a format whose lines belong together by more than indentation and headings, a function from the
+            lines and which of them are blank, bool [L], to what each needs. It takes the place of both.
         wholes: what can't be parted where there is no tree, the first that fits at a place. What lies within one line
             is named, too, so that a quote in a comment isn't taken for the beginning of a string.
         goes_on: for a text without a tree, a regular expression of how lines end that go on in the next line.
@@ -190,6 +195,7 @@ class Language:
     stand_ins: tuple[str, str, str] = ("", "", "")
     macros: tuple[tuple[str, str], ...] = ()
     preprocessed: bool = False
+    blocks: Callable[[Sequence[str], BoolArray], Frames] | None = None
     extends: str = ""
     grammar: str = ""
     lists: Mapping[str, ListKind] = field(default_factory=dict)

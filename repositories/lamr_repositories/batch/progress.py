@@ -13,12 +13,13 @@ from lamr_repositories.progress import OnProgress
 
 @dataclass(eq=False)
 class BatchCount:
-    """What became of the rows: answered and failed now, done before, and how often a worker died."""
+    """What became of the rows: answered and failed now, done before and failed before, and how often a worker died."""
 
     rows: int = 0
     answered: int = 0
     failed: int = 0
     before: int = 0
+    failed_before: int = 0
     deaths: int = 0
     seconds: float = 0.0
 

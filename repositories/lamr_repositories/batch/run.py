@@ -47,7 +47,11 @@ def run_batch(
         ids = [
             job.id for job in read_jobs(jobs)
         ]  # the jobs themselves are read again, one by one, as they are run
-        count = BatchCount(rows=len(ids), before=sum(name in done for name in ids))
+        count = BatchCount(
+            rows=len(ids),
+            before=sum(name in done for name in ids),
+            failed_before=sum(done.get(name, False) for name in ids),
+        )
         on_progress = on_progress or (lambda *_: None)
         gathering = Gathering(shards, count, on_progress, options.shard_rows, options.shard_seconds)
         left = (job for job in read_jobs(jobs) if job.id not in done)

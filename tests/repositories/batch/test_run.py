@@ -95,7 +95,8 @@ def test_every_kind_of_job_is_answered_and_errors_are_named(folder: Path, tmp_pa
         "wrong": "InvalidInputError",
     }
     (tmp_path / "gone.py").write_text(POOL)
-    assert run_batch(jobs, tmp_path / "out").before == len(rows)
+    before = run_batch(jobs, tmp_path / "out")
+    assert (before.before, before.failed, before.failed_before) == (len(rows), 0, 3)
     again = run_batch(jobs, tmp_path / "out", BatchOptions(retry_errors=True))
     assert (again.before, again.answered, again.failed) == (4, 1, 2)
     assert len(answers(tmp_path / "out")) == len(rows)

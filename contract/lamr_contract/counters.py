@@ -1,18 +1,23 @@
-"""Counts tokens by the model's tokenizer, or by the tokenizer of whoever will read the pack."""
+"""What counts the tokens of budgets: so that no large model's tokenizer has more, by the reader's own, or by ours."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import InvalidInputError
 from lamr_contract.files import MOST_TOKENIZER_BYTES, read_regular
 from lamr_contract.tokenizer_files import parse_tokenizer
-from lamr_postprocess.lines import IntArray
-from tokenizers import Tokenizer
+
+MODELS_OWN = "model"
+"""Stands for a file: budgets then count the pruning model's own tokens, as evaluations do."""
 
 
 class Counter(Protocol):
@@ -22,7 +27,7 @@ class Counter(Protocol):
         """Return the tokens of a text."""
         ...
 
-    def count_each(self, texts: Sequence[str]) -> IntArray:
+    def count_each(self, texts: Sequence[str]) -> NDArray[np.int64]:
         """Return the tokens of each of n short texts, int64 [n]."""
         ...
 
@@ -38,26 +43,30 @@ class _ReadersTokenizer:
     def count_tokens(self, text: str) -> int:
         return len(self._tokenizer.encode(text, add_special_tokens=False))
 
-    def count_each(self, texts: Sequence[str]) -> IntArray:
+    def count_each(self, texts: Sequence[str]) -> NDArray[np.int64]:
         encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
         return np.fromiter(map(len, encodings), np.int64, len(encodings))
 
 
-def token_counter(file: Path | None, encoder: PromptEncoder) -> Counter:
+def token_counter(tokenizer: str | os.PathLike[str] | None, encoder: PromptEncoder) -> Counter:
     """Return what counts tokens.
 
     Args:
-        file: a `tokenizer.json`; None takes the model's own.
+        tokenizer: the `tokenizer.json` of whoever will read the text; `MODELS_OWN` for the pruning model's; None counts
+            so that the tokenizers of large models have no more (`token_limits`).
         encoder: the model's.
 
     Raises:
         InvalidInputError: the file can't be read or is no tokenizer.
     """
-    if file is None:
+    if tokenizer is None:
+        return encoder.limits
+    if os.fspath(tokenizer) == MODELS_OWN:
         return encoder
     try:
-        return _ReadersTokenizer(parse_tokenizer(read_regular(file, MOST_TOKENIZER_BYTES).decode("utf-8")))
+        data = read_regular(Path(tokenizer), MOST_TOKENIZER_BYTES)
+        return _ReadersTokenizer(parse_tokenizer(data.decode("utf-8")))
     except (OSError, ValueError) as error:
         raise InvalidInputError(
-            f"{file} is no tokenizer ({error}); name a tokenizer.json", argument="tokenizer"
+            f"{tokenizer} is no tokenizer ({error}); name a tokenizer.json", argument="tokenizer"
         ) from error
