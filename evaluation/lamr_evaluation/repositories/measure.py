@@ -24,7 +24,7 @@ from lamr_evaluation.repositories.items import RepositoryItem
 from lamr_evaluation.repositories.report import Outcome, RepositoryReport
 
 BUDGETS = (4_000, 8_000, 16_000, 32_000)
-READ_IN_FULL = PackOptions(effort="full", degrade=False, tokenizer=MODELS_OWN)
+READ_IN_FULL = PackOptions(effort="full", degrade=False)
 OURS = {"pack": "sum", "pack --ranker bm25": "bm25", "pack --ranker relevance": "relevance"}
 """The rows of a report that are packs, and their rankers."""
 BY_PERPLEXITY = {"pack --ranker perplexity": "perplexity"}
@@ -98,7 +98,8 @@ class _Measure:
     def outcomes(self, item: RepositoryItem) -> list[Outcome]:
         """Return the outcomes of all methods at all budgets on one item."""
         root = self.place(item.repository)
-        options = replace(self.options, revision=item.revision, max_tokens=max(self.budgets))
+        largest = max(self.budgets)
+        options = replace(self.options, revision=item.revision, max_tokens=largest, tokenizer=MODELS_OWN)
         outcomes = self._of_packs(root, item, options, OURS)
         if self.scorer is not None:
             by_perplexity = replace(options, ranker=next(iter(BY_PERPLEXITY.values())))
