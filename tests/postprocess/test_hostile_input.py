@@ -198,7 +198,7 @@ def test_nesting_of_any_kind_costs_no_more_than_its_length(language: str) -> Non
         opening, closing = nested.split("|")
         code = "x = " + opening * 4_000 + closing * 4_000 + "\n"
         pruned, taken = timed(code, halves(code), language)
-        assert taken < 40 * plain, name
+        assert taken < 40 * max(plain, LITTLE), name  # plain lines are one text where there are tags
         assert restore(pruned, cut_texts(code, pruned)) == code
 
 
