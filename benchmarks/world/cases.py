@@ -58,7 +58,7 @@ class Instant:
 
     def prune(self, query: str, code: str, **options: Any) -> PruneResult:
         """As `Pruner.prune`."""
-        return self._pruner.prune(query, code, effort="instant", **options)
+        return self._pruner.prune(query, code, **{**options, "effort": "instant"})
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def calls_of(item: Item, text: str, tools: Tools, chance: random.Random) -> Iter
     name = f"prune, {budget} tokens, {more['markers']}" + (", numbered" if more["line_numbers"] else "")
     yield name, lambda: _lines(name, text, path, smooth, max_tokens=budget, **more)
     query = query_of(text, chance)
-    size = tools.encoder.count_tokens(text)
+    size = tools.encoder.limits.count_tokens(text)
     options = chance.choice([{}, {"ratio": 4.0}, {"max_tokens": int(size * chance.uniform(0.1, 0.7)) + 40}])
     called = f"instant, {options or 'default'}, {query!r}"
     yield called, lambda: _instant(called, tools, query, item, options)
@@ -140,7 +140,7 @@ def _lines(case: str, text: str, path: str, scores: Any, **options: Any) -> Outc
 
 def _instant(case: str, tools: Tools, query: str, item: Item, options: dict[str, Any]) -> Outcome:
     found = tools.pruner.prune(query, item.data, path=item.path, effort="instant", **options)
-    tokens = tools.encoder.count_tokens(found.text) if options else 0
+    tokens = tools.encoder.limits.count_tokens(found.text) if options else 0
     return Outcome(
         case,
         found.text,
@@ -256,7 +256,7 @@ def packed(items: list[Item], tools: Tools, chance: random.Random) -> Iterator[t
         def call() -> Outcome:
             options = PackOptions(effort="instant", walk=WalkOptions(include_secrets=True, everything=True))
             found.append(pack(name, query, budget, pruner=tools.pruner, options=options))
-            return Outcome(case, None, budget=budget, tokens=tools.encoder.count_tokens(found[0].text))
+            return Outcome(case, None, budget=budget, tokens=tools.encoder.limits.count_tokens(found[0].text))
 
         yield None, outcome_of(case, call)
     for file in found[0].files if found else ():

@@ -75,7 +75,12 @@ def cut(text: str, first: int, last: int, marker: str) -> str:
             {(3, "half of a heredoc_redirect"), (3, "a marker inside a heredoc_body")},
         ),
         ("shell", SHELL, cut(SHELL, 6, 7, "  # ... 2 lines pruned (6-7)"), {(3, "half of a continued line")}),
-        ("css", "a {\n  b: c;\n}\n", "a {\n  // ... 1 line pruned (2)\n}\n", {(2, "doesn't parse any more")}),
+        (
+            "toml",
+            "a = [\n  1,\n]\n",
+            "a = [\n  // ... 1 line pruned (2)\n]\n",
+            {(2, "doesn't parse any more")},
+        ),
         (
             "gherkin",
             "Feature: a\n  b\n",

@@ -70,7 +70,7 @@ def test_a_pack_without_a_line_says_why_and_exits_with_4(folder: Path, tmp_path:
     (empty := tmp_path / "empty").mkdir()
     for root, question, tokens, why in (
         (folder, "zzyzx quux", "400", "no file has a word of the question"),
-        (folder, QUESTION, "100", "the budget has no room for the best ones"),
+        (folder, QUESTION, "115", "the budget has no room for the best ones"),
         (empty, QUESTION, "400", "there is no file to choose from"),
     ):
         done = lamr(root, "-q", question, "--max-tokens", tokens, "--ranker", "bm25", "--no-cache")

@@ -128,7 +128,7 @@ def test_report(exported, kind, precision):
         if kind != "swepruner":  # its random weights put most tokens within a thousandth of the threshold
             assert checked.changed_percent < 20
         assert 0 < checked.keep_prob_mean_error < 0.01
-        assert 0 < checked.moved_percent < 20
+        assert checked.moved_percent < 20
     steps = ["reading", "scoring", "tracing", *(["calibrating"] if precision == "int8" else []), "comparing"]
     assert [line.split()[0] for line in made.lines] == steps
     assert f"{checked.changed_percent:.2f} %" in made.report.summary()

@@ -33,7 +33,7 @@ def test_a_page_runs_and_loads_nothing(folder: Path) -> None:
     evil = "<script>alert(1)</script>"
     write_files(folder, {f"src/pool {evil.replace('/', '')}.py": f"closed = 'pool {evil} \x1b[31m'\n"})
     query = f"{QUERY} {evil} <img src=x>"
-    result = pack(folder, query, 2_000, options=PackOptions(ranker="bm25"))
+    result = pack(folder, query, 2_600, options=PackOptions(ranker="bm25"))
     page = render_page(result)
     assert result.outlined
     assert all(path in page for path in result.outlined)

@@ -15,5 +15,5 @@ TERRAFORM = with_grammar(
     },
     comments=frozenset({"comment"}),
     opaque=name_set("template_expr string_lit heredoc_template"),
-    definitions="(block (string_lit (template_literal) @name))",
+    definitions="(block (string_lit (template_literal) @name) . (block_start))",
 )
