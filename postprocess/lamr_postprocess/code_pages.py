@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from lamr_postprocess.encodings import HIGH, count
+from lamr_postprocess.byte_counts import HIGH, count
 
 _SAMPLE_BYTES = 1 << 14
 """What a guess is made by, however large a file is."""

@@ -15,12 +15,12 @@ from pathlib import PurePath
 
 from lamr_postprocess.languages import LANGUAGES, Language, language_named
 from lamr_postprocess.languages.contested import CONTESTED, Contest
+from lamr_postprocess.languages.table import Template
 from lamr_postprocess.languages.templates import (
     CARRIED,
     GENERIC,
     MAY_BE_TEMPLATES,
     TEMPLATE_SUFFIXES,
-    Template,
     template_in,
 )
 from lamr_postprocess.outputs import without_blocks

@@ -12,6 +12,8 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
+from lamr_postprocess.byte_counts import HIGH, count
+
 _CONTROLS = bytes({*range(0x20), 0x7F} - {*b"\b\t\n\v\f\r\x1a\x1b"})
 _ONE_CONTROL_IN = 200
 """Of so many bytes of a text, no more than one is a control character that does nothing for it."""
@@ -21,8 +23,6 @@ _WIDE_MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-HIGH = bytes(range(0x80, 0x100))
-"""The bytes that aren't ASCII."""
 _HALVES = 3
 """So many times as often as the low halves of UTF-16 are NUL the high ones, of ASCII and line ends."""
 _OF_ASCII, _OF_OTHERS = 0.4, 0.06
@@ -99,11 +99,6 @@ def decode(data: bytes) -> Decoded | None:
     from lamr_postprocess.code_pages import likely_pages  # noqa: PLC0415  # only who meets such a file pays for it
 
     return next((found for page in likely_pages(data) if (found := _read(data, Encoding(page)))), None)
-
-
-def count(data: bytes, which: bytes) -> int:
-    """Return how many of the bytes are among these."""
-    return len(data) - len(data.translate(None, which))
 
 
 def _unmarked(data: bytes) -> str | None:

@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 
 from lamr_postprocess.languages import Language, Whole
-from lamr_postprocess.languages.templates import Template
+from lamr_postprocess.languages.table import Template
 from lamr_postprocess.lines import IntArray
 
 _MOST_LOST = 200

@@ -8,7 +8,8 @@ from lamr_postprocess import PrunedCode, cut_texts, line_spans, prune_lines, res
 from lamr_postprocess.detection import detect_language
 from lamr_postprocess.languages import LANGUAGES, Language
 from lamr_postprocess.languages.plain import PLAIN
-from lamr_postprocess.languages.templates import TEMPLATES, Template
+from lamr_postprocess.languages.table import Template
+from lamr_postprocess.languages.templates import TEMPLATES
 from lamr_postprocess.lines import split_lines
 from lamr_postprocess.wholes import Wholes, wholes_of
 

@@ -10,10 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from lamr_postprocess.languages.templates import Template
 
 from lamr_postprocess.frames import Frames
 from lamr_postprocess.lines import BoolArray
@@ -57,6 +53,31 @@ class Whole:
 
     opening: str
     closing: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Template:
+    """The tags of a template engine. Expressions are searched for in one tag, from its first to its last character.
+
+    Attributes:
+        name: what people call it.
+        suffixes: endings of names, with their dot, that stand behind the name of what the template becomes.
+        tags: the forms of a tag.
+        opens: what a tag looks like that opens a block; its group `name`, if it has one, is what the end repeats.
+        goes_on: what a tag looks like that begins another branch of the block around it.
+        closes: what a tag looks like that ends a block; its group `name`, if it has one, says which.
+        signs: what a file without such an ending has, in multi-line mode, that is such a template nevertheless.
+        becomes: the language where nothing else tells.
+    """
+
+    name: str
+    suffixes: frozenset[str]
+    tags: tuple[Whole, ...]
+    opens: str
+    goes_on: str
+    closes: str
+    signs: str = r"(?!)"
+    becomes: str = "html"
 
 
 @dataclass(frozen=True)

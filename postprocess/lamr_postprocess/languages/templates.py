@@ -9,35 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-from lamr_postprocess.languages.table import Whole, name_set
-
-
-@dataclass(frozen=True, eq=False)
-class Template:
-    """The tags of a template engine. Expressions are searched for in one tag, from its first to its last character.
-
-    Attributes:
-        name: what people call it.
-        suffixes: endings of names, with their dot, that stand behind the name of what the template becomes.
-        tags: the forms of a tag.
-        opens: what a tag looks like that opens a block; its group `name`, if it has one, is what the end repeats.
-        goes_on: what a tag looks like that begins another branch of the block around it.
-        closes: what a tag looks like that ends a block; its group `name`, if it has one, says which.
-        signs: what a file without such an ending has, in multi-line mode, that is such a template nevertheless.
-        becomes: the language where nothing else tells.
-    """
-
-    name: str
-    suffixes: frozenset[str]
-    tags: tuple[Whole, ...]
-    opens: str
-    goes_on: str
-    closes: str
-    signs: str = r"(?!)"
-    becomes: str = "html"
-
+from lamr_postprocess.languages.table import Template, Whole, name_set
 
 _BRACES = (Whole(r"\{\{!--", r"--\}\}"), Whole(r"\{\{", r"\}\}"))
 _MARKERS = r"<%[-=#]*\s*"
