@@ -187,7 +187,7 @@ NESTED = {
 
 @pytest.mark.parametrize("language", [each.name for each in LANGUAGES if each.grammar])
 def test_nesting_of_any_kind_costs_no_more_than_its_length(language: str) -> None:
-    """What is nested 4,000 deep, right or wrong in a language, takes 1 to 11 times as long as 4,000 plain lines.
+    """What is nested 4,000 deep, right or wrong in a language, takes 1 to 25 times as long as 4,000 plain lines.
 
     Unbounded, Java's `arrows` take thousands of times as long, Python's `backslashes` hundreds.
     """
@@ -197,7 +197,7 @@ def test_nesting_of_any_kind_costs_no_more_than_its_length(language: str) -> Non
         opening, closing = nested.split("|")
         code = "x = " + opening * 4_000 + closing * 4_000 + "\n"
         pruned, taken = timed(code, halves(code), language)
-        assert taken < 40 * max(plain, LITTLE), name  # plain lines are one text where there are tags
+        assert taken < 80 * max(plain, LITTLE), name  # plain lines are one text where there are tags
         assert restore(pruned, cut_texts(code, pruned)) == code
 
 
