@@ -271,7 +271,8 @@ class PruneJob:
 
     @property
     def _effort(self) -> Effort:
-        planned = self._plan.why if self._plan is not None else ""
+        never_begun = TIME if self.leaves and self._chunks is None else ""
+        planned = self._plan.why if self._plan is not None else never_begun
         alone = WORDS if self._by_keywords else LINE_MODEL
         return Effort(self._read, self._chunks, self._why or planned, alone)
 

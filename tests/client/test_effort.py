@@ -381,3 +381,12 @@ def test_chunks_whose_turn_came_too_late_are_told_of(lines, call, monkeypatch) -
     result = call(lines, transport, effort="full", within=600.0)
     assert str(result.effort) == "line model; time"
     assert not transport.requests
+
+
+@both
+def test_a_reading_for_which_there_was_never_time_is_told_of(lines, call) -> None:
+    for effort in ("auto", "full"):
+        transport = MockTransport(answer)
+        result = call(lines, transport, effort=effort, within=1e-9)
+        assert str(result.effort) == "line model; time"
+        assert not transport.requests
