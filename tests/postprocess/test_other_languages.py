@@ -378,3 +378,8 @@ def test_an_emptied_block_that_must_hold_something_is_filled() -> None:
         kept(code, "shell", 1).text == "f() {\n  :  # ... 1 line pruned (2)\n}\n# ... 5 lines pruned (4-8)\n"
     )
     assert "  :  # ... 1 line pruned (7)\n" in kept(code, "shell", 5).text
+
+
+def test_a_cut_that_begins_with_a_blank_line_of_a_style_has_its_comments() -> None:
+    code = "<style>\na { b: c; }\n\nd { e: f; }\ng { h: i; }\n</style>\n"
+    assert "/* ... 2 lines pruned (3-4) */" in kept(code, "html", 2, 5).text

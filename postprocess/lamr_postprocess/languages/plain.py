@@ -142,7 +142,7 @@ PLAIN: tuple[Language, ...] = (
     _plain(
         "text",
         _NONE,
-        ".txt .log .out .err .rst .csv .tsv",
+        ".txt .log .out .err .csv .tsv",
         aliases="plain plaintext log",
         blocks=output_frames,
     ),
@@ -348,7 +348,7 @@ PLAIN: tuple[Language, ...] = (
     _plain(
         "markdown",
         _MARKUP,
-        ".md .markdown .mdx .mkd .qmd .rmd",
+        ".md .markdown .mkd .qmd .rmd",
         aliases="md",
         headings=tuple(rf"#{{{level}}} " for level in range(1, 7)),
         hints=(r"^#{1,6} \w", r"^```\w*[ \t]*$", r"^[-*] \w.*$", r"\]\(https?://"),
@@ -427,7 +427,7 @@ PLAIN: tuple[Language, ...] = (
     _plain(
         "glsl",
         _SLASHES,
-        ".glsl .hlsl .wgsl .metal",
+        ".glsl .hlsl .wgsl .metal .frag .vert .geom .comp .tesc .tese .shader",
         frames=_BRACKETS,
         wholes=_COMMENTS_OF_C,
         goes_on=_BACKSLASH,
@@ -435,7 +435,7 @@ PLAIN: tuple[Language, ...] = (
     _plain(
         "fsharp",
         _SLASHES,
-        ".fsx .fsi",
+        ".fs .fsx .fsi",
         aliases="f#",
         frames=_CLOSERS,
         wholes=(Whole(r"\(\*(?!\))", r"\*\)"), _LINE_OF_C, _TRIPLE, _TEXT),

@@ -6,6 +6,7 @@ To add a language, add its table to those with a grammar; nothing else in the pa
 from __future__ import annotations
 
 from lamr_postprocess.languages.c import CPP, C
+from lamr_postprocess.languages.commented import COMMENTED
 from lamr_postprocess.languages.csharp import CSHARP
 from lamr_postprocess.languages.css import CSS
 from lamr_postprocess.languages.dart import DART
@@ -62,7 +63,7 @@ _WITH_GRAMMAR: tuple[Language, ...] = (
     TOML,
 )
 _NAMES = frozenset(language.name for language in _WITH_GRAMMAR)
-LANGUAGES = (*_WITH_GRAMMAR, *(language for language in PLAIN if language.name not in _NAMES))
+LANGUAGES = (*_WITH_GRAMMAR, *(language for language in PLAIN if language.name not in _NAMES), *COMMENTED)
 """A language with a grammar takes the place of its row among those that are pruned line by line."""
 
 _BY_NAME = {name: language for language in LANGUAGES for name in (language.name, *language.aliases)}

@@ -1,0 +1,79 @@
+"""Formats of which no more is known than how a comment is written: pruned line by line, by brackets and indentation."""
+
+from __future__ import annotations
+
+from lamr_postprocess.languages.table import Comment, Language, name_set
+
+_BRACKETS = r"[})\]]"
+_ROWS: tuple[tuple[str, Comment, str, str], ...] = (
+    ("gherkin", Comment("#"), ".feature", ""),
+    ("freemarker", Comment("<#--", "-->"), ".ftl .ftlh", ""),
+    ("pug", Comment("//-"), ".pug .jade", ""),
+    ("slim", Comment("/"), ".slim", ""),
+    ("haml", Comment("-#"), ".haml", ""),
+    ("mdx", Comment("{/*", "*/}"), ".mdx", ""),
+    ("plantuml", Comment("'"), ".puml .plantuml .iuml", ""),
+    ("graphviz", Comment("//"), ".dot .gv", ""),
+    ("asciidoc", Comment("//"), ".adoc .asciidoc .asc", ""),
+    ("restructuredtext", Comment(".."), ".rst .rest", ""),
+    ("gettext", Comment("#"), ".po .pot", ""),
+    ("neon", Comment("#"), ".neon", ""),
+    ("systemd", Comment("#"), ".service .socket .timer .target .mount .path .slice", ""),
+    (
+        "requirements",
+        Comment("#"),
+        "",
+        "requirements.txt requirements-dev.txt constraints.txt dev-requirements.txt",
+    ),
+    (
+        "ignore",
+        Comment("#"),
+        "",
+        ".npmignore .prettierignore .eslintignore .helmignore .gcloudignore .hgignore",
+    ),
+    ("apache", Comment("#"), ".htaccess", ".htaccess httpd.conf"),
+    ("caddy", Comment("#"), ".caddyfile", "Caddyfile"),
+    ("robots", Comment("#"), "", "robots.txt crontab"),
+    ("yarn", Comment("#"), "", "yarn.lock"),
+    ("http", Comment("#"), ".http .rest-client", ""),
+    ("meson", Comment("#"), "", "meson.build meson_options.txt meson.options"),
+    ("just", Comment("#"), ".just", "justfile Justfile .justfile"),
+    ("nushell", Comment("#"), ".nu", ""),
+    ("elvish", Comment("#"), ".elv", ""),
+    ("gdscript", Comment("#"), ".gd", ""),
+    ("capnproto", Comment("#"), ".capnp", ""),
+    ("rego", Comment("#"), ".rego", ""),
+    ("sparql", Comment("#"), ".sparql .rq", ""),
+    ("m4", Comment("#"), ".m4 .ac", "configure.ac"),
+    ("yacc", Comment("/*", "*/"), ".y .yy .ypp .lex", ""),
+    ("d", Comment("//"), ".d .di", ""),
+    ("jsonnet", Comment("//"), ".jsonnet .libsonnet", ""),
+    ("flatbuffers", Comment("//"), ".fbs", ""),
+    ("cue", Comment("//"), ".cue", ""),
+    ("haxe", Comment("//"), ".hx", ""),
+    ("qml", Comment("//"), ".qml", ""),
+    ("vala", Comment("//"), ".vala .vapi", ""),
+    ("cypher", Comment("//"), ".cypher .cql", ""),
+    ("rescript", Comment("//"), ".res .resi .re .rei", ""),
+    ("tablegen", Comment("//"), ".td .mlir", ""),
+    ("arduino", Comment("//"), ".ino", ""),
+    ("dhall", Comment("--"), ".dhall", ""),
+    ("purescript", Comment("--"), ".purs", ""),
+    ("cabal", Comment("--"), ".cabal", "cabal.project"),
+    ("webassembly", Comment(";;"), ".wat .wast", ""),
+    ("llvm", Comment(";"), ".ll", ""),
+)
+"""Name, comment, endings and whole names, separated by spaces."""
+
+
+COMMENTED: tuple[Language, ...] = tuple(
+    Language(
+        name=name,
+        comment=comment,
+        suffixes=name_set(suffixes),
+        filenames=name_set(filenames),
+        frames=_BRACKETS,
+        goes_on=r"\\$",
+    )
+    for name, comment, suffixes, filenames in _ROWS
+)
