@@ -291,7 +291,7 @@ CASES: tuple[Case, ...] = (
     _secret(
         ".env of one environment, and its sample stays", {".env.production": WORD, ".env.example": "A=\n"}
     ),
-    _secret(".env in UTF-16", {".env": f"A={WORD}\n".encode("utf-16")}, left=0),
+    _secret(".env in UTF-16", {".env": f"A={WORD}\n".encode("utf-16")}),
     _secret("private keys by name and by content", {"id_rsa": KEY, "deploy.txt": KEY, "k.pem": KEY}, left=3),
     _secret("a key with carriage returns", {"k.txt": LOT.key(newline="\r\n")}),
     _secret(
