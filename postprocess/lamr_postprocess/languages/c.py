@@ -80,6 +80,7 @@ C = Language(
     leading=r"[^#/*\s]",
     stand_ins=("struct $ {", "void $() {", "{"),
     macros=_MACROS,
+    misread=1,
     preprocessed=True,
     hints=(
         r"^#[ \t]*include [<\"]",
