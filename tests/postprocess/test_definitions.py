@@ -107,6 +107,20 @@ def test_functions_of_a_named_object_and_of_fields_are_definitions_and_callbacks
     assert [each.name for each in spans if each.is_function] == ["get", "put", "onClick", "close"]
 
 
+def test_destructors_and_operators_are_definitions() -> None:
+    code = (
+        "class Lock {\n public:\n  ~Lock();\n  Lock& operator=(const Lock& other) {\n    return *this;\n  }\n};\n\n"
+        "Lock::~Lock() {\n  open();\n}\nbool Lock::operator==(const Lock& other) const {\n  return true;\n}\n"
+    )
+    spans = definition_spans(code, language_named("cpp"))
+    assert [(each.name, each.first, each.last) for each in spans if each.is_function] == [
+        ("~Lock", 2, 2),
+        ("operator=", 3, 5),
+        ("~Lock", 8, 10),
+        ("operator==", 11, 13),
+    ]
+
+
 def _kept(code: str, *lines: int) -> np.ndarray:
     scores = np.zeros(len(code.splitlines()))
     scores[[line - 1 for line in lines]] = 1

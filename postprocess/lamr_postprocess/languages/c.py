@@ -161,8 +161,9 @@ CPP = dataclasses.replace(
 """,
     definitions=_DEFINITIONS
     + """
-(function_declarator declarator: (field_identifier) @name)
-(function_declarator declarator: (qualified_identifier name: (identifier) @name))
+(function_declarator declarator: [(field_identifier) (destructor_name) (operator_name)] @name)
+(function_declarator declarator: (qualified_identifier
+  name: [(identifier) (destructor_name) (operator_name)] @name))
 (class_specifier name: (type_identifier) @name body: (_))
 (namespace_definition name: (namespace_identifier) @name)
 (alias_declaration name: (type_identifier) @name)
