@@ -18,7 +18,7 @@ from lamr_postprocess.syntax import CostlySyntaxError, MissingGrammarError, Sour
 # Grammars wrap a name in what declares it: C's `*name(int x)`, JavaScript's `name = () => …`.
 _WRAPPER = re.compile(r"\w*_declarator|qualified_identifier|template_function")
 _FUNCTION = re.compile(
-    r"\w*(?:function|method|constructor|macro|property|lexical_declaration|variable_declaration)\w*"
+    r"\w*(?:function|method|constructor|macro|property|lexical_declaration|variable_declaration|field_definition)\w*|pair"
 )
 
 
@@ -59,37 +59,44 @@ def definition_spans(text: str, language: Language) -> list[DefinitionSpan]:
 def spans_in(source: Source) -> list[DefinitionSpan]:
     """The definitions of a parsed text, as `definition_spans` gives them."""
     last_row = source.rows.shape[0] - 1
-    spans = sorted(
+    found = sorted(
         {
-            _span(node, last_row)
+            (node.start_byte, -node.end_byte, name.start_byte): (node, name, is_function)
             for each in source.all
             if (query := each.grammar.definitions) is not None
-            for node in bounded_captures(each.tree.root_node, query).get("name", [])
-        },
-        key=lambda each: (each[0], -each[1], each[2]),
+            for name in bounded_captures(each.tree.root_node, query).get("name", [])
+            for node, is_function in [_definition(name)]
+        }.items()
     )
     definitions: list[DefinitionSpan] = []
     ends: list[int] = []
-    for first, last, head, is_function, name in spans:
-        while ends and ends[-1] < first:
+    for (start, _, _), (node, name, is_function) in found:
+        while ends and ends[-1] <= start:
             ends.pop()
-        definitions.append(DefinitionSpan(first, last, head, len(ends), is_function, name))
-        ends.append(last)
+        definitions.append(_span(node, name, is_function, len(ends), last_row))
+        ends.append(node.end_byte)
     return definitions
 
 
-def _span(name: tree_sitter.Node, last_row: int) -> tuple[int, int, int, bool, str]:
-    """First row, last row, row of the name, whether it is a function, and the name of the definition around a name."""
+def _definition(name: tree_sitter.Node) -> tuple[tree_sitter.Node, bool]:
+    """The definition around a name, and whether it is a function."""
     node, inner = name.parent or name, name
     while node.parent is not None and _WRAPPER.fullmatch(node.type):
         node, inner = node.parent, node
+    return node, inner.type == "function_declarator" or _FUNCTION.fullmatch(node.type) is not None
+
+
+def _span(
+    node: tree_sitter.Node, name: tree_sitter.Node, is_function: bool, depth: int, last_row: int
+) -> DefinitionSpan:
+    """The definition of a name in so many others."""
     end = node.end_point
     last = end.row - (end.column == 0 and end.row > node.start_point.row)
-    declares = inner.type == "function_declarator" or _FUNCTION.fullmatch(node.type) is not None
-    return (
-        min(node.start_point.row, last_row),
-        min(last, last_row),
-        min(name.start_point.row, last_row),
-        declares,
-        (name.text or b"").decode("utf-8", "replace"),
+    return DefinitionSpan(
+        first=min(node.start_point.row, last_row),
+        last=min(last, last_row),
+        head=min(name.start_point.row, last_row),
+        depth=depth,
+        is_function=is_function,
+        name=(name.text or b"").decode("utf-8", "replace"),
     )

@@ -28,7 +28,7 @@ from lamr_postprocess.syntax import CostlySyntaxError, MissingGrammarError, brok
 
 _SAMPLE = 16_384
 _LONG_SAMPLE = 65_536  # characters, where a licence and guards may stand before the first sign
-_SHEBANG = re.compile(r"\ufeff?#![ \t]*(\S+)(?:[ \t]+-S)?(?:[ \t]+(\S+))?")
+_SHEBANGS = re.compile(r"\ufeff?((?:#!.*\n?)+)")  # of nix-shell, the second line names the interpreter
 _ENOUGH = 2  # signs that must match for a guess from the content
 _BEGINS = r"\A"  # a hint of how a text begins decides alone
 _MODELINE = re.compile(
@@ -163,13 +163,11 @@ def _by_modeline(text: str) -> Language | None:
 
 
 def _by_shebang(head: str) -> Language | None:
-    shebang = _SHEBANG.match(head)
-    if not shebang:
-        return None
-    program, argument = shebang.groups()
-    word = argument if program.endswith("env") and argument else program
-    name = re.sub(r"[\d.]+$", "", word.rsplit("/", 1)[-1])
-    return next((language for language in LANGUAGES if name in language.shebangs), None)
+    """The language of the first interpreter that the first lines name; `env` and launchers may stand before it."""
+    shebangs = _SHEBANGS.match(head)
+    words = shebangs[1].replace("#!", " ").split() if shebangs else []
+    names = [re.sub(r"[\d.]+$", "", word.rsplit("/", 1)[-1]) for word in words]
+    return next((language for name in names for language in LANGUAGES if name in language.shebangs), None)
 
 
 @lru_cache(maxsize=1)

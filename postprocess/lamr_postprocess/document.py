@@ -85,8 +85,8 @@ class Document:
         blank: bool [L], lines of white space alone.
         indents: int [L], characters of leading white space.
         starts: bool [L], rows where a unit begins; all rows with ink where the text is pruned line by line.
-        markup: int [L], the index into `comments` of the syntax that a marker takes where the cut begins; -1 for the
-            language's own.
+        markup: int [L], the index into `comments` of the syntax that a marker takes where a cut's ink begins; -1 for
+            the language's own.
         comments: the comment syntaxes that parts of the text bring.
         rules: what repair needs.
         fillers: what rendering needs.
@@ -117,9 +117,10 @@ class Document:
             return np.zeros(selected.shape[0], dtype=np.int8)
         return close(self.rules, selected)
 
-    def comment(self, first_cut: int) -> Comment:
-        """The comment syntax of a marker whose cut begins in this row."""
-        at = int(self.markup[first_cut]) if first_cut else NOBODY
+    def comment(self, first: int, last: int) -> Comment:
+        """The comment syntax of a marker for these rows: that of the first with ink, since blank ones are no units."""
+        row = first + int(np.argmin(self.blank[first : last + 1]))
+        at = int(self.markup[row]) if first else NOBODY
         return self.language.comment if at < 0 else self.comments[at]
 
     def line(self, row: int) -> str:

@@ -45,7 +45,7 @@ def parse_mended(text: str, language: Language) -> Source:
     data = parser_text(text)
     source = parse_bytes(data, grammar_of(language))
     broken = source.tree.root_node.has_error
-    if len(data) > _LONGEST_ROWS * len(source.rows) or not language.mends:
+    if len(data) > _LONGEST_ROWS * len(source.rows) or not (language.mends or language.macros):
         return source
     if not (broken or _macro(language, data)) or (broken and language.parses and language.parses(text)):
         return source
@@ -53,8 +53,8 @@ def parse_mended(text: str, language: Language) -> Source:
 
 
 def _macro(language: Language, data: bytes) -> bool:
-    """Whether a text may be read wrongly though the grammar takes it: for the first of the table's macros."""
-    return bool(language.macros) and _patterns(language)[0][0].search(data) is not None
+    """Whether a text may be read wrongly though the grammar takes it: for the macros that are misread."""
+    return any(pattern.search(data) for pattern, _ in _patterns(language)[: language.misread])
 
 
 @cache  # one entry a language
@@ -113,11 +113,8 @@ class _Mender:
     def mended(self) -> Source:
         """The source with the least damage."""
         self._blank_macros()
-        for find in (conflicts_in, branches_in):
-            if self._state.source.tree.root_node.has_error:
-                self._choose(find(self._own))
-        if self._state.source.tree.root_node.has_error:
-            self._isolate_between_conditions()
+        if self._language.mends:
+            self._mend_rows()
         state = self._state
         if state.rows == self._own:
             return state.source
@@ -125,6 +122,14 @@ class _Mender:
         frames = _frames(self._blocks(self._own), self._language)
         bonds = (*state.change.bonds, *self._whole(state.change.told), *self._joined(state.change.told))
         return replace(state.source, damage=Damage(rows, frames, bonds, _runs(sorted(state.change.told))))
+
+    def _mend_rows(self) -> None:
+        """Choose between versions of rows, and mend those that still don't parse."""
+        for find in (conflicts_in, branches_in):
+            if self._state.source.tree.root_node.has_error:
+                self._choose(find(self._own))
+        if self._state.source.tree.root_node.has_error:
+            self._isolate_between_conditions()
 
     def _joined(self, mended: frozenset[int]) -> Iterator[tuple[int, int]]:
         """The pairs of a mended row that goes on with the line before it, and that line's row."""
@@ -148,11 +153,10 @@ class _Mender:
         """Replace the macros of the language's table: what may be misread everywhere, the others near errors."""
         if not self._language.macros:
             return
-        (misread, standing), *others = _patterns(self._language)
-        data = misread.sub(partial(_replaced, standing), b"".join(self._own))
+        patterns, misread = _patterns(self._language), self._language.misread
+        data = _without(patterns[:misread], b"".join(self._own))
         rows = self._split(data)
-        for pattern, standing in others:
-            data = pattern.sub(partial(_replaced, standing), data)
+        data = _without(patterns[misread:], data)
         for row in self._near_errors():
             rows[row] = data[slice(*self._spans[row])]
         for row, text in enumerate(self._own):
@@ -278,6 +282,13 @@ class _Mender:
         extent = extent_of(source.tree)
         if extent < old.extent or (at_most and extent == old.extent):
             self._state = _State(rows, source, extent, old.change.and_(change))
+
+
+def _without(patterns: Sequence[tuple[re.Pattern[bytes], bytes]], data: bytes) -> bytes:
+    """A text in which what takes the place of macros stands in for them."""
+    for pattern, standing in patterns:
+        data = pattern.sub(partial(_replaced, standing), data)
+    return data
 
 
 def _replaced(standing: bytes, match: re.Match[bytes]) -> bytes:

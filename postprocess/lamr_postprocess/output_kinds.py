@@ -52,6 +52,10 @@ KINDS = (
         ends=_ANYTHING,
         under=_ANYTHING,
     ),
+    Kind(  # pytest, before it has collected any test
+        r"ImportError while loading conftest",
+        rf"[ \t]+\S|{_FILE}:\d+: in |E(?: |$)",
+    ),
     Kind(
         r"panic: |fatal error: |goroutine \d+ \[",
         r"[ \t]|goroutine \d|\S+\(.*\)\s*$|created by |\[signal |exit status ",
@@ -78,13 +82,13 @@ KINDS = (
     Kind(r"\S.*:\d+: Failure[ \t]*$", until=r"\[ "),  # GoogleTest
     Kind(r"not ok \d+", r"[ \t]+\S"),  # TAP
     Kind(
-        r"(?:FAILED|ERROR) \S+(?:::| - )|FAIL\t|\[  FAILED  \] |\[ERROR\] |make(?:\[\d+\])?: \*\*\* |"
+        r"(?:FAILED|ERROR) \S+(?:::| - |\.py[ \t]*$)|FAIL\t|\[  FAILED  \] |\[ERROR\] |make(?:\[\d+\])?: \*\*\* |"
         r"npm (?:ERR!|error) "
     ),
     # Messages of compilers and linters.
     Kind(rf"{_AT} ?(?:(?:fatal |internal )?(?:compiler )?error|ERROR)\b", _SNIPPET, under=_CONTEXT),
     Kind(rf"{_AT} ?(?:warning|note|info|hint|remark|style)\b", _SNIPPET, under=_CONTEXT, fails=False),
-    Kind(rf"{_FILE}\.go:\d+:\d+: ", r"\t"),
+    Kind(rf"(?:vet: )?{_FILE}\.go:\d+:\d+: ", r"\t"),
     Kind(r"error(?:\[\w+\])?: |CMake Error|ERROR in ", _RUSTC),  # rustc, CMake, webpack
     Kind(r"(?:warning|note|help)(?:\[\w+\])?: ", _RUSTC, fails=False),
 )

@@ -116,7 +116,7 @@ def _marker(document: Document, cut: Cut, lead: str, style: Style) -> str:
     words = f"... {cut.lines} line{'s' if cut.lines > 1 else ''} pruned ({where})"
     if style.markers == NAMED and document.definitions is not None:
         words += document.definitions.label(cut.start - 1, cut.end - 1)
-    comment = document.comment(cut.start - 1)
+    comment = document.comment(cut.start - 1, cut.end - 1)
     is_last = comment.last is not None and document.begins_with(cut.end, _CLOSERS)
     return f"{head}{lead}{comment.wrap(words, is_last=is_last)}{newline}"
 

@@ -142,7 +142,7 @@ class BudgetSearch:
 
     Attributes:
         document: the text to prune.
-        scores: float [L]; lines are taken in falling order of score, equal ones in the order of the file.
+        scores: float [L]; lines with ink are taken in falling order of score, equal ones in the order of the file.
         forced: bool [L], lines that are kept whatever they cost.
         least: the least score of a line that is taken; None takes any line while there is room.
         measure: a function from a closed selection to the tokens of the finished text.
@@ -169,6 +169,7 @@ class BudgetSearch:
         best, used = self.smallest()
         chosen = self.forced.copy()
         ranking: IntArray = np.argsort(-self.scores, kind="stable")
+        ranking = ranking[~self.document.blank[ranking]]  # repair brings those between kept lines
         if self.least is not None:
             ranking = ranking[self.scores[ranking] >= self.least]
         while used < limit * _ENOUGH and self.trials < _MOST_TRIALS:

@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from numpy.typing import NDArray
 
 from lamr_repositories.pieces import cut
 
-FORMAT = "1"
+FORMAT = "2"
 """Changes whenever pieces, words or outlines of the same content would."""
 MOST_OUTLINE_CHARS = 120
 MOST_OUTLINE_ENTRIES = 400
@@ -168,9 +169,12 @@ def index_file(text: str, language: str) -> FileIndex:
     lines = [text[a:b] for a, b in layout.spans.tolist()]
     definitions = definition_spans(text, language_named(language))
     spans = cut(lines, layout.blank, definitions)
+    depths: dict[int, int] = {}
+    for each in definitions:
+        depths.setdefault(each.head, each.depth)  # a line stands once in an outline
     outline = tuple(
-        OutlineEntry(each.head + 1, each.depth, lines[each.head].strip()[:MOST_OUTLINE_CHARS])
-        for each in definitions[:MOST_OUTLINE_ENTRIES]
+        OutlineEntry(head + 1, depth, lines[head].strip()[:MOST_OUTLINE_CHARS])
+        for head, depth in islice(depths.items(), MOST_OUTLINE_ENTRIES)
     )
     index = _counted(TermIndex.of(text, layout), spans)
     return replace(index, language=language, lines=len(lines), outline=outline)

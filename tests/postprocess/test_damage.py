@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from lamr_postprocess import PrunedCode, cut_texts, language_named, line_spans, prune_lines, restore
+from lamr_postprocess.definition_spans import definition_spans
 
 from benchmarks.damage import dragged, faults
 from benchmarks.material import language_of
@@ -54,6 +55,20 @@ def test_an_export_macro_before_a_class_is_no_damage() -> None:
     assert pruned.note is None
     named = prune_lines(HEADER, [0.0] * 8, language="cpp", markers="named")
     assert "Table" in named.text
+
+
+def test_a_class_in_one_row_of_kotlin_is_no_damage() -> None:
+    code = 'class A { val b = 1 }\nobject C { object D { fun e() = "{ f }" } }\n\nfun g() {\n    h()\n    i()\n}\n'
+    pruned = kept(code, 6, "kotlin")
+    assert pruned.kept_lines == (4, 6, 7)
+    assert pruned.note is None
+    assert [each.name for each in definition_spans(code, language_named("kotlin"))] == [
+        "A",
+        "C",
+        "D",
+        "e",
+        "g",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,11 @@ from lamr_postprocess import (
     approximate_tokens,
     cut_texts,
     detect_language,
+    language_named,
     prune_lines,
     restore,
 )
+from lamr_postprocess.definition_spans import definition_spans
 from lamr_postprocess.definitions import LONGEST_NAME, MOST_CHARACTERS, MOST_TOKENS
 from lamr_postprocess.syntax import grammar_of
 
@@ -74,6 +76,49 @@ NAMES = {
     "styles.css": "nav",
 }
 """One definition of each fixture that a cut around its middle line hides."""
+
+
+OBJECT = """\
+const api = {
+  get: () => fetch("/"),
+  put: function (x) {
+    return post(x);
+  },
+  size: 3,
+};
+class Store { onClick = (e) => { this.n += e; }; n = 0; close() {} }
+call({ success: () => 1 });
+"""
+
+
+@pytest.mark.parametrize("language", ["javascript", "typescript", "tsx"])
+def test_functions_of_a_named_object_and_of_fields_are_definitions_and_callbacks_are_none(
+    language: str,
+) -> None:
+    spans = definition_spans(OBJECT, language_named(language))
+    found = [(each.name, each.first, each.last, each.depth) for each in spans]
+    assert found == [
+        ("get", 1, 1, 0),
+        ("put", 2, 4, 0),
+        ("Store", 7, 7, 0),
+        ("onClick", 7, 7, 1),
+        ("close", 7, 7, 1),
+    ]
+    assert [each.name for each in spans if each.is_function] == ["get", "put", "onClick", "close"]
+
+
+def test_destructors_and_operators_are_definitions() -> None:
+    code = (
+        "class Lock {\n public:\n  ~Lock();\n  Lock& operator=(const Lock& other) {\n    return *this;\n  }\n};\n\n"
+        "Lock::~Lock() {\n  open();\n}\nbool Lock::operator==(const Lock& other) const {\n  return true;\n}\n"
+    )
+    spans = definition_spans(code, language_named("cpp"))
+    assert [(each.name, each.first, each.last) for each in spans if each.is_function] == [
+        ("~Lock", 2, 2),
+        ("operator=", 3, 5),
+        ("~Lock", 8, 10),
+        ("operator==", 11, 13),
+    ]
 
 
 def _kept(code: str, *lines: int) -> np.ndarray:

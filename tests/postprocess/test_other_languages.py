@@ -349,6 +349,29 @@ def test_a_script_is_read_in_its_language(language: str, attribute: str, kind: s
     assert [each.name for each in definition_spans(code, language_named(language))][:2] == ["other", "more"]
 
 
+@pytest.mark.parametrize(
+    ("language", "code", "rows", "marker"),
+    [
+        (
+            "vue",
+            f"<script setup>\nconst a = 1\n\nfunction b() {{\n  {LONG}()\n}}\nconst c = a\n</script>\n",
+            (2, 7),
+            "// ... 4 lines pruned (3-6)",
+        ),
+        (
+            "html",
+            f"<style>\na {{ color: red }}\n\nb {{\n  margin: {LONG};\n}}\n</style>\n",
+            (2,),
+            "/* ... 4 lines pruned (3-6) */",
+        ),
+    ],
+)
+def test_a_marker_in_a_script_or_style_is_its_comment_though_the_cut_begins_with_a_blank_row(
+    language: str, code: str, rows: tuple[int, ...], marker: str
+) -> None:
+    assert marker in kept(code, language, *rows).text.split("\n")
+
+
 def test_a_part_that_no_grammar_reads_is_left_whole() -> None:
     code = f"<p>a</p>\n<script type='text/x-template'>\n{{{{#a}}}}\n{LONG}\n{LONG}\n</script>\n"
     assert kept(code, "html", 4).kept_lines == (2, 3, 4, 5, 6)

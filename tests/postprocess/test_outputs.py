@@ -25,6 +25,33 @@ OUTPUTS = {
 !>FAILED tests/test_a.py::test_refuses - pool.Full
   1 failed, 411 passed in 3.20s
 """,
+    "pytest without tests": """
+  collected 3 items / 1 error
+!>____________________ ERROR collecting tests/test_a.py ____________________
+! Traceback:
+! tests/test_a.py:4: in <module>
+!     from app.pdf import render
+! E   ModuleNotFoundError: No module named 'weasyprint'
+  =========================== short test summary info ============================
+!>ERROR tests/test_a.py
+  1 error in 0.12s
+""",
+    "pytest without a conftest": """
+  rootdir: /src
+!>ImportError while loading conftest '/src/tests/conftest.py'.
+! tests/conftest.py:34: in <module>
+!     from app.pdf import render
+! app/pdf.py:3: in <module>
+!     import weasyprint
+! E   ModuleNotFoundError: No module named 'weasyprint'
+  $ ls
+""",
+    "go vet": """
+  # example.com/capture/run
+!>run/main.go:41:2: fmt.Printf format %d has arg name of wrong type string
+!>vet: run/app.go:12:9: undefined: sniff.Open
+  ok  \texample.com/capture/a\t0.004s
+""",
     "Python": """
   10:22:30 INFO started
 !>Traceback (most recent call last):

@@ -55,6 +55,14 @@ def test_budget_takes_the_best_lines_first() -> None:
     assert 10 not in tight.kept_lines
 
 
+def test_a_budget_takes_no_blank_line_for_its_score() -> None:
+    log = "".join(f"{i} started and then went on for some time\n" for i in range(9)) + "\nended\n"
+    blank, near, far = np.eye(11)[9], np.eye(11)[[8, 10]].sum(0), np.eye(11)[[4, 10]].sum(0)
+    for scores, lines in ((blank + far / 2, (5, 11)), (near, (9, 10, 11))):
+        pruned = prune_lines(log, scores, path="a.log", threshold=0.3, max_tokens=35, count_tokens=words)
+        assert pruned.kept_lines == lines
+
+
 def test_too_small_a_budget_is_an_error_with_both_numbers() -> None:
     with pytest.raises(BudgetError, match="has 14 tokens but max_tokens is 3") as caught:
         prune_lines(CODE, np.zeros(12), language="python", max_tokens=3, count_tokens=words, keep=[1])

@@ -59,6 +59,11 @@ def test_outlines_name_the_definitions(name: str) -> None:
     assert all(lines[entry.line - 1].strip() == entry.text for entry in outline)
 
 
+def test_an_outline_shows_a_line_once() -> None:
+    code = "class A { int one() { return 1; } int two() { return 2; } }\nclass B {\n  int three();\n}\n"
+    assert [(each.line, each.depth) for each in index_file(code, "java").outline] == [(1, 0), (2, 0), (3, 1)]
+
+
 @pytest.mark.parametrize("path", [path for path, text in FILES.items() if text.strip() and "\0" not in text])
 def test_pieces_hold_every_line_with_ink_once(path: str) -> None:
     text = FILES[path]

@@ -80,6 +80,7 @@ C = Language(
     leading=r"[^#/*\s]",
     stand_ins=("struct $ {", "void $() {", "{"),
     macros=_MACROS,
+    misread=1,
     preprocessed=True,
     hints=(
         r"^#[ \t]*include [<\"]",
@@ -160,8 +161,9 @@ CPP = dataclasses.replace(
 """,
     definitions=_DEFINITIONS
     + """
-(function_declarator declarator: (field_identifier) @name)
-(function_declarator declarator: (qualified_identifier name: (identifier) @name))
+(function_declarator declarator: [(field_identifier) (destructor_name) (operator_name)] @name)
+(function_declarator declarator: (qualified_identifier
+  name: [(identifier) (destructor_name) (operator_name)] @name))
 (class_specifier name: (type_identifier) @name body: (_))
 (namespace_definition name: (namespace_identifier) @name)
 (alias_declaration name: (type_identifier) @name)

@@ -116,6 +116,16 @@ _DEFINITIONS = """
 (class_declaration name: (_) @name)
 (method_definition name: (property_identifier) @name)
 (variable_declarator name: (identifier) @name value: [(arrow_function) (function_expression) (class)])
+; members of an object that has a name, and no callbacks that a call is given
+(variable_declarator value: (object (pair
+  key: (property_identifier) @name value: [(arrow_function) (function_expression)])))
+(assignment_expression right: (object (pair
+  key: (property_identifier) @name value: [(arrow_function) (function_expression)])))
+(export_statement value: (object (pair
+  key: (property_identifier) @name value: [(arrow_function) (function_expression)])))
+"""
+_FIELD = """
+({} (property_identifier) @name value: [(arrow_function) (function_expression)])
 """
 
 JAVASCRIPT = Language(
@@ -140,7 +150,7 @@ JAVASCRIPT = Language(
     padded=frozenset({"jsx_text"}),
     opaque=frozenset({"template_string", "string", "regex"}),
     names=_JAVASCRIPT_NAMES,
-    definitions=_DEFINITIONS,
+    definitions=_DEFINITIONS + _FIELD.format("field_definition property:"),
     members_visible=False,
     joiners="([`+-*/.,?",
 )
@@ -170,6 +180,7 @@ TYPESCRIPT = dataclasses.replace(
     padded=frozenset(),
     names=_TYPESCRIPT_NAMES,
     definitions=_DEFINITIONS
+    + _FIELD.format("public_field_definition name:")
     + """
 (abstract_class_declaration name: (type_identifier) @name)
 (interface_declaration name: (type_identifier) @name)

@@ -9,6 +9,8 @@ _STATEMENTS = ListKind(separators=frozenset({";"}))
 
 KOTLIN = with_grammar(
     "kotlin",
+    # The grammar wants a line end or a semicolon behind the last declaration of a body: `class A { val b = 1 }`.
+    macros=((r"[^\s{;,]([ \t]{1,20})(?=\})", ";"),),
     grammar="tree_sitter_kotlin:language",
     hints=(
         r"^[ \t]*(private |public |internal |override |suspend |inline )*fun (<.*> )?[\w.]+\(",

@@ -84,6 +84,7 @@ RUST = Language(
     comment=Comment("//"),
     aliases=frozenset({"rs"}),
     suffixes=frozenset({".rs"}),
+    shebangs=name_set("rust-script cargo"),
     frames=r"[{})\]]",
     ending="}",
     leading=r"#!?\[",

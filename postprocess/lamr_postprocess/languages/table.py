@@ -167,8 +167,8 @@ class Language:
             the grammar can't read, so that the lines inside keep their structure; `$` stands for the name, and an
             empty one for none.
         macros: regular expressions (multi-line mode) whose group is replaced for parsing where the grammar can't read
-            a file, with what takes its place; spaces fill up the rest. What the first finds may be misread without an
-            error.
+            a file, with what takes its place; spaces fill up the rest.
+        misread: how many of the first macros are replaced everywhere, since they may be misread without an error.
         preprocessed: whether lines of the preprocessor (`#if`) stand between others, wherever they like.
         extends: the language that this one adds to; where the hints of both match, this one is meant.
         grammar: `module:function` of the grammar wheel; empty where the language is pruned line by line.
@@ -215,6 +215,7 @@ class Language:
     ending: str = ""
     stand_ins: tuple[str, str, str] = ("", "", "")
     macros: tuple[tuple[str, str], ...] = ()
+    misread: int = 0
     preprocessed: bool = False
     blocks: Callable[[Sequence[str], BoolArray], Frames] | None = None
     extends: str = ""
