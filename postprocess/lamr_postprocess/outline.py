@@ -133,23 +133,9 @@ def _by_row(walk: Walk, rows: int, continued: IntArray) -> Outline:
         meanings=walk.meanings,
         list_end=np.where(unit_of_row == NOBODY, rows - 1, ends[unit_of_row]),
         statement=np.where(unit_of_row == NOBODY, NOBODY, heads[statements[unit_of_row]]),
-        markup=_markup_of_rows(walk, unit_of_row, markups),
+        markup=np.where(unit_of_row == NOBODY, NOBODY, markups[unit_of_row]),
         comments=tuple(walk.comments),
     )
-
-
-def _markup_of_rows(walk: Walk, unit_of_row: IntArray, markups: IntArray) -> IntArray:
-    """The comment syntax of each row, int [R]: a blank one between two of a part in another language has theirs."""
-    markup = np.where(unit_of_row == NOBODY, NOBODY, markups[unit_of_row])
-    parts = {each.grammar.language.comment for each in walk.source.embedded.values()}
-    inside = [number for comment, number in walk.comments.items() if comment in parts]
-    told, bare = np.flatnonzero(unit_of_row != NOBODY), np.flatnonzero(unit_of_row == NOBODY)
-    if inside and len(bare):
-        after = np.searchsorted(told, bare)
-        bare = bare[between := (after > 0) & (after < len(told))]
-        before, behind = markup[told[after[between] - 1]], markup[told[after[between]]]
-        markup[bare] = np.where((before == behind) & np.isin(before, inside), before, NOBODY)
-    return markup
 
 
 def _heads(joined: Sequence[int]) -> IntArray:
