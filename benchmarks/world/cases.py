@@ -143,7 +143,7 @@ def _instant(case: str, tools: Tools, query: str, item: Item, options: dict[str,
     tokens = tools.encoder.limits.count_tokens(found.text) if options else 0
     return Outcome(
         case,
-        found.text,
+        as_text(found.to_bytes(), item.data),
         kept=found.kept_lines,
         reasoned=len(found.reasons),
         budget=options.get("max_tokens"),
