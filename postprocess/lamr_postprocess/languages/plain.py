@@ -149,14 +149,15 @@ PLAIN: tuple[Language, ...] = (
     _plain(
         "shell",
         _HASH,
-        ".sh .bash .zsh .ksh .fish .bats",
+        ".sh .bash .zsh .ksh .bats",
         aliases="bash sh zsh",
         filenames=".bashrc .bash_profile .bash_aliases .zshrc .zshenv .zprofile .profile PKGBUILD APKBUILD .envrc",
-        shebangs="sh bash zsh ksh dash fish ash bats openrc-run",
+        shebangs="sh bash zsh ksh dash ash bats openrc-run",
         frames=_SHELL,
         wholes=_IN_SHELL,
         goes_on=_PIPE,
     ),
+    _plain("fish", _HASH, ".fish", shebangs="fish", frames=_ENDS, wholes=_IN_SHELL[1:], goes_on=_PIPE),
     _plain(
         "yaml",
         _HASH,
