@@ -193,18 +193,18 @@ class AskedDocument:
         Args:
             model: the line model.
         """
-        return self._asked_for(model, self.task)
+        return self._asked_for(model, self.task)[0]
 
-    def asked_before(self, model: LineModel) -> AskedLines | None:
-        """Return the same with what the session said before in place of the task; None where that isn't known.
+    def asked_with_history(self, model: LineModel) -> tuple[AskedLines, ...]:
+        """Return the same, and where it is known once more with what the session said before in place of the task.
 
         Args:
             model: the line model.
         """
-        return self._asked_for(model, self.history) if self.history.strip() else None
+        return self._asked_for(model, self.task, *((self.history,) if self.history.strip() else ()))
 
-    def _asked_for(self, model: LineModel, serves: str) -> AskedLines:
-        return model.ask(self.intent, serves, self.path, self.text, self.layout, self.near_named)
+    def _asked_for(self, model: LineModel, *tasks: str) -> tuple[AskedLines, ...]:
+        return model.ask(self.intent, tasks, self.path, self.text, self.layout, self.near_named)
 
     def chunks(self, encoder: PromptEncoder) -> Chunks:
         """Return the document's chunks in order; none for a text without tokens.

@@ -7,6 +7,7 @@ decide (`lamr_decoding`). The module needs numpy alone; it knows no tokens, no e
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -134,19 +135,35 @@ class LineModel:
         return {word: place for place, word in enumerate(self.words)}
 
     def ask(  # noqa: PLR0913, PLR0917  # a query, a text, and what is known of both
-        self, query: str, task: str, path: str, text: str, layout: LineLayout, near_named: Float64Array
-    ) -> AskedLines:
-        """Prepare a query and a file.
+        self,
+        query: str,
+        tasks: Sequence[str],
+        path: str,
+        text: str,
+        layout: LineLayout,
+        near_named: Float64Array,
+    ) -> tuple[AskedLines, ...]:
+        """Prepare a query and a file, for each of some tasks: the words of the file are read once.
 
         Args:
-            query, task: what is looked for, and what for; of any length.
+            query, tasks: what is looked for, and each of what it may serve; of any length.
             path: the file's; empty where it isn't known.
             text, layout: the file.
             near_named: float64 [L], how near each line is to one that the query names by number.
         """
         words = DocumentWords.of(TermIndex.of(text, layout), layout)
         positions = Positions.of(words)
-        asked = QueryWords.of(query, task, path, self.place)
+        asked = (QueryWords.of(query, task, path, self.place) for task in tasks)
+        return tuple(self._ask(each, text, words, positions, near_named) for each in asked)
+
+    def _ask(
+        self,
+        asked: QueryWords,
+        text: str,
+        words: DocumentWords,
+        positions: Positions,
+        near_named: Float64Array,
+    ) -> AskedLines:
         matches = Matches.of(asked, words, positions)
         weights = self.matching.weights(matches.features)
         exact, shares = np.exp(np.clip(weights[:, ::2], LEAST_WEIGHT, MOST_WEIGHT)).T

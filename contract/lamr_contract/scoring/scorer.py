@@ -253,10 +253,14 @@ class DocumentScorer:
         return TermIndex.of(self._document.text, self._document.layout)
 
     @cached_property
-    def _asked_lines(self) -> AskedLines:
-        """The document as the line model reads it: prepared once, whatever the encoder reads later."""
+    def _asked(self) -> tuple[AskedLines, ...]:
+        """The document as the line model reads it, by task and history: prepared once, whatever is read later."""
         assert self._scorer.weights is not None
-        return self._document.asked_lines(self._scorer.weights.model)
+        return self._document.asked_with_history(self._scorer.weights.model)
+
+    @property
+    def _asked_lines(self) -> AskedLines:
+        return self._asked[0]
 
     @cached_property
     def _by_words(self) -> ScoredLines:
@@ -265,12 +269,10 @@ class DocumentScorer:
         Either reading counts half, so that a history that misleads takes little, and one that helps brings much.
         """
         assert self._scorer.weights is not None
-        model = self._scorer.weights.model
-        scored = model.score(self._asked_lines)
-        before = self._document.asked_before(model)
-        if before is None:
+        scored, *before = map(self._scorer.weights.model.score, self._asked)
+        if not before:
             return scored
-        return replace(scored, logits=(scored.logits + model.score(before).logits) / 2)
+        return replace(scored, logits=(scored.logits + before[0].logits) / 2)
 
     @cached_property
     def _merger(self) -> ScoreMerger:

@@ -64,4 +64,4 @@ def random_model(seed: int = 0, d: int = 3, width: int = 4, beside: int = 2) -> 
 def ask(model: LineModel, query: str, text: str, path: str = "", task: str = "") -> AskedLines:
     """A query and a text whose lines nobody named."""
     layout = line_layout(text)
-    return model.ask(query, task, path, text, layout, np.zeros(len(layout.blank)))
+    return model.ask(query, (task,), path, text, layout, np.zeros(len(layout.blank)))[0]
