@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import tree_sitter
 from lamr_postprocess import LANGUAGES, Language
 from lamr_postprocess.lines import blank_lines, code_points, spans_of
 from lamr_postprocess.syntax import parse
@@ -76,7 +77,12 @@ def masks_of(code: str, lines: int, rng: np.random.Generator) -> dict[str, Mask]
 
 def error_nodes(text: str, language: Language) -> int:
     """The number of ERROR and MISSING nodes in a text's tree."""
-    cursor = parse(text, language).tree.walk()
+    return errors(parse(text, language).tree)
+
+
+def errors(tree: tree_sitter.Tree) -> int:
+    """The number of ERROR and MISSING nodes."""
+    cursor = tree.walk()
     count = 0
     while True:
         node = cursor.node

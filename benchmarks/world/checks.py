@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from lamr_postprocess import split_lines
 
+from benchmarks.material import errors
 from benchmarks.world import structure
 from benchmarks.world.formats import Format
 from benchmarks.world.programs import PROGRAMS, WITHOUT_COMMENTS
@@ -93,7 +94,7 @@ class Checked:
         self.text, self.lines, self.form = text, split_lines(text), form
         self._is_listing = is_listing
         self._tree = structure.parsed(text, form.grammar) if form and form.grammar else None
-        self.errors = None if self._tree is None else structure.errors(self._tree)
+        self.errors = None if self._tree is None else errors(self._tree)
         self.parts = (
             [] if self._tree is None or self.errors else structure.whole_parts(self._tree, self.lines)
         )
@@ -211,7 +212,7 @@ class Checked:
             return
         tree = structure.parsed(text, self.form.grammar) if self._tree is not None else None
         broken = []
-        if tree is not None and self.errors == 0 and structure.errors(tree):
+        if tree is not None and self.errors == 0 and errors(tree):
             broken.append(f"{self.form.grammar}'s grammar")
         if self.parses and not self._is_taken(text, read):
             broken.append(f"{self.form.program}'s program")

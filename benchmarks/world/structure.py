@@ -58,21 +58,6 @@ def parsed(text: str, grammar: str) -> tree_sitter.Tree | None:
         return None
 
 
-def errors(tree: tree_sitter.Tree) -> int:
-    """The number of ERROR and MISSING nodes."""
-    cursor = tree.walk()
-    count = 0
-    while True:
-        node = cursor.node
-        assert node is not None
-        count += node.is_error or node.is_missing
-        if node.has_error and cursor.goto_first_child():
-            continue
-        while not cursor.goto_next_sibling():
-            if not cursor.goto_parent():
-                return count
-
-
 def whole_parts(tree: tree_sitter.Tree, lines: Sequence[str]) -> list[Part]:
     """The outermost parts of several rows that can't be parted; fenced code, too, whose fences need each other."""
     return [part for part in _parts(tree) if part.last < len(lines) and not _is_of_line_comments(part, lines)]

@@ -13,21 +13,16 @@ _INSIDE = """
 _LISTS = {"document": ListKind(), "element": _ELEMENT}
 _PADDED = frozenset({"text"})
 
-HTML = with_grammar(
-    "html",
-    grammar="tree_sitter_html:language",
-    lists=_LISTS,
-    embedded=_INSIDE,
-    comments=frozenset({"comment"}),
-    padded=_PADDED,
-)
-VUE = with_grammar(
-    "vue",
-    grammar="tree_sitter_html:language",
-    lists=_LISTS,
-    embedded=_INSIDE,
-    comments=frozenset({"comment"}),
-    padded=_PADDED,
+HTML, VUE = (
+    with_grammar(
+        name,
+        grammar="tree_sitter_html:language",
+        lists=_LISTS,
+        embedded=_INSIDE,
+        comments=frozenset({"comment"}),
+        padded=_PADDED,
+    )
+    for name in ("html", "vue")
 )
 SVELTE = with_grammar(
     "svelte",
