@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from lamr_postprocess.languages.table import Comment, Language, name_set
+from lamr_postprocess.languages.plain import BACKSLASH, CLOSERS, by_lines
+from lamr_postprocess.languages.table import Comment, Language
 
-_BRACKETS = r"[})\]]"
 _ROWS: tuple[tuple[str, Comment, str, str], ...] = (
     ("gherkin", Comment("#"), ".feature", ""),
     ("freemarker", Comment("<#--", "-->"), ".ftl .ftlh", ""),
@@ -67,13 +67,6 @@ _ROWS: tuple[tuple[str, Comment, str, str], ...] = (
 
 
 COMMENTED: tuple[Language, ...] = tuple(
-    Language(
-        name=name,
-        comment=comment,
-        suffixes=name_set(suffixes),
-        filenames=name_set(filenames),
-        frames=_BRACKETS,
-        goes_on=r"\\$",
-    )
+    by_lines(name, comment, suffixes, filenames=filenames, frames=CLOSERS, goes_on=BACKSLASH)
     for name, comment, suffixes, filenames in _ROWS
 )

@@ -24,13 +24,13 @@ _MARKUP = Comment("<!--", "-->")
 _NONE = Comment("")
 _SECTIONS = (r"[ \t]*\[",)
 # How lines begin that close a block or go on with it.
-_CLOSERS = r"[})\]]"
-_BRACKETS = r"[{})\]]"  # a brace that opens a block may stand on a line of its own
+CLOSERS = r"[})\]]"
+BRACKETS = r"[{})\]]"  # a brace that opens a block may stand on a line of its own
 _WORDS = "end|else|elsif|elif|until|rescue|catch|ensure|finally|after|exception|when|then|begin|do"
-_ENDS = rf"{_BRACKETS}|(?i:{_WORDS})(?!\w)"
-_SHELL = rf"{_BRACKETS}|(?:fi|done|esac|else|elif|then|do)\b|;;"
-_CMAKE = rf"{_BRACKETS}|(?i:end\w+|else\w*)\b"
-_TAGS = rf"{_BRACKETS}|</|/?>|-->"
+_ENDS = rf"{BRACKETS}|(?i:{_WORDS})(?!\w)"
+_SHELL = rf"{BRACKETS}|(?:fi|done|esac|else|elif|then|do)\b|;;"
+_CMAKE = rf"{BRACKETS}|(?i:end\w+|else\w*)\b"
+_TAGS = rf"{BRACKETS}|</|/?>|-->"
 _ELEMENTS = (r"<(?:script|style|template)\b",)
 
 # What can't be parted. A text in quotes ends with its line unless a language says otherwise.
@@ -101,12 +101,12 @@ _IN_SQL = (
     Whole(r'"[^"\n]*"'),
 )
 # Ends of lines that go on.
-_BACKSLASH = r"\\$"
+BACKSLASH = r"\\$"
 _OPERATOR = r"(?:&&|\|\||(?<!\+)\+|(?<!-)-|(?<![=!<>])=|\?:)[ \t]*$"
 _PIPE = r"\\$|(?:&&|\|)[ \t]*$"
 
 
-def _plain(  # noqa: PLR0913  # the columns of the table below
+def by_lines(  # noqa: PLR0913  # the columns of the table below
     name: str,
     comment: Comment,
     suffixes: str = "",
@@ -139,14 +139,14 @@ def _plain(  # noqa: PLR0913  # the columns of the table below
 
 
 PLAIN: tuple[Language, ...] = (
-    _plain(
+    by_lines(
         "text",
         _NONE,
         ".txt .log .out .err .csv .tsv",
         aliases="plain plaintext log",
         blocks=output_frames,
     ),
-    _plain(
+    by_lines(
         "shell",
         _HASH,
         ".sh .bash .zsh .ksh .bats",
@@ -157,56 +157,56 @@ PLAIN: tuple[Language, ...] = (
         wholes=_IN_SHELL,
         goes_on=_PIPE,
     ),
-    _plain("fish", _HASH, ".fish", shebangs="fish", frames=_ENDS, wholes=_IN_SHELL[1:], goes_on=_PIPE),
-    _plain(
+    by_lines("fish", _HASH, ".fish", shebangs="fish", frames=_ENDS, wholes=_IN_SHELL[1:], goes_on=_PIPE),
+    by_lines(
         "yaml",
         _HASH,
         ".yaml .yml",
         aliases="yml",
         filenames=".clang-format .clang-tidy .clangd",
-        frames=_CLOSERS,
+        frames=CLOSERS,
         wholes=_IN_YAML,
     ),
-    _plain(
+    by_lines(
         "toml",
         _HASH,
         ".toml",
         headings=_SECTIONS,
         filenames="Pipfile Cargo.lock poetry.lock uv.lock",
-        frames=_CLOSERS,
+        frames=CLOSERS,
         wholes=(*_TRIPLES, _AFTER_HASH, *_TEXTS),
     ),
-    _plain(
+    by_lines(
         "ini",
         _HASH,
         ".ini .cfg .conf .properties .editorconfig .desktop",
         headings=_SECTIONS,
         filenames=".gitconfig .gitmodules .npmrc .env .gitignore .dockerignore .gitattributes CODEOWNERS",
-        frames=_BRACKETS,
-        goes_on=_BACKSLASH,
+        frames=BRACKETS,
+        goes_on=BACKSLASH,
     ),
-    _plain(
+    by_lines(
         "makefile",
         _HASH,
         ".mk .mak",
         aliases="make mf",
         filenames="Makefile makefile GNUmakefile BSDmakefile",
         shebangs="make",
-        frames=rf"{_CLOSERS}|(?:endif|else|endef)\b",
+        frames=rf"{CLOSERS}|(?:endif|else|endef)\b",
         wholes=(Whole(r"^define\b", r"^endef\b"),),
-        goes_on=_BACKSLASH,
+        goes_on=BACKSLASH,
     ),
-    _plain(
+    by_lines(
         "dockerfile",
         _HASH,
         ".dockerfile .containerfile",
         aliases="docker",
         filenames="Dockerfile Containerfile",
-        frames=_CLOSERS,
+        frames=CLOSERS,
         wholes=(Whole(r"^[ \t]*#[^\n]*"), _HEREDOC),
         goes_on=r"[\\`][ \t]*$",
     ),
-    _plain(
+    by_lines(
         "cmake",
         _HASH,
         ".cmake",
@@ -214,13 +214,13 @@ PLAIN: tuple[Language, ...] = (
         frames=_CMAKE,
         wholes=(Whole(r"#?\[(?P<tag>=*)\[", r"\]{tag}\]"), _AFTER_HASH, Whole(r'"', r'(?<!\\)"')),
     ),
-    _plain(
+    by_lines(
         "perl",
         _HASH,
         ".pl .pm .t .psgi",
         shebangs="perl",
         filenames="cpanfile",
-        frames=_BRACKETS,
+        frames=BRACKETS,
         wholes=(
             Whole(r"^=[a-z]\w*", r"^=cut\b"),
             Whole(r"^__(?:END|DATA)__", r"\Z"),
@@ -229,16 +229,16 @@ PLAIN: tuple[Language, ...] = (
             *_TEXTS,
         ),
     ),
-    _plain(
+    by_lines(
         "r",
         _HASH,
         ".r .R",
         shebangs="Rscript",
-        frames=_CLOSERS,
+        frames=CLOSERS,
         wholes=_HASHES,
         goes_on=r"(?:%>%|\|>|[+,~]|<-|&&|\|\|)[ \t]*$",
     ),
-    _plain(
+    by_lines(
         "julia",
         _HASH,
         ".jl",
@@ -247,7 +247,7 @@ PLAIN: tuple[Language, ...] = (
         wholes=(Whole("#=", "=#"), *_TRIPLES[:1], _AFTER_HASH, _TEXT),
         goes_on=_OPERATOR,
     ),
-    _plain(
+    by_lines(
         "elixir",
         _HASH,
         ".ex .exs",
@@ -256,42 +256,42 @@ PLAIN: tuple[Language, ...] = (
         wholes=(*_TRIPLES, Whole(r"\?."), _AFTER_HASH, *_TEXTS),
         goes_on=rf"{_OPERATOR}|(?:\|>|<>|\+\+)[ \t]*$",
     ),
-    _plain(
+    by_lines(
         "nix",
         _HASH,
         ".nix",
-        frames=_CLOSERS,
+        frames=CLOSERS,
         wholes=(_BLOCK_OF_C, Whole("''", "''(?![$'\\\\])"), _AFTER_HASH, _TEXT),
     ),
-    _plain(
+    by_lines(
         "terraform",
         _HASH,
         ".tf .tfvars .hcl .nomad",
         aliases="hcl",
-        frames=_BRACKETS,
+        frames=BRACKETS,
         wholes=(_HEREDOC, _AFTER_HASH, *_COMMENTS_OF_C, _TEXT),
     ),
-    _plain(
-        "graphql", _HASH, ".graphql .gql .graphqls", frames=_BRACKETS, wholes=(_TRIPLE, _AFTER_HASH, _TEXT)
+    by_lines(
+        "graphql", _HASH, ".graphql .gql .graphqls", frames=BRACKETS, wholes=(_TRIPLE, _AFTER_HASH, _TEXT)
     ),
-    _plain("crystal", _HASH, ".cr", shebangs="crystal", frames=_ENDS, wholes=(_HEREDOC, *_HASHES)),
-    _plain(
+    by_lines("crystal", _HASH, ".cr", shebangs="crystal", frames=_ENDS, wholes=(_HEREDOC, *_HASHES)),
+    by_lines(
         "nim",
         _HASH,
         ".nim .nims .nimble",
-        frames=_CLOSERS,
+        frames=CLOSERS,
         wholes=(Whole(r"#\[", r"\]#"), _TRIPLE, _AFTER_HASH, _TEXT),
     ),
-    _plain("tcl", _HASH, ".tcl", shebangs="tclsh wish", frames=_BRACKETS, goes_on=_BACKSLASH),
-    _plain("awk", _HASH, ".awk", shebangs="awk gawk mawk", frames=_BRACKETS, goes_on=_PIPE),
-    _plain("puppet", _HASH, ".pp", frames=_BRACKETS, wholes=_HASHES),
-    _plain(
+    by_lines("tcl", _HASH, ".tcl", shebangs="tclsh wish", frames=BRACKETS, goes_on=BACKSLASH),
+    by_lines("awk", _HASH, ".awk", shebangs="awk gawk mawk", frames=BRACKETS, goes_on=_PIPE),
+    by_lines("puppet", _HASH, ".pp", frames=BRACKETS, wholes=_HASHES),
+    by_lines(
         "powershell",
         _HASH,
         ".ps1 .psm1 .psd1",
         aliases="pwsh",
         shebangs="pwsh",
-        frames=_BRACKETS,
+        frames=BRACKETS,
         wholes=(
             Whole(r"<#", r"#>"),
             Whole(r"@(?P<tag>['\"])[ \t]*\n", r"^{tag}@"),
@@ -302,7 +302,7 @@ PLAIN: tuple[Language, ...] = (
         ),
         goes_on=r"(?:`|\||(?<![=!])=|\+|-(?:and|or|join|f))[ \t]*$",
     ),
-    _plain(
+    by_lines(
         "sql",
         _DASHES,
         ".sql .ddl .dml .pgsql .psql .plsql .pks .pkb .hql",
@@ -310,7 +310,7 @@ PLAIN: tuple[Language, ...] = (
         frames=_ENDS,
         wholes=_IN_SQL,
     ),
-    _plain(
+    by_lines(
         "lua",
         _DASHES,
         ".lua .luau .rockspec",
@@ -319,11 +319,11 @@ PLAIN: tuple[Language, ...] = (
         wholes=(Whole(r"(?:--)?\[(?P<tag>=*)\[", r"\]{tag}\]"), _AFTER_DASHES, *_TEXTS),
         goes_on=r"(?:(?<!\.)\.\.|\b(?:and|or|not)|(?<![=~<>])=)[ \t]*$",
     ),
-    _plain("haskell", _DASHES, ".hs", shebangs="runhaskell stack", frames=_CLOSERS, wholes=_LIKE_HASKELL),
-    _plain("elm", _DASHES, ".elm", frames=_CLOSERS, wholes=_LIKE_HASKELL),
-    _plain("ada", _DASHES, ".adb .ads", frames=_ENDS),
-    _plain("vhdl", _DASHES, ".vhd .vhdl", frames=_ENDS),
-    _plain(
+    by_lines("haskell", _DASHES, ".hs", shebangs="runhaskell stack", frames=CLOSERS, wholes=_LIKE_HASKELL),
+    by_lines("elm", _DASHES, ".elm", frames=CLOSERS, wholes=_LIKE_HASKELL),
+    by_lines("ada", _DASHES, ".adb .ads", frames=_ENDS),
+    by_lines("vhdl", _DASHES, ".vhd .vhdl", frames=_ENDS),
+    by_lines(
         "html",
         _MARKUP,
         ".html .htm .xhtml .ng",
@@ -333,10 +333,10 @@ PLAIN: tuple[Language, ...] = (
         wholes=(_FRONT, *_IN_XML),
         hints=(r"\A\s*(?i:<!doctype html|<html\b)",),
     ),
-    _plain("vue", _MARKUP, ".vue", headings=_ELEMENTS, frames=_TAGS, wholes=_IN_XML),
-    _plain("svelte", _MARKUP, ".svelte", headings=_ELEMENTS, frames=_TAGS, wholes=_IN_XML),
-    _plain("astro", _MARKUP, ".astro", headings=_ELEMENTS, frames=_TAGS, wholes=(_FRONT, *_IN_XML)),
-    _plain(
+    by_lines("vue", _MARKUP, ".vue", headings=_ELEMENTS, frames=_TAGS, wholes=_IN_XML),
+    by_lines("svelte", _MARKUP, ".svelte", headings=_ELEMENTS, frames=_TAGS, wholes=_IN_XML),
+    by_lines("astro", _MARKUP, ".astro", headings=_ELEMENTS, frames=_TAGS, wholes=(_FRONT, *_IN_XML)),
+    by_lines(
         "xml",
         _MARKUP,
         ".xml .xsd .xsl .xslt .svg .plist .csproj .vbproj .fsproj .vcxproj .pom .wsdl .resx .xaml .axaml .nuspec "
@@ -346,7 +346,7 @@ PLAIN: tuple[Language, ...] = (
         wholes=_IN_XML,
         hints=(r"\A\s*<\?xml\b",),
     ),
-    _plain(
+    by_lines(
         "markdown",
         _MARKUP,
         ".md .markdown .mkd .qmd .rmd",
@@ -355,108 +355,108 @@ PLAIN: tuple[Language, ...] = (
         hints=(r"^#{1,6} \w", r"^```\w*[ \t]*$", r"^[-*] \w.*$", r"\]\(https?://"),
         wholes=(_FRONT, _FRONT_TOML, _FENCE, _COMMENT_OF_XML),
     ),
-    _plain("css", _BLOCK, ".css", frames=_BRACKETS, wholes=(_BLOCK_OF_C, *_TEXTS), goes_on=r",[ \t]*$"),
-    _plain(
+    by_lines("css", _BLOCK, ".css", frames=BRACKETS, wholes=(_BLOCK_OF_C, *_TEXTS), goes_on=r",[ \t]*$"),
+    by_lines(
         "scss",
         _SLASHES,
         ".scss .sass .less .styl",
         aliases="sass less",
-        frames=_BRACKETS,
+        frames=BRACKETS,
         wholes=(_BLOCK_OF_C, Whole(r"(?<!:)//[^\n]*"), *_TEXTS),
         goes_on=r",[ \t]*$",
     ),
-    _plain(
+    by_lines(
         "json",
         Comment('"//": "', '",', '"'),
         ".json .ipynb .webmanifest .geojson .har .avsc .tfstate .topojson .code-snippets",
         filenames=".eslintrc .babelrc .prettierrc composer.lock Pipfile.lock .swcrc .jshintrc",
-        frames=_CLOSERS,
+        frames=CLOSERS,
         wholes=(_TEXT,),
     ),
-    _plain(
+    by_lines(
         "jsonc",
         _SLASHES,
         ".jsonc .json5 .hjson .code-workspace",
         aliases="json5",
-        frames=_CLOSERS,
+        frames=CLOSERS,
         wholes=_LIKE_C,
     ),
-    _plain("jsonl", Comment('{"//": "', '"}'), ".jsonl .ndjson .jsonlines"),
-    _plain(
+    by_lines("jsonl", Comment('{"//": "', '"}'), ".jsonl .ndjson .jsonlines"),
+    by_lines(
         "kotlin",
         _SLASHES,
         ".kt .kts .ktm",
         shebangs="kotlin kotlinc",
-        frames=_BRACKETS,
+        frames=BRACKETS,
         wholes=_LIKE_KOTLIN,
         goes_on=_OPERATOR,
     ),
-    _plain(
+    by_lines(
         "swift",
         _SLASHES,
         ".swift",
         shebangs="swift",
-        frames=_BRACKETS,
+        frames=BRACKETS,
         wholes=(*_COMMENTS_OF_C, _TRIPLE, _TEXT),
         goes_on=_OPERATOR,
     ),
-    _plain(
+    by_lines(
         "scala",
         _SLASHES,
         ".scala .sc .sbt .mill",
         shebangs="scala scala-cli",
-        frames=_BRACKETS,
+        frames=BRACKETS,
         wholes=_LIKE_KOTLIN,
         goes_on=_OPERATOR,
     ),
-    _plain(
+    by_lines(
         "dart",
         _SLASHES,
         ".dart",
-        frames=_BRACKETS,
+        frames=BRACKETS,
         wholes=(*_COMMENTS_OF_C, *_TRIPLES, *_TEXTS),
         goes_on=_OPERATOR,
     ),
-    _plain("zig", _SLASHES, ".zig .zon", frames=_BRACKETS, wholes=_LIKE_C, goes_on=_OPERATOR),
-    _plain(
+    by_lines("zig", _SLASHES, ".zig .zon", frames=BRACKETS, wholes=_LIKE_C, goes_on=_OPERATOR),
+    by_lines(
         "groovy",
         _SLASHES,
         ".groovy .gradle .gvy .jenkinsfile",
         filenames="Jenkinsfile",
         shebangs="groovy",
-        frames=_BRACKETS,
+        frames=BRACKETS,
         wholes=(*_COMMENTS_OF_C, *_TRIPLES, *_TEXTS),
         goes_on=_OPERATOR,
     ),
-    _plain(
+    by_lines(
         "objective-c",
         _SLASHES,
         ".m .mm",
         aliases="objc objectivec",
-        frames=_BRACKETS,
+        frames=BRACKETS,
         wholes=_LIKE_C,
-        goes_on=_BACKSLASH,
+        goes_on=BACKSLASH,
     ),
-    _plain("protobuf", _SLASHES, ".proto", aliases="proto", frames=_BRACKETS, wholes=_LIKE_C),
-    _plain("solidity", _SLASHES, ".sol", frames=_BRACKETS, wholes=_LIKE_C),
-    _plain("thrift", _SLASHES, ".thrift", frames=_BRACKETS, wholes=_LIKE_C),
-    _plain(
+    by_lines("protobuf", _SLASHES, ".proto", aliases="proto", frames=BRACKETS, wholes=_LIKE_C),
+    by_lines("solidity", _SLASHES, ".sol", frames=BRACKETS, wholes=_LIKE_C),
+    by_lines("thrift", _SLASHES, ".thrift", frames=BRACKETS, wholes=_LIKE_C),
+    by_lines(
         "glsl",
         _SLASHES,
         ".glsl .hlsl .wgsl .metal .frag .vert .geom .comp .tesc .tese .shader",
-        frames=_BRACKETS,
+        frames=BRACKETS,
         wholes=_COMMENTS_OF_C,
-        goes_on=_BACKSLASH,
+        goes_on=BACKSLASH,
     ),
-    _plain(
+    by_lines(
         "fsharp",
         _SLASHES,
         ".fs .fsx .fsi",
         aliases="f#",
-        frames=_CLOSERS,
+        frames=CLOSERS,
         wholes=(Whole(r"\(\*(?!\))", r"\*\)"), _LINE_OF_C, _TRIPLE, _TEXT),
     ),
-    _plain(
+    by_lines(
         "pascal",
         _SLASHES,
         ".pas .dpr .lpr",
@@ -464,39 +464,39 @@ PLAIN: tuple[Language, ...] = (
         frames=_ENDS,
         wholes=(Whole(r"\{", r"\}"), Whole(r"\(\*", r"\*\)"), _LINE_OF_C, Whole(r"'[^'\n]*'")),
     ),
-    _plain("prisma", _SLASHES, ".prisma", frames=_BRACKETS, wholes=(_LINE_OF_C, _TEXT)),
-    _plain("bicep", _SLASHES, ".bicep", frames=_BRACKETS, wholes=(*_COMMENTS_OF_C, _TRIPLES[1], _LETTERS)),
-    _plain("apex", _SLASHES, ".apex", frames=_BRACKETS, wholes=_LIKE_C),
-    _plain("v", _SLASHES, ".vsh .vv", aliases="vlang", frames=_BRACKETS, wholes=_LIKE_C),
-    _plain("gomod", _SLASHES, filenames="go.mod go.work", frames=_CLOSERS),
-    _plain(
+    by_lines("prisma", _SLASHES, ".prisma", frames=BRACKETS, wholes=(_LINE_OF_C, _TEXT)),
+    by_lines("bicep", _SLASHES, ".bicep", frames=BRACKETS, wholes=(*_COMMENTS_OF_C, _TRIPLES[1], _LETTERS)),
+    by_lines("apex", _SLASHES, ".apex", frames=BRACKETS, wholes=_LIKE_C),
+    by_lines("v", _SLASHES, ".vsh .vv", aliases="vlang", frames=BRACKETS, wholes=_LIKE_C),
+    by_lines("gomod", _SLASHES, filenames="go.mod go.work", frames=CLOSERS),
+    by_lines(
         "verilog",
         _SLASHES,
         ".v .sv .svh",
         aliases="systemverilog",
         frames=_ENDS,
         wholes=(*_COMMENTS_OF_C, _TEXT),
-        goes_on=_BACKSLASH,
+        goes_on=BACKSLASH,
     ),
-    _plain("clojure", Comment(";;"), ".clj .cljs .cljc .edn", frames=_CLOSERS, wholes=_LIKE_LISP),
-    _plain(
+    by_lines("clojure", Comment(";;"), ".clj .cljs .cljc .edn", frames=CLOSERS, wholes=_LIKE_LISP),
+    by_lines(
         "lisp",
         Comment(";;"),
         ".lisp .el .scm .rkt",
         aliases="scheme elisp",
-        frames=_CLOSERS,
+        frames=CLOSERS,
         wholes=_LIKE_LISP,
     ),
-    _plain("assembly", Comment(";"), ".asm .nasm", aliases="asm nasm", frames=_CLOSERS, goes_on=_BACKSLASH),
-    _plain("gas", _BLOCK, ".s .S", frames=_CLOSERS, wholes=(_BLOCK_OF_C, _TEXT), goes_on=_BACKSLASH),
-    _plain(
+    by_lines("assembly", Comment(";"), ".asm .nasm", aliases="asm nasm", frames=CLOSERS, goes_on=BACKSLASH),
+    by_lines("gas", _BLOCK, ".s .S", frames=CLOSERS, wholes=(_BLOCK_OF_C, _TEXT), goes_on=BACKSLASH),
+    by_lines(
         "latex",
         Comment("%"),
         ".tex .sty .cls .bib",
         aliases="tex",
         wholes=(Whole(r"\\begin\{(?P<tag>verbatim|lstlisting|minted)\}", r"\\end\{{tag}\}"),),
     ),
-    _plain(
+    by_lines(
         "erlang",
         Comment("%"),
         ".erl .hrl .escript",
@@ -504,15 +504,15 @@ PLAIN: tuple[Language, ...] = (
         frames=_ENDS,
         wholes=(_TRIPLE, Whole(r"%[^\n]*"), Whole(r'"', r'(?<!\\)"')),
     ),
-    _plain(
+    by_lines(
         "prolog",
         Comment("%"),
         ".prolog",
         shebangs="swipl",
-        frames=_CLOSERS,
+        frames=CLOSERS,
         wholes=(_BLOCK_OF_C, Whole(r"%[^\n]*"), *_TEXTS),
     ),
-    _plain(
+    by_lines(
         "matlab",
         Comment("%"),
         ".matlab",
@@ -521,10 +521,10 @@ PLAIN: tuple[Language, ...] = (
         wholes=(Whole(r"^[ \t]*%\{[ \t]*$", r"^[ \t]*%\}[ \t]*$"),),
         goes_on=r"\.\.\.[ \t]*(?:%.*)?$",
     ),
-    _plain("fortran", Comment("!"), ".f90 .f95 .f03 .f08", frames=_ENDS, goes_on=r"&[ \t]*(?:!.*)?$"),
-    _plain("ocaml", Comment("(*", "*)"), ".ml .mli", frames=_CLOSERS, wholes=_LIKE_OCAML),
-    _plain("coq", Comment("(*", "*)"), ".coq", frames=_CLOSERS, wholes=_LIKE_OCAML[:1]),
-    _plain(
+    by_lines("fortran", Comment("!"), ".f90 .f95 .f03 .f08", frames=_ENDS, goes_on=r"&[ \t]*(?:!.*)?$"),
+    by_lines("ocaml", Comment("(*", "*)"), ".ml .mli", frames=CLOSERS, wholes=_LIKE_OCAML),
+    by_lines("coq", Comment("(*", "*)"), ".coq", frames=CLOSERS, wholes=_LIKE_OCAML[:1]),
+    by_lines(
         "vb",
         Comment("'"),
         ".vb .bas .vbs .frm",
@@ -532,9 +532,9 @@ PLAIN: tuple[Language, ...] = (
         frames=_ENDS,
         goes_on=r"(?:^|\s)_[ \t]*$",
     ),
-    _plain("vim", Comment('"'), ".vim", filenames=".vimrc", frames=_ENDS),
-    _plain("batch", Comment("REM"), ".bat .cmd", goes_on=r"\^$"),
-    _plain(
+    by_lines("vim", Comment('"'), ".vim", filenames=".vimrc", frames=_ENDS),
+    by_lines("batch", Comment("REM"), ".bat .cmd", goes_on=r"\^$"),
+    by_lines(
         "diff",
         _NONE,
         ".diff .patch .rej",
