@@ -30,6 +30,7 @@ from lamr_postprocess.lines import (
 from lamr_postprocess.listing import Listing
 from lamr_postprocess.mending import parse_mended
 from lamr_postprocess.outline import NOBODY, Outline, outline_of
+from lamr_postprocess.parts import Markup, markup_of
 from lamr_postprocess.repair import Codes, Rules, close, no_rules, rules_of, rules_without_tree
 from lamr_postprocess.syntax import CostlySyntaxError, Damage, MissingGrammarError, Source
 from lamr_postprocess.wholes import Wholes, wholes_of
@@ -162,7 +163,7 @@ def analyse(  # noqa: PLR0913  # keyword-only, each with a default
     blank = blank_lines(points, spans)
     indents = _indents(points, spans)
     cost = spans[:, 1] - spans[:, 0] - indents
-    structure = _Structure(no_rules(lines))
+    structure = _Structure(no_rules(lines), Markup(np.full(lines, NOBODY)))
     if repair:
         space = _Space(blank, indents)
         structure = _structure(body, language, _Costs(cost, least_cut), space, listing, naming)
@@ -178,8 +179,8 @@ def analyse(  # noqa: PLR0913  # keyword-only, each with a default
         blank=blank,
         indents=indents,
         starts=~blank if outline is None else outline.starts,
-        markup=np.full(lines, NOBODY) if outline is None else outline.markup,
-        comments=() if outline is None else outline.comments,
+        markup=structure.markup.rows,
+        comments=structure.markup.comments,
         rules=structure.rules,
         fillers=_no_fillers() if outline is None else _fillers(outline),
         definitions=structure.definitions,
@@ -192,6 +193,7 @@ class _Structure:
     """What is known of a text's syntax: no outline where it is pruned line by line."""
 
     rules: Rules
+    markup: Markup
     note: str | None = None
     outline: Outline | None = None
     definitions: Definitions | None = None
@@ -250,7 +252,8 @@ def _structure(  # noqa: PLR0913, PLR0917  # a text, and what is known of it
     source, why = _parsed(text, language, listing)
     if source is None:
         rules = _by_line(text, language, costs, space)
-        return _Structure(rules, f"{why} pruned line by line" if why else None)
+        markup = markup_of(text, line_spans(text), language)
+        return _Structure(rules, markup, f"{why} pruned line by line" if why else None)
     # Nodes are read first, and the tree goes before rules are made: neither is small.
     names = [(read_names(each, each.grammar.language), each.grammar.language) for each in source.all]
     outline = outline_of(source, language)
@@ -258,7 +261,7 @@ def _structure(  # noqa: PLR0913, PLR0917  # a text, and what is known of it
     damage = source.damage
     del source
     rules = rules_of(names, outline, damage, costs.of_lines, costs.least_cut)
-    return _Structure(rules, why, outline, definitions)
+    return _Structure(rules, Markup(outline.markup, outline.comments), why, outline, definitions)
 
 
 def _parsed(text: str, language: Language, listing: Listing | None) -> tuple[Source | None, str | None]:

@@ -70,6 +70,16 @@ _MACROS = (
     (rf"[)\w][ \t]+({_MACRO})[ \t]*(?:[;{{]|= |=0|$)", ""),
 )
 
+# What CUDA and HIP put before functions and variables, and between a kernel's name and its arguments.
+_KERNELS = (
+    (r"\b(__(?:global|device|host|shared|constant|managed|grid_constant|forceinline|noinline)__)(?!\w)", ""),
+    (
+        r"\b(__(?:launch_bounds|cluster_dims|block_size|maxnreg)__[ \t]*\((?:[^()]|\([^()]{0,200}\)){0,400}\))",
+        "",
+    ),
+    (r"[\w>]\s*(<<<(?:[^;<>]|<[^<>;]{0,200}>|<(?!<<)|>(?!>>)){1,600}>>>)\s*\(", ""),
+)
+
 C = Language(
     name="c",
     comment=Comment("//"),
@@ -124,6 +134,7 @@ CPP = dataclasses.replace(
     extends="c",
     aliases=name_set("c++ cc cxx hpp"),
     suffixes=name_set(".cpp .cc .cxx .c++ .hpp .hh .hxx .ipp .tpp .inl .cu .cuh"),
+    macros=_MACROS + _KERNELS,
     hints=(
         r"^#[ \t]*include <(iostream|vector|string|memory|map|algorithm|utility)>",
         r"^[ \t]*(namespace [\w:]+ ?{|using namespace \w+;|template ?<)",

@@ -12,7 +12,7 @@ from typing import Any
 
 from lamr_postprocess.diffs import diff_frames
 from lamr_postprocess.frames import Frames
-from lamr_postprocess.languages.table import Comment, Language, Whole, name_set
+from lamr_postprocess.languages.table import Comment, Language, Part, Whole, name_set
 from lamr_postprocess.lines import BoolArray
 from lamr_postprocess.outputs import output_frames
 
@@ -64,6 +64,15 @@ _IN_XML = (
     Whole(r"<\?", r"\?>"),
     Whole(r"<!DOCTYPE\b[^\n>\[]*\[", r"\]\s*>"),
     Whole(r"</?[A-Za-z][\w:.-]*(?![^<>\n]*>)", r"(?<![=-])>"),
+)
+# A script or a style has comments of its own; a script that holds data or a template has none that are safe.
+_DATA = (
+    r"<script\b[^>]*\btype\s*=\s*[\"']?(?:importmap|text/(?:x-)?(?:template|html|handlebars)|[\w.+/-]*json)"
+)
+_IN_PAGES = (Whole(_DATA, r"</script\s*>"), *_IN_XML)
+_PARTS = (
+    Part(rf"^[ \t]*(?!{_DATA})<script\b[^>]*>", r"</script\s*>", _SLASHES),
+    Part(r"^[ \t]*<style\b[^>]*>", r"</style\s*>", _BLOCK),
 )
 _FRONT = Whole(r"\A---[ \t]*\n", r"^(?:---|\.\.\.)[ \t]*$")
 _FRONT_TOML = Whole(r"\A\+\+\+[ \t]*\n", r"^\+\+\+[ \t]*$")
@@ -119,6 +128,7 @@ def by_lines(  # noqa: PLR0913  # the columns of the table below
     blocks: Callable[[Sequence[str], BoolArray], Frames] | None = None,
     hints: tuple[str, ...] = (),
     wholes: tuple[Whole, ...] = (),
+    parts: tuple[Part, ...] = (),
     goes_on: str = "",
 ) -> Language:
     """A row of the table below; names are separated by spaces."""
@@ -134,6 +144,7 @@ def by_lines(  # noqa: PLR0913  # the columns of the table below
         blocks=blocks,
         hints=hints,
         wholes=wholes,
+        parts=parts,
         goes_on=goes_on,
     )
 
@@ -330,12 +341,21 @@ PLAIN: tuple[Language, ...] = (
         aliases="jinja erb ejs",
         headings=_ELEMENTS,
         frames=_TAGS,
-        wholes=(_FRONT, *_IN_XML),
+        wholes=(_FRONT, *_IN_PAGES),
+        parts=_PARTS,
         hints=(r"\A\s*(?i:<!doctype html|<html\b)",),
     ),
-    by_lines("vue", _MARKUP, ".vue", headings=_ELEMENTS, frames=_TAGS, wholes=_IN_XML),
-    by_lines("svelte", _MARKUP, ".svelte", headings=_ELEMENTS, frames=_TAGS, wholes=_IN_XML),
-    by_lines("astro", _MARKUP, ".astro", headings=_ELEMENTS, frames=_TAGS, wholes=(_FRONT, *_IN_XML)),
+    by_lines("vue", _MARKUP, ".vue", headings=_ELEMENTS, frames=_TAGS, wholes=_IN_PAGES, parts=_PARTS),
+    by_lines("svelte", _MARKUP, ".svelte", headings=_ELEMENTS, frames=_TAGS, wholes=_IN_PAGES, parts=_PARTS),
+    by_lines(
+        "astro",
+        _MARKUP,
+        ".astro",
+        headings=_ELEMENTS,
+        frames=_TAGS,
+        wholes=(_FRONT, *_IN_PAGES),
+        parts=_PARTS,
+    ),
     by_lines(
         "xml",
         _MARKUP,

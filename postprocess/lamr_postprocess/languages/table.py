@@ -55,6 +55,21 @@ class Whole:
     closing: str = ""
 
 
+@dataclass(frozen=True)
+class Part:
+    """A part of a text without a tree that is in another language: the script of a page.
+
+    Attributes:
+        opening, closing: regular expressions (multi-line mode) of what stands before the part and behind it; the
+            lines between them are its lines.
+        comment: the comment syntax inside.
+    """
+
+    opening: str
+    closing: str
+    comment: Comment
+
+
 @dataclass(frozen=True, eq=False)
 class Template:
     """The tags of a template engine. Expressions are searched for in one tag, from its first to its last character.
@@ -158,6 +173,7 @@ class Language:
             lines and which of them are blank, bool [L], to what each needs. It takes the place of both.
         wholes: what can't be parted where there is no tree, the first that fits at a place. What lies within one line
             is named, too, so that a quote in a comment isn't taken for the beginning of a string.
+        parts: for a text without a tree, what is in another language.
         goes_on: for a text without a tree, a regular expression of how lines end that go on in the next line.
         template: for a file that becomes another one, the engine of its tags.
         leading: a regular expression of how a line begins that goes on in the statement after it, unless something ends
@@ -209,6 +225,7 @@ class Language:
     headings: tuple[str, ...] = ()
     frames: str | None = None
     wholes: tuple[Whole, ...] = ()
+    parts: tuple[Part, ...] = ()
     goes_on: str = ""
     template: Template | None = None
     leading: str = ""
