@@ -88,6 +88,42 @@ def test_macros_of_classes(line: str, row: int, lines: tuple[int, ...]) -> None:
     assert pruned.note is None
 
 
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    ("language", "code", "row", "lines"),
+    [
+        (
+            "cpp",
+            "__global__ void __launch_bounds__(256, 2) scale(float *a, int n)\n{\n    first();\n    a[0] = n;\n}\n"
+            "void run()\n{\n    scale<<<dim3(1, 2), 256>>>(a, n);\n    last();\n}\n",
+            9,
+            (6, 7, 9, 10),
+        ),
+        (
+            "cpp",
+            "__device__ __constant__ float table[3];\nextern __shared__ float part[];\nint a;\nint b;\nint c;\n",
+            2,
+            (2,),
+        ),
+        (
+            "objective-c",
+            "NS_ASSUME_NONNULL_BEGIN\ntypedef NS_ENUM(NSInteger, State) {\n    Idle,\n    Running,\n};\n"
+            "@interface A : NSObject\n- (instancetype)init NS_DESIGNATED_INITIALIZER;\n- (void)go;\n@end\n"
+            "NS_ASSUME_NONNULL_END\n",
+            8,
+            (6, 8, 9),
+        ),
+    ],
+    ids=["kernel", "device memory", "objective-c"],
+)
+def test_words_that_a_grammar_lacks(
+    language: str, code: str, row: int, lines: tuple[int, ...], newline: str
+) -> None:
+    pruned = kept(code.replace("\n", newline), row, language)
+    assert pruned.kept_lines == lines
+    assert pruned.note is None
+
+
 def test_a_lacking_brace_stays_in_its_method() -> None:
     code = """\
 class A {

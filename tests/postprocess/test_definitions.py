@@ -55,6 +55,7 @@ def main():
 NAMES = {
     "CartRepository.kt": "save",
     "CartView.swift": "CartStore",
+    "Feeder.m": "portionFor",
     "Ledger.java": "lookUp",
     "Orders.scala": "totals",
     "Orders.cs": "IPriced",

@@ -403,6 +403,48 @@ def test_an_emptied_block_that_must_hold_something_is_filled() -> None:
     assert "  :  # ... 1 line pruned (7)\n" in kept(code, "shell", 5).text
 
 
+TREELESS = """\
+---
+// the <script> below
+---
+<p>a</p>
+<p>b</p>
+<script>
+  one();
+  two();
+  three();
+</script>
+<style lang="scss">
+.a { b: c }
+.d { e: f }
+</style>
+<script type="application/ld+json">
+{"a": 1,
+ "b": 2}
+</script>
+"""
+
+
+@pytest.mark.parametrize("path", ["page.astro", "page.html.j2"])
+@pytest.mark.parametrize(
+    ("row", "marker"),
+    [
+        (4, "<!-- ... 14 lines pruned (5-18) -->"),
+        (7, "// ... 2 lines pruned (8-9)"),
+        (12, "/* ... 1 line pruned (13) */"),
+    ],
+)
+def test_a_marker_in_a_part_of_a_page_without_a_tree_is_its_comment(path: str, row: int, marker: str) -> None:
+    chosen = np.arange(1, TREELESS.count("\n") + 1) == row
+    pruned = prune_lines(TREELESS, chosen, path=path, min_cut=0)
+    assert marker in [line.strip() for line in pruned.text.splitlines()]
+
+
+def test_data_in_a_page_without_a_tree_is_kept_whole() -> None:
+    pruned = prune_lines(TREELESS, np.arange(1, TREELESS.count("\n") + 1) == 16, path="page.astro", min_cut=0)
+    assert pruned.kept_lines == (15, 16, 17, 18)
+
+
 def test_a_cut_that_begins_with_a_blank_line_of_a_style_has_its_comments() -> None:
     code = "<style>\na { b: c; }\n\nd { e: f; }\ng { h: i; }\n</style>\n"
     assert "/* ... 2 lines pruned (3-4) */" in kept(code, "html", 2, 5).text

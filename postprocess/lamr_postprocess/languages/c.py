@@ -62,12 +62,15 @@ _MACRO = r"[A-Z][A-Z0-9_]{0,60}[A-Z0-9](?:\([^()\n]{0,200}\))?"
 # The macros that stand where the grammar knows none: before the name of a type, in place of a keyword, alone on a line,
 # before a declaration, and behind a declarator. Repetitions are bounded, so that no text takes time of its square.
 _MACROS = (
-    (rf"\b(?:class|struct|union)[ \t]+({_MACRO})\s+[A-Za-z_][\w:<>]*\s*(?:final\b\s*)?(?::[^:]|\{{|$)", ""),
+    (
+        rf"\b(?:class|struct|union)[ \t]+({_MACRO})\s+[A-Za-z_][\w:<>]*\s*(?:final\b\s*)?(?::[^:]|\{{|\r?$)",
+        "",
+    ),
     (r"^[ \t]*(Q_SIGNALS|signals)[ \t]*:", "public"),
     (r"\b(?:public|private|protected)([ \t]+(?:slots|Q_SLOTS))[ \t]*:", ""),
-    (r"^[ \t]*([A-Z][A-Z0-9_]{2,60}[ \t]*(?:\((?:[^()]|\([^()]{0,200}\)){0,400}\))?)[ \t]*$", ""),
+    (r"^[ \t]*([A-Z][A-Z0-9_]{2,60}[ \t]*(?:\((?:[^()]|\([^()]{0,200}\)){0,400}\))?)[ \t\r]*$", ""),
     (rf"\b({_MACRO})[ \t]+[\w:<>*&, \t]{{1,120}}[ \t*&]~?\w{{1,60}}[ \t]*[(;=]", ""),
-    (rf"[)\w][ \t]+({_MACRO})[ \t]*(?:[;{{]|= |=0|$)", ""),
+    (rf"[)\w][ \t]+({_MACRO})[ \t]*(?:[;{{]|= |=0|\r?$)", ""),
 )
 
 # What CUDA and HIP put before functions and variables, and between a kernel's name and its arguments.

@@ -19,6 +19,7 @@ from lamr_postprocess.languages.java import JAVA
 from lamr_postprocess.languages.kotlin import KOTLIN
 from lamr_postprocess.languages.lua import LUA
 from lamr_postprocess.languages.markup import HTML, SVELTE, VUE, XML
+from lamr_postprocess.languages.objective_c import OBJECTIVE_C
 from lamr_postprocess.languages.php import PHP
 from lamr_postprocess.languages.plain import PLAIN
 from lamr_postprocess.languages.python import PYTHON
@@ -40,6 +41,7 @@ _WITH_GRAMMAR: tuple[Language, ...] = (
     RUST,
     C,
     CPP,
+    OBJECTIVE_C,
     CSHARP,
     RUBY,
     PHP,
