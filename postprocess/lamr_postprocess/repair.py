@@ -114,7 +114,7 @@ def rules_without_tree(
     """
     rows, head = cost.shape[0], wholes.head
     owner = np.where(blank, NOBODY, head)
-    needs = [(frames.above, SCOPE), (wholes.around, SCOPE), (frames.opening, CLOSURE)]
+    needs = [(frames.above, SCOPE), (wholes.around, SCOPE), (wholes.inside, SCOPE), (frames.opening, CLOSURE)]
     targets: list[list[tuple[int, int]]] = []
     if wholes.together or any((needed >= 0).any() for needed, _ in needs):
         targets = [[] for _ in range(rows)]

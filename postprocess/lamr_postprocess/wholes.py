@@ -14,6 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from lamr_postprocess.brackets import Brackets, brackets_of
 from lamr_postprocess.languages import Language, Whole
 from lamr_postprocess.languages.table import Template
 from lamr_postprocess.lines import IntArray
@@ -32,10 +33,12 @@ class Wholes:
         around: int [R], the row whose tag opens the template's block that each row lies in, negative for none.
         together: rows of tags that need each other: those of one block.
         tags: rows that begin with a tag of a block, whose indentation says nothing.
+        inside: int [R], the row whose bracket is open where each row begins, negative for none.
     """
 
     head: IntArray
     around: IntArray
+    inside: IntArray
     together: tuple[tuple[int, ...], ...] = ()
     tags: tuple[int, ...] = ()
 
@@ -53,6 +56,8 @@ def wholes_of(text: str, lines: Sequence[str], spans: IntArray, language: Langua
     text = text.replace("\r\n", " \n").replace("\r", "\n")  # expressions know one end of a line; offsets stay
     joined = np.zeros(rows + 1, np.bool_)  # whether a row stands with the one before it
     places = [(start, end) for start, end, _ in _found(text, language.wholes)]
+    paired = language.wholes and language.frames is not None and re.match(language.frames, ")")
+    brackets = brackets_of(text, places, spans) if paired else Brackets(np.full(rows, _NONE))
     if language.goes_on:
         ends = re.compile(language.goes_on)
         going = [row for row, line in enumerate(lines) if ends.search(line.rstrip("\r\n"))]
@@ -71,7 +76,8 @@ def wholes_of(text: str, lines: Sequence[str], spans: IntArray, language: Langua
         np.add.at(change, last[several] + 1, -1)
         joined |= np.cumsum(change)[: rows + 1] > 0
     head = np.maximum.accumulate(np.where(joined[:rows], 0, np.arange(rows)))
-    return Wholes(head, blocks.around, tuple(blocks.together), tuple(blocks.tags))
+    together = (*blocks.together, *brackets.pairs)
+    return Wholes(head, blocks.around, brackets.around, together, tuple(blocks.tags))
 
 
 def _found(text: str, wholes: tuple[Whole, ...]) -> Iterator[tuple[int, int, Whole]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lamr_postprocess.languages.plain import BACKSLASH, CLOSERS, by_lines
+from lamr_postprocess.languages.plain import BACKSLASH, CLOSERS, LIKE_C, by_lines
 from lamr_postprocess.languages.table import Comment, Language
 
 _ROWS: tuple[tuple[str, Comment, str, str], ...] = (
@@ -36,7 +36,6 @@ _ROWS: tuple[tuple[str, Comment, str, str], ...] = (
     ("robots", Comment("#"), "", "robots.txt crontab"),
     ("yarn", Comment("#"), "", "yarn.lock"),
     ("http", Comment("#"), ".http .rest-client", ""),
-    ("meson", Comment("#"), "", "meson.build meson_options.txt meson.options"),
     ("just", Comment("#"), ".just", "justfile Justfile .justfile"),
     ("nushell", Comment("#"), ".nu", ""),
     ("elvish", Comment("#"), ".elv", ""),
@@ -47,7 +46,6 @@ _ROWS: tuple[tuple[str, Comment, str, str], ...] = (
     ("m4", Comment("#"), ".m4 .ac", "configure.ac"),
     ("yacc", Comment("/*", "*/"), ".y .yy .ypp .lex", ""),
     ("d", Comment("//"), ".d .di", ""),
-    ("jsonnet", Comment("//"), ".jsonnet .libsonnet", ""),
     ("flatbuffers", Comment("//"), ".fbs", ""),
     ("cue", Comment("//"), ".cue", ""),
     ("haxe", Comment("//"), ".hx", ""),
@@ -67,6 +65,14 @@ _ROWS: tuple[tuple[str, Comment, str, str], ...] = (
 
 
 COMMENTED: tuple[Language, ...] = tuple(
-    by_lines(name, comment, suffixes, filenames=filenames, frames=CLOSERS, goes_on=BACKSLASH)
+    by_lines(
+        name,
+        comment,
+        suffixes,
+        filenames=filenames,
+        frames=CLOSERS,
+        wholes=LIKE_C if comment.opening == "//" else (),
+        goes_on=BACKSLASH,
+    )
     for name, comment, suffixes, filenames in _ROWS
 )

@@ -43,7 +43,7 @@ _TRIPLES = (_TRIPLE, Whole("'''", "'''"))
 _LINE_OF_C = Whole(r"//[^\n]*")
 _BLOCK_OF_C = Whole(r"/\*", r"\*/")
 _COMMENTS_OF_C = (_LINE_OF_C, _BLOCK_OF_C)
-_LIKE_C = (*_COMMENTS_OF_C, *_TEXTS)
+LIKE_C = (*_COMMENTS_OF_C, *_TEXTS)
 _LIKE_KOTLIN = (*_COMMENTS_OF_C, _TRIPLE, _TEXT, _LETTER)
 _AFTER_HASH = Whole(r"#[^\n]*")
 _WORD_OF_HASH = Whole(r"(?<![^\s;&|()])#[^\n]*")
@@ -108,6 +108,12 @@ _IN_SQL = (
     Whole(r"\$(?P<tag>\w*)\$", r"\${tag}\$"),
     Whole(r"'", r"'"),
     Whole(r'"[^"\n]*"'),
+)
+# A statement, unless it is long or holds others: a list without its last item, or its comma, is none.
+_STATEMENT_OF_SQL = Whole(
+    r"^(?i:create|alter|drop|select|with|insert|update|delete|merge|grant|revoke|comment|set|truncate|copy)\b"
+    r"(?=(?:(?!\$\w*\$|(?i:\bbegin\b))[^;]){0,2000};[ \t]*(?:--[^\n]*)?$)",
+    r";[ \t]*(?:--[^\n]*)?$",
 )
 # Ends of lines that go on.
 BACKSLASH = r"\\$"
@@ -190,7 +196,7 @@ PLAIN: tuple[Language, ...] = (
     by_lines(
         "ini",
         _HASH,
-        ".ini .cfg .conf .properties .editorconfig .desktop",
+        ".ini .cfg .conf .properties .editorconfig .desktop .env",
         headings=_SECTIONS,
         filenames=".gitconfig .gitmodules .npmrc .env .gitignore .dockerignore .gitattributes CODEOWNERS",
         frames=BRACKETS,
@@ -224,6 +230,14 @@ PLAIN: tuple[Language, ...] = (
         filenames="CMakeLists.txt",
         frames=_CMAKE,
         wholes=(Whole(r"#?\[(?P<tag>=*)\[", r"\]{tag}\]"), _AFTER_HASH, Whole(r'"', r'(?<!\\)"')),
+    ),
+    by_lines(
+        "meson",
+        _HASH,
+        filenames="meson.build meson_options.txt meson.options",
+        frames=rf"{BRACKETS}|(?:end(?:if|foreach)|el(?:se|if))\b",
+        wholes=(Whole("'''", "'''"), *_HASHES),
+        goes_on=r"(?:\\|[-+*/%=?:]|\b(?:and|or|not))[ \t]*$",
     ),
     by_lines(
         "perl",
@@ -319,7 +333,7 @@ PLAIN: tuple[Language, ...] = (
         ".sql .ddl .dml .pgsql .psql .plsql .pks .pkb .hql",
         aliases="mysql postgres",
         frames=_ENDS,
-        wholes=_IN_SQL,
+        wholes=(_STATEMENT_OF_SQL, *_IN_SQL),
     ),
     by_lines(
         "lua",
@@ -399,7 +413,7 @@ PLAIN: tuple[Language, ...] = (
         ".jsonc .json5 .hjson .code-workspace",
         aliases="json5",
         frames=CLOSERS,
-        wholes=_LIKE_C,
+        wholes=LIKE_C,
     ),
     by_lines("jsonl", Comment('{"//": "', '"}'), ".jsonl .ndjson .jsonlines"),
     by_lines(
@@ -437,7 +451,7 @@ PLAIN: tuple[Language, ...] = (
         wholes=(*_COMMENTS_OF_C, *_TRIPLES, *_TEXTS),
         goes_on=_OPERATOR,
     ),
-    by_lines("zig", _SLASHES, ".zig .zon", frames=BRACKETS, wholes=_LIKE_C, goes_on=_OPERATOR),
+    by_lines("zig", _SLASHES, ".zig .zon", frames=BRACKETS, wholes=LIKE_C, goes_on=_OPERATOR),
     by_lines(
         "groovy",
         _SLASHES,
@@ -454,12 +468,20 @@ PLAIN: tuple[Language, ...] = (
         ".m .mm",
         aliases="objc objectivec",
         frames=BRACKETS,
-        wholes=_LIKE_C,
+        wholes=LIKE_C,
         goes_on=BACKSLASH,
     ),
-    by_lines("protobuf", _SLASHES, ".proto", aliases="proto", frames=BRACKETS, wholes=_LIKE_C),
-    by_lines("solidity", _SLASHES, ".sol", frames=BRACKETS, wholes=_LIKE_C),
-    by_lines("thrift", _SLASHES, ".thrift", frames=BRACKETS, wholes=_LIKE_C),
+    by_lines(
+        "jsonnet",
+        _SLASHES,
+        ".jsonnet .libsonnet",
+        frames=BRACKETS,
+        wholes=(Whole(r"\|\|\|-?[ \t]*\n", r"^[ \t]*\|\|\|"), _AFTER_HASH, *LIKE_C),
+        goes_on=r"(?:[-+*=]|&&|\|\||\b(?:then|else|in))[ \t]*$",
+    ),
+    by_lines("protobuf", _SLASHES, ".proto", aliases="proto", frames=BRACKETS, wholes=LIKE_C),
+    by_lines("solidity", _SLASHES, ".sol", frames=BRACKETS, wholes=LIKE_C),
+    by_lines("thrift", _SLASHES, ".thrift", frames=BRACKETS, wholes=LIKE_C),
     by_lines(
         "glsl",
         _SLASHES,
@@ -486,8 +508,8 @@ PLAIN: tuple[Language, ...] = (
     ),
     by_lines("prisma", _SLASHES, ".prisma", frames=BRACKETS, wholes=(_LINE_OF_C, _TEXT)),
     by_lines("bicep", _SLASHES, ".bicep", frames=BRACKETS, wholes=(*_COMMENTS_OF_C, _TRIPLES[1], _LETTERS)),
-    by_lines("apex", _SLASHES, ".apex", frames=BRACKETS, wholes=_LIKE_C),
-    by_lines("v", _SLASHES, ".vsh .vv", aliases="vlang", frames=BRACKETS, wholes=_LIKE_C),
+    by_lines("apex", _SLASHES, ".apex", frames=BRACKETS, wholes=LIKE_C),
+    by_lines("v", _SLASHES, ".vsh .vv", aliases="vlang", frames=BRACKETS, wholes=LIKE_C),
     by_lines("gomod", _SLASHES, filenames="go.mod go.work", frames=CLOSERS),
     by_lines(
         "verilog",
