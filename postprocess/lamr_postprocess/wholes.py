@@ -8,6 +8,7 @@ next one. A template adds its tags, and the blocks that they open and close.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -85,7 +86,7 @@ def _found(text: str, wholes: tuple[Whole, ...]) -> Iterator[tuple[int, int, Who
     if not wholes:
         return
     opening = _openings(wholes)
-    at, lost, never = 0, 0, set[str]()
+    at, lost, never = 0, Counter[bool](), set[str]()
     while found := opening.search(text, at):
         number = next(i for i in range(len(wholes)) if found[f"w{i}"] is not None)
         whole, end = wholes[number], found.end()
@@ -93,11 +94,13 @@ def _found(text: str, wholes: tuple[Whole, ...]) -> Iterator[tuple[int, int, Who
             tag = found.groupdict().get(f"tag{number}") or ""
             closing = whole.closing.replace("{tag}", re.escape(tag)).replace("{indent}", " " * len(tag))
             closed = None
-            if closing not in never and lost < _MOST_LOST:
-                closed = re.compile(closing, re.MULTILINE).search(text, end)
+            if closing not in never and lost[whole.at_once] < _MOST_LOST:
+                pattern = re.compile(closing, re.MULTILINE)
+                closed = (pattern.match if whole.at_once else pattern.search)(text, end)
             if closed is None:
-                never.add(closing)
-                lost += 1
+                lost[whole.at_once] += 1
+                if not whole.at_once:
+                    never.add(closing)
                 at = max(end, found.start() + 1)
                 continue
             end = closed.end()

@@ -146,7 +146,7 @@ def timed(code: str, scores: np.ndarray, language: str = "python") -> tuple[Prun
     return pruned, time.process_time() - began
 
 
-def grows_linearly(taken: float, small: tuple[str, np.ndarray], large: tuple[str, np.ndarray]) -> bool:
+def grows_linearly(taken: float, small: tuple, large: tuple) -> bool:
     """Whether a text of 16 times the size takes less than 64 times the CPU time, by the best of three tries each.
 
     With a time that grows with the square, it takes 256 times as long. `taken` is what the large text's first try took.
@@ -264,3 +264,11 @@ def test_wrong_arguments_say_what_is_wrong(options: dict, message: str) -> None:
     arguments = {"line_scores": [1.0, 0.0, 1.0], **options}
     with pytest.raises(ValueError, match=message):
         prune_lines("a\nb\nc\n", arguments.pop("line_scores"), **arguments)
+
+
+@pytest.mark.parametrize("line", ["select a\n", "select '\n", "create -- ;\n", "create /*\n", "select (\n"])
+def test_statements_of_sql_that_never_end_take_time_that_grows_with_the_text(line: str) -> None:
+    code, part = line * 32_000, line * 2_000
+    pruned, taken = timed(code, halves(code), "sql")
+    assert restore(pruned, cut_texts(code, pruned)) == code
+    assert grows_linearly(taken, (part, halves(part), "sql"), (code, halves(code), "sql"))

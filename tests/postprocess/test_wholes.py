@@ -96,7 +96,7 @@ def test_a_cut_neither_begins_nor_ends_in_a_whole() -> None:
         ("a.html.erb", "<% a.each do |b| %>\n<p><%= b %></p>\n<p>x</p>\n<% end %>\n<p>y</p>\n", 2, (1, 2, 4)),
         ("a.ejs", "<% if (a) { %>\n<p>b</p>\n<% } else { %>\n<p>c</p>\n<% } %>\n<p>d</p>\n", 2, (1, 2, 3, 5)),
         ("a.hbs", "{{#each a}}\n<p>b</p>\n<p>c</p>\n{{/each}}\n<p>d</p>\n", 2, (1, 2, 4)),
-        ("a.sql.j2", "select {{\n  a(\n    1)\n}}\nfrom b\n", 2, (1, 2, 3, 4)),
+        ("a.ini.j2", "select {{\n  a(\n    1)\n}}\nfrom b\n", 2, (1, 2, 3, 4)),
         ("page.html", "{# a\nb #}\n{% include 'c' %}\n<p>d</p>\n", 1, (1, 2)),
     ],
 )
@@ -122,3 +122,33 @@ def test_hostile_tags_take_no_time_of_their_square(template: Template) -> None:
     for unit in ("{% if a %}\n", "{% endif %}\n", "<% if a %>\n", "{{#a}}\n", "@if(a)\n", "{{", "<%", "@*"):
         text = unit * (16_000 // len(unit))
         assert wholes(text, table).head.shape[0] == len(line_spans(text))
+
+
+def test_rows_of_a_bracket_need_both_of_its_ends() -> None:
+    code = 'set(SOURCES\n    "a (1.cpp"\n    b.cpp  # )\n    ${C} d.cpp)\nfind(X)\nadd(y\n    z)\n'
+    pruned = prune_lines(code, [0, 0, 1, 0, 0, 0, 0], path="CMakeLists.txt", min_cut=0)
+    assert pruned.kept_lines == (1, 3, 4)
+    assert prune_lines(code, [0, 0, 0, 0, 0, 0, 1], path="CMakeLists.txt", min_cut=0).kept_lines == (6, 7)
+
+
+def test_brackets_without_another_one_pair_nothing() -> None:
+    code = "a ( b [\n    c }\nd )\ne ]\nf (\n"
+    assert prune_lines(code, [0, 1, 0, 0, 0], path="x.meson", language="meson", min_cut=0).kept_lines == (
+        1,
+        2,
+        3,
+    )
+    assert prune_lines(code, [0, 0, 0, 1, 0], path="x.meson", language="meson", min_cut=0).kept_lines == (4,)
+
+
+def test_many_brackets_take_no_time_of_their_square() -> None:
+    text = "(\n" * 50_000 + ")\n" * 50_000
+    found = wholes(text, detect_language("", "meson.build"))
+    assert found.inside[50_000] == 49_999
+    assert len(found.together) == 50_000
+
+
+def test_a_statement_of_sql_stands_whole() -> None:
+    code = "create table a (\n  b int, -- one;\n  c text default ';'\n);\n\nselect 1\nfrom a\n"
+    assert prune_lines(code, [0, 1, 0, 0, 0, 0, 0], path="a.sql", min_cut=0).kept_lines == (1, 2, 3, 4)
+    assert prune_lines(code, [0, 0, 0, 0, 0, 0, 1], path="a.sql", min_cut=0).kept_lines == (6, 7)

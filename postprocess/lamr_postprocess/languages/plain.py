@@ -111,9 +111,10 @@ _IN_SQL = (
 )
 # A statement, unless it is long or holds others: a list without its last item, or its comma, is none.
 _STATEMENT_OF_SQL = Whole(
-    r"^(?i:create|alter|drop|select|with|insert|update|delete|merge|grant|revoke|comment|set|truncate|copy)\b"
-    r"(?=(?:(?!\$\w*\$|(?i:\bbegin\b))[^;]){0,2000};[ \t]*(?:--[^\n]*)?$)",
-    r";[ \t]*(?:--[^\n]*)?$",
+    r"^(?i:create|alter|drop|select|with|insert|update|delete|merge|grant|revoke|comment|set|truncate|copy)\b",
+    r"(?:--[^\n]*(?:\n|\Z)|/\*(?:[^*]|\*(?!/)){0,2000}\*/|'[^']{0,2000}'|-(?!-)|/(?!\*)"
+    r"|(?!\$\w*\$|(?i:\bbegin\b))[^;'/-]){0,2000}(?:;|\Z)",
+    at_once=True,
 )
 # Ends of lines that go on.
 BACKSLASH = r"\\$"

@@ -49,10 +49,12 @@ class Whole:
             `tag` may capture what the end repeats.
         closing: a regular expression of how it ends, searched for from the end of the opening; `{tag}` stands for what
             the group `tag` captured, and `{indent}` for as many spaces. What isn't closed is no such thing.
+        at_once: whether the closing is all that follows the opening, so that it is matched there and not searched for.
     """
 
     opening: str
     closing: str = ""
+    at_once: bool = False
 
 
 @dataclass(frozen=True)
