@@ -170,7 +170,7 @@ FORMS = {
         "  # ... 2 lines pruned (2-3)",
     ),
     "q.sql": (
-        "SELECT a,\n  b_is_a_long_column_name,\n  c_is_another_long_name\nFROM t\n",
+        "CREATE FUNCTION f() BEGIN\n  SELECT b_is_a_long_name;\n  SELECT c_is_another_name;\nEND\n",
         "  -- ... 2 lines pruned (2-3)",
     ),
     "t.j2": (
