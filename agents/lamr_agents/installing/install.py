@@ -103,7 +103,10 @@ def is_installed(host: Host, path: Path) -> bool:
     entry, text = _settings(host).entry, _read(path)
     if text is None:
         return False
-    return _is_whole(text) if isinstance(entry, Whole) else _form_of(path).has(text, entry)
+    try:
+        return _is_whole(text) if isinstance(entry, Whole) else _form_of(path).has(text, entry)
+    except SettingsError as error:
+        raise SettingsError(f"{path}: {error}") from error
 
 
 class _Form(Protocol):
