@@ -4,9 +4,9 @@
 
 The hook of each host is timed as the host runs it, a process a call with the command of its settings, against a warm
 local server, on a file of about 2,000 lines, and on a small result, which the server needn't see. `lamr-hook` is the
-command that teams check in. Gemini CLI calls its hook once more for what takes a result's place, which counts. CPU times
-hold on a busy machine, those by the clock don't. Named cuts are made on installed Python files with random masks like a
-model's, as they are and within a budget.
+command that teams check in. Gemini CLI calls its hook once more for what takes a result's place, which counts. CPU
+times hold on a busy machine, those by the clock don't. Named cuts are made on installed Python files with random masks
+like a model's, as they are and within a budget.
 """
 
 from __future__ import annotations
@@ -177,9 +177,10 @@ def hook_figures(repository: Path, calls: int) -> Iterator[Figure]:
             for host, command in commands.items():
                 make = PAYLOADS[host]
                 log = folder / "claude.jsonl" if host == "claude-code" else folder
-                runs = [
-                    _run(command, make(number, log, code), **moved) for number in islice(sessions, calls + 1)
-                ][1:]
+                numbers = islice(sessions, calls + 1)
+                runs = [_run(command, make(number, log, code), **moved) for number in numbers][1:]
+                passing = hooks[host].passed.encode()
+                runs = [_followed(run, _run(command, passing)) if passing else run for run in runs]
                 assert all(_is_cut(run.printed) for run in runs), host
                 cpu, wall = [run.cpu for run in runs], [run.wall for run in runs]
                 yield from _spread(f"{host}: a large file, its process's CPU time", cpu, OWN_MILLISECONDS)
