@@ -9,18 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from lamr_sessions import Heard
+from lamr_sessions.commands import folder_of
 from lamr_sessions.formats import CLAUDE_CODE
-from lamr_sessions.tools import shown_by
+from lamr_sessions.tools import command_of, shown_by
 
+from lamr_agents.claude_code_agents import hear
 from lamr_agents.hook_host import Call, HookHost
 from lamr_agents.intent import intent_of, known_of
 from lamr_agents.skim import Skim, asked_for
 from lamr_agents.thin import EVENT
-from lamr_agents.transcript import last_heard
 
 TOOLS = ("Read", "Bash")
 """The tools whose results are code: Bash where it prints files (`cat`, `sed -n`, `head`, `git show REVISION:PATH`)."""
@@ -41,16 +42,41 @@ def read_call(payload: Mapping[str, Any]) -> Call | None:
     read, name = seen
     if len(read.path) > MOST_PATH or len(name) > MOST_PATH:
         return None
-    heard = hear(Path(str(payload.get("transcript_path") or "")))
+    agent = str(payload.get("agent_id") or "")
+    transcript = Path(str(payload.get("transcript_path") or ""))
+    heard = hear(transcript, agent, str(payload.get("agent_type") or ""))
     intent = intent_of(known_of(heard, given, read.path))
+    path = _placed(Path(str(payload.get("cwd") or "")), folder_of(command_of(tool, given) or ""), read.path)
     asked = asked_for(
         text,
-        replace(read, path=str(Path(str(payload.get("cwd") or "")) / read.path)),
+        replace(read, path=path),
         intent=intent,
         failed=bool(response.get("stderr")) or bool(response.get("interrupted")),
         name=name,
     )
-    return Call(str(payload.get("session_id") or ""), tool, asked, intent, response)
+    session = str(payload.get("session_id") or "") + (f"/{agent}" if agent else "")
+    since, before = _seconds(heard.compacted), heard.seen.has(name or path)
+    return Call(session, tool, asked, intent, response, since, before)
+
+
+def _placed(cwd: Path, folder: str, path: str) -> str:
+    """The place of a file that a tool has read.
+
+    Args:
+        cwd: where the session is after the call. A sub-agent's goes back to where it was before.
+        folder: that the command went into.
+        path: from where the command began.
+    """
+    went = bool(folder) and (".." in folder or cwd.parts[-len(Path(folder).parts) :] == Path(folder).parts)
+    return str(cwd / (path[len(folder) :].lstrip("/") if went and not Path(path).is_absolute() else path))
+
+
+def _seconds(when: str) -> float:
+    """A time of the host's log in seconds since 1970; 0 for none."""
+    try:
+        return datetime.fromisoformat(when.replace("Z", "+00:00")).timestamp()
+    except ValueError:
+        return 0.0
 
 
 def answer(call: Call, shown: Skim) -> Mapping[str, Any] | None:
@@ -66,16 +92,6 @@ def answer(call: Call, shown: Skim) -> Mapping[str, Any] | None:
     else:
         return None
     return {"hookSpecificOutput": said}
-
-
-def hear(transcript: Path) -> Heard:
-    """What was said last in a transcript; nothing where it can't be read."""
-    return last_heard(transcript, CLAUDE_CODE, _may_be_users)
-
-
-def _may_be_users(line: bytes) -> bool:
-    """Whether a line can hold words of the user; results of tools, which are the user's by their role, can't."""
-    return b'"user"' in line and b'"tool_result"' not in line
 
 
 def _text(tool: str, response: Mapping[str, Any]) -> str | None:

@@ -18,7 +18,7 @@ from lamr_client import LamrError
 from lamr_sessions import Event, Heard
 from lamr_sessions.commands import Read
 from lamr_sessions.shown import EXIT_CODE, OUTPUT, framed, packed_output
-from lamr_sessions.tools import same_file, shown_by
+from lamr_sessions.tools import shown_by
 
 from lamr_agents.intent import Intent, intent_of, known_of
 from lamr_agents.local.texts import Texts
@@ -57,7 +57,6 @@ class _Walk:
     begin: float = field(default_factory=time.monotonic)
     heard: Heard = field(default_factory=Heard)
     calls: dict[str, Event] = field(default_factory=dict)
-    labels: list[str] = field(default_factory=list)
     first_words: str = ""
 
     def left(self) -> float | None:
@@ -112,8 +111,7 @@ class Conversations:
             return result.text
         read, name = seen
         label = name or read.path
-        again = any(same_file(label, other) for other in walk.labels)
-        walk.labels.append(label)
+        again = walk.heard.seen.has(label)
         key = _key(walk.first_words, call, result.text)
         try:
             known = self._sent.find(key)

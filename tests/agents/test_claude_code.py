@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 from lamr_agents import thin
-from lamr_agents.claude_code import HOOK, hear, read_call
+from lamr_agents.claude_code import HOOK, read_call
+from lamr_agents.claude_code_agents import hear
 from lamr_agents.context import Context
 from lamr_agents.errors import SettingsError
 from lamr_agents.install import hook_command, installed, removed
