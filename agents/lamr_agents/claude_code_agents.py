@@ -16,7 +16,8 @@ from typing import Any
 from lamr_sessions import Event, Heard
 from lamr_sessions.formats import CLAUDE_CODE
 
-from lamr_agents.transcript import Voice, last_events, last_heard, opened
+from lamr_agents.regular_files import opened
+from lamr_agents.transcript import Voice, last_events, last_heard
 
 _STARTERS = frozenset({"agent", "task"})
 _NAME = re.compile(r"[\w@.-]{1,128}")

@@ -17,6 +17,7 @@ from typing import Any
 from lamr_client import LamrError
 from lamr_sessions import Event, Heard
 from lamr_sessions.commands import Read
+from lamr_sessions.notices import stated
 from lamr_sessions.shown import EXIT_CODE, OUTPUT, framed, packed_output
 from lamr_sessions.tools import shown_by
 
@@ -129,15 +130,17 @@ class Conversations:
         """What is sent in place of a new result's text."""
         intent = intent_of(known_of(walk.heard, call.arguments, read.path))
         packed = packed_output(text)
-        before, code, after = framed(text) if packed is None else ("", packed[OUTPUT], "")
+        before, code, after = framed(text if packed is None else packed[OUTPUT])
         failed = packed is not None and bool(packed.get(EXIT_CODE))
-        asked = asked_for(code, read, intent=intent, again=again, failed=failed, name=name)
+        said = stated(before, after)
+        asked = asked_for(code, read, intent=intent, again=again, failed=failed, name=name, stated=said)
         shown = self._skimmed(asked, intent, walk.left())
         if shown.told == code:
             return text
-        if packed is None:
-            return before + shown.told + after
-        return json.dumps({**packed, OUTPUT: shown.told}, indent=2, ensure_ascii=False)
+        whole = before + shown.told + after
+        return (
+            whole if packed is None else json.dumps({**packed, OUTPUT: whole}, indent=2, ensure_ascii=False)
+        )
 
     def _skimmed(self, asked: Asked, intent: Intent, left: float | None) -> Skim:
         if left is not None and left <= 0 and self._policy.passes(asked) is None:

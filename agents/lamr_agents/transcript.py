@@ -8,7 +8,6 @@ beginning, where the session's first task stands. Only regular files are read.
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +15,13 @@ from typing import BinaryIO
 
 from lamr_sessions import Event, Format, Heard, read_events
 
+from lamr_agents.regular_files import opened
+
 STEP_BYTES = 1 << 20
 """Of one step; a line that is longer is passed over."""
 STEPS_BACK = 16
 MOST_LINES = 4000
 """Of one step; more are so short that they say nothing."""
-_NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 
 
 @dataclass(frozen=True)
@@ -65,21 +65,6 @@ def last_events(log: Path, voice: Voice) -> list[Event]:
             return voice.events(_step(stream, os.fstat(stream.fileno()).st_size)[0])
     except (OSError, ValueError):
         return []
-
-
-def opened(path: Path) -> BinaryIO:
-    """Open a regular file; another could hold whoever opens it, or never end.
-
-    Raises:
-        OSError: it can't be opened, or is something else.
-    """
-    if not stat.S_ISREG(path.stat().st_mode):  # opening a device may do something by itself
-        raise FileNotFoundError(path)
-    stream = os.fdopen(os.open(path, os.O_RDONLY | _NO_WAIT), "rb", buffering=0)
-    if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-        stream.close()
-        raise FileNotFoundError(path)
-    return stream
 
 
 def _heard_in(stream: BinaryIO, voice: Voice) -> Heard:
