@@ -26,7 +26,7 @@ from lamr_agents.calls import call_of
 from lamr_agents.hook_host import Call, HookHost
 from lamr_agents.host import Folder
 from lamr_agents.skim import Skim, unjudged
-from lamr_agents.transcript import last_heard
+from lamr_agents.transcript import Voice, last_heard
 
 EVENT = "AfterTool"
 READER = "read_file"
@@ -52,7 +52,6 @@ def read_call(payload: Mapping[str, Any]) -> Call | None:
     if not isinstance(text, str) or payload.get("original_request_name"):
         return None
     log = Path(str(payload.get("transcript_path") or ""))
-    _, code, after = framed(text)
     return call_of(
         *(
             str(payload.get("session_id") or ""),
@@ -60,10 +59,10 @@ def read_call(payload: Mapping[str, Any]) -> Call | None:
             given,
             {**result, _FOLDER: str(log.parent.parent / _FOLDER)},
         ),
-        text=code,
+        text=text,
         folder=Path(str(payload.get("cwd") or "")),
         hear=lambda: hear(log),
-        failed=bool(result.get("error")) or bool(_FAILED.search(after)),
+        failed=lambda after: result.get("error") or _FAILED.search(after),
     )
 
 
@@ -86,7 +85,7 @@ def answer(call: Call, shown: Skim) -> Mapping[str, Any] | None:
 def hear(log: Path) -> Heard:
     """What was said last in a session's log; nothing where it can't be read."""
     return last_heard(
-        log, GEMINI_CLI_LINES, lambda line: b'"user"' in line and b'"functionResponse"' not in line
+        log, Voice(GEMINI_CLI_LINES, lambda line: b'"user"' in line and b'"functionResponse"' not in line)
     )
 
 
