@@ -57,7 +57,7 @@ def read_call(payload: Mapping[str, Any]) -> Call | None:
             str(payload.get("session_id") or ""),
             tool,
             given,
-            {**result, _FOLDER: str(log.parent.parent / _FOLDER)},
+            {**result, _FOLDER: _folder_of(log)},
         ),
         text=text,
         folder=Path(str(payload.get("cwd") or "")),
@@ -69,7 +69,9 @@ def read_call(payload: Mapping[str, Any]) -> Call | None:
 def answer(call: Call, shown: Skim) -> Mapping[str, Any] | None:
     """What the hook prints; None where the result stays as it is without a word."""
     said: dict[str, Any] = {"hookEventName": EVENT}
-    if shown.cut:
+    if shown.cut and not call.response[_FOLDER]:
+        shown = unjudged(call.asked, "the host keeps no folder for the project")
+    elif shown.cut:
         before, _, after = framed(call.response[_TEXT])
         try:
             path = _written(Path(call.response[_FOLDER]), call.asked.path, f"{before}{shown.text}{after}")
@@ -87,6 +89,12 @@ def hear(log: Path) -> Heard:
     return last_heard(
         log, Voice(GEMINI_CLI_LINES, lambda line: b'"user"' in line and b'"functionResponse"' not in line)
     )
+
+
+def _folder_of(log: Path) -> str:
+    """Where what is shown is written, in the folder that the host keeps for a project; empty where it keeps none."""
+    known = log.is_absolute() and log.parent.name == "chats" and log.parent.is_dir()
+    return str(log.parent.parent / _FOLDER) if known else ""
 
 
 def _written(folder: Path, path: str, text: str) -> Path:

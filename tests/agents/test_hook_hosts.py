@@ -167,6 +167,12 @@ def test_what_gemini_shows_is_the_users_alone_and_doesnt_pile_up(server: LocalSe
     folder.write_text("somebody's")
     answer = answered(server, gemini.call(tmp_path, gemini.shell("cat a.py", CODE), session_id="s4"))
     assert (gemini.aside(answer) or "").startswith("[lamr: not pruned: ")
+    call = json.loads(
+        gemini.call(tmp_path, gemini.shell("cat a.py", CODE), session_id="s5", transcript_path="chats/x")
+    )
+    call["tool_input"]["context_focus_question"] = "What does handler_30 write?"
+    answer = answered(server, json.dumps(call).encode())
+    assert gemini.aside(answer) == "[lamr: not pruned: the host keeps no folder for the project]"
 
 
 def test_each_hosts_process_asks_the_server_and_lets_pass_what_it_must(

@@ -15,12 +15,12 @@ from lamr_agents.hosts import HOSTS
 from tests.agents.hosts.anthropic_endpoint import endpoint, tool_results
 from tests.agents.hosts.cuts import hidden_line, largest_cut
 from tests.agents.hosts.hooked import (
+    OTHERS,
     SECONDS,
     Player,
     check_unreachable,
     check_with_and_without,
-    ending,
-    install,
+    hooked,
 )
 from tests.agents.hosts.scripted import Endpoint, Script, Step
 from tests.agents.samples import CODE, LINES, SAID, TASK, line_of
@@ -51,9 +51,10 @@ def play(
     project.mkdir(parents=True)
     home.mkdir()
     (project / "a.py").write_text(CODE, encoding="utf-8")
-    if serve is not None:
-        install(HOST, project / ".claude" / "settings.json", folder, serve)
-    with endpoint(script) as model, ending(folder), through(model.url) as url:
+    settings = project / ".claude" / "settings.local.json"
+    settings.parent.mkdir()
+    settings.write_text(OTHERS)
+    with endpoint(script) as model, hooked(HOST, settings, folder, serve), through(model.url) as url:
         environment = {
             **os.environ,
             "HOME": str(home),
