@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -33,20 +33,26 @@ class Endpoint:
 
     Attributes:
         url: where it listens.
+        others: scripts of sub-agents, by the prompt that each is given.
         requests: the bodies of the requests that carry tools, which are those of the session itself.
+        others_requests: those of sub-agents.
     """
 
     url: str
     script: Script
     requests: list[dict[str, Any]] = field(default_factory=list)
+    others: Mapping[str, Script] = field(default_factory=dict)
+    others_requests: list[dict[str, Any]] = field(default_factory=list)
 
     def answer(self, body: dict[str, Any]) -> Step:
         """The step for a request: as many results of tools as it carries are done."""
         if not body.get("tools"):
             return Step("A title")
-        self.requests.append(body)
-        results = tool_results(body)
-        step = self.script[min(len(results), len(self.script) - 1)]
+        first = json.dumps(body["messages"][0])
+        script = next((script for prompt, script in self.others.items() if prompt in first), None)
+        (self.requests if script is None else self.others_requests).append(body)
+        script, results = script or self.script, tool_results(body)
+        step = script[min(len(results), len(script) - 1)]
         return step if isinstance(step, Step) else step(results)
 
 
@@ -64,9 +70,9 @@ def tool_results(body: dict[str, Any]) -> list[str]:
 
 
 @contextmanager
-def endpoint(script: Script) -> Iterator[Endpoint]:
-    """Serve a script until the end of the block."""
-    played = Endpoint("", script)
+def endpoint(script: Script, others: Mapping[str, Script] | None = None) -> Iterator[Endpoint]:
+    """Serve scripts until the end of the block."""
+    played = Endpoint("", script, others=others or {})
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
