@@ -158,6 +158,14 @@ def test_what_stands_between_two_ends_is_a_gap_of_whole_lines(words: str) -> Non
     assert whole[gap.stop :] == "".join(TAIL.splitlines(keepends=True)[1:])
 
 
+@pytest.mark.parametrize("between", ["", "x = 1", "x = 1\n"])
+def test_two_notices_in_neighbouring_lines_are_one_gap(between: str) -> None:
+    clip = BETWEEN[9]
+    whole = HEAD + "a" + clip + between + clip + "b\n" + TAIL
+    found = gaps(whole)
+    assert "".join(whole[gap.start : gap.stop] for gap in found) == whole[len(HEAD) : -len(TAIL)]
+
+
 def test_the_number_of_all_lines_is_read_between_as_well() -> None:
     assert stated(BETWEEN[2]) == Stated(None, 900)
 

@@ -27,9 +27,9 @@ from pydantic import ValidationError
 
 from lamr_agents.faults import words_of
 from lamr_agents.mcp.roots import Reach, ask_for_roots
+from lamr_agents.outlines import outline as outline_of
 from lamr_agents.policy import Policy
 from lamr_agents.skim import haste
-from lamr_agents.skim import outline as outline_of
 from lamr_agents.thin import NOT_PRUNED, NOTE
 from lamr_agents.words import FILE_ENDS, MORE_LINES, MORE_MATCHES
 
