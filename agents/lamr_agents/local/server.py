@@ -31,6 +31,7 @@ from lamr_agents.intent import Intent
 from lamr_agents.local.listener import Listener
 from lamr_agents.local.places import place_of
 from lamr_agents.local.store import Shown, Store
+from lamr_agents.local.texts import key_of
 from lamr_agents.local.turns import Turns
 from lamr_agents.policy import Asked, Policy
 from lamr_agents.skim import Archive, Prunes, Skim, skim, unjudged
@@ -190,6 +191,7 @@ class LocalServer:
 
     def _record(self, host: HookHost, call: Call, shown: Skim, place: str, seconds: float) -> None:
         asked = call.asked
+        place = place or key_of(asked.text)
         if not asked.name:
             self._store.look(call.context, asked.path, self._policy.ranges(asked), shown.tokens_out)
         self._store.add(
