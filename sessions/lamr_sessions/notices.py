@@ -153,10 +153,12 @@ def gaps(text: str) -> list[Gap]:
     found = sorted(match.span() for pattern in _BETWEEN for match in pattern.finditer(text))
     if not 0 < len(found) <= MOST_BETWEEN:
         return []
-    places = []
+    places: list[Gap] = []
     for start, stop in found:
-        after = text.find("\n", stop)
-        places.append(Gap(text.rfind("\n", 0, start) + 1, len(text) if after < 0 else after + 1))
+        begin, after = text.rfind("\n", 0, start) + 1, text.find("\n", stop)
+        if places and begin < places[-1].stop:  # both in one line
+            begin = places.pop().start
+        places.append(Gap(begin, len(text) if after < 0 else after + 1))
     return places
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import subprocess
 import threading
@@ -18,11 +19,15 @@ from lamr_agents.local.looks import ALWAYS, REMEMBERED_DAYS, TRIED_AGAIN
 from lamr_agents.local.places import place_of
 from lamr_agents.local.server import LocalServer
 from lamr_agents.local.store import MOST_DAYS, Shown, Store
+from lamr_agents.local.texts import Archive, Texts
 from lamr_agents.policy import PRUNED, RANGED, READ_AGAIN
 from lamr_agents.thin import SMALL
+from lamr_cli.main import app
+from lamr_postprocess import approximate_tokens
+from typer.testing import CliRunner
 
 from tests.agents.samples import CODE, LINES, pruner
-from tests.agents.test_claude_code import READ, hook, payload, running, said, transcript
+from tests.agents.test_claude_code import BASH, READ, hook, payload, running, said, transcript
 
 __all__ = ["transcript"]
 
@@ -155,6 +160,25 @@ def test_the_server_cuts_a_file_no_more_that_agents_always_come_back_for(
     assert ask(server, {"file_path": FILE}, CODE, "next", transcript) == CODE
     reasons = {tally.reason for tally in Store(path).tallies()}
     assert reasons == {PRUNED, RANGED, READ_AGAIN}
+
+
+def test_what_lamr_show_prints_is_counted(tmp_path: Path, store: Store, path: Path, transcript: str) -> None:
+    texts = path.with_name("texts.sqlite3")
+    server = LocalServer(tmp_path / "hook.sock", store, pruner, archive=Archive(Texts(texts)))
+    both = CODE + CODE.replace("handler_", "other_")
+    given = {"command": "cat a.py b.py"}
+    answer = server.answer(
+        json.dumps(payload("Bash", given, {**BASH, "stdout": both}, transcript_path=transcript)).encode()
+    )
+    (shown,) = re.findall(r"`lamr show (\S+)`", said(answer)["updatedToolOutput"]["stdout"])
+    assert looks(path) == [(0, 0, 0)]
+    done = CliRunner().invoke(app, ["show", shown, "--texts", str(texts)])
+    assert done.exit_code == 0
+    ((ranges, wholes, tokens),) = looks(path)
+    assert (ranges, wholes) == (1, 0)
+    assert tokens == approximate_tokens(done.stdout)
+    path.write_bytes(b"broken" * 999)
+    assert CliRunner().invoke(app, ["show", shown, "--texts", str(texts)]).stdout == done.stdout
 
 
 def test_a_small_range_is_told_to_a_server_that_listens_and_starts_none(

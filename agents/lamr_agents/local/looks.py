@@ -6,6 +6,7 @@ and no code. It goes when its row of `shown` goes.
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import time
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ from lamr_agents.local.database import Database
 TABLE = """
 CREATE TABLE IF NOT EXISTS cuts (
     shown INTEGER PRIMARY KEY, -- rowid of the cut's row in `shown`
-    place TEXT NOT NULL,       -- the file within its project, whichever work tree it was read in
+    place TEXT NOT NULL,       -- the file within its project, whichever work tree it was read in; or a kept text's key
     hidden TEXT NOT NULL,      -- the file's lines that the cut hides, as `7-120,140-300`; empty where they aren't known
     ranges INTEGER NOT NULL DEFAULT 0, -- later reads of a range of these lines: what the note says to do
     wholes INTEGER NOT NULL DEFAULT 0, -- later reads of the whole file, which come uncut
@@ -35,6 +36,7 @@ MOST_HIDDEN = 4000
 """Characters of `hidden` that are kept."""
 
 Ranges = Sequence[tuple[int, int]]
+_RANGE = re.compile(r"(\d+)-(\d+)")
 
 
 class Looks:
@@ -68,6 +70,15 @@ class Looks:
             rows.execute(
                 f"UPDATE cuts SET {column} = {column} + 1, tokens = tokens + ? WHERE shown = ?",
                 (tokens, found[0]),
+            )
+
+    def show(self, key: str, tokens: int) -> None:
+        """Record that lines of a kept text are shown; see `look`."""
+        with self._database.rows() as rows:
+            rows.execute(
+                "UPDATE cuts SET ranges = ranges + 1, tokens = tokens + ? "
+                "WHERE shown = (SELECT max(shown) FROM cuts WHERE place = ?)",
+                (tokens, key),
             )
 
     def always(self, place: str, uncut: str, now: float | None = None) -> bool:
@@ -114,8 +125,7 @@ def _written(ranges: Ranges) -> str:
 
 
 def _read(text: str) -> list[tuple[int, int]]:
-    pairs = (each.split("-") for each in text.split(",") if each)
-    return [(int(first), int(last)) for first, last in pairs]
+    return [(int(first), int(last)) for first, last in _RANGE.findall(text)]
 
 
 def _meet(some: Ranges, others: Ranges) -> bool:

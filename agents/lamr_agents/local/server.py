@@ -11,7 +11,6 @@ import json
 import logging
 import math
 import os
-import socketserver
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -29,12 +28,14 @@ from lamr_contract.private_files import open_private, private_folder, take_lock
 from lamr_agents.hook_host import Call, HookHost
 from lamr_agents.hosts import FIRST, hook_named
 from lamr_agents.intent import Intent
+from lamr_agents.local.listener import Listener
 from lamr_agents.local.places import place_of
 from lamr_agents.local.store import Shown, Store
+from lamr_agents.local.texts import key_of
 from lamr_agents.local.turns import Turns
 from lamr_agents.policy import Asked, Policy
 from lamr_agents.skim import Archive, Prunes, Skim, skim, unjudged
-from lamr_agents.thin import BESIDE, HOST, LEFT, MOST_BYTES, check_peer, check_place, unpruned
+from lamr_agents.thin import BESIDE, HOST, LEFT, MOST_BYTES, check_place, unpruned
 
 IDLE_SECONDS = 3600.0
 SPARE_SECONDS = 1.5
@@ -44,7 +45,6 @@ _OF_THE_HOOK = 1 << 10
 _LEAST_SECONDS = 0.05
 _SHY_SECONDS = 300.0
 """How long no text is tried that is as large as one that took too long: an agent shouldn't wait in vain each time."""
-_LOOK_SECONDS = 0.5
 _log = logging.getLogger("lamr.agents")
 
 
@@ -106,7 +106,7 @@ class LocalServer:
                 return False
             _sign(lock)
             self._path.unlink(missing_ok=True)
-            with closing(_Listener(str(self._path), self._handle)) as listener:
+            with closing(Listener(str(self._path), self._handle)) as listener:
                 self._path.chmod(0o600)
                 made = self._path.stat()
                 threading.Thread(target=self._load, daemon=True).start()
@@ -193,6 +193,7 @@ class LocalServer:
 
     def _record(self, host: HookHost, call: Call, shown: Skim, place: str, seconds: float) -> None:
         asked = call.asked
+        place = place or key_of(asked.text)
         if not asked.name:
             self._store.look(call.context, asked.path, self._policy.ranges(asked), shown.tokens_out)
         self._store.add(
@@ -282,30 +283,3 @@ def _sign(lock: BinaryIO) -> None:
     lock.truncate(0)
     lock.seek(0)
     lock.write(str(os.getpid()).encode())
-
-
-class _Listener(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
-    daemon_threads = True
-    timeout = _LOOK_SECONDS
-    request_queue_size = 64
-
-    def __init__(self, path: str, handle: Callable[[Any], None]) -> None:
-        class Handler(socketserver.BaseRequestHandler):
-            def handle(self) -> None:
-                handle(self.request)
-
-        super().__init__(path, Handler)
-
-    def verify_request(self, request: Any, client_address: Any) -> bool:  # noqa: ARG002 - the base's
-        try:
-            check_peer(request)
-        except OSError as error:
-            _log.warning("a call isn't heard: %s", error)
-            return False
-        return True
-
-    def close(self) -> None:
-        self.server_close()
-
-    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002 - the base's signature
-        _log.exception("a connection broke off")

@@ -52,7 +52,8 @@ class Shown:
         reason: `pruned`, `outlined`, or why the result passed.
         tokens_in, tokens_out: as `Skim` counts them.
         seconds: that it took.
-        place: the file within its project (`local.places`), where a cut of it hides lines; empty where nothing does.
+        place: where a cut hides lines, the file within its project (`local.places`) or the key of the kept text; else
+            empty.
         hidden: first and last line of each run of these, by the file's own numbers.
     """
 
@@ -129,6 +130,10 @@ class Store:
     def look(self, context: Context, path: str, ranges: looks.Ranges, tokens: int) -> None:
         """Record that an agent reads a file; see `local.looks`."""
         self._looks.look(_name(context.session), context.since, _name(path), ranges, tokens)
+
+    def show(self, key: str, tokens: int) -> None:
+        """Record that `lamr show` prints so many tokens of a kept text."""
+        self._looks.show(key, tokens)
 
     def is_always_read_again(self, place: str, now: float | None = None) -> bool:
         """Whether agents came back for each of the latest cuts of a file; see `local.looks`."""
