@@ -24,8 +24,11 @@ CLAUDE_CODE = Format(
         Rule(
             "result", "message.content[]", _USER, {"type": "tool_result"}, text="content", call="tool_use_id"
         ),
+        Rule("compacted", record={"type": "system", "subtype": "compact_boundary"}, text="timestamp"),
     ),
+    agents=("agentId", "isSidechain"),
 )
+"""Until 2.1.233 a session's file holds its sub-agents' lines as well; since then each has a file of its own."""
 CODEX = Format(
     "codex",
     None,
@@ -38,6 +41,7 @@ CODEX = Format(
         Rule("call", "payload", {"payload.type": "custom_tool_call"}, call="call_id"),
         Rule("result", "payload", {"payload.type": "function_call_output"}, text="output", call="call_id"),
         Rule("result", "payload", {"payload.type": "custom_tool_call_output"}, text="output", call="call_id"),
+        Rule("compacted", record={"type": "compacted"}, text="timestamp"),
     ),
 )
 ENTIRE = Format(
@@ -67,7 +71,9 @@ COPILOT_CLI = Format(
             arguments="arguments",
         ),
         Rule("result", "data", {"type": "tool.execution_complete"}, text="result.content", call="toolCallId"),
+        Rule("compacted", record={"type": "session.compaction_complete"}, text="timestamp"),
     ),
+    agents=("agentId", "data.parentToolCallId"),
 )
 PI = Format(
     "pi",
@@ -93,17 +99,17 @@ OPENCODE = Format(
         Rule("result", "parts[]", part={"type": "tool"}, call="callID", text="state.output"),
     ),
 )
-GEMINI_CLI = Format(
-    "gemini-cli",
-    "messages",
-    {"type": None, "content": None, "timestamp": None},
-    (
-        Rule("user", record={"type": "user"}, text="content"),
-        Rule("assistant", record={"type": "gemini"}, text="content"),
-        Rule("call", "toolCalls[]", {"type": "gemini"}, arguments="args"),
-        Rule("result", "toolCalls[]", {"type": "gemini"}, text="result[].functionResponse.response.output"),
-    ),
+_GEMINI = (
+    Rule("user", record={"type": "user"}, text="content"),
+    Rule("assistant", record={"type": "gemini"}, text="content"),
+    Rule("call", "toolCalls[]", {"type": "gemini"}, arguments="args"),
+    Rule("result", "toolCalls[]", {"type": "gemini"}, text="result[].functionResponse.response.output"),
 )
+GEMINI_CLI = Format("gemini-cli", "messages", {"type": None, "content": None, "timestamp": None}, _GEMINI)
+GEMINI_CLI_LINES = Format(
+    "gemini-cli", None, {"type": "gemini", "content": None, "tokens": None}, _GEMINI, renewed="id"
+)
+"""Gemini CLI since it keeps a line a record, and writes a record again when the results of its tools are there."""
 OPENHANDS = Format(
     "openhands",
     "history",
@@ -177,6 +183,7 @@ FORMATS = (
     PI,
     OPENCODE,
     GEMINI_CLI,
+    GEMINI_CLI_LINES,
     OPENHANDS,
     OPENHANDS_SDK,
     SWE_AGENT,

@@ -27,10 +27,11 @@ from pydantic import ValidationError
 
 from lamr_agents.faults import words_of
 from lamr_agents.mcp.roots import Reach, ask_for_roots
+from lamr_agents.outlines import outline as outline_of
 from lamr_agents.policy import Policy
 from lamr_agents.skim import haste
-from lamr_agents.skim import outline as outline_of
 from lamr_agents.thin import NOT_PRUNED, NOTE
+from lamr_agents.words import FILE_ENDS, MORE_LINES, MORE_MATCHES
 
 MOST_LINES = 800
 """Of one answer of `expand`."""
@@ -178,7 +179,7 @@ class _Tools:
         if not 1 <= first <= last:
             raise ToolError(f"lines {first}-{last}: lines count from 1, and a range goes upwards")
         count = len(split_lines(code))
-        end = f"[lamr: the file has {count} lines]\n" if last > count else ""
+        end = FILE_ENDS.format(lines=count) if last > count else ""
         return _range(code, first, min(last, first + MOST_LINES - 1), wanted=last) + end
 
     @_telling
@@ -201,7 +202,7 @@ class _Tools:
         """
         found, more = await asyncio.to_thread(self._reach.workspace(roots).search, pattern, path)
         lines = [f"{visible(each.path)}:{each.line}:{each.text}\n" for each in found]
-        lines += ["[lamr: there are more matches; narrow the search]\n"] if more else []
+        lines += [MORE_MATCHES] if more else []
         return "".join(lines) or "no match\n"
 
     @_telling
@@ -257,7 +258,7 @@ def _range(code: str, first: int, last: int, wanted: int | None = None) -> str:
     """Numbered lines, and a line that says so where there are more of those that were wanted (None: of all)."""
     lines = split_lines(code)
     missing = min(len(lines) if wanted is None else wanted, len(lines)) > last
-    more = f"[lamr: {last - first + 1} lines at a time; expand shows others]\n" if missing else ""
+    more = MORE_LINES.format(lines=last - first + 1) if missing else ""
     return _numbered("".join(lines[first - 1 : last]), first) + more
 
 
