@@ -17,6 +17,7 @@ from lamr_client import InvalidInputError, LamrError
 from lamr_contract.private_files import cache_folder
 
 from lamr_agents.local.database import Database
+from lamr_agents.thin import SOCKET
 
 MOST_ROWS = 50_000
 MOST_DAYS = 90
@@ -153,7 +154,7 @@ def default_store() -> Path:
 
 def default_socket() -> Path:
     """The local server's socket."""
-    return default_folder() / "hook.sock"
+    return default_folder().parent / SOCKET
 
 
 def check_socket(path: Path) -> Path:
