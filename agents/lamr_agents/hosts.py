@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from lamr_client import InvalidInputError
 from lamr_sessions import formats
 
-from lamr_agents import claude_code
-from lamr_agents.entries import hook_of, server_of
+from lamr_agents import claude_code, copilot_cli, gemini_cli
+from lamr_agents.entries import copilot_hook, hook_of, server_of
 from lamr_agents.hook_host import HookHost
 from lamr_agents.host import Folder, Host, Settings, Way
 from lamr_agents.thin import EVENT
@@ -31,6 +31,39 @@ _ROWS = (
         hook=claude_code.HOOK,
         form=formats.CLAUDE_CODE,
         logs="projects/**/*.jsonl",
+    ),
+    Host(
+        "copilot-cli",
+        "Copilot CLI",
+        Way.HOOK,
+        *("1.0.102", "2026-11-25"),
+        folder=copilot_cli.HOME,
+        programs=("copilot",),
+        settings=Settings(
+            copilot_hook(copilot_cli.EVENT, copilot_cli.TOOLS),
+            user="hooks/lamr.json",
+            shared=".github/hooks/lamr.json",
+        ),
+        hook=copilot_cli.HOOK,
+        form=formats.COPILOT_CLI,
+        logs=f"{copilot_cli.LOGS}/**/*.jsonl",
+        remark="it refuses to show whole files over some 30 kB",
+    ),
+    Host(
+        "gemini-cli",
+        "Gemini CLI",
+        Way.HOOK,
+        *("0.61.0", "2026-11-25"),
+        folder=gemini_cli.HOME,
+        programs=("gemini",),
+        settings=Settings(
+            hook_of(gemini_cli.EVENT, gemini_cli.TOOLS, second=1000, name="lamr"),
+            user="settings.json",
+            shared=".gemini/settings.json",
+        ),
+        hook=gemini_cli.HOOK,
+        form=formats.GEMINI_CLI_LINES,
+        logs="tmp/*/chats/*.json*",
     ),
     Host(
         "cursor",
