@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +29,7 @@ class Endpoint:
         url: where it listens.
         script: what is answered.
         results_of: the texts of the results of tools that a request carries.
+        others: what is answered in sessions whose first message has these words, such as a sub-agent's.
         requests: the bodies of the requests that carry tools, which are those of the session itself.
     """
 
@@ -35,6 +37,7 @@ class Endpoint:
     script: Script
     results_of: Callable[[dict[str, Any]], list[str]]
     requests: list[dict[str, Any]] = field(default_factory=list)
+    others: Mapping[str, Script] = field(default_factory=dict)
 
     def answer(self, body: dict[str, Any]) -> Step:
         """The step for a request: as many results of tools as it carries are done."""
@@ -42,5 +45,7 @@ class Endpoint:
             return Step("A title")
         self.requests.append(body)
         results = self.results_of(body)
-        step = self.script[min(len(results), len(self.script) - 1)]
+        first = json.dumps(body.get("messages", [])[:1])
+        script = next((script for words, script in self.others.items() if words in first), self.script)
+        step = script[min(len(results), len(script) - 1)]
         return step if isinstance(step, Step) else step(results)
