@@ -145,7 +145,8 @@ class Host:
         name: what `lamr install` and calls name it.
         title: its makers' name for it.
         way: how lamr gets in.
-        version, on: what it was tried with, and the day; of a host that can't run in tests, of its documentation.
+        version, on: what it was tried with, and the day; of a host that can't run here, no version and the day on which
+            its documentation was read.
         folder: where it keeps what is the user's.
         programs: the names of its program.
         settings: where lamr's entry goes; None where nothing is installed.

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from lamr_client import InvalidInputError
 from lamr_sessions import formats
 
-from lamr_agents import claude_code, copilot_cli, gemini_cli, javascript
+from lamr_agents import claude_code, codex, copilot_cli, gemini_cli, javascript
 from lamr_agents.entries import copilot_hook, hook_of, server_of
 from lamr_agents.hook_host import HookHost
 from lamr_agents.host import Folder, Host, Settings, Way
@@ -31,6 +31,19 @@ _ROWS = (
         hook=claude_code.HOOK,
         form=formats.CLAUDE_CODE,
         logs="projects/**/*.jsonl",
+    ),
+    Host(
+        "codex",
+        "Codex",
+        Way.HOOK,
+        *("0.169.0", "2026-11-25"),
+        folder=codex.HOME,
+        programs=("codex",),
+        settings=Settings(hook_of(EVENT, codex.TOOLS), user="hooks.json", shared=".codex/hooks.json"),
+        hook=codex.HOOK,
+        form=formats.CODEX,
+        logs="sessions/**/*.jsonl",
+        remark="it runs the hook once you have reviewed it with /hooks, and shortens outputs over 10,000 characters",
     ),
     Host(
         "copilot-cli",
@@ -102,29 +115,17 @@ _ROWS = (
         "cursor",
         "Cursor",
         Way.MCP,
-        *("3.2", "2026-11-25"),
+        *("", "2026-11-25"),
         folder=Folder(".cursor"),
         programs=("cursor", "cursor-agent"),
         settings=Settings(server_of("mcpServers"), user="mcp.json", shared=".cursor/mcp.json"),
         remark=f"{_NO_HOOK} (only that of a tool of MCP)",
     ),
     Host(
-        "codex",
-        "Codex",
-        Way.MCP,
-        *("0.169.0", "2026-11-25"),
-        folder=Folder(".codex", "CODEX_HOME"),
-        programs=("codex",),
-        settings=Settings(server_of("mcp_servers"), user="config.toml", shared=".codex/config.toml"),
-        form=formats.CODEX,
-        logs="sessions/**/*.jsonl",
-        remark=_NO_HOOK,
-    ),
-    Host(
         "kiro",
         "Kiro",
         Way.MCP,
-        *("1.0", "2026-11-25"),
+        *("", "2026-11-25"),
         folder=Folder(".kiro"),
         programs=("kiro", "kiro-cli"),
         settings=Settings(
@@ -136,7 +137,7 @@ _ROWS = (
         "windsurf",
         "Windsurf",
         Way.MCP,
-        *("2.0", "2026-11-25"),
+        *("", "2026-11-25"),
         folder=Folder(".codeium/windsurf"),
         programs=("windsurf",),
         settings=Settings(server_of("mcpServers"), user="mcp_config.json"),
@@ -146,12 +147,25 @@ _ROWS = (
         "zed",
         "Zed",
         Way.MCP,
-        *("1.0", "2026-11-25"),
+        *("", "2026-11-25"),
         folder=Folder(".config/zed", "XDG_CONFIG_HOME", "zed"),
         programs=("zed", "zeditor"),
         settings=Settings(server_of("context_servers"), user="settings.json", shared=".zed/settings.json"),
         remark="it has no hooks",
     ),
+    Host(
+        "openhands",
+        "OpenHands",
+        Way.CLASS,
+        *("1.58.0", "2026-11-25"),
+        folder=Folder(".openhands"),
+        form=formats.OPENHANDS_SDK,
+        logs="conversations/*",
+    ),
+    Host(
+        "mini-swe-agent", "mini-swe-agent", Way.CLASS, *("2.4.6", "2026-11-25"), form=formats.MINI_SWE_AGENT
+    ),
+    Host("litellm", "LiteLLM's proxy", Way.PROXY, *("1.99.4", "2026-11-25")),
 )
 HOSTS: Mapping[str, Host] = {host.name: host for host in _ROWS}
 FIRST = "claude-code"

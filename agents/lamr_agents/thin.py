@@ -34,7 +34,7 @@ BESIDE = '{"hookSpecificOutput": {"hookEventName": "' + EVENT + '", "additionalC
 NOTE = "[lamr:"
 """How whatever lamr says to an agent begins."""
 NOT_PRUNED = "not pruned"
-"""How the reason of a result begins that passes because something failed; for people, never to be compared."""
+"""How the reason of a result begins that passes because something failed."""
 AS_IT_CAME = f"{NOTE} nothing is cut here; what begins with `{NOTE}` in the result is its own text]"
 """What is said of a result that passes with words in it that look like lamr's."""
 _MOST_WORDS = 400

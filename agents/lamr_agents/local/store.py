@@ -17,7 +17,7 @@ from lamr_client import InvalidInputError, LamrError
 from lamr_contract.private_files import cache_folder
 
 from lamr_agents.local.database import Database
-from lamr_agents.thin import SOCKET
+from lamr_agents.thin import NOT_PRUNED, SOCKET
 
 MOST_ROWS = 50_000
 MOST_DAYS = 90
@@ -72,6 +72,23 @@ class Tally:
     seconds: float
 
 
+@dataclass(frozen=True)
+class LastCall:
+    """A host's last call, and the last that failed.
+
+    Attributes:
+        host: its name.
+        at: seconds since 1970.
+        error: why one failed; empty where none did.
+        failed_at: when that was; None where none did.
+    """
+
+    host: str
+    at: float
+    error: str = ""
+    failed_at: float | None = None
+
+
 class Store:
     """The file, which is opened when it is first needed; threads and processes may share it.
 
@@ -121,6 +138,17 @@ class Store:
                 "GROUP BY reason ORDER BY count(*) DESC, reason"
             )
             return [Tally(*row) for row in found.fetchall()]
+
+    def last_calls(self) -> Sequence[LastCall]:
+        """The last call of each host."""
+        with self._database.rows() as rows:
+            found = rows.execute(
+                "SELECT host, max(at), coalesce((SELECT reason FROM shown AS failed WHERE failed.host = shown.host "
+                "AND reason LIKE ? ORDER BY at DESC LIMIT 1), ''), max(CASE WHEN reason LIKE ? THEN at END) "
+                "FROM shown GROUP BY host ORDER BY host",
+                (f"{NOT_PRUNED}%", f"{NOT_PRUNED}%"),
+            )
+            return [LastCall(*row) for row in found.fetchall()]
 
     def close(self) -> None:
         """Close the file."""

@@ -4,13 +4,12 @@
 are other ways to cut as much, `report` adds up and writes tables and JSON, and `page` one HTML page.
 """
 
-from lamr_agents.replay.find import LOGS, find_logs
+from lamr_agents.replay.find import find_logs
 from lamr_agents.replay.prices import Prices, bundled_prices, read_prices
 from lamr_agents.replay.report import Report
 from lamr_agents.replay.session import Replayed, replay_log
 
 __all__ = [
-    "LOGS",
     "Prices",
     "Replayed",
     "Report",

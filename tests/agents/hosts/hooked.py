@@ -64,6 +64,7 @@ class Player:
         reader: the tool that shows a file.
         whole, ranged: its input for a whole file, and for some of its lines.
         shell: the tool that runs a command.
+        command: the key of the command in its input.
     """
 
     play: Callable[[Path, Script, list[str] | None], tuple[Endpoint, str]]
@@ -73,6 +74,7 @@ class Player:
     whole: Callable[[str], dict[str, Any]]
     ranged: Callable[[str, int, int], dict[str, Any]]
     shell: str
+    command: str = "command"
 
     def read(self, path: Path) -> Step:
         """The model reads a file."""
@@ -86,7 +88,7 @@ class Player:
             given = self.ranged(str(project / "a.py"), first, last)
             return Step("Now what was cut.", self.reader, given)
 
-        cat = {"command": "cat a.py", "description": "Show a.py"}
+        cat = {self.command: "cat a.py", "description": "Show a.py"}
         return [
             self.read(project / "a.py"),
             some_of_the_cut,
