@@ -23,9 +23,10 @@ from lamr_agents.hook_host import Call, HookHost
 from lamr_agents.host import Command, Whole
 from lamr_agents.skim import Skim
 from lamr_agents.thin import NOT_PRUNED, NOTE, SMALL
-from lamr_agents.transcript import STEP_BYTES
 
 BESIDE = '{"beside": %s}'
+MOST_HEARD = 1 << 18
+"""Characters of messages that a call holds, and as many of the user's: what is heard is of the last 60 steps."""
 
 
 def file_of(host: str, *tools: str) -> Whole:
@@ -43,7 +44,7 @@ def file_of(host: str, *tools: str) -> Whole:
             "seconds": command.limit + 2,
             "tools": tools,
             "small": SMALL,
-            "heard": STEP_BYTES,
+            "heard": MOST_HEARD,
             "note": NOTE,
             "failed": f"{NOTE} {NOT_PRUNED}: ",
         }

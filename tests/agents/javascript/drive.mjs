@@ -65,7 +65,10 @@ async function pi() {
 
 const play = await { opencode1, opencode2, pi }[generation]()
 const results = []
+const milliseconds = []
 for (const call of calls) {
+  const begin = performance.now()
   results.push((await (Array.isArray(call) ? Promise.all(call.map(play)) : play(call))) ?? null)
+  milliseconds.push(performance.now() - begin)
 }
-console.log(JSON.stringify({ results, asked }))
+console.log(JSON.stringify({ results, milliseconds, asked }))

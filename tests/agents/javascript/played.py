@@ -19,16 +19,26 @@ from lamr_agents.hosts import HOSTS
 from lamr_agents.installing import hook_command
 from lamr_sessions import Format
 
-from tests.agents.samples import CODE, LINES, SAID, TASK
+from tests.agents.samples import CODE, SAID, TASK
 
 DRIVER = Path(__file__).with_name("drive.mjs")
 SECONDS = 120
 """Of one run of node, at the most."""
-COLONS = "\n".join(f"{number}: {line}" for number, line in enumerate(LINES, 1))
-FRAMED = (
-    f"<path>/w/a.py</path>\n<type>file</type>\n<content>\n{COLONS}\n\n(End of file - total {len(LINES)} lines)\n"
-    "</content>"
-)
+
+
+def _numbered(code: str) -> str:
+    return "\n".join(f"{number}: {line}" for number, line in enumerate(code.rstrip("\n").split("\n"), 1))
+
+
+def _in_tags(code: str) -> str:
+    text = _numbered(code)
+    end = f"\n\n(End of file - total {text.count(chr(10)) + 1} lines)\n</content>"
+    return f"<path>/w/a.py</path>\n<type>file</type>\n<content>\n{text}{end}"
+
+
+def _under_a_line(code: str) -> str:
+    text = _numbered(code)
+    return f"Read file a.py, lines 1-{text.count(chr(10)) + 1}\n{text}"
 
 
 @dataclass(frozen=True)
@@ -39,7 +49,7 @@ class Generation:
         name: what the driver calls it.
         host: the host's name.
         reader: the input of its tool that reads a whole file.
-        shown: what that tool shows of `CODE`.
+        show: what that tool shows of a file's code.
         shell: the tool that runs commands.
         user, assistant: a message that says something.
         shown_of: the text in what the driver prints of a call; None where the file left the result as it was.
@@ -48,7 +58,7 @@ class Generation:
     name: str
     host: str
     reader: Mapping[str, Any]
-    shown: str
+    show: Callable[[str], str]
     shell: str
     user: Callable[[str], Mapping[str, Any]]
     assistant: Callable[[str], Mapping[str, Any]]
@@ -60,6 +70,11 @@ class Generation:
         form = HOSTS[self.host].form
         assert form
         return form
+
+    @property
+    def shown(self) -> str:
+        """What the tool that reads shows of `CODE`."""
+        return self.show(CODE)
 
     def read(self, session: str = "s1", **more: Any) -> dict[str, Any]:
         """A read of the whole file."""
@@ -91,7 +106,7 @@ OPENCODE_1 = Generation(
     "opencode1",
     "opencode",
     {"filePath": "/w/a.py"},
-    FRAMED,
+    _in_tags,
     "bash",
     lambda words: _info("user", _text("the file that it names", synthetic=True), _text(words)),
     lambda words: _info("assistant", {"type": "step-start"}, _text(words)),
@@ -101,7 +116,7 @@ OPENCODE_2 = Generation(
     "opencode2",
     "opencode",
     {"path": "a.py"},
-    f"Read file a.py, lines 1-{len(LINES)}\n{COLONS}",
+    _under_a_line,
     "shell",
     lambda words: {"type": "user", "id": "m", "text": words, "time": {"created": 1}},
     lambda words: {"type": "assistant", "id": "m", "content": [_text(words)], "agent": "build"},
@@ -111,7 +126,7 @@ PI = Generation(
     "pi",
     "pi",
     {"path": "a.py"},
-    CODE,
+    str,
     "bash",
     lambda words: _entry("user", words),
     lambda words: _entry("assistant", words),
@@ -155,7 +170,7 @@ def play(
         more: what else the driver takes.
 
     Returns:
-        `results`, one a call, and what was `asked` of the host.
+        `results` and `milliseconds`, one a call, and what was `asked` of the host.
     """
     settings = HOSTS[generation.host].settings
     assert settings

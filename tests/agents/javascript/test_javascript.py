@@ -13,15 +13,13 @@ from typing import Any
 import pytest
 from lamr_agents.host import Command
 from lamr_agents.installing import shared_command
-from lamr_agents.javascript import HOOK_OPENCODE, hear
+from lamr_agents.javascript import HOOK_OPENCODE, MOST_HEARD, hear
 from lamr_agents.local.server import LocalServer
 from lamr_agents.local.store import Store
 from lamr_agents.local.texts import Archive, Texts
 from lamr_agents.thin import AS_IT_CAME, SMALL
-from lamr_agents.transcript import STEP_BYTES
 
 from tests.agents.javascript.played import (
-    FRAMED,
     GENERATIONS,
     OPENCODE_1,
     OPENCODE_2,
@@ -102,8 +100,9 @@ def test_a_read_is_pruned_for_what_was_said_and_its_cut_comes_whole(
 def test_what_the_host_puts_around_stays(tmp_path: Path, socket: Path) -> None:
     (shown,) = texts(OPENCODE_1, play(tmp_path, OPENCODE_1, command(OPENCODE_1, socket), [OPENCODE_1.read()]))
     assert shown
-    assert shown.startswith(FRAMED[: FRAMED.index("1: ")])
-    assert shown.endswith(FRAMED[FRAMED.index("(End of file") :])
+    framed = OPENCODE_1.shown
+    assert shown.startswith(framed[: framed.index("1: ")])
+    assert shown.endswith(framed[framed.index("(End of file") :])
     number = line_of("value_30 =")
     assert f"\n{number}: {LINES[number - 1]}\n" in shown
     call = OPENCODE_2.read(metadata={"truncated": True})
@@ -161,16 +160,16 @@ def test_words_of_the_user_are_kept_over_a_compaction(tmp_path: Path) -> None:
 
 @each
 def test_much_that_was_said_is_handed_over_in_part(tmp_path: Path, generation: Generation) -> None:
-    big = [generation.assistant("x" * (STEP_BYTES // 3)) for _ in range(9)]
+    big = [generation.assistant("x" * (MOST_HEARD // 3)) for _ in range(9)]
     messages = [
-        generation.user("y" * (3 * STEP_BYTES)),
+        generation.user("y" * (3 * MOST_HEARD)),
         generation.user(TASK),
         *big,
         generation.assistant(SAID),
     ]
     play(tmp_path, generation, writing(tmp_path), [generation.read()], {"s1": messages})
     kept = json.dumps(heard(tmp_path)["messages"])
-    assert len(kept) < 2.2 * STEP_BYTES
+    assert len(kept) < 2.2 * MOST_HEARD
     assert TASK in kept
     assert SAID in kept
 
