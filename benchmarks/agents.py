@@ -4,9 +4,9 @@
 
 The hook of each host is timed as the host runs it, a process a call with the command of its settings, against a warm
 local server, on a file of about 2,000 lines, and on a small result, which the server needn't see. `lamr-hook` is the
-command that teams check in. Gemini CLI calls its hook once more for what takes a result's place, which counts. CPU
-times hold on a busy machine, those by the clock don't. Named cuts are made on installed Python files with random masks
-like a model's, as they are and within a budget.
+command that teams check in. Hosts whose plugins are JavaScript are played by node. Gemini CLI calls its hook once more
+for what takes a result's place, which counts. CPU times hold on a busy machine, those by the clock don't. Named cuts
+are made on installed Python files with random masks like a model's, as they are and within a budget.
 """
 
 from __future__ import annotations
@@ -203,6 +203,26 @@ def shared_figures(repository: Path, calls: int) -> Iterator[Figure]:
     )
 
 
+def javascript_figures(repository: Path, calls: int) -> Iterator[Figure]:
+    """The whole as a host whose plugins are JavaScript waits for it."""
+    from tests.agents.javascript.played import GENERATIONS, command, play  # noqa: PLC0415 - few need node
+
+    code = "".join(split_lines(library_module("typing.py"))[:TYPING_LINES])
+    with (
+        tempfile.TemporaryDirectory() as name,
+        serving(Path(name), lambda: Pruner(model=repository)) as socket,
+    ):
+        for generation in GENERATIONS:
+            sessions = {
+                f"{generation.name}{number}": generation.said(QUESTION) for number in range(-1, calls)
+            }
+            reads = [generation.read(session, text=generation.show(code)) for session in sessions]
+            played = play(Path(name), generation, command(generation, socket), reads, sessions)
+            assert all("lines pruned" in json.dumps(result) for result in played["results"]), generation.name
+            title = f"{generation.name}: the whole, {TYPING_LINES} lines"
+            yield from _spread(title, played["milliseconds"][1:], WHOLE_MILLISECONDS)
+
+
 def _followed(first: Run, second: Run) -> Run:
     """Both runs as one, which prints what the first did."""
     return Run(first.wall + second.wall, first.cpu + second.cpu, first.printed)
@@ -263,6 +283,7 @@ def measure(options: argparse.Namespace) -> Iterator[Figure | str]:
     yield from naming_figures(options.files)
     yield from hook_figures(options.repository, options.calls)
     yield from shared_figures(options.repository, options.calls)
+    yield from javascript_figures(options.repository, options.calls)
 
 
 if __name__ == "__main__":

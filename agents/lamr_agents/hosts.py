@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from lamr_client import InvalidInputError
 from lamr_sessions import formats
 
-from lamr_agents import claude_code, codex, copilot_cli, gemini_cli
+from lamr_agents import claude_code, codex, copilot_cli, gemini_cli, javascript
 from lamr_agents.entries import copilot_hook, hook_of, server_of
 from lamr_agents.hook_host import HookHost
 from lamr_agents.host import Folder, Host, Settings, Way
@@ -77,6 +77,39 @@ _ROWS = (
         hook=gemini_cli.HOOK,
         form=formats.GEMINI_CLI_LINES,
         logs="tmp/*/chats/*.json*",
+    ),
+    Host(
+        "opencode",
+        "OpenCode",
+        Way.PLUGIN,
+        *("1.18.33", "2026-11-25"),
+        folder=Folder(".config/opencode", "XDG_CONFIG_HOME", "opencode"),
+        programs=("opencode",),
+        settings=Settings(
+            javascript.file_of("opencode", "read", "bash", "shell"),
+            user="plugins/lamr.js",
+            shared=".opencode/plugins/lamr.js",
+        ),
+        hook=javascript.HOOK_OPENCODE,
+        form=formats.OPENCODE,
+        remark="one file for the plugins of OpenCode 1 and 2; of 2, the types of its source were tried",
+    ),
+    Host(
+        "pi",
+        "pi",
+        Way.EXTENSION,
+        *("1.3.0", "2026-11-25"),
+        folder=Folder(".pi/agent", "PI_CODING_AGENT_DIR"),
+        programs=("pi",),
+        settings=Settings(
+            javascript.file_of("pi", "read", "bash", "powershell"),
+            user="extensions/lamr.js",
+            shared=".pi/extensions/lamr.js",
+        ),
+        hook=javascript.HOOK_PI,
+        form=formats.PI,
+        logs="sessions/**/*.jsonl",
+        remark="a project's extensions run where the project is trusted",
     ),
     Host(
         "cursor",

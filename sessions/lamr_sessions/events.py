@@ -51,6 +51,7 @@ class Rule:
         kind: the kind of the events.
         at: the way from the record to the parts; empty for the record itself.
         record, part: ways and the values that must stand there, in the record and in each part; None is any value.
+        without: keys that a part must not have, or with a false value.
         text, call, tool, arguments: the ways from a part to the event's fields.
         pattern: what the text must match; its first group, if it has one, becomes the text. A call whose text matches
             runs that text as a command.
@@ -61,6 +62,7 @@ class Rule:
     at: str = ""
     record: Mapping[str, str | None] = field(default_factory=dict)
     part: Mapping[str, str | None] = field(default_factory=dict)
+    without: Sequence[str] = ()
     text: str = "text"
     call: str = "id"
     tool: str = "name"
@@ -126,9 +128,13 @@ def events_of(records: Iterable[Any], form: Format) -> list[Event]:
 def _events_of_one(record: Any, form: Format) -> Iterator[Event]:
     for rule in form.rules:
         if holds(record, rule.record):
-            parts = (part for part in _follow(record, rule.at) if holds(part, rule.part))
+            parts = (part for part in _follow(record, rule.at) if _is_meant(part, rule))
             found = (_event(rule, part) for part in parts)
             yield from (event for event in found if event is not None)
+
+
+def _is_meant(part: Any, rule: Rule) -> bool:
+    return holds(part, rule.part) and not any(first_at(part, key) for key in rule.without)
 
 
 def read_records(log: str, form: Format) -> list[Any]:

@@ -92,13 +92,19 @@ OPENCODE = Format(
     "messages",
     {"info.role": None, "parts": None},
     (
-        Rule("user", "parts[]", {"info.role": "user"}, {"type": "text"}),
+        Rule("user", "parts[]", {"info.role": "user"}, {"type": "text"}, without=("synthetic",)),
         Rule("thought", "parts[]", {"info.role": "assistant"}, {"type": "reasoning"}),
         Rule("assistant", "parts[]", {"info.role": "assistant"}, {"type": "text"}),
         Rule("call", "parts[]", part={"type": "tool"}, call="callID", tool="tool", arguments="state.input"),
         Rule("result", "parts[]", part={"type": "tool"}, call="callID", text="state.output"),
+        Rule("user", record={"type": "user"}),
+        Rule("thought", "content[]", {"type": "assistant"}, {"type": "reasoning"}),
+        Rule("assistant", "content[]", {"type": "assistant"}, {"type": "text"}),
+        Rule("call", "content[]", {"type": "assistant"}, {"type": "tool"}, arguments="state.input"),
+        Rule("result", "content[]", {"type": "assistant"}, {"type": "tool"}, text="state.content"),
     ),
 )
+"""The first rules read what OpenCode 1 exports and gives its plugins, the others what OpenCode 2 gives them."""
 _GEMINI = (
     Rule("user", record={"type": "user"}, text="content"),
     Rule("assistant", record={"type": "gemini"}, text="content"),

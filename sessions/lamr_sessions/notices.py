@@ -105,7 +105,7 @@ NOTICES: Sequence[Notice] = (
     _row("openhands", "between", r"<response clipped><NOTE>[^<]{1,600}</NOTE>"),
     _row("openhands", "between", r"\n?\[\.\.\. Observation truncated due to length \.\.\.\]\n?"),
     _row("pi", "below", r"\[Showing lines (?P<first>\d+)-\d+ of (?P<total>\d+)"),
-    _row("pi", "below", r"\[(?:Showing last |\d+ more lines in file)"),
+    _row("pi", "below", r"\[(?:Showing last |Output truncated\. |\d+ more lines in file)"),
     _row("copilot-cli", "below", r"<shellId:"),
     _row("gemini-cli", "below", r"</untrusted_context>$"),
     _row("gemini-cli", "below", r"(?:Process Group PGID|Exit Code): \d+$|Background PIDs: [\d, ]+$"),
