@@ -3,10 +3,12 @@
 `events` reads a log by one of the tables of `formats`; `tools` knows what tools and
 `commands` what shell commands do to files, `shown` what their results
 show of one; `reads` finds the big reads of a session, and `uses` the lines of each that the session later needed;
+`about` tells which session a log is of, and
 `pointed` finds the lines that it had pointed at before; `usage` reads what a log says of the tokens of each request,
 and `logs` the text of one that is a folder.
 """
 
+from lamr_sessions.about import About, about_log
 from lamr_sessions.commands import Read
 from lamr_sessions.events import Event, Format, Rule, read_events, recognize
 from lamr_sessions.formats import FORMATS
@@ -14,10 +16,11 @@ from lamr_sessions.logs import is_conversation, read_log
 from lamr_sessions.reads import BigRead, Heard, big_reads
 from lamr_sessions.tools import Edit
 from lamr_sessions.usage import Request, read_requests
-from lamr_sessions.uses import LaterUse, later_use
+from lamr_sessions.uses import LaterUse, Use, later_use, later_uses, use_in_all
 
 __all__ = [
     "FORMATS",
+    "About",
     "BigRead",
     "Edit",
     "Event",
@@ -27,11 +30,15 @@ __all__ = [
     "Read",
     "Request",
     "Rule",
+    "Use",
+    "about_log",
     "big_reads",
     "is_conversation",
     "later_use",
+    "later_uses",
     "read_events",
     "read_log",
     "read_requests",
     "recognize",
+    "use_in_all",
 ]

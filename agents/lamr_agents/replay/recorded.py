@@ -1,0 +1,198 @@
+"""A log, read for a replay: its bill, and each result of a tool with what a host knew when it came.
+
+Nothing here depends on how a result is cut. The hosts' own rules are followed: what an earlier call showed of a file,
+by whatever range, counts as shown before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from lamr_postprocess import approximate_tokens
+from lamr_sessions import (
+    FORMATS,
+    About,
+    BigRead,
+    Event,
+    LaterUse,
+    Read,
+    Use,
+    about_log,
+    big_reads,
+    later_uses,
+    read_events,
+    read_log,
+    read_requests,
+    recognize,
+    use_in_all,
+)
+from lamr_sessions.tools import question_of, read_of, same_file
+
+from lamr_agents.intent import Intent, Known, intent_of
+from lamr_agents.policy import Asked
+from lamr_agents.replay.bill import Bill, made_up_requests
+from lamr_agents.replay.prices import Prices
+from lamr_agents.skim import asked_for
+
+LEAST_TOKENS = 200
+"""A smaller result that is no big read isn't looked at: no cut of it pays for its marker."""
+_UNKNOWN = Intent("", "", "nothing")
+
+
+class NoSessionError(Exception):
+    """A file holds nothing that can be replayed; the words say why."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """A tool's result.
+
+    Attributes:
+        place: its index among the session's events.
+        record: the index of the log's record that it is from.
+        asked: its text, and what was asked for; of a big read the file's lines alone, of another result all.
+        intent: what the agent is after; nothing where the result is no big read.
+        big: the read; None where the result doesn't show much of one source file.
+        uses: what later events do with its lines; only of a big read.
+        requests_before, context_before: how many requests came before, and the tokens of the last one.
+    """
+
+    place: int
+    record: int
+    asked: Asked
+    intent: Intent = _UNKNOWN
+    big: BigRead | None = None
+    uses: Sequence[Use] = ()
+    requests_before: int = 0
+    context_before: int = 0
+
+    @property
+    def later(self) -> LaterUse:
+        """The lines that the session needed later."""
+        return use_in_all(self.uses)
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A session as it was.
+
+    Attributes:
+        log: the file, or a conversation's folder.
+        host: which wrote it.
+        about: its name and folder.
+        model: that answered most requests; empty where the log doesn't say.
+        bill: its requests and their prices.
+        control: dollars for questions that the agent wrote for a pruner's sake.
+        events: what happened.
+    """
+
+    log: Path
+    host: str
+    about: About
+    model: str
+    bill: Bill
+    control: float = 0.0
+    events: Sequence[Event] = field(default=(), repr=False)
+
+    @cached_property
+    def results(self) -> Sequence[Result]:
+        """The results of tools, in their order."""
+        return list(_results(self.events, self.bill))
+
+    @property
+    def name(self) -> str:
+        """The session's name, which its sub-agents' logs share; the log's path where it has none."""
+        return self.about.name or str(self.log)
+
+    @property
+    def project(self) -> str:
+        """The project's name; that of the log's folder where the log names none."""
+        return self.about.project or self.log.parent.name
+
+
+def record_of(log: Path, prices: Prices) -> Recorded:
+    """Read a log.
+
+    Raises:
+        NoSessionError: no known host wrote it, it can't be parsed, or it holds no request.
+        OSError: it can't be read.
+        PriceError: the table has no row for a model.
+    """
+    text = read_log(log)
+    form = recognize(text, FORMATS)
+    if form is None:
+        raise NoSessionError("no log of a known host")
+    try:
+        events, requests, about = read_events(text, form), read_requests(text, form), about_log(text, form)
+    except ValueError as error:
+        raise NoSessionError(f"a log of {form.name} that can't be read: {error}") from error
+    accounted = bool(requests)
+    requests = requests or made_up_requests(events)
+    if not requests:
+        raise NoSessionError(f"a session of {form.name} without a request")
+    names = [request.model for request in requests]
+    bill = Bill.of(requests, prices, accounted)
+    return Recorded(
+        log=log,
+        host=form.name,
+        about=about,
+        model=max(set(names), key=lambda name: (names.count(name), name)),
+        bill=bill,
+        control=_control(events, bill),
+        events=events,
+    )
+
+
+def _control(events: Sequence[Event], bill: Bill) -> float:
+    questions = ((question_of(event.arguments), event.record) for event in events if event.kind == "call")
+    return sum(bill.of_words(approximate_tokens(words), record) for words, record in questions if words)
+
+
+def _results(events: Sequence[Event], bill: Bill) -> Iterator[Result]:
+    big = {read.place: read for read in big_reads(events)}
+    calls = {event.call: event for event in events if event.kind == "call" and event.call}
+    seen: list[str] = []
+    for place, event in enumerate(events):
+        if event.kind != "result":
+            continue
+        read = big.get(place)
+        call = read.call if read else calls.get(event.call)
+        opened = read.read if read else read_of(call.tool, call.arguments) if call else None
+        again = opened is not None and any(same_file(opened.path, path) for path in seen)
+        before = [request for request in bill.requests if request.record <= event.record]
+        if read:
+            intent = _intent(read)
+            asked = asked_for("\n".join(read.shown.lines) + "\n", read.read, intent=intent, again=again)
+        else:
+            intent = _UNKNOWN
+            asked = asked_for(event.text, opened or Read(""), intent=intent, again=again)
+        if read or asked.tokens >= LEAST_TOKENS:
+            yield Result(
+                place,
+                event.record,
+                asked,
+                intent,
+                read,
+                later_uses(read, events) if read else (),
+                len(before),
+                before[-1].context if before else 0,
+            )
+        if opened is not None:
+            seen.append(opened.path)
+
+
+def _intent(read: BigRead) -> Intent:
+    return intent_of(
+        Known(
+            question_of(read.call.arguments),
+            read.intent,
+            read.description,
+            read.searched,
+            read.task,
+            read.pointed,
+            read.history,
+        )
+    )
