@@ -6,6 +6,8 @@ by whatever range, counts as shown before.
 
 from __future__ import annotations
 
+import contextlib
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -124,7 +126,7 @@ def record_of(log: Path, prices: Prices) -> Recorded:
     text = read_log(log)
     form = recognize(text, FORMATS)
     if form is None:
-        raise NoSessionError("no log of a known host")
+        raise NoSessionError("no log of a known host" if _is_json(text) else "no JSON, or cut off")
     try:
         events, requests, about = read_events(text, form), read_requests(text, form), about_log(text, form)
     except ValueError as error:
@@ -144,6 +146,15 @@ def record_of(log: Path, prices: Prices) -> Recorded:
         control=_control(events, bill),
         events=events,
     )
+
+
+def _is_json(text: str) -> bool:
+    """Whether a text is one JSON value, or its first line is one."""
+    for part in (text, text.strip().split("\n", 1)[0]):
+        with contextlib.suppress(ValueError, RecursionError):
+            json.loads(part)
+            return True
+    return False
 
 
 def _control(events: Sequence[Event], bill: Bill) -> float:
