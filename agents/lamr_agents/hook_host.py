@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lamr_agents.context import Context
 from lamr_agents.intent import Intent
 from lamr_agents.policy import Asked
 from lamr_agents.skim import Skim
@@ -18,11 +19,12 @@ class Call:
     """A call whose result may be pruned.
 
     Attributes:
-        session: the host's name for it.
+        session: the name of the agent's context; see `Context`.
         tool: its name.
         asked: what was asked for and came back.
         intent: what the agent is after.
         response: the tool's output as the host gave it.
+        others, since: of the context.
     """
 
     session: str
@@ -30,6 +32,13 @@ class Call:
     asked: Asked
     intent: Intent
     response: Mapping[str, Any]
+    others: tuple[str, ...] = ()
+    since: float = 0.0
+
+    @property
+    def context(self) -> Context:
+        """What the agent has seen."""
+        return Context(self.session, self.others, self.since)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ makes sure that one server listens; it ends after a time without calls.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import math
@@ -28,7 +29,9 @@ from lamr_contract.private_files import open_private, private_folder, take_lock
 from lamr_agents.hook_host import Call, HookHost
 from lamr_agents.hosts import FIRST, host_named
 from lamr_agents.intent import Intent
+from lamr_agents.local.places import place_of
 from lamr_agents.local.store import Shown, Store
+from lamr_agents.local.turns import Turns
 from lamr_agents.policy import Asked, Policy
 from lamr_agents.skim import Archive, Prunes, Skim, skim, unjudged
 from lamr_agents.thin import BESIDE, HOST, LEFT, MOST_BYTES, check_peer, check_place, unpruned
@@ -77,6 +80,7 @@ class LocalServer:
         self._seconds = seconds
         self._effort = effort
         self._gave_up = _GaveUp()
+        self._turns = Turns()
         self._pruner: Prunes | None = None
         self._making = threading.Lock()
         self._last_call = time.monotonic()
@@ -138,11 +142,19 @@ class LocalServer:
         call = host.read_call(payload)
         if call is None:
             return None
-        asked = replace(call.asked, again=self._store.was_shown(call.session, call.asked.label))
         left = payload.get(LEFT)
         seconds = min(self._seconds, left - SPARE_SECONDS) if isinstance(left, int | float) else self._seconds
-        shown = self._skim(asked, call.intent, max(seconds, _LEAST_SECONDS))
-        self._record(host, call, shown, time.perf_counter() - begin)
+        seconds = max(seconds, _LEAST_SECONDS)
+        with self._turns.of((call.session, call.asked.label), seconds):
+            place = "" if call.asked.name else place_of(call.asked.path)
+            asked = replace(
+                call.asked,
+                again=self._store.was_shown(call.context, call.asked.label),
+                always_again=bool(place) and self._store.is_always_read_again(place),
+            )
+            left = max(seconds - (time.perf_counter() - begin), _LEAST_SECONDS)
+            shown = self._skim(asked, call.intent, left)
+            self._record(host, call, shown, place, time.perf_counter() - begin)
         return host.answer(call, shown)
 
     def _skim(self, asked: Asked, intent: Intent, seconds: float) -> Skim:
@@ -177,7 +189,10 @@ class LocalServer:
             self._gave_up = _GaveUp(asked.tokens, time.monotonic())
         return shown
 
-    def _record(self, host: HookHost, call: Call, shown: Skim, seconds: float) -> None:
+    def _record(self, host: HookHost, call: Call, shown: Skim, place: str, seconds: float) -> None:
+        asked = call.asked
+        if not asked.name:
+            self._store.look(call.context, asked.path, self._policy.ranges(asked), shown.tokens_out)
         self._store.add(
             Shown(
                 host.name,
@@ -188,6 +203,8 @@ class LocalServer:
                 shown.tokens_in,
                 shown.tokens_out,
                 seconds,
+                place if shown.cut else "",
+                shown.hidden,
             )
         )
 
@@ -218,7 +235,11 @@ class LocalServer:
             size += len(part)
             if size > MOST_BYTES + _OF_THE_HOOK:  # the hook sends no such call
                 return
-        connection.sendall(self.answer(b"".join(parts)) or b"{}")
+        answer = self.answer(b"".join(parts)) or b"{}"
+        with contextlib.suppress(
+            BrokenPipeError, ConnectionResetError
+        ):  # a hook that only told, or ran out of time
+            connection.sendall(answer)
 
 
 @dataclass(frozen=True)
