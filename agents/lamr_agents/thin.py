@@ -24,6 +24,8 @@ LEFT = "lamr_seconds_left"
 """What a call is sent with: the seconds that this process will wait for the answer."""
 HOST = "lamr_host"
 """What a call is sent with: the name of the host, as the hook's command has it."""
+SOCKET = "agents/hook.sock"
+"""The socket in lamr's cache folder at which the user's own server listens."""
 EVENT = "PostToolUse"
 BESIDE = '{"hookSpecificOutput": {"hookEventName": "' + EVENT + '", "additionalContext": %s}}'
 """How most hosts are told something beside a result; `%s` stands for the words, as JSON."""

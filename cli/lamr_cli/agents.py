@@ -1,84 +1,22 @@
-"""`lamr install`, `lamr uninstall` and `lamr agents`: lamr in the agents that people use."""
+"""`lamr agents` and `lamr show`: what hooks did so far, and the local server behind them."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from lamr_cli.arguments import EFFORT_HELP, EffortName, Model, Server
+from lamr_cli.arguments import EffortName, Model, Server
 from lamr_cli.credentials import credentials
+from lamr_cli.hosts import Effort, KeepTexts
 from lamr_cli.printing import print_exactly, say
 from lamr_cli.stopping import end_well_on_sigterm
-
-if TYPE_CHECKING:
-    from lamr_agents.install import Change
 
 app = typer.Typer(
     name="agents", help="What hooks did so far, and the local server behind them.", no_args_is_help=True
 )
-
-
-def _known(name: str) -> str:
-    """Refuse a host that has no hook."""
-    from lamr_agents.hosts import HOSTS
-
-    if name not in HOSTS:
-        raise typer.BadParameter(f"{name!r} is not one of {', '.join(HOSTS)}.")
-    return name
-
-
-HostName = Annotated[
-    str, typer.Argument(help="The agent, such as claude-code.", metavar="HOST", callback=_known)
-]
-Project = Annotated[
-    bool, typer.Option("--project/--user", help="The settings of this folder's project, or your own.")
-]
-KeepTexts = Annotated[
-    bool,
-    typer.Option(
-        "--keep-texts/--no-texts",
-        help="Prune also what commands print of several files or of older revisions, and keep the originals of that "
-        "for `lamr show`.",
-    ),
-]
-Effort = Annotated[
-    EffortName | None,
-    typer.Option(
-        help=f"{EFFORT_HELP} Default: instant, since an agent waits for each read; auto with --server."
-    ),
-]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the change and make none.")]
-
-
-def install(
-    host: HostName,
-    project: Project = False,
-    dry_run: DryRun = False,
-    server: Server = None,
-    model: Model = None,
-    keep_texts: KeepTexts = True,
-    effort: Effort = None,
-) -> None:
-    """Have an agent's big reads pruned from now on.
-
-    Puts a hook into the agent's settings; other hooks stay. The hook starts a local server when it first needs one,
-    which keeps the model warm and ends after an hour without calls. Restart the agent afterwards.
-
-    lamr install claude-code --dry-run
-    """
-    from lamr_agents.hosts import HOSTS
-    from lamr_agents.install import hook_command, installed, settings_path
-
-    agent = HOSTS[host]
-    serve = ["--server", server] if server else []
-    serve += ["--model", str(model.resolve())] if model else []
-    serve += [] if keep_texts else ["--no-texts"]
-    serve += ["--effort", effort.value] if effort else []
-    change = installed(agent, settings_path(agent, project), hook_command(agent, serve))
-    _make(change, dry_run, "nothing to do: it is installed")
 
 
 def show(
@@ -104,29 +42,6 @@ def show(
         say(f"{path}: no texts are kept here", err=True)
         raise typer.Exit(2)
     print_exactly(Texts(path).lines(wanted))
-
-
-def uninstall(host: HostName, project: Project = False, dry_run: DryRun = False) -> None:
-    """Take lamr's hook out of an agent's settings; everything else in them stays.
-
-    lamr uninstall claude-code
-    """
-    from lamr_agents.hosts import HOSTS
-    from lamr_agents.install import removed, settings_path
-
-    agent = HOSTS[host]
-    _make(removed(agent, settings_path(agent, project)), dry_run, "nothing to do: it isn't installed")
-
-
-def _make(change: Change, dry_run: bool, nothing: str) -> None:
-    if not change.diff:
-        say(f"{change.path}: {nothing}", err=True)
-        return
-    if dry_run:
-        say(change.diff, end="")
-        return
-    change.write()
-    say(f"{change.path}: written; restart the agent", err=True)
 
 
 @app.command("serve")

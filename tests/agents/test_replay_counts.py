@@ -269,16 +269,23 @@ def test_nothing_is_fetched_for_what_comes_after_a_compaction(tmp_path: Path) ->
     assert by_first_lines(log, keeps_the_edit).reads[0].ours.again == 1
 
 
-def test_a_range_that_was_read_before_counts_as_shown_before(tmp_path: Path) -> None:
-    early = [
-        claude("user", says(TASK)),
-        request(0, says(SAID), calls("Read", "0", file_path="/w/a.py", offset=1, limit=5)),
-        claude("user", answers("0", "\n".join(NUMBERED.split("\n")[:5]))),
-    ]
-    text = "".join(json.dumps(each) + "\n" for each in early) + session()
-    with pruner() as asking:
-        replayed = replay_log(written(tmp_path / "s.jsonl", text=text), ways(asking), PRICES)
-    assert [read.ours.reason for read in replayed.reads] == ["shown before"]
+def test_a_file_counts_as_shown_before_as_hosts_count_it(tmp_path: Path) -> None:
+    def again(*before: dict[str, Any]) -> str:
+        text = "".join(json.dumps(each) + "\n" for each in before) + session()
+        with pruner() as asking:
+            replayed = replay_log(written(tmp_path / "s.jsonl", text=text), ways(asking), PRICES)
+        return replayed.reads[-1].ours.reason
+
+    asked = claude("user", says(TASK))
+    small = request(7, says(SAID), calls("Read", "0", file_path="/w/a.py", offset=1, limit=5))
+    whole = request(7, says(SAID), calls("Read", "0", file_path="/w/a.py"), written_tokens=1, cached=900)
+    compacted = request(8, says("On."), written_tokens=20_000, cached=0)
+    shown = claude("user", answers("0", NUMBERED))
+    assert again(asked, small, claude("user", answers("0", "\n".join(NUMBERED.split("\n")[:5])))) == "pruned"
+    assert again(asked, whole, shown) == "shown before"
+    assert (
+        again(asked, whole, shown, compacted) == "pruned"
+    )  # the next request has a twentieth of the context
 
 
 # What lamr itself costs

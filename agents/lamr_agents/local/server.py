@@ -27,7 +27,7 @@ from lamr_client.effort import EffortName
 from lamr_contract.private_files import open_private, private_folder, take_lock
 
 from lamr_agents.hook_host import Call, HookHost
-from lamr_agents.hosts import FIRST, host_named
+from lamr_agents.hosts import FIRST, hook_named
 from lamr_agents.intent import Intent
 from lamr_agents.local.places import place_of
 from lamr_agents.local.store import Shown, Store
@@ -129,7 +129,7 @@ class LocalServer:
             payload = json.loads(call) if call.strip() else None
             if not isinstance(payload, dict):
                 return b""
-            host = host_named(str(payload.get(HOST, FIRST)))
+            host = hook_named(str(payload.get(HOST, FIRST)))
             shape = host.beside
             said = self._answer(host, payload)
             return b"" if said is None else json.dumps(said, allow_nan=False).encode()

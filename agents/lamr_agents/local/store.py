@@ -20,6 +20,7 @@ from lamr_agents.context import Context
 from lamr_agents.local import looks
 from lamr_agents.local.database import Database
 from lamr_agents.policy import IN_PARTS, READ_AGAIN
+from lamr_agents.thin import SOCKET
 
 MOST_ROWS = 50_000
 MOST_DAYS = 90
@@ -183,7 +184,7 @@ def default_store() -> Path:
 
 def default_socket() -> Path:
     """The local server's socket."""
-    return default_folder() / "hook.sock"
+    return default_folder().parent / SOCKET
 
 
 def check_socket(path: Path) -> Path:

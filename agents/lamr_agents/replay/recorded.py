@@ -1,7 +1,7 @@
 """A log, read for a replay: its bill, and each result of a tool with what a host knew when it came.
 
-Nothing here depends on how a result is cut. The hosts' own rules are followed: what an earlier call showed of a file,
-by whatever range, counts as shown before.
+Nothing here depends on how a result is cut. As for hosts, a file counts as shown before if an earlier result that is
+still in the context showed it, and not just a range of it.
 """
 
 from __future__ import annotations
@@ -34,13 +34,14 @@ from lamr_sessions import (
 from lamr_sessions.tools import question_of, read_of, same_file
 
 from lamr_agents.intent import Intent, Known, intent_of
-from lamr_agents.policy import Asked
+from lamr_agents.policy import Asked, Policy
 from lamr_agents.replay.bill import Bill, made_up_requests
 from lamr_agents.replay.prices import Prices
 from lamr_agents.skim import asked_for
 
 LEAST_TOKENS = 200
 """A smaller result that is no big read isn't looked at: no cut of it pays for its marker."""
+_HOSTS = Policy()
 _UNKNOWN = Intent("", "", "nothing")
 
 
@@ -165,14 +166,17 @@ def _control(events: Sequence[Event], bill: Bill) -> float:
 def _results(events: Sequence[Event], bill: Bill) -> Iterator[Result]:
     big = {read.place: read for read in big_reads(events)}
     calls = {event.call: event for event in events if event.kind == "call" and event.call}
-    seen: list[str] = []
+    seen: list[tuple[str, range]] = []
     for place, event in enumerate(events):
         if event.kind != "result":
             continue
         read = big.get(place)
         call = read.call if read else calls.get(event.call)
         opened = read.read if read else read_of(call.tool, call.arguments) if call else None
-        again = opened is not None and any(same_file(opened.path, path) for path in seen)
+        readers = bill.readers(event.record)
+        again = opened is not None and any(
+            same_file(opened.path, path) and readers[:1] and readers[0] in still for path, still in seen
+        )
         before = [request for request in bill.requests if request.record <= event.record]
         if read:
             intent = _intent(read)
@@ -191,8 +195,8 @@ def _results(events: Sequence[Event], bill: Bill) -> Iterator[Result]:
                 len(before),
                 before[-1].context if before else 0,
             )
-        if opened is not None:
-            seen.append(opened.path)
+        if opened is not None and not _HOSTS.ranges(asked):
+            seen.append((opened.path, readers))
 
 
 def _intent(read: BigRead) -> Intent:
