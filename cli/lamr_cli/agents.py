@@ -10,7 +10,7 @@ import typer
 
 from lamr_cli.arguments import EffortName, Model, Server
 from lamr_cli.credentials import credentials
-from lamr_cli.hosts import Effort, KeepTexts
+from lamr_cli.hosts import Effort, HoldOut, KeepTexts
 from lamr_cli.printing import print_exactly, say
 from lamr_cli.stopping import end_well_on_sigterm
 
@@ -58,6 +58,7 @@ def serve(
     ] = None,
     keep_texts: KeepTexts = True,
     effort: Effort = None,
+    holdout: HoldOut = 0.0,
     idle: Annotated[float, typer.Option(help="End after so many seconds without a call.", min=1)] = 3600.0,
 ) -> None:
     """Answer hooks: the local server, which hooks start themselves.
@@ -78,7 +79,13 @@ def serve(
     record = Store(store or default_store())
     # Without a server's help a quarter of a second of reading brings nothing to reads in sessions (docs/effort.md).
     chosen = effort or (EffortName.AUTO if server else EffortName.INSTANT)
-    local = LocalServer(path, record, make_pruner, archive=archive, seconds=timeout, effort=chosen.value)
+    local = LocalServer(
+        *(path, record, make_pruner),
+        archive=archive,
+        seconds=timeout,
+        effort=chosen.value,
+        holdout=holdout,
+    )
     if not local.run(idle):
         say(f"{path}: another server listens there already", err=True)
         raise typer.Exit(2)

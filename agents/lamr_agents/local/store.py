@@ -10,14 +10,14 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lamr_client import InvalidInputError, LamrError
 from lamr_contract.private_files import cache_folder
 
 from lamr_agents.context import Context
-from lamr_agents.local import looks
+from lamr_agents.local import looks, sessions
 from lamr_agents.local.database import Database
 from lamr_agents.policy import IN_PARTS, READ_AGAIN
 from lamr_agents.thin import SOCKET
@@ -79,6 +79,32 @@ class Tally:
     seconds: float
 
 
+@dataclass(frozen=True)
+class Decision:
+    """A result as it was recorded; the fields are those of `Shown`, and these.
+
+    Attributes:
+        at: when, in seconds since 1970.
+        ranges, wholes: later reads of lines that this cut had hidden, by range and of the whole file.
+        tokens_again: that these brought.
+        looked: whether such reads are counted at all; not for what lies in no file.
+    """
+
+    at: float
+    host: str
+    session: str
+    tool: str
+    path: str
+    reason: str
+    tokens_in: int
+    tokens_out: int
+    seconds: float
+    ranges: int
+    wholes: int
+    tokens_again: int
+    looked: bool
+
+
 class Store:
     """The file, which is opened when it is first needed; threads and processes may share it.
 
@@ -91,7 +117,7 @@ class Store:
     def __init__(self, path: Path) -> None:
         self._database = Database(
             path,
-            _TABLE + looks.TABLE,
+            _TABLE + looks.TABLE + sessions.TABLE,
             lambda why: StoreError(f"{path}: what was shown can't be kept there ({why})"),
         )
         self._looks = looks.Looks(self._database)
@@ -137,7 +163,13 @@ class Store:
             if shown.place and added is not None:
                 looks.record(rows, added, _name(shown.place), shown.hidden)
             rows.execute("DELETE FROM shown WHERE at < ?", (now - MOST_DAYS * 86_400,))
+            sessions.forget(rows, now - MOST_DAYS * 86_400)
             rows.execute("DELETE FROM shown WHERE rowid <= (SELECT max(rowid) FROM shown) - ?", (MOST_ROWS,))
+
+    def meet(self, session: sessions.Session) -> tuple[bool, bool]:
+        """Record a call of a session; see `local.sessions.meet`."""
+        with self._database.rows() as rows:
+            return sessions.meet(rows, replace(session, name=_name(session.name)))
 
     def tallies(self) -> Sequence[Tally]:
         """What was decided so far, by reason, the most frequent first."""
@@ -147,6 +179,21 @@ class Store:
                 "GROUP BY reason ORDER BY count(*) DESC, reason"
             )
             return [Tally(*row) for row in found.fetchall()]
+
+    def decisions(self) -> Sequence[Decision]:
+        """What was decided so far, the oldest first."""
+        with self._database.rows() as rows:
+            found = rows.execute(
+                "SELECT at, host, session, tool, path, reason, tokens_in, tokens_out, seconds, coalesce(ranges, 0), "
+                "coalesce(wholes, 0), coalesce(tokens, 0), cuts.shown IS NOT NULL "
+                "FROM shown LEFT JOIN cuts ON cuts.shown = shown.rowid ORDER BY at, shown.rowid"
+            )
+            return [Decision(*row) for row in found.fetchall()]
+
+    def all_sessions(self) -> Sequence[sessions.Session]:
+        """The sessions that hooks were called in, the oldest first."""
+        with self._database.rows() as rows:
+            return sessions.all_of(rows)
 
     def close(self) -> None:
         """Close the file."""
