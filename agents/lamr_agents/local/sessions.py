@@ -66,7 +66,16 @@ def seen_in(payload: Mapping[str, Any], host: str, session: str, now: float, sha
 
 def _path(payload: Mapping[str, Any], names: tuple[str, ...]) -> str:
     found = (payload.get(name) for name in names)
-    return next((path for path in found if isinstance(path, str) and len(path) <= _MOST_PATH), "")
+    return next((path for path in found if isinstance(path, str) and _can_be_one(path)), "")
+
+
+def _can_be_one(path: str) -> bool:
+    """Whether a file can have such a path: no other is kept."""
+    return (
+        len(path) <= _MOST_PATH
+        and "\0" not in path
+        and not any(0xD800 <= ord(each) < 0xE000 for each in path)
+    )
 
 
 def meet(rows: sqlite3.Connection, session: Session) -> tuple[bool, bool]:

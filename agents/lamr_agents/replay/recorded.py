@@ -22,13 +22,15 @@ from lamr_sessions import (
     LaterUse,
     Read,
     Use,
-    about_log,
+    about_of,
     big_reads,
+    events_of,
     later_uses,
-    read_events,
+    moments_of,
     read_log,
-    read_requests,
+    read_records,
     recognize,
+    requests_of,
     use_in_all,
 )
 from lamr_sessions.tools import question_of, read_of, same_file
@@ -90,6 +92,7 @@ class Recorded:
         bill: its requests and their prices.
         control: dollars for questions that the agent wrote for a pruner's sake.
         events: what happened.
+        moments: when each of the log's records was written, in seconds since 1970; 0 where it doesn't say.
     """
 
     log: Path
@@ -99,6 +102,7 @@ class Recorded:
     bill: Bill
     control: float = 0.0
     events: Sequence[Event] = field(default=(), repr=False)
+    moments: Sequence[float] = field(default=(), repr=False)
 
     @cached_property
     def results(self) -> Sequence[Result]:
@@ -129,9 +133,10 @@ def record_of(log: Path, prices: Prices) -> Recorded:
     if form is None:
         raise NoSessionError("no log of a known host" if _is_json(text) else "no JSON, or cut off")
     try:
-        events, requests, about = read_events(text, form), read_requests(text, form), about_log(text, form)
+        records = read_records(text, form)
     except ValueError as error:
         raise NoSessionError(f"a log of {form.name} that can't be read: {error}") from error
+    events, requests = events_of(records, form), requests_of(records, form)
     accounted = bool(requests)
     requests = requests or made_up_requests(events)
     if not requests:
@@ -141,11 +146,12 @@ def record_of(log: Path, prices: Prices) -> Recorded:
     return Recorded(
         log=log,
         host=form.name,
-        about=about,
+        about=about_of(records, form),
         model=max(set(names), key=lambda name: (names.count(name), name)),
         bill=bill,
         control=_control(events, bill),
         events=events,
+        moments=moments_of(records, form),
     )
 
 
