@@ -106,6 +106,14 @@ def test_a_path_that_no_file_can_have_isnt_kept(store: Store, wrong: Any) -> Non
     assert len(store.all_sessions()) == 1
 
 
+def test_a_session_is_known_by_its_latest_transcript_and_call(store: Store) -> None:
+    for at, path in ((0.0, "/t/one"), (30.0, ""), (90.0, ""), (95.0, "/t/two")):
+        _, is_new = store.meet(seen_in({"transcript_path": path}, "claude-code", "s", at, 0.0))
+        assert is_new == (at == 0)
+    (session,) = store.all_sessions()
+    assert (session.first, session.last, session.transcript) == (0.0, 95.0, "/t/two")
+
+
 def test_sessions_are_forgotten_with_what_was_decided(store: Store) -> None:
     store.meet(seen_in({}, "claude-code", "old", 0.0, 0.0))
     store.add(Shown("claude-code", "new", "Read", "/w/a.py", "small", 1, 1, 0.0), now=MOST_DAYS * 86_400 + 1)

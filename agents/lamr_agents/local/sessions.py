@@ -25,6 +25,8 @@ CREATE INDEX IF NOT EXISTS sessions_last ON sessions (last);
 FOLDER, TRANSCRIPT = ("cwd",), ("transcript_path", "transcriptPath")
 """The names under which calls of hosts say where a session works and where its transcript lies."""
 _MOST_PATH = 4096
+_SECONDS_BETWEEN = 60.0
+"""Between two times that a session's latest call is written down: an agent waits for each."""
 
 
 @dataclass(frozen=True)
@@ -86,13 +88,17 @@ def meet(rows: sqlite3.Connection, session: Session) -> tuple[bool, bool]:
     Returns:
         whether the session is left alone, and whether this is its first call.
     """
-    found = rows.execute("SELECT held_out FROM sessions WHERE session = ?", (session.name,)).fetchone()
+    query = "SELECT held_out, last, transcript FROM sessions WHERE session = ?"
+    found = rows.execute(query, (session.name,)).fetchone()
     if found is not None:
-        rows.execute(
-            "UPDATE sessions SET last = ?, transcript = CASE ? WHEN '' THEN transcript ELSE ? END WHERE session = ?",
-            (session.last, session.transcript, session.transcript, session.name),
-        )
-        return bool(found[0]), False
+        held_out, last, transcript = found
+        moved = session.transcript not in ("", transcript)
+        if moved or session.last - last > _SECONDS_BETWEEN:
+            rows.execute(
+                "UPDATE sessions SET last = ?, transcript = ? WHERE session = ?",
+                (session.last, session.transcript if moved else transcript, session.name),
+            )
+        return bool(held_out), False
     rows.execute(
         "INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?)",
         (

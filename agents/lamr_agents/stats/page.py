@@ -31,7 +31,8 @@ def render_page(stats: Stats) -> str:
             "<h2>Sessions with cuts, and sessions left alone</h2>\n",
             f"<pre>{shown_lines(both)}</pre>\n",
         ]
-    parts += [f"<pre>{shown_lines(stats.table())}</pre>\n"]
+    parts += ["<h2>By day, host and project</h2>\n", f"<pre>{shown_lines(stats.group_tables())}</pre>\n"]
+    parts += [f"<p class=quiet>{shown(remark)}</p>\n" for remark in stats.remarks()]
     return static_page("lamr agents stats", _STYLE, "".join(parts))
 
 

@@ -117,7 +117,7 @@ class Stats:
 
     def table(self) -> str:
         """Tables for a terminal."""
-        parts = [self._groups(), self._reasons(), self.compared_table(), self.remarks()]
+        parts = [self.group_tables(), self.compared_table(), "\n".join(self.remarks())]
         return "\n\n".join(filter(None, parts))
 
     def to_json(self) -> str:
@@ -133,7 +133,8 @@ class Stats:
         }
         return json.dumps(_without_nan(value), ensure_ascii=False, indent=1)
 
-    def _groups(self) -> str:
+    def group_tables(self) -> str:
+        """What sessions come to by day, host and project, and why results passed."""
         tables = []
         for name in GROUPS:
             groups = self.groups(name)
@@ -142,7 +143,7 @@ class Stats:
             if name == "day":
                 rows.append(_row("all", sums_of(self.sessions)))
             tables.append(align(rows))
-        return "\n\n".join(tables)
+        return "\n\n".join([*tables, self._reasons()])
 
     def _reasons(self) -> str:
         tokens: Counter[str] = Counter()
@@ -165,14 +166,15 @@ class Stats:
         rows: list[Sequence[str]] = [(*heading, "difference", "95 %")]
         for figure in both.figures:
             places = 2 if figure.name == "dollars" else 0
-            means = (f"{mean:,.{places}f}" for mean in (figure.left_alone, figure.with_cuts))
+            sign = "$" if figure.name == "dollars" else ""
+            means = (f"{sign}{mean:,.{places}f}" for mean in (figure.left_alone, figure.with_cuts))
             rows.append((figure.name, *means, *_difference(figure.difference)))
         found = [f"{100 * difference:.0f} % {count:,}" for difference, count in both.needed.items() if count]
         said = "sessions that it takes to find a difference of dollars (4 times of 5): "
         return align(rows) + (f"\n{said}{', '.join(found)}" if found else "")
 
-    def remarks(self) -> str:
-        """What is counted how, and what isn't."""
+    def remarks(self) -> list[str]:
+        """What is counted how, and what isn't, a sentence or two each."""
         sums = sums_of(self.sessions)
         said = []
         if sums.looked:
@@ -197,7 +199,7 @@ class Stats:
             said.append(
                 "No sessions were left alone to compare with; `lamr install HOST --holdout 0.2` leaves a fifth alone."
             )
-        return "\n".join(said)
+        return said
 
 
 _HEADINGS = (
