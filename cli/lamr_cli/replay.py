@@ -17,7 +17,7 @@ from lamr_cli.progress import bar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lamr_agents.replay import Prices, Report, Way
+    from lamr_agents.replay import Prices, Replayed, Report, Way
 
 
 def replay(  # one argument an option
@@ -117,8 +117,15 @@ def _report(
         else:
             latest.append(log)
         progress("logs", len(latest), min(limit, len(logs)))
-    replayed = []
-    for log in reversed(latest):
-        replayed.append(replay(record_of(log, table), compared, table.hour))
-        progress("sessions", len(replayed), len(latest))
+    replayed: list[Replayed] = []
+    known: set[str] = set()
+    for done, log in enumerate(reversed(latest), 1):
+        try:
+            recorded = record_of(log, table, known)
+        except NoSessionError as error:
+            passed_over[log] = str(error)
+        else:
+            known.update(request.answer for request in recorded.bill.requests)
+            replayed.append(replay(recorded, compared, table.hour))
+        progress("sessions", done, len(latest))
     return Report(tuple(reversed(replayed)), passed_over)

@@ -66,7 +66,7 @@ def written(path: Path, *more: dict[str, Any], text: str | None = None) -> Path:
 def without_a_read() -> str:
     """A session of one request that reads nothing."""
     spoken = claude(
-        "assistant", says("Hello."), model="claude-opus-4-8", id="m0", usage=usage(0, 1000, 0, 10)
+        "assistant", says("Hello."), model="claude-opus-4-8", id="n0", usage=usage(0, 1000, 0, 10)
     )
     return "".join(json.dumps(each) + "\n" for each in (claude("user", says(TASK)), spoken))
 
@@ -166,6 +166,28 @@ def test_each_request_costs_what_its_own_model_costs(tmp_path: Path) -> None:
         for n, more in enumerate([(), (cheap,)])
     ]
     assert bills[1] - bills[0] == pytest.approx(1000 * bundled_prices().of("claude-haiku-4-5").cache_write)
+
+
+def test_a_resumed_session_is_paid_for_once(tmp_path: Path) -> None:
+    """A host that resumes a session in a new log begins it with a copy of the old one."""
+    old = written(tmp_path / "old.jsonl")
+    more = [
+        request(7, calls("Read", "7", file_path="/w/b.py")),
+        claude("user", answers("7", NUMBERED)),
+        request(8, says("Done.")),
+    ]
+    new = written(tmp_path / "new.jsonl", *more)
+    copy = written(tmp_path / "copy.jsonl")
+    for age, path in enumerate((copy, new, old)):
+        os.utime(path, (1_000_000 - age, 1_000_000 - age))
+    done = CliRunner().invoke(app, ["replay", "--no-cache", "--json", str(tmp_path)])
+    value = json.loads(done.stdout)
+    bills = {Path(each["log"]).stem: each["ways"]["lamr"]["bill"] for each in value["sessions"]}
+    whole = {path.stem: record_of(path, bundled_prices()).bill.total for path in (old, new)}
+    assert bills == pytest.approx({"old": whole["old"], "new": whole["new"] - whole["old"]})
+    reads = {Path(each["log"]).stem: [read["path"] for read in each["reads"]] for each in value["sessions"]}
+    assert reads == {"old": ["/w/a.py"], "new": ["/w/b.py"]}
+    assert value["passed_over"] == {str(copy): "a copy of other sessions of claude-code"}
 
 
 # What is read again
@@ -492,7 +514,7 @@ def test_sessions_are_replayed_from_the_oldest_and_told_from_the_latest(tmp_path
 def test_groups_tell_hosts_and_projects_apart(tmp_path: Path) -> None:
     for name in ("one", "two"):
         text = session().replace('"sessionId": "s"', f'"sessionId": "{name}", "cwd": "/home/u/{name}"')
-        written(tmp_path / name / "s.jsonl", text=text)
+        written(tmp_path / name / "s.jsonl", text=text.replace('"id": "m', f'"id": "{name}'))
     table = CliRunner().invoke(app, ["replay", "--no-cache", str(tmp_path)]).output
     assert "net by project" in table
     assert "net by host" not in table  # there is one

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -93,6 +93,7 @@ class Recorded:
         control: dollars for questions that the agent wrote for a pruner's sake.
         events: what happened.
         moments: when each of the log's records was written, in seconds since 1970; 0 where it doesn't say.
+        own: the first record that isn't a copy from another log.
     """
 
     log: Path
@@ -103,11 +104,12 @@ class Recorded:
     control: float = 0.0
     events: Sequence[Event] = field(default=(), repr=False)
     moments: Sequence[float] = field(default=(), repr=False)
+    own: int = 0
 
     @cached_property
     def results(self) -> Sequence[Result]:
-        """The results of tools, in their order."""
-        return list(_results(self.events, self.bill))
+        """The results of tools, in their order, without those that were copied."""
+        return [result for result in _results(self.events, self.bill) if result.record >= self.own]
 
     @property
     def name(self) -> str:
@@ -120,11 +122,17 @@ class Recorded:
         return self.about.project or self.log.parent.name
 
 
-def record_of(log: Path, prices: Prices) -> Recorded:
+def record_of(log: Path, prices: Prices, known: Collection[str] = ()) -> Recorded:
     """Read a log.
 
+    Args:
+        log: the file, or a conversation's folder.
+        prices: of tokens.
+        known: the names of answers that other logs have been read to hold; a resumed or forked session's log begins
+            with a copy of them, which was paid for once.
+
     Raises:
-        NoSessionError: no known host wrote it, it can't be parsed, or it holds no request.
+        NoSessionError: no known host wrote it, it can't be parsed, or it holds no request of its own.
         OSError: it can't be read.
         PriceError: the table has no row for a model.
     """
@@ -141,6 +149,10 @@ def record_of(log: Path, prices: Prices) -> Recorded:
     requests = requests or made_up_requests(events)
     if not requests:
         raise NoSessionError(f"a session of {form.name} without a request")
+    copied = [request.record for request in requests if request.answer in known and request.answer]
+    requests = [request for request in requests if not request.answer or request.answer not in known]
+    if not requests:
+        raise NoSessionError(f"a copy of other sessions of {form.name}")
     names = [request.model for request in requests]
     bill = Bill.of(requests, prices, accounted)
     return Recorded(
@@ -149,9 +161,10 @@ def record_of(log: Path, prices: Prices) -> Recorded:
         about=about_of(records, form),
         model=max(set(names), key=lambda name: (names.count(name), name)),
         bill=bill,
-        control=_control(events, bill),
+        control=_control(events, bill, max(copied, default=-1)),
         events=events,
         moments=moments_of(records, form),
+        own=max(copied, default=-1) + 1,
     )
 
 
@@ -164,8 +177,9 @@ def _is_json(text: str) -> bool:
     return False
 
 
-def _control(events: Sequence[Event], bill: Bill) -> float:
-    questions = ((question_of(event.arguments), event.record) for event in events if event.kind == "call")
+def _control(events: Sequence[Event], bill: Bill, copied: int) -> float:
+    calls = (event for event in events if event.kind == "call" and event.record > copied)
+    questions = ((question_of(call.arguments), call.record) for call in calls)
     return sum(bill.of_words(approximate_tokens(words), record) for words, record in questions if words)
 
 
