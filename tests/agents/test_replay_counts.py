@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -157,6 +159,15 @@ def test_a_session_without_a_request_is_told_from_a_file_without_a_session(tmp_p
     assert done.exit_code == 2
     assert "a session of claude-code without a request" in done.output
     assert "known host" not in done.output
+
+
+def test_lines_that_cant_be_read_are_counted_but_for_one_that_is_being_written(tmp_path: Path) -> None:
+    lines = session().splitlines()
+    running = written(tmp_path / "running.jsonl", text="\n".join([*lines, '{"type": "assis']))
+    broken = written(tmp_path / "broken.jsonl", text="\n".join([lines[0], "\0\0\0", *lines[1:], "{", "[1"]))
+    assert [record_of(log, PRICES).broken for log in (running, broken)] == [0, 2]
+    output = CliRunner().invoke(app, ["replay", "--no-cache", str(broken)]).output
+    assert f"2 lines not counted, no JSON: of {broken}" in output
 
 
 def test_each_request_costs_what_its_own_model_costs(tmp_path: Path) -> None:
@@ -351,6 +362,37 @@ def test_cut_text_is_the_same_for_ever_by_its_content(tmp_path: Path) -> None:
                     assert shown.cut
                     texts.add(shown.text)
     assert len(texts) == 1
+
+
+_SHOWN = """
+import hashlib, pathlib, sys
+from lamr_agents.policy import Policy
+from lamr_agents.replay import bundled_prices, record_of
+from lamr_agents.skim import skim
+from lamr_client import Pruner
+
+result = record_of(pathlib.Path(sys.argv[1]), bundled_prices()).results[0]
+with Pruner() as pruner:
+    shown = skim(pruner, result.asked, result.intent, Policy(), effort="instant")
+print(shown.cut, hashlib.sha256(shown.text.encode()).hexdigest())
+"""
+
+
+def test_another_process_cuts_to_the_same_bytes(tmp_path: Path) -> None:
+    log = written(tmp_path / "s.jsonl")
+    paths = os.pathsep.join(sys.path)
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", _SHOWN, str(log)],
+            env={**os.environ, "PYTHONPATH": paths, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(said) == 1
+    assert said.pop().startswith("True ")
 
 
 # The pruner's work is kept

@@ -94,6 +94,7 @@ class Recorded:
         events: what happened.
         moments: when each of the log's records was written, in seconds since 1970; 0 where it doesn't say.
         own: the first record that isn't a copy from another log.
+        broken: lines of the log that can't be read, but for a last one that is being written.
     """
 
     log: Path
@@ -105,6 +106,7 @@ class Recorded:
     events: Sequence[Event] = field(default=(), repr=False)
     moments: Sequence[float] = field(default=(), repr=False)
     own: int = 0
+    broken: int = 0
 
     @cached_property
     def results(self) -> Sequence[Result]:
@@ -165,6 +167,7 @@ def record_of(log: Path, prices: Prices, known: Collection[str] = ()) -> Recorde
         events=events,
         moments=moments_of(records, form),
         own=max(copied, default=-1) + 1,
+        broken=_broken(text, len(records)) if form.records is None else 0,
     )
 
 
@@ -175,6 +178,11 @@ def _is_json(text: str) -> bool:
             json.loads(part)
             return True
     return False
+
+
+def _broken(text: str, records: int) -> int:
+    lines = [line for line in text.split("\n") if line.strip()]
+    return len(lines) - records - (not _is_json(lines[-1]))
 
 
 def _control(events: Sequence[Event], bill: Bill, copied: int) -> float:

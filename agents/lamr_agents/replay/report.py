@@ -58,12 +58,13 @@ class Report:
 
     def said_of_others(self) -> str:
         """Why files weren't counted, and some of their names; nothing where all were."""
-        reasons = Counter(self.passed_over.values())
         said = []
-        for reason, count in reasons.most_common():
-            named = [str(path) for path, why in self.passed_over.items() if why == reason]
-            more = f" and {count - MOST_NAMED} more" if count > MOST_NAMED else ""
-            said.append(f"{count} not counted, {reason}: {', '.join(named[:MOST_NAMED])}{more}")
+        for reason, count in Counter(self.passed_over.values()).most_common():
+            paths = [path for path, why in self.passed_over.items() if why == reason]
+            said.append(f"{count} not counted, {reason}: {_named(paths)}")
+        if broken := [session for session in self.sessions if session.broken]:
+            lines = sum(session.broken for session in broken)
+            said.append(f"{lines} lines not counted, no JSON: of {_named([each.log for each in broken])}")
         return "\n".join(said)
 
     def to_json(self) -> str:
@@ -80,6 +81,11 @@ class Report:
             "passed_over": {str(path): why for path, why in self.passed_over.items()},
         }
         return json.dumps(value, ensure_ascii=False, indent=1)
+
+
+def _named(paths: Sequence[Path]) -> str:
+    more = f" and {len(paths) - MOST_NAMED} more" if len(paths) > MOST_NAMED else ""
+    return ", ".join(map(str, paths[:MOST_NAMED])) + more
 
 
 def share(part: float, whole: float) -> str:
@@ -231,6 +237,7 @@ def _as_dict(session: Replayed) -> dict[str, Any]:
         "host": session.host,
         "model": session.model,
         "accounted": session.accounted,
+        "broken": session.broken,
         "ways": _by_way(session.ledgers),
         "reads": [
             {

@@ -66,6 +66,7 @@ class Replayed:
         host: which wrote it.
         model: that answered most requests; empty where the log doesn't say.
         accounted: whether the log accounts for its tokens; otherwise the bill is estimated.
+        broken: lines of the log that can't be read.
         ledgers: what each way comes to.
         reads: the big reads.
     """
@@ -76,6 +77,7 @@ class Replayed:
     host: str
     model: str
     accounted: bool
+    broken: int
     ledgers: Mapping[str, Ledger]
     reads: tuple[ReplayedRead, ...]
 
@@ -116,6 +118,7 @@ def replay(
         host=session.host,
         model=session.model,
         accounted=session.bill.accounted,
+        broken=session.broken,
         ledgers={name: ledger_of(session, done, hour) for name, done in outcomes.items()},
         reads=tuple(
             _read(result, result.big, {name: done[at] for name, done in outcomes.items()})
