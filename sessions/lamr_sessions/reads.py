@@ -130,16 +130,14 @@ class Heard:
 
 def big_reads(session: Sequence[Event]) -> Iterator[BigRead]:
     """The session's big reads of files in a language with a grammar, in their order."""
-    results = {
-        event.call: place for place, event in enumerate(session) if event.kind == "result" and event.call
-    }
+    results = answered(session)
     heard = Heard()
     for place, event in enumerate(session):
         heard.hear(event)
         if event.kind != "call":
             continue
         read = read_of(event.tool, event.arguments)
-        answer = results.get(event.call) if event.call else _next_result(session, place)
+        answer = results.get(place)
         if read is None or answer is None or not detect_language("", read.path).is_code:
             continue
         shown = shown_lines(session[answer].text)
@@ -179,6 +177,19 @@ def _without_inserted(message: str) -> str:
         kept.append(message[at : opened.start()])
         at = end + len(close)
     return "".join(kept) + message[at:]
+
+
+def answered(session: Sequence[Event]) -> dict[int, int]:
+    """The places of calls, with that of each call's result; a call without one is left out."""
+    named = {
+        event.call: place for place, event in enumerate(session) if event.kind == "result" and event.call
+    }
+    found = (
+        (place, named.get(event.call) if event.call else _next_result(session, place))
+        for place, event in enumerate(session)
+        if event.kind == "call"
+    )
+    return {call: result for call, result in found if result is not None}
 
 
 def _next_result(session: Sequence[Event], place: int) -> int | None:

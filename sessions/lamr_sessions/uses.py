@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 from typing import Literal
 
 from lamr_sessions.events import Event
-from lamr_sessions.reads import BigRead
+from lamr_sessions.reads import BigRead, answered
 from lamr_sessions.shown import shown_lines
 from lamr_sessions.tools import Edit, edits_of, read_of, same_file
 
@@ -86,7 +86,7 @@ def use_in_all(uses: Iterable[Use]) -> LaterUse:
 
 def later_uses(read: BigRead, session: Sequence[Event]) -> list[Use]:
     """The events after a read that need or show lines of it, in their order."""
-    results = {event.call: event.text for event in session if event.kind == "result" and event.call}
+    results = answered(session)
     uses: list[Use] = []
     for place, event in enumerate(session[read.place + 1 :], read.place + 1):
         if event.kind == "assistant":
@@ -97,8 +97,9 @@ def later_uses(read: BigRead, session: Sequence[Event]) -> list[Use]:
                     held, altered = _edited(edit, read.shown.lines)
                     uses.append(Use(place, "edited", tuple(held), tuple(altered)))
             again = read_of(event.tool, event.arguments)
-            if again and same_file(again.path, read.read.path) and event.call in results:
-                uses.append(_shown_again(place, again.ranged, results[event.call], read.shown.lines))
+            if again and same_file(again.path, read.read.path) and place in results:
+                result = session[results[place]].text
+                uses.append(_shown_again(place, again.ranged, result, read.shown.lines))
     return [use for use in uses if use.lines]
 
 

@@ -33,6 +33,7 @@ from lamr_sessions import (
     requests_of,
     use_in_all,
 )
+from lamr_sessions.reads import answered
 from lamr_sessions.tools import question_of, read_of, same_file
 
 from lamr_agents.intent import Intent, Known, intent_of
@@ -193,13 +194,13 @@ def _control(events: Sequence[Event], bill: Bill, copied: int) -> float:
 
 def _results(events: Sequence[Event], bill: Bill) -> Iterator[Result]:
     big = {read.place: read for read in big_reads(events)}
-    calls = {event.call: event for event in events if event.kind == "call" and event.call}
+    calls = {result: events[call] for call, result in answered(events).items()}
     seen: list[tuple[str, range]] = []
     for place, event in enumerate(events):
         if event.kind != "result":
             continue
         read = big.get(place)
-        call = read.call if read else calls.get(event.call)
+        call = calls.get(place)
         opened = read.read if read else read_of(call.tool, call.arguments) if call else None
         readers = bill.readers(event.record)
         again = opened is not None and any(
