@@ -110,6 +110,18 @@ def test_sub_agents_are_counted_with_their_session_by_their_own_transcripts(
     assert found.money.saved == pytest.approx(600 * (2.0 + 0.1))
 
 
+def test_a_transcript_that_no_call_names_is_found_by_the_sessions_name(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    written(tmp_path / "claude" / "projects" / "p" / "other.jsonl")
+    met(store, "s-1")
+    assert [each.money for each in happened(store, PRICES)] == [None]
+    written(tmp_path / "claude" / "projects" / "p" / "2026-11-25_s-1.jsonl")
+    (found,) = happened(store, PRICES)
+    assert found.money is not None
+
+
 def test_an_agents_name_leads_nowhere_else(tmp_path: Path, store: Store) -> None:
     met(store, "s", written(tmp_path / "in" / "s.jsonl"))
     written(tmp_path / "agent-x.jsonl")

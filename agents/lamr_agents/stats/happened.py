@@ -9,21 +9,17 @@ from __future__ import annotations
 import bisect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePath
+from pathlib import PurePath
 
 from lamr_agents.local.holdout import session_of
 from lamr_agents.local.sessions import Session
 from lamr_agents.local.store import Decision, Store
 from lamr_agents.policy import OUTLINED, PRUNED
 from lamr_agents.replay.prices import Prices
-from lamr_agents.replay.recorded import NoSessionError, Recorded, record_of
+from lamr_agents.replay.recorded import Recorded
+from lamr_agents.stats.transcripts import read_transcripts
 
 CUT = frozenset({PRUNED, OUTLINED})
-MOST_BYTES = 512 << 20
-"""Of a transcript that is read."""
-_AGENTS, _AGENT = "subagents", "agent-{}.jsonl"
-"""Where Claude Code keeps the transcripts of sub-agents: in a folder below one of the session's name, or beside the
-session's own; and how it names them."""
 
 
 @dataclass(frozen=True)
@@ -126,10 +122,10 @@ def _all(known: Iterable[Session], by_session: Mapping[str, Sequence[Decision]])
 
 
 def _money(session: Session, decisions: Sequence[Decision], prices: Prices) -> Money | None:
-    own = _read(session.transcript, prices)
-    if own is None:
+    transcripts = read_transcripts(session, set(map(_agent, decisions)), prices)
+    if transcripts is None:
         return None
-    agents = _agents(session, decisions, prices)
+    own, agents = transcripts
     bills = [own.bill, *(transcript.bill for transcript in agents.values())]
     requests = [request for bill in bills for request in bill.requests]
     saved = fetching = 0.0
@@ -157,31 +153,8 @@ def _looks(cut: Decision, later: Iterable[Decision], transcript: Recorded) -> It
         yield transcript.bill.of_fetching(round(cut.tokens_again / looks), _record_at(transcript, look.at))
 
 
-def _agents(session: Session, decisions: Iterable[Decision], prices: Prices) -> dict[str, Recorded]:
-    """The transcripts of a session's sub-agents, whether anything was decided for them or not."""
-    own = Path(session.transcript)
-    below = own.with_suffix("") / _AGENTS
-    places = {file.stem.removeprefix("agent-"): file for file in sorted(below.glob(_AGENT.format("*")))}
-    for name in filter(None, map(_agent, decisions)):
-        if PurePath(name).name == name:  # one that leads elsewhere is none of the host's
-            places.setdefault(name, own.parent / _AGENT.format(name))
-    read = {name: _read(str(place), prices) for name, place in places.items()}
-    return {name: transcript for name, transcript in read.items() if transcript}
-
-
 def _agent(decision: Decision) -> str:
     return decision.session.partition("/")[2]
-
-
-def _read(transcript: str, prices: Prices) -> Recorded | None:
-    path = Path(transcript)
-    try:
-        if not transcript or not path.is_file() or path.stat().st_size > MOST_BYTES:
-            return None
-        recorded = record_of(path, prices)
-    except (OSError, ValueError, NoSessionError):
-        return None
-    return recorded if any(recorded.moments) else None  # else nothing tells what came after a cut
 
 
 def _record_at(transcript: Recorded, moment: float) -> int:
