@@ -9,7 +9,7 @@ import typer
 
 from lamr_cli.arguments import EffortName, Model, Server
 from lamr_cli.credentials import credentials
-from lamr_cli.hosts import Effort, HoldOut, KeepTexts
+from lamr_cli.hosts import Effort, HoldOut, KeepTexts, status
 from lamr_cli.pages import write_page
 from lamr_cli.printing import print_exactly, say
 from lamr_cli.progress import bar
@@ -43,6 +43,9 @@ def show(
         say(f"{path}: no texts are kept here", err=True)
         raise typer.Exit(2)
     print_exactly(Texts(path).lines(wanted))
+
+
+app.command("status")(status)
 
 
 @app.command("serve")

@@ -75,12 +75,14 @@ class Format:
         records: the way to the list of records in a log that is one JSON value; None where each line is a record.
         mark: ways in a record, and the values there, by which the log is recognized; None is any value.
         rules: which parts become events, in the order that a record's events have.
+        renewed: the way to what records have in common of which the last counts; empty where each stands for itself.
     """
 
     name: str
     records: str | None
     mark: Mapping[str, str | None]
     rules: Sequence[Rule]
+    renewed: str = ""
 
 
 def recognize(log: str, formats: Iterable[Format]) -> Format | None:
@@ -138,7 +140,16 @@ def read_records(log: str, form: Format) -> list[Any]:
                 records.append(json.loads(line))
             except (ValueError, RecursionError):
                 continue
-    return records
+    return _last_of_each(records, form.renewed) if form.renewed else records
+
+
+def _last_of_each(records: Iterable[Any], way: str) -> list[Any]:
+    """The records, of those with one name the last, at the place of the first."""
+    last: dict[Any, Any] = {}
+    for place, record in enumerate(records):
+        name = first_at(record, way)
+        last[name if isinstance(name, str) else place] = record
+    return list(last.values())
 
 
 def _parsed(log: str) -> Any:

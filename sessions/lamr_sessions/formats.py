@@ -93,17 +93,17 @@ OPENCODE = Format(
         Rule("result", "parts[]", part={"type": "tool"}, call="callID", text="state.output"),
     ),
 )
-GEMINI_CLI = Format(
-    "gemini-cli",
-    "messages",
-    {"type": None, "content": None, "timestamp": None},
-    (
-        Rule("user", record={"type": "user"}, text="content"),
-        Rule("assistant", record={"type": "gemini"}, text="content"),
-        Rule("call", "toolCalls[]", {"type": "gemini"}, arguments="args"),
-        Rule("result", "toolCalls[]", {"type": "gemini"}, text="result[].functionResponse.response.output"),
-    ),
+_GEMINI = (
+    Rule("user", record={"type": "user"}, text="content"),
+    Rule("assistant", record={"type": "gemini"}, text="content"),
+    Rule("call", "toolCalls[]", {"type": "gemini"}, arguments="args"),
+    Rule("result", "toolCalls[]", {"type": "gemini"}, text="result[].functionResponse.response.output"),
 )
+GEMINI_CLI = Format("gemini-cli", "messages", {"type": None, "content": None, "timestamp": None}, _GEMINI)
+GEMINI_CLI_LINES = Format(
+    "gemini-cli", None, {"type": "gemini", "content": None, "tokens": None}, _GEMINI, renewed="id"
+)
+"""Gemini CLI since it keeps a line a record, and writes a record again when the results of its tools are there."""
 OPENHANDS = Format(
     "openhands",
     "history",
@@ -177,6 +177,7 @@ FORMATS = (
     PI,
     OPENCODE,
     GEMINI_CLI,
+    GEMINI_CLI_LINES,
     OPENHANDS,
     OPENHANDS_SDK,
     SWE_AGENT,

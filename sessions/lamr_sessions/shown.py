@@ -21,11 +21,17 @@ _BEFORE = (
     re.compile(r"\A<returncode>.*?</returncode>\s*"),
     re.compile(r"\A<path>[^<\n]{0,4096}</path>\s*<type>[^<\n]{0,99}</type>\s*"),
     re.compile(r"\AHere's the result of running `cat -n` on .*:\n"),
+    re.compile(
+        r"\A\nIMPORTANT: The file content has been truncated\.\nStatus: .*\nAction: .*\n\n"
+        r"--- FILE CONTENT \(truncated\) ---\n"
+    ),
+    re.compile(r"\A<untrusted_context>\nOutput: "),
 )
 _OPENING = re.compile(r"<(?P<tag>file|content|output)>\n?")
 _CLOSING = re.compile(r"</(?P<tag>file|content|output)>")
 _NOTICE = re.compile(
-    r"<shellId:|\(End of file|\(File has more lines|\(Output |\[\d+ more lines in file|[\[(]Showing lines "
+    r"<shellId:|\(End of file|\(File has more lines|\(Output |\[\d+ more lines in file|[\[(]Showing lines |"
+    r"</untrusted_context>$|Process Group PGID: \d+$|Background PIDs: [\d, ]+$|Exit Code: \d+$"
 )
 """How lines begin that hosts put below a file's text."""
 _REMINDER, _REMINDER_ENDS = "<system-reminder>", "</system-reminder>"

@@ -191,6 +191,8 @@ class LocalServer:
                         within=left,
                     )
                 )
+            except LamrError as error:  # such as a pruner that can't be made: it is recorded like others
+                done.set_result(unjudged(asked, error))
             except BaseException as error:
                 done.set_exception(error)
 

@@ -20,7 +20,7 @@ from lamr_agents.context import Context
 from lamr_agents.local import looks, sessions
 from lamr_agents.local.database import Database
 from lamr_agents.policy import IN_PARTS, READ_AGAIN
-from lamr_agents.thin import SOCKET
+from lamr_agents.thin import NOT_PRUNED, SOCKET
 
 MOST_ROWS = 50_000
 MOST_DAYS = 90
@@ -103,6 +103,23 @@ class Decision:
     wholes: int
     tokens_again: int
     looked: bool
+
+
+@dataclass(frozen=True)
+class LastCall:
+    """A host's last call, and the last that failed.
+
+    Attributes:
+        host: its name.
+        at: seconds since 1970.
+        error: why one failed; empty where none did.
+        failed_at: when that was; None where none did.
+    """
+
+    host: str
+    at: float
+    error: str = ""
+    failed_at: float | None = None
 
 
 class Store:
@@ -194,6 +211,17 @@ class Store:
         """The sessions that hooks were called in, the oldest first."""
         with self._database.rows() as rows:
             return sessions.all_of(rows)
+
+    def last_calls(self) -> Sequence[LastCall]:
+        """The last call of each host."""
+        with self._database.rows() as rows:
+            found = rows.execute(
+                "SELECT host, max(at), coalesce((SELECT reason FROM shown AS failed WHERE failed.host = shown.host "
+                "AND reason LIKE ? ORDER BY at DESC LIMIT 1), ''), max(CASE WHEN reason LIKE ? THEN at END) "
+                "FROM shown GROUP BY host ORDER BY host",
+                (f"{NOT_PRUNED}%", f"{NOT_PRUNED}%"),
+            )
+            return [LastCall(*row) for row in found.fetchall()]
 
     def close(self) -> None:
         """Close the file."""
