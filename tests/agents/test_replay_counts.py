@@ -210,20 +210,32 @@ def test_each_need_of_cut_lines_is_one_request_more(tmp_path: Path) -> None:
     (read,) = replayed.reads
     # The edit comes first and fetches the one cut, which holds all the rest: nothing is fetched twice.
     assert read.ours.again == 1
-    halves = replay_log(tmp_path / "s.jsonl", [two_cuts()], PRICES)
+    halves = replay_log(tmp_path / "s.jsonl", [all_but("value_40 =")], PRICES)
     assert halves.reads[0].ours.again == 2
 
 
-def two_cuts() -> Way:
-    """A way that cuts a read into two, between which line 250 stays."""
+def test_what_one_request_needs_is_fetched_at_once(tmp_path: Path) -> None:
+    way = all_but("value_30 =", "value_40 =")  # the edit needs the former
+    both = request(3, quote("value_7 ="), quote("value_50 ="))
+    (read,) = replay_log(written(tmp_path / "s.jsonl", both), [way], PRICES).reads
+    assert read.ours.again == 1
+    hidden = len(LINES) - 3 - (line_of("value_40 =") - line_of("value_30 =") - 1)
+    fetched = round(hidden * read.ours.tokens_in / len(LINES))
+    assert read.ours.fetching == pytest.approx(5215 * 0.1 + CALL_OUTPUT * 10 + (fetched + CALL_OUTPUT) * 2.0)
+    apart = [request(3, quote("value_7 =")), request(4, quote("value_50 ="))]
+    (read,) = replay_log(written(tmp_path / "s.jsonl", *apart), [way], PRICES).reads
+    assert read.ours.again == 2
+
+
+def all_but(*words: str) -> Way:
+    """A way that keeps the first line and those that hold the words, between which lie cuts."""
 
     def judge(result: Result) -> Skim:
         if result.big is None:
             return untouched(result.asked, "no read")
-        middle = line_of("value_40 =")
-        return Skim("x\n", "pruned", (1, middle), result.asked.lines, result.asked.tokens, 10)
+        return Skim("x\n", "pruned", (1, *map(line_of, words)), result.asked.lines, result.asked.tokens, 10)
 
-    return Way("two", lambda _: judge)
+    return Way("cuts", lambda _: judge)
 
 
 def test_what_is_read_again_is_paid_in_each_later_request(tmp_path: Path) -> None:

@@ -80,8 +80,8 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class Decision:
-    """A result as it was recorded; the fields are those of `Shown`, and these.
+class Decision(Shown):
+    """A result as it was recorded.
 
     Attributes:
         at: when, in seconds since 1970.
@@ -90,19 +90,22 @@ class Decision:
         looked: whether such reads are counted at all; not for what lies in no file.
     """
 
-    at: float
-    host: str
-    session: str
-    tool: str
-    path: str
-    reason: str
-    tokens_in: int
-    tokens_out: int
-    seconds: float
-    ranges: int
-    wholes: int
-    tokens_again: int
-    looked: bool
+    at: float = 0.0
+    ranges: int = 0
+    wholes: int = 0
+    tokens_again: int = 0
+    looked: bool = False
+
+
+_AS_THEY_STAND = ("host", "session", "tool", "path", "reason", "tokens_in", "tokens_out", "seconds", "at")
+_DECIDED = {
+    **dict(zip(_AS_THEY_STAND, _AS_THEY_STAND, strict=True)),
+    "ranges": "coalesce(ranges, 0)",
+    "wholes": "coalesce(wholes, 0)",
+    "tokens_again": "coalesce(tokens, 0)",
+    "looked": "cuts.shown IS NOT NULL",
+}
+"""What a `Decision` is made of: the expression of each field."""
 
 
 @dataclass(frozen=True)
@@ -201,11 +204,10 @@ class Store:
         """What was decided so far, the oldest first."""
         with self._database.rows() as rows:
             found = rows.execute(
-                "SELECT at, host, session, tool, path, reason, tokens_in, tokens_out, seconds, coalesce(ranges, 0), "
-                "coalesce(wholes, 0), coalesce(tokens, 0), cuts.shown IS NOT NULL "
-                "FROM shown LEFT JOIN cuts ON cuts.shown = shown.rowid ORDER BY at, shown.rowid"
+                f"SELECT {', '.join(_DECIDED.values())} FROM shown LEFT JOIN cuts ON cuts.shown = shown.rowid "
+                "ORDER BY at, shown.rowid"
             )
-            return [Decision(*row) for row in found.fetchall()]
+            return [Decision(**dict(zip(_DECIDED, row, strict=True))) for row in found.fetchall()]
 
     def all_sessions(self) -> Sequence[sessions.Session]:
         """The sessions that hooks were called in, the oldest first."""

@@ -1,9 +1,9 @@
 """What a way to cut comes to: of one result, and of a whole session as sums that can be added.
 
 Costs are counted as they would arise. When a later event needs lines that were cut and that nothing has shown since,
-the agent makes one more request just before it, which fetches the cuts that hold them; from then on these lines are in
-the context, too. Nothing is fetched for what comes after the context was compacted, since the text would be gone
-anyway.
+the agent makes one more request just before it, which fetches the cuts that hold them, at once for all that one request
+needs. From then on these lines are in the context, too. Nothing is fetched for what comes after the context was
+compacted, since the text would be gone anyway.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def outcome_of(result: Result, shown: Skim, session: Recorded) -> Outcome:
     """Count what is shown of a result."""
     cut = shown.tokens_out != shown.tokens_in or shown.cut
     needed = result.later.lines
-    fetches = list(_fetches(result, shown, session)) if cut else []
+    fetches = _fetches(result, shown, session) if cut else []
     bill = session.bill
     return Outcome(
         reason=shown.reason,
@@ -70,10 +70,11 @@ def outcome_of(result: Result, shown: Skim, session: Recorded) -> Outcome:
     )
 
 
-def _fetches(result: Result, shown: Skim, session: Recorded) -> Iterable[tuple[int, int]]:
-    """The tokens of each fetch, and the record after which it happens."""
+def _fetches(result: Result, shown: Skim, session: Recorded) -> list[tuple[int, int]]:
+    """The tokens of each fetch, and the record after which it happens; what one request needs is fetched at once."""
     seen, cuts = {*shown.kept_lines}, hidden(shown.kept_lines, shown.lines)
     readers = session.bill.readers(result.record)
+    lines: dict[int, int] = {}
     for use in result.uses:
         missing = {*use.lines} - seen
         if use.kind not in _NEEDS:
@@ -81,13 +82,13 @@ def _fetches(result: Result, shown: Skim, session: Recorded) -> Iterable[tuple[i
         elif missing:
             asking = _request_of(session, use.place)
             if asking not in readers:
-                return
-            record = session.bill.requests[asking].record - 1
-            fetched = {
-                n for first, last in cuts if _meet(missing, first, last) for n in range(first, last + 1)
-            }
-            yield round(len(fetched - seen) * shown.tokens_in / max(1, shown.lines)), record
-            seen |= fetched | missing
+                break
+            held = {n for first, last in cuts if _meet(missing, first, last) for n in range(first, last + 1)}
+            lines[asking] = lines.get(asking, 0) + len(held - seen)
+            seen |= held | missing
+    a_line = shown.tokens_in / max(1, shown.lines)
+    records = [request.record for request in session.bill.requests]
+    return [(round(count * a_line), records[asking] - 1) for asking, count in lines.items()]
 
 
 def _meet(numbers: set[int], first: int, last: int) -> bool:

@@ -10,7 +10,7 @@ import hashlib
 import io
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 from lamr_client import Pruner, PruneResult
-from lamr_client.effort import EffortName
 from lamr_client.result import Timings
 from lamr_contract.cache import Cache
 from lamr_contract.names import ENSEMBLE, SCORING_FILE, version_folder
@@ -29,6 +28,8 @@ from lamr_agents.skim import Prunes
 
 KIND = "replay"
 """Of the cache's entries."""
+_SELECTING = ("threshold", "keep", "markers")
+"""The options of `Pruner.prune` that change which lines stay, and no line's score."""
 
 
 @dataclass(frozen=True)
@@ -92,43 +93,23 @@ class ScoredOnce:
         self._model = model
         self._cache = cache
 
-    def prune(  # noqa: PLR0913  # as `Prunes`
-        self,
-        query: str,
-        code: str,
-        *,
-        task: str,
-        history: str,
-        path: str,
-        threshold: float | None,
-        keep: Sequence[tuple[int, int]],
-        markers: str,
-        effort: EffortName,
-        within: float | None,
-    ) -> PruneResult:
+    def prune(self, query: str, code: str, **options: Any) -> PruneResult:
         """As `Pruner.prune`; an answer that a fault left to the line model isn't kept.
 
         Raises:
             LamrError: as the pruner's.
         """
-        key = _digest([self._model, query, code, task, history, path, effort, within])
+        selecting = {name: options.get(name) for name in _SELECTING}
+        scoring = {name: value for name, value in options.items() if name not in selecting}
+        key = _digest([self._model, query, code, *sorted(scoring.items())])
         scores = self._kept(key)
         if scores is None:
-            result = self._pruner.prune(
-                *(query, code),
-                task=task,
-                history=history,
-                path=path,
-                threshold=None,
-                keep=(),
-                markers=markers,
-                effort=effort,
-                within=within,
-            )
+            markers = options["markers"]
+            result = self._pruner.prune(query, code, threshold=None, keep=(), markers=markers, **scoring)
             scores = _Scores.of(result)
             if result.effort is None or not result.effort.faulty:
                 self._cache.put(KIND, {key: scores.packed()})
-        return _selected(scores, code, path, threshold, keep, markers)
+        return _selected(scores, code, options["path"], selecting)
 
     def _kept(self, key: str) -> _Scores | None:
         data = self._cache.get(KIND, [key]).get(key)
@@ -138,14 +119,7 @@ class ScoredOnce:
             return None
 
 
-def _selected(  # noqa: PLR0913, PLR0917  # scores, and the options of `prune_lines` that hosts use
-    scores: _Scores,
-    code: str,
-    path: str,
-    threshold: float | None,
-    keep: Sequence[tuple[int, int]],
-    markers: str,
-) -> PruneResult:
+def _selected(scores: _Scores, code: str, path: str, selecting: Mapping[str, Any]) -> PruneResult:
     """What a pruner makes of scores."""
     begin = time.perf_counter()
     tokens = approximate_tokens(code)
@@ -162,13 +136,18 @@ def _selected(  # noqa: PLR0913, PLR0917  # scores, and the options of `prune_li
         language=scores.language,
         cuts=(),
         model=scores.model,
-        threshold=threshold if threshold is not None else scores.threshold,
+        threshold=scores.threshold if selecting["threshold"] is None else selecting["threshold"],
         timings=Timings(total=scores.seconds),
     )
     if scores.relevance is None or whole.threshold is None:
         return whole
     cut = prune_lines(
-        code, np.array(scores.lines), path=path, threshold=whole.threshold, keep=list(keep), markers=markers
+        code,
+        np.array(scores.lines),
+        path=path,
+        threshold=whole.threshold,
+        keep=list(selecting["keep"]),
+        markers=selecting["markers"],
     )
     left = approximate_tokens(cut.text)
     seconds = scores.seconds + time.perf_counter() - begin
