@@ -94,7 +94,9 @@ def install(  # the command's options
     serve += ["--model", str(model.resolve())] if model else []
     serve += [] if keep_texts or not agent.hook else ["--no-texts"]
     serve += ["--effort", effort.value] if effort else []
-    serve += ["--holdout", f"{holdout:g}"] if holdout and agent.hook else []
+    if holdout and not agent.hook:
+        raise typer.BadParameter(f"{agent.title} has no hook, so that no session can be left alone.")
+    serve += ["--holdout", f"{holdout:g}"] if holdout else []
     if agent.hook is None:
         command = server_command(serve, shared)
     elif shared:

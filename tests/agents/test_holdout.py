@@ -129,6 +129,9 @@ def test_install_writes_the_share_into_the_hooks_command(
     assert done.exit_code == 0, done.output
     assert r"[\"--holdout\", \"0.2\"]" in done.output.replace("\\\\", "\\")
     assert CliRunner().invoke(app, ["install", "claude-code", "--holdout", "1.5"]).exit_code == 2
+    done = CliRunner().invoke(app, ["install", "cursor", "--holdout", "0.2", "--dry-run"])
+    assert done.exit_code == 2
+    assert "Cursor has no hook" in done.output
 
 
 def test_the_users_settings_name_the_share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
