@@ -69,7 +69,7 @@ def _reader(form: Format) -> Callable[[Mapping[str, Any]], Call | None]:
             text=framed(text)[1],
             folder=Path(str(payload.get("cwd") or "")) / str(given.get("workdir") or ""),
             hear=lambda: hear(payload.get("messages"), form),
-            failed=payload.get("failed") is True,
+            failed=lambda _after: payload.get("failed") is True,
         )
 
     return read_call

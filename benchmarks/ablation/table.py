@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 import numpy as np
-from lamr_evaluation.metrics import BOOTSTRAP
+from lamr_evaluation.resampling import BOOTSTRAP
 from numpy.typing import NDArray
 
 from benchmarks.ablation.judgement import KEPT, Outcome

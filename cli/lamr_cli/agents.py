@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
@@ -11,8 +10,10 @@ import typer
 
 from lamr_cli.arguments import EffortName, Model, Server
 from lamr_cli.credentials import credentials
-from lamr_cli.hosts import Effort, KeepTexts, status
+from lamr_cli.hosts import Effort, HoldOut, KeepTexts, status
+from lamr_cli.pages import write_page
 from lamr_cli.printing import print_exactly, say
+from lamr_cli.progress import bar
 from lamr_cli.stopping import end_well_on_sigterm
 
 app = typer.Typer(
@@ -68,6 +69,7 @@ def serve(
     ] = None,
     keep_texts: KeepTexts = True,
     effort: Effort = None,
+    holdout: HoldOut = 0.0,
     idle: Annotated[float, typer.Option(help="End after so many seconds without a call.", min=1)] = 3600.0,
 ) -> None:
     """Answer hooks: the local server, which hooks start themselves.
@@ -88,7 +90,13 @@ def serve(
     record = Store(store or default_store())
     # Without a server's help a quarter of a second of reading brings nothing to reads in sessions (docs/effort.md).
     chosen = effort or (EffortName.AUTO if server else EffortName.INSTANT)
-    local = LocalServer(path, record, make_pruner, archive=archive, seconds=timeout, effort=chosen.value)
+    local = LocalServer(
+        *(path, record, make_pruner),
+        archive=archive,
+        seconds=timeout,
+        effort=chosen.value,
+        holdout=holdout,
+    )
     if not local.run(idle):
         say(f"{path}: another server listens there already", err=True)
         raise typer.Exit(2)
@@ -97,36 +105,45 @@ def serve(
 @app.command("stats")
 def stats(
     store: Annotated[Path | None, typer.Option(help="The record to read; default: your own.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
+    days: Annotated[
+        float, typer.Option(help="Sessions of so many days, up to the 90 that are kept.", min=0)
+    ] = 90.0,
+    prices: Annotated[
+        Path | None, typer.Option(help="A price table in TOML; default: list prices that come with lamr.")
+    ] = None,
+    html: Annotated[Path | None, typer.Option(help="Write a page with the curve of dollars.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all figures as JSON.")] = False,
 ) -> None:
-    """Print how many results were pruned, how many passed and why, and the tokens that went.
+    """Print what lamr did in your agents' sessions: cuts, what was read again, dollars and seconds, by day.
 
-    lamr agents stats
+    Dollars are counted by the transcripts that the hosts keep, which stay where they are. Sessions that --holdout left
+    alone are compared with the others.
+
+    lamr agents stats --days 7 --html stats.html
     """
-    from dataclasses import asdict
+    import time
 
     from lamr_agents.local.store import Store, default_store
-    from lamr_evaluation.tables import align
+    from lamr_agents.replay.prices import bundled_prices, read_prices
+    from lamr_agents.stats import Stats, happened
 
     path = store or default_store()
     if not path.exists():
         say(f"{path}: no results yet; see `lamr install claude-code`", err=True)
         raise typer.Exit(2)
+    table = read_prices(prices) if prices else bundled_prices()
     opened = Store(path)
-    tallies = opened.tallies()
+    with bar() as progress:
+        since = time.time() - days * 86_400
+        found = happened(opened, table, since, lambda done, total: progress("sessions", done, total))
     opened.close()
-    if as_json:
-        say(json.dumps([asdict(tally) for tally in tallies]))
-        return
-    rows = [("results of tools", "number", "tokens", "cut", "seconds each")]
-    rows += [
-        (
-            tally.reason,
-            f"{tally.results:,}",
-            f"{tally.tokens_in:,}",
-            f"{tally.tokens_in - tally.tokens_out:,}",
-            f"{tally.seconds / tally.results:.2f}",
-        )
-        for tally in tallies
-    ]
-    say(align(rows))
+    if not found:
+        say(f"{path}: no session in the last {days:g} days", err=True)
+        raise typer.Exit(2)
+    counted = Stats(tuple(found))
+    say(counted.to_json() if as_json else counted.table())
+    if html:
+        from lamr_agents.stats.page import render_page
+
+        write_page(html, render_page(counted))
+        say(f"{html}: written", err=True)

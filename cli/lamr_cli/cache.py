@@ -21,7 +21,9 @@ OTHERS = {
 def cache(
     clear: Annotated[
         bool,
-        typer.Option("--clear", help="Drop what prune and pack kept; all of it is made again when needed."),
+        typer.Option(
+            "--clear", help="Drop what prune, pack and replay kept; all of it is made again when needed."
+        ),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print names and bytes as JSON.")] = False,
 ) -> None:
@@ -42,7 +44,7 @@ def cache(
         say("there is no home, so nothing is kept", err=True)
         return
     kept = {
-        file.name: "indexes, tokens and answers of lamr pack",
+        file.name: "indexes, tokens and answers of lamr pack, scores of lamr replay",
         states_file(file).name: "what the encoder read of code, for prune and pack",
     }
     if clear:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from lamr_contract.admission import TIMEOUT_SECONDS
 
-from lamr_cli.arguments import Model, Server, Timeout
+from lamr_cli.arguments import EFFORT_HELP, CacheFile, EffortName, Model, NoCache, Server, Timeout
 from lamr_cli.credentials import credentials
 from lamr_cli.pages import write_page
 from lamr_cli.printing import say
@@ -17,10 +17,10 @@ from lamr_cli.progress import bar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lamr_agents.replay import Replayed
+    from lamr_agents.replay import Prices, Replayed, Report, Way
 
 
-def replay(
+def replay(  # one argument an option
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -41,62 +41,91 @@ def replay(
         float | None,
         typer.Option(help="Keep lines that score at least this; default: the model's own.", min=0, max=1),
     ] = None,
+    effort: Annotated[
+        EffortName | None,
+        typer.Option(help=f"{EFFORT_HELP} Default: as hooks have it, instant, or auto with --server."),
+    ] = None,
     server: Server = None,
     model: Model = None,
     timeout: Timeout = TIMEOUT_SECONDS,
+    cache: CacheFile = None,
+    no_cache: NoCache = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print every read as JSON.")] = False,
 ) -> None:
     """Replay recorded sessions of agents as if their big reads had been pruned.
 
     Each read of a source file is pruned for what the agent said before it. The rest of the session then tells what
-    the cut would have cost: lines that were later edited, quoted, or read again by range. Savings and costs are in
-    dollars by a price table and as shares of the session's bill. Nothing leaves this machine unless --server names
-    another one.
+    the cut would have cost: lines that were later edited or quoted would have had to be read again. Savings and costs
+    are in dollars by a price table and as shares of what all sessions cost, those without a big read among them.
+    Nothing leaves this machine unless --server names another one.
 
     lamr replay ~/.claude/projects --html replay.html
     """
+    from contextlib import ExitStack
+
     from lamr_agents.policy import Policy
-    from lamr_agents.replay import Report, bundled_prices, find_logs, read_prices, replay_log
+    from lamr_agents.replay import ScoredOnce, bundled_prices, find_logs, model_of, read_prices, ways
     from lamr_client import Pruner
+    from lamr_contract.cache import Cache, default_cache_file
+    from lamr_contract.spec import bundled_repository
 
     table = read_prices(prices) if prices else bundled_prices()
     logs = sorted(find_logs(paths or []), key=lambda log: log.stat().st_mtime, reverse=True)
-    with Pruner(server, model=model, timeout=timeout, **credentials(server)) as pruner, bar() as progress:
-
-        def replay_one(log: Path) -> Replayed | None:
-            return replay_log(log, pruner, table, Policy(threshold=threshold))
-
-        replayed, passed_over = _replayed(logs, limit, replay_one, progress)
-    report = Report(tuple(replayed), tuple(passed_over))
-    if not replayed:
-        say(f"none of {len(logs)} files is a session of a known host that holds a request", err=True)
+    chosen = effort or (EffortName.AUTO if server else EffortName.INSTANT)
+    with ExitStack() as stack:
+        pruner = stack.enter_context(Pruner(server, model=model, timeout=timeout, **credentials(server)))
+        file = None if no_cache else cache or default_cache_file()
+        kept = stack.enter_context(Cache(file, lambda note: say(note, err=True)))
+        asked = ScoredOnce(pruner, model_of(pruner, model or bundled_repository(), server), kept)
+        progress = stack.enter_context(bar())
+        compared = ways(asked, Policy(threshold=threshold), chosen.value)
+        report = _report(logs, limit, table, compared, progress)
+    if not report.sessions:
+        say(f"nothing of {len(logs)} files was replayed\n{report.said_of_others()}", err=True)
         raise typer.Exit(2)
     say(report.to_json() if as_json else report.table())
-    if len(logs) > len(replayed) + len(passed_over):
-        say(f"the latest {len(replayed)} sessions; --limit takes more", err=True)
+    if len(logs) > len(report.sessions) + len(report.passed_over):
+        say(f"the latest {len(report.sessions)} sessions; --limit takes more", err=True)
     if html:
         from lamr_agents.replay.page import render_page
 
         write_page(html, render_page(report))
-        say(f"{html}: {sum(len(session.reads) for session in replayed)} reads", err=True)
+        say(f"{html}: {sum(len(session.reads) for session in report.sessions)} reads", err=True)
 
 
-def _replayed(
+def _report(
     logs: list[Path],
     limit: int,
-    replay_one: Callable[[Path], Replayed | None],
+    table: Prices,
+    compared: list[Way],
     progress: Callable[[str, int, int], None],
-) -> tuple[list[Replayed], list[Path]]:
-    replayed: list[Replayed] = []
-    passed_over: list[Path] = []
-    most = min(limit, len(logs))
+) -> Report:
+    """Replay the latest sessions, the oldest of them first, so that what ways remember is what they would have."""
+    from lamr_agents.replay import NoSessionError, Report, record_of, replay
+
+    passed_over: dict[Path, str] = {}
+    latest: list[Path] = []
     for log in logs:
-        if len(replayed) == limit:
+        if len(latest) == limit:
             break
-        session = replay_one(log)
-        if session is None:
-            passed_over.append(log)
-        elif session.reads:
-            replayed.append(session)
-        progress("sessions", len(replayed), most)
-    return replayed, passed_over
+        try:
+            record_of(log, table)
+        except NoSessionError as error:
+            passed_over[log] = str(error)
+        except OSError as error:
+            passed_over[log] = f"it can't be read ({error.strerror or error})"
+        else:
+            latest.append(log)
+        progress("logs", len(latest), min(limit, len(logs)))
+    replayed: list[Replayed] = []
+    known: set[str] = set()
+    for done, log in enumerate(reversed(latest), 1):
+        try:
+            recorded = record_of(log, table, known)
+        except NoSessionError as error:
+            passed_over[log] = str(error)
+        else:
+            known.update(request.answer for request in recorded.bill.requests)
+            replayed.append(replay(recorded, compared, table.hour))
+        progress("sessions", done, len(latest))
+    return Report(tuple(reversed(replayed)), passed_over)

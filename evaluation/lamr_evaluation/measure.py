@@ -27,8 +27,6 @@ from numpy.typing import NDArray
 from lamr_evaluation.baselines import BASELINES, LineScorer
 from lamr_evaluation.errors import RecordError
 from lamr_evaluation.metrics import (
-    BOOTSTRAP,
-    Bootstrap,
     Confusion,
     Curve,
     Metrics,
@@ -40,6 +38,7 @@ from lamr_evaluation.metrics import (
 from lamr_evaluation.problems import Problem, Refusals
 from lamr_evaluation.records import Record
 from lamr_evaluation.report import GRID, Difference, EvalReport, ScorerReport
+from lamr_evaluation.resampling import BOOTSTRAP, Bootstrap
 from lamr_evaluation.scorers import PrunerLike, PrunerScorer, Selection, Selector
 
 FloatArray = NDArray[np.float64]

@@ -16,22 +16,13 @@ from dataclasses import astuple, dataclass, fields
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lamr_evaluation.resampling import INTERVAL, Bootstrap, drawn, members
+
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
 BUDGETS = (0.10, 0.25, 0.50)
 """Fractions of kept lines at which recall is reported."""
-
-
-@dataclass(frozen=True)
-class Bootstrap:
-    """How intervals are computed."""
-
-    draws: int = 5_000
-    seed: int = 0
-
-
-BOOTSTRAP = Bootstrap()
 
 
 @dataclass(frozen=True)
@@ -196,17 +187,15 @@ def summarize(values: FloatArray, clusters: ArrayLike, bootstrap: Bootstrap) -> 
         bootstrap: resamples and seed.
     """
     known = ~np.isnan(values)
-    _, member = np.unique(np.asarray(clusters), return_inverse=True)
-    groups = int(member.max()) + 1
+    member, groups = members(clusters)
     sums, counts = np.zeros((groups, values.shape[1])), np.zeros((groups, values.shape[1]))
     np.add.at(sums, member, np.where(known, values, 0.0))
     np.add.at(counts, member, known.astype(np.float64))
-    rng = np.random.default_rng(bootstrap.seed)
-    weights = rng.multinomial(groups, np.full(groups, 1 / groups), size=bootstrap.draws)
+    weights = drawn(groups, bootstrap)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = sums.sum(axis=0) / counts.sum(axis=0)
         resampled = (weights @ sums) / (weights @ counts)
     defined = ~np.isnan(resampled).all(axis=0)
     low, high = np.full_like(mean, np.nan), np.full_like(mean, np.nan)
-    low[defined], high[defined] = np.nanpercentile(resampled[:, defined], [2.5, 97.5], axis=0)
+    low[defined], high[defined] = np.nanpercentile(resampled[:, defined], INTERVAL, axis=0)
     return Summary(len(values), Metrics(*mean.tolist()), Metrics(*low.tolist()), Metrics(*high.tolist()))

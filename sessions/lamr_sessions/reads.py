@@ -141,9 +141,7 @@ def big_reads(session: Sequence[Event]) -> Iterator[BigRead]:
 
     What is said before a read is what the same agent said: a sub-agent's task is the prompt that it was given.
     """
-    results = {
-        event.call: place for place, event in enumerate(session) if event.kind == "result" and event.call
-    }
+    results = answered(session)
     agents: dict[str, Heard] = {}
     for place, event in enumerate(session):
         heard = agents.setdefault(event.agent, Heard())
@@ -151,7 +149,7 @@ def big_reads(session: Sequence[Event]) -> Iterator[BigRead]:
         if event.kind != "call":
             continue
         read = read_of(event.tool, event.arguments)
-        answer = results.get(event.call) if event.call else _next_result(session, place)
+        answer = results.get(place)
         if read is None or answer is None or not detect_language("", read.path).is_code:
             continue
         shown = shown_lines(session[answer].text)
@@ -191,6 +189,19 @@ def _without_inserted(message: str) -> str:
         kept.append(message[at : opened.start()])
         at = end + len(close)
     return "".join(kept) + message[at:]
+
+
+def answered(session: Sequence[Event]) -> dict[int, int]:
+    """The places of calls, with that of each call's result; a call without one is left out."""
+    named = {
+        event.call: place for place, event in enumerate(session) if event.kind == "result" and event.call
+    }
+    found = (
+        (place, named.get(event.call) if event.call else _next_result(session, place))
+        for place, event in enumerate(session)
+        if event.kind == "call"
+    )
+    return {call: result for call, result in found if result is not None}
 
 
 def _next_result(session: Sequence[Event], place: int) -> int | None:

@@ -5,8 +5,8 @@ What differs between hosts is a `UsageRule`, a table like a `Format`. A log of a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lamr_sessions.events import Format, first_at, holds, read_records
@@ -23,6 +23,8 @@ class Request:
         cached: input tokens that the cache was read for.
         output: tokens that the model gave.
         model: its name; empty where the log doesn't say.
+        answer: what names its answer in all logs of the host, so that a log that begins with a copy of another's is
+            told from it; empty where the host names none.
     """
 
     record: int
@@ -31,6 +33,7 @@ class Request:
     cached: int
     output: int
     model: str = ""
+    answer: str = field(default="", compare=False)
 
     @property
     def context(self) -> int:
@@ -48,6 +51,7 @@ class UsageRule:
         output: the ways to output tokens, which are added.
         model: the way to the model's name, in this or else in an earlier record.
         key: the way to what several records about one request share; the last of them counts.
+        key_names_answer: whether no other answer of any session has the same key.
         fresh_holds_cached: whether the host's count of input tokens includes those that the cache was read for.
         fresh_holds_written: whether it includes those that the cache was written with.
     """
@@ -59,6 +63,7 @@ class UsageRule:
     output: tuple[str, ...]
     model: str
     key: str = ""
+    key_names_answer: bool = False
     fresh_holds_cached: bool = False
     fresh_holds_written: bool = False
 
@@ -72,6 +77,7 @@ USAGE: Mapping[str, UsageRule] = {
         ("message.usage.output_tokens",),
         "message.model",
         key="message.id",
+        key_names_answer=True,
     ),
     "codex": UsageRule(
         {"payload.type": "token_count", "payload.info.last_token_usage": None},
@@ -99,6 +105,7 @@ USAGE: Mapping[str, UsageRule] = {
         ("info.tokens.output", "info.tokens.reasoning"),
         "info.modelID",
         key="info.id",
+        key_names_answer=True,
     ),
     "gemini-cli": UsageRule(
         {"type": "gemini", "tokens": None},
@@ -129,12 +136,17 @@ def read_requests(log: str, form: Format) -> list[Request]:
     Raises:
         ValueError: a log that is one JSON value can't be parsed.
     """
+    return requests_of(read_records(log, form), form)
+
+
+def requests_of(records: Iterable[Any], form: Format) -> list[Request]:
+    """The requests that records account for; see `read_requests`."""
     rule = USAGE.get(form.name)
     if rule is None:
         return []
     found: dict[Any, Request] = {}
     model = ""
-    for place, record in enumerate(read_records(log, form)):
+    for place, record in enumerate(records):
         named = first_at(record, rule.model)
         model = named if isinstance(named, str) else model
         if not holds(record, rule.record):
@@ -143,10 +155,9 @@ def read_requests(log: str, form: Format) -> list[Request]:
         key = first_at(record, rule.key) if rule.key else None
         key = place if key is None else key
         if request.context:  # an answer that the host made up itself was no request
-            record_of_first = found[key].record if key in found else place
-            found[key] = Request(
-                record_of_first, request.fresh, request.written, request.cached, request.output, request.model
-            )
+            first = found[key].record if key in found else place
+            answer = key if rule.key_names_answer and isinstance(key, str) else ""
+            found[key] = replace(request, record=first, answer=answer)
     return sorted(found.values(), key=lambda request: request.record)
 
 

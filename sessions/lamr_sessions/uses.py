@@ -11,9 +11,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import Literal
 
 from lamr_sessions.events import Event
-from lamr_sessions.reads import BigRead
+from lamr_sessions.reads import BigRead, answered
 from lamr_sessions.shown import shown_lines
 from lamr_sessions.tools import Edit, edits_of, read_of, same_file
 
@@ -27,6 +28,24 @@ LONGEST_CITATION = 100
 
 _FENCED = re.compile(r"```[^\n]*\n(.*?)```", re.DOTALL)
 _TICKED = re.compile(r"(?<!`)`([^`\n]{20,})`(?!`)")
+
+
+@dataclass(frozen=True)
+class Use:
+    """What one later event does with lines of a read.
+
+    Attributes:
+        place: the event's index in the session; of a read, that of its call.
+        kind: `edited` or `quoted`, as `LaterUse` has them; `reread` for a read of a range that points at something, and
+            `shown` for one that shows the file, or much of it, once more.
+        lines: 1-based numbers of shown lines.
+        changed: those that an edit changes.
+    """
+
+    place: int
+    kind: Literal["edited", "quoted", "reread", "shown"]
+    lines: tuple[int, ...]
+    changed: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -53,26 +72,43 @@ class LaterUse:
 
 def later_use(read: BigRead, session: Sequence[Event]) -> LaterUse:
     """The lines of a read that the session's events after it need."""
-    results = {event.call: event.text for event in session if event.kind == "result" and event.call}
-    edited: set[int] = set()
-    changed: set[int] = set()
-    quoted: set[int] = set()
-    reread: set[int] = set()
-    for event in session[read.place + 1 :]:
+    return use_in_all(later_uses(read, session))
+
+
+def use_in_all(uses: Iterable[Use]) -> LaterUse:
+    """What uses come to; what was only shown once more wasn't needed for that."""
+    held: dict[str, set[int]] = {"edited": set(), "changed": set(), "quoted": set(), "reread": set()}
+    for use in uses:
+        held.get(use.kind, set()).update(use.lines)
+        held["changed"].update(use.changed)
+    return LaterUse(**{kind: tuple(sorted(numbers)) for kind, numbers in held.items()})
+
+
+def later_uses(read: BigRead, session: Sequence[Event]) -> list[Use]:
+    """The events after a read that need or show lines of it, in their order."""
+    results = answered(session)
+    uses: list[Use] = []
+    for place, event in enumerate(session[read.place + 1 :], read.place + 1):
         if event.kind == "assistant":
-            quoted.update(_quoted(event.text, read))
+            uses.append(Use(place, "quoted", tuple(sorted(_quoted(event.text, read)))))
         elif event.kind == "call":
             for edit in edits_of(event.tool, event.arguments):
                 if same_file(edit.path, read.read.path):
                     held, altered = _edited(edit, read.shown.lines)
-                    edited.update(held)
-                    changed.update(altered)
+                    uses.append(Use(place, "edited", tuple(held), tuple(altered)))
             again = read_of(event.tool, event.arguments)
-            if again and again.ranged and same_file(again.path, read.read.path) and event.call in results:
-                lines = shown_lines(results[event.call]).lines
-                if len(lines) <= min(LONGEST_AGAIN, LARGEST_AGAIN * len(read.shown.lines)):
-                    reread.update(located(lines, read.shown.lines))
-    return LaterUse(*(tuple(sorted(numbers)) for numbers in (edited, changed, quoted, reread)))
+            if again and same_file(again.path, read.read.path) and place in results:
+                result = session[results[place]].text
+                uses.append(_shown_again(place, again.ranged, result, read.shown.lines))
+    return [use for use in uses if use.lines]
+
+
+def _shown_again(place: int, ranged: bool, result: str, shown: Sequence[str]) -> Use:
+    if not ranged:
+        return Use(place, "shown", tuple(range(1, len(shown) + 1)))
+    lines = shown_lines(result).lines
+    pointed = len(lines) <= min(LONGEST_AGAIN, LARGEST_AGAIN * len(shown))
+    return Use(place, "reread" if pointed else "shown", tuple(located(lines, shown)))
 
 
 def located(wanted: Sequence[str], lines: Sequence[str]) -> list[int]:

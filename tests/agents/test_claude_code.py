@@ -234,7 +234,7 @@ def test_stats_prints_what_was_decided(store: Store, tmp_path: Path) -> None:
     assert "pruned" in done.stdout
     assert "600" in done.stdout
     done = CliRunner().invoke(app, ["agents", "stats", "--store", path, "--json"])
-    assert json.loads(done.stdout)[0]["tokens_out"] == 400
+    assert json.loads(done.stdout)["total"]["tokens_cut"] == 600
     done = CliRunner().invoke(app, ["agents", "stats", "--store", str(tmp_path / "none")])
     assert done.exit_code == 2
 

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from lamr_sessions import FORMATS, Edit, Event, Read, big_reads, later_use, read_events, recognize
+from lamr_sessions import FORMATS, Edit, Event, Read, big_reads, later_use, later_uses, read_events, recognize
 from lamr_sessions.reads import MOST_HISTORY, spoken
 from lamr_sessions.shown import framed, shown_lines
 from lamr_sessions.tools import (
@@ -661,3 +661,22 @@ def test_an_offset_that_no_file_has_is_a_number_that_can_be_written(offset):
     read = read_of("Read", {"file_path": "a.py", "offset": offset})
     assert read is not None
     assert read.first is None or read.first <= 1 << 31
+
+
+def test_a_read_again_counts_where_calls_have_no_names():
+    """As in mini-swe-agent's own form: a command in the text, and its output below."""
+    session = [
+        Event("user", TASK),
+        Event("call", tool="shell", arguments={"command": "cat a.py"}),
+        Event("result", TEXT),
+        Event("call", tool="shell", arguments={"command": "sed -n 42,50p a.py"}),
+        Event("result", "\n".join(LINES[41:50]) + "\n"),
+        Event("call", tool="shell", arguments={"command": "cat a.py"}),
+        Event("result", TEXT),
+    ]
+    first = next(big_reads(session))
+    assert later_use(first, session).reread == tuple(range(42, 51))
+    assert [(use.place, use.kind, len(use.lines)) for use in later_uses(first, session)] == [
+        (3, "reread", 9),
+        (5, "shown", 100),
+    ]

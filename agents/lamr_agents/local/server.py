@@ -28,13 +28,15 @@ from lamr_contract.private_files import open_private, private_folder, take_lock
 from lamr_agents.hook_host import Call, HookHost
 from lamr_agents.hosts import FIRST, hook_named
 from lamr_agents.intent import Intent
+from lamr_agents.local.holdout import HELD_OUT
 from lamr_agents.local.listener import Listener
 from lamr_agents.local.places import place_of
+from lamr_agents.local.sessions import seen_in
 from lamr_agents.local.store import Shown, Store
 from lamr_agents.local.texts import key_of
 from lamr_agents.local.turns import Turns
 from lamr_agents.policy import Asked, Policy
-from lamr_agents.skim import Archive, Prunes, Skim, skim, unjudged
+from lamr_agents.skim import Archive, Prunes, Skim, skim, unjudged, untouched
 from lamr_agents.thin import BESIDE, HOST, LEFT, MOST_BYTES, check_place, unpruned
 
 IDLE_SECONDS = 3600.0
@@ -59,6 +61,7 @@ class LocalServer:
         archive: keeps the originals of what lies in no file; such results pass without one.
         seconds: for one pruning, at the most; a hook that has less says so in its call.
         effort: how much the encoder reads; it isn't loaded for `instant`. A model without a line model reads all.
+        holdout: share of the sessions that are left alone, for comparison.
     """
 
     def __init__(  # noqa: PLR0913  # keyword-only but for the parts
@@ -71,6 +74,7 @@ class LocalServer:
         archive: Archive | None = None,
         seconds: float = 7.0,
         effort: EffortName = "auto",
+        holdout: float = 0.0,
     ) -> None:
         self._path = path
         self._store = store
@@ -79,6 +83,7 @@ class LocalServer:
         self._archive = archive
         self._seconds = seconds
         self._effort = effort
+        self._holdout = holdout
         self._gave_up = _GaveUp()
         self._turns = Turns()
         self._pruner: Prunes | None = None
@@ -153,9 +158,21 @@ class LocalServer:
                 always_again=bool(place) and self._store.is_always_read_again(place),
             )
             left = max(seconds - (time.perf_counter() - begin), _LEAST_SECONDS)
-            shown = self._skim(asked, call.intent, left)
+            if self._is_held_out(host, call, payload):
+                shown = untouched(asked, self._policy.passes(asked) or HELD_OUT)
+            else:
+                shown = self._skim(asked, call.intent, left)
             self._record(host, call, shown, place, time.perf_counter() - begin)
         return host.answer(call, shown)
+
+    def _is_held_out(self, host: HookHost, call: Call, payload: Mapping[str, Any]) -> bool:
+        """Record the session of a call, and return whether it is left alone."""
+        session = seen_in(payload, host.name, call.session, time.time(), self._holdout)
+        held_out, is_new = self._store.meet(session)
+        if is_new and self._holdout:
+            what = "left alone, for comparison" if held_out else "pruned"
+            _log.info("session %s is %s (holdout %g)", session.name, what, self._holdout)
+        return held_out
 
     def _skim(self, asked: Asked, intent: Intent, seconds: float) -> Skim:
         """Skim within a time, though neither loading the model nor a run of it can be interrupted."""

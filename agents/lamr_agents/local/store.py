@@ -10,14 +10,14 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lamr_client import InvalidInputError, LamrError
 from lamr_contract.private_files import cache_folder
 
 from lamr_agents.context import Context
-from lamr_agents.local import looks
+from lamr_agents.local import looks, sessions
 from lamr_agents.local.database import Database
 from lamr_agents.policy import IN_PARTS, READ_AGAIN
 from lamr_agents.thin import NOT_PRUNED, SOCKET
@@ -81,6 +81,35 @@ class Tally:
 
 
 @dataclass(frozen=True)
+class Decision(Shown):
+    """A result as it was recorded.
+
+    Attributes:
+        at: when, in seconds since 1970.
+        ranges, wholes: later reads of lines that this cut had hidden, by range and of the whole file.
+        tokens_again: that these brought.
+        looked: whether such reads are counted at all; not for what lies in no file.
+    """
+
+    at: float = 0.0
+    ranges: int = 0
+    wholes: int = 0
+    tokens_again: int = 0
+    looked: bool = False
+
+
+_AS_THEY_STAND = ("host", "session", "tool", "path", "reason", "tokens_in", "tokens_out", "seconds", "at")
+_DECIDED = {
+    **dict(zip(_AS_THEY_STAND, _AS_THEY_STAND, strict=True)),
+    "ranges": "coalesce(ranges, 0)",
+    "wholes": "coalesce(wholes, 0)",
+    "tokens_again": "coalesce(tokens, 0)",
+    "looked": "cuts.shown IS NOT NULL",
+}
+"""What a `Decision` is made of: the expression of each field."""
+
+
+@dataclass(frozen=True)
 class LastCall:
     """A host's last call, and the last that failed.
 
@@ -109,7 +138,7 @@ class Store:
     def __init__(self, path: Path) -> None:
         self._database = Database(
             path,
-            _TABLE + looks.TABLE,
+            _TABLE + looks.TABLE + sessions.TABLE,
             lambda why: StoreError(f"{path}: what was shown can't be kept there ({why})"),
         )
         self._looks = looks.Looks(self._database)
@@ -158,7 +187,13 @@ class Store:
             if shown.place and added is not None:
                 looks.record(rows, added, _name(shown.place), shown.hidden)
             rows.execute("DELETE FROM shown WHERE at < ?", (now - MOST_DAYS * 86_400,))
+            sessions.forget(rows, now - MOST_DAYS * 86_400)
             rows.execute("DELETE FROM shown WHERE rowid <= (SELECT max(rowid) FROM shown) - ?", (MOST_ROWS,))
+
+    def meet(self, session: sessions.Session) -> tuple[bool, bool]:
+        """Record a call of a session; see `local.sessions.meet`."""
+        with self._database.rows() as rows:
+            return sessions.meet(rows, replace(session, name=_name(session.name)))
 
     def tallies(self) -> Sequence[Tally]:
         """What was decided so far, by reason, the most frequent first."""
@@ -168,6 +203,20 @@ class Store:
                 "GROUP BY reason ORDER BY count(*) DESC, reason"
             )
             return [Tally(*row) for row in found.fetchall()]
+
+    def decisions(self) -> Sequence[Decision]:
+        """What was decided so far, the oldest first."""
+        with self._database.rows() as rows:
+            found = rows.execute(
+                f"SELECT {', '.join(_DECIDED.values())} FROM shown LEFT JOIN cuts ON cuts.shown = shown.rowid "
+                "ORDER BY at, shown.rowid"
+            )
+            return [Decision(**dict(zip(_DECIDED, row, strict=True))) for row in found.fetchall()]
+
+    def all_sessions(self) -> Sequence[sessions.Session]:
+        """The sessions that hooks were called in, the oldest first."""
+        with self._database.rows() as rows:
+            return sessions.all_of(rows)
 
     def last_calls(self) -> Sequence[LastCall]:
         """The last call of each host."""

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 
 from lamr_postprocess import approximate_tokens
 from lamr_sessions import Event, Request
 
-from lamr_agents.replay.prices import Price
+from lamr_agents.replay.prices import Price, Prices
 
 COMPACTED = 0.5
 """A request with less than this share of the context before it begins a new context."""
@@ -24,61 +25,83 @@ CALL_OUTPUT = 150
 
 @dataclass(frozen=True)
 class Bill:
-    """The requests of one session and their price.
+    """The requests of one session and their prices.
 
     Attributes:
         requests: in their order.
-        price: of the session's tokens.
+        prices: of the tokens of each.
         accounted: whether the log accounts for the requests.
     """
 
     requests: Sequence[Request]
-    price: Price
+    prices: Sequence[Price]
     accounted: bool
 
-    @property
+    @classmethod
+    def of(cls, requests: Sequence[Request], prices: Prices, accounted: bool = True) -> Bill:
+        """The bill by a table: each request costs what its own model costs.
+
+        Raises:
+            PriceError: the table has no row for a model.
+        """
+        return cls(requests, [prices.of(request.model) for request in requests], accounted)
+
+    @cached_property
     def total(self) -> float:
         """Dollars for the whole session."""
         return sum(
-            request.fresh * self.price.input
-            + request.written * self.price.cache_write
-            + request.cached * self.price.cache_read
-            + request.output * self.price.output
-            for request in self.requests
+            request.fresh * price.input
+            + request.written * price.cache_write
+            + request.cached * price.cache_read
+            + request.output * price.output
+            for request, price in zip(self.requests, self.prices, strict=True)
         )
+
+    def readers(self, record: int) -> range:
+        """The places of the requests that read what a log's record brings into the context: until it is compacted."""
+        first = next(
+            (place for place, request in enumerate(self.requests) if request.record > record),
+            len(self.requests),
+        )
+        for place in range(first + 1, len(self.requests)):
+            if self.requests[place].context < COMPACTED * self.requests[place - 1].context:
+                return range(first, place)
+        return range(first, len(self.requests))
 
     def of_text(self, tokens: int, record: int) -> float:
         """Dollars that a text of so many tokens costs that a log's record brings into the context."""
-        later = self._alive(record)
-        if not later:
-            return 0.0
-        price = self._new(later[0])
-        for request in later[1:]:
-            cached = request.cached >= COMPACTED * request.context
-            price += self.price.cache_read if cached else self._new(request)
-        return tokens * price
+        readers = self.readers(record)
+        return tokens * sum(
+            self._new(place)
+            if place == readers[0] or not self._is_cached(place)
+            else self.prices[place].cache_read
+            for place in readers
+        )
 
     def of_fetching(self, tokens: int, record: int) -> float:
-        """Dollars for one more request that fetches a text of so many tokens, after a log's record."""
-        later = self._alive(record)
-        if not later:
+        """Dollars for one more request that fetches a text of so many tokens, after a log's record.
+
+        It reads the whole context from the cache, and what it asks and gets stays in the context like any text.
+        """
+        readers = self.readers(record)
+        if not readers:
             return 0.0
-        asking = later[0].context * self.price.cache_read + CALL_OUTPUT * self.price.output
-        return asking + self.of_text(tokens, record)
+        price = self.prices[readers[0]]
+        asking = self.requests[readers[0]].context * price.cache_read + CALL_OUTPUT * price.output
+        return asking + self.of_text(tokens + CALL_OUTPUT, record)
 
-    def _alive(self, record: int) -> list[Request]:
-        """The requests that read what a record brought."""
-        later: list[Request] = []
-        for request in self.requests:
-            if request.record <= record:
-                continue
-            if later and request.context < COMPACTED * later[-1].context:
-                break
-            later.append(request)
-        return later
+    def of_words(self, tokens: int, record: int) -> float:
+        """Dollars for so many tokens that the model wrote into a call and that stay in the context after a record."""
+        readers = self.readers(record)
+        written = tokens * self.prices[readers[0]].output if readers else 0.0
+        return written + self.of_text(tokens, record)
 
-    def _new(self, request: Request) -> float:
-        return self.price.cache_write if request.written else self.price.input
+    def _is_cached(self, place: int) -> bool:
+        return self.requests[place].cached >= COMPACTED * self.requests[place].context
+
+    def _new(self, place: int) -> float:
+        price = self.prices[place]
+        return price.cache_write if self.requests[place].written else price.input
 
 
 def made_up_requests(events: Sequence[Event]) -> list[Request]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from lamr_postprocess.static_page import shown, shown_lines, static_page
 
-from lamr_agents.replay.report import Report, share, total
+from lamr_agents.replay.report import Report, share
 from lamr_agents.replay.session import Replayed, ReplayedRead
 
 _STYLE = """summary b { font-weight:600 } .bad { color:var(--red) }
@@ -24,34 +24,34 @@ def render_page(report: Report) -> str:
         "<p class=quiet>Grey lines would have been cut. Red ones were cut and needed later: the session edited or "
         "quoted them, or read them again by range. Green marks are lines that were needed and kept.</p>\n"
     )
-    parts += [_session(session) for session in report.sessions]
+    parts += [_session(session) for session in report.sessions if session.reads]
     return static_page("lamr replay", _STYLE, "".join(parts))
 
 
 def _session(session: Replayed) -> str:
-    sums = total([session])
+    sums = session.ours
     facts = (
-        f"{session.host} · {session.model or 'model unknown'} · {session.requests} requests · ${session.bill:,.2f}"
-        f"{'' if session.accounted else ' (estimated)'} · net {share(sums.net, sums.bill)}"
+        f"{session.project} · {session.host} · {session.model or 'model unknown'} · {sums.requests} requests · "
+        f"${sums.bill:,.2f}{'' if session.accounted else ' (estimated)'} · net {share(sums.net, sums.bill)}"
     )
     reads = "".join(map(_read, session.reads))
     return f"<h2>{shown(str(session.log))}</h2>\n<div class=quiet>{shown(facts)}</div>\n{reads}"
 
 
 def _read(read: ReplayedRead) -> str:
-    skim, regretted = read.skim, len(read.regretted)
-    cut = share(skim.tokens_in - skim.tokens_out, skim.tokens_in) if skim.cut else "nothing"
+    ours, regretted = read.ours, len(read.regretted)
+    cut = share(ours.tokens_in - ours.tokens_out, ours.tokens_in) if ours.cut else "nothing"
     regret = f" · <span class=bad>{regretted} regretted</span>" if regretted else ""
-    money = f" · saved ${read.saved:.4f}, fetching again ${read.fetching:.4f}" if skim.cut else ""
+    money = f" · saved ${ours.saved:.4f}, read again ${ours.fetching:.4f}" if ours.cut else ""
     return (
-        f"<details><summary><b>{shown(read.path)}</b> · {shown(skim.reason)} · {len(read.lines)} lines, "
+        f"<details><summary><b>{shown(read.path)}</b> · {shown(ours.reason)} · {len(read.lines)} lines, "
         f"{cut} cut{regret}{money}</summary>\n<p class=quiet>{shown(read.query)}</p>\n"
         f"<ol>\n{_lines(read)}</ol></details>\n"
     )
 
 
 def _lines(read: ReplayedRead) -> str:
-    kept, needed = {*read.skim.kept_lines}, {*read.later.lines}
+    kept, needed = {*read.ours.kept_lines}, {*read.later.lines}
     rows = []
     for number, line in enumerate(read.lines, 1):
         kind = _KINDS[number in kept, number in needed]

@@ -1,76 +1,30 @@
-"""Adds replayed sessions up, and writes them as tables and as JSON."""
+"""Writes a replay as tables for a terminal and as JSON. `figures` computes what it says."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lamr_evaluation.resampling import Interval
 from lamr_evaluation.tables import align
 
-from lamr_agents.replay.session import Kept, Replayed, ReplayedRead
-from lamr_agents.replay.yardsticks import YARDSTICKS
+from lamr_agents.replay.figures import Group, WayFigures, figures_of, grouped, losses
+from lamr_agents.replay.outcome import Ledger, added
+from lamr_agents.replay.session import Replayed
+from lamr_agents.replay.ways import ORACLE
 
-OURS = "lamr"
-
-
-@dataclass(frozen=True)
-class Total:
-    """What pruning comes to in one session or in several.
-
-    Attributes:
-        sessions, reads: how many; the reads are the big ones.
-        pruned: reads of which something was cut.
-        tokens: of all big reads, and of those that were pruned.
-        cut: tokens that were cut, markers and notes counted.
-        needed, kept: lines of the pruned reads that were needed later, and how many of them were kept.
-        fetched_again: pruned reads of which something would have had to be fetched again.
-        bill: dollars for the sessions as they were.
-        saved, fetching, pruning: dollars that cuts save, and that fetching again and pruning cost.
-    """
-
-    sessions: int
-    reads: int
-    pruned: int
-    tokens: int
-    tokens_pruned: int
-    cut: int
-    needed: int
-    kept: int
-    fetched_again: int
-    bill: float
-    saved: float
-    fetching: float
-    pruning: float
-
-    @property
-    def net(self) -> float:
-        """Dollars that pruning saves after all that it costs."""
-        return self.saved - self.fetching - self.pruning
-
-
-def total(sessions: Sequence[Replayed]) -> Total:
-    """Add sessions up."""
-    reads = [read for session in sessions for read in session.reads]
-    cut = [read for read in reads if read.skim.cut]
-    return Total(
-        sessions=len(sessions),
-        reads=len(reads),
-        pruned=len(cut),
-        tokens=sum(read.skim.tokens_in for read in reads),
-        tokens_pruned=sum(read.skim.tokens_in for read in cut),
-        cut=sum(read.skim.tokens_in - read.skim.tokens_out for read in cut),
-        needed=sum(len(read.later.lines) for read in cut),
-        kept=sum(read.kept.needed for read in cut),
-        fetched_again=sum(read.kept.fetched_again for read in cut),
-        bill=sum(session.bill for session in sessions),
-        saved=sum(read.saved for read in reads),
-        fetching=sum(read.fetching for read in reads),
-        pruning=sum(session.pruning for session in sessions),
-    )
+_NAME = 28  # characters of a session in a table
+MOST_NAMED = 5
+"""Files that are named for each reason why they weren't counted."""
+GROUPS: Mapping[str, Callable[[Replayed], str]] = {
+    "host": lambda session: session.host,
+    "project": lambda session: session.project,
+}
+"""What sessions can be grouped by."""
 
 
 @dataclass(frozen=True)
@@ -79,40 +33,59 @@ class Report:
 
     Attributes:
         sessions: in the order of their files.
-        passed_over: files that no known host wrote, or that hold no request.
+        passed_over: why each other file wasn't counted.
     """
 
     sessions: tuple[Replayed, ...]
-    passed_over: tuple[Path, ...] = ()
+    passed_over: Mapping[Path, str] = field(default_factory=dict)
 
     def table(self) -> str:
-        """Tables for a terminal: the sessions, the ways to cut, and why reads passed."""
-        parts = [_session_table(self.sessions), _yardstick_table(self._cut()), _reason_table(self._reads())]
+        """Tables for a terminal: the sessions, the ways to cut, groups, and where money is left."""
+        parts = [
+            _session_table(self.sessions),
+            _way_table(figures_of(self.sessions)),
+            *(_group_table(name, grouped(self.sessions, key)) for name, key in GROUPS.items()),
+            _loss_table(self.sessions),
+        ]
         estimated = sum(not session.accounted for session in self.sessions)
         if estimated:
             parts.append(
-                f"{estimated} of {len(self.sessions)} bills are estimated: their logs keep no accounts."
+                f"{estimated} of {len(self.sessions)} bills are estimated, without the hosts' own prompts: their logs "
+                "keep no accounts, so that shares of these are too high."
             )
-        if self.passed_over:
-            parts.append(f"{len(self.passed_over)} files are no log of a known host.")
+        parts.append(self.said_of_others())
         return "\n\n".join(filter(None, parts))
+
+    def said_of_others(self) -> str:
+        """Why files weren't counted, and some of their names; nothing where all were."""
+        said = []
+        for reason, count in Counter(self.passed_over.values()).most_common():
+            paths = [path for path, why in self.passed_over.items() if why == reason]
+            said.append(f"{count} not counted, {reason}: {_named(paths)}")
+        if broken := [session for session in self.sessions if session.broken]:
+            lines = sum(session.broken for session in broken)
+            said.append(f"{lines} lines not counted, no JSON: of {_named([each.log for each in broken])}")
+        return "\n".join(said)
 
     def to_json(self) -> str:
         """Everything but the texts, as one JSON object."""
         value = {
-            "total": _with_net(total(self.sessions)),
-            "ways": {name: _way(name, self._cut()) for name in (OURS, *YARDSTICKS)},
-            "reasons": dict(Counter(read.skim.reason for read in self._reads()).most_common()),
+            "total": _total(self.sessions),
+            "ways": {way.name: way.as_dict() for way in figures_of(self.sessions)},
+            "groups": {
+                name: {group.name: _by_way(group.ledgers) for group in grouped(self.sessions, key)}
+                for name, key in GROUPS.items()
+            },
+            "lost": [asdict(loss) for loss in losses(self.sessions)],
             "sessions": [_as_dict(session) for session in self.sessions],
-            "passed_over": [str(path) for path in self.passed_over],
+            "passed_over": {str(path): why for path, why in self.passed_over.items()},
         }
         return json.dumps(value, ensure_ascii=False, indent=1)
 
-    def _reads(self) -> list[ReplayedRead]:
-        return [read for session in self.sessions for read in session.reads]
 
-    def _cut(self) -> list[ReplayedRead]:
-        return [read for read in self._reads() if read.skim.cut]
+def _named(paths: Sequence[Path]) -> str:
+    more = f" and {len(paths) - MOST_NAMED} more" if len(paths) > MOST_NAMED else ""
+    return ", ".join(map(str, paths[:MOST_NAMED])) + more
 
 
 def share(part: float, whole: float) -> str:
@@ -120,11 +93,17 @@ def share(part: float, whole: float) -> str:
     return f"{100 * part / whole:.1f} %" if whole else "-"
 
 
+def _between(interval: Interval) -> str:
+    if interval.low != interval.low:  # NaN
+        return "-"
+    return f"{100 * interval.low:.1f} to {100 * interval.high:.1f}"
+
+
 _HEADINGS = (
     "session",
     "model",
     "reads",
-    "pruned",
+    "cut",
     "tokens",
     "cut",
     "needed kept",
@@ -135,96 +114,148 @@ _HEADINGS = (
 )
 
 
-def _session_table(sessions: Iterable[Replayed]) -> str:
-    sessions = list(sessions)
+def _session_table(sessions: Sequence[Replayed]) -> str:
+    with_reads = [session for session in sessions if session.ours.reads]
+    others = [session for session in sessions if not session.ours.reads]
     rows: list[Sequence[str]] = [_HEADINGS]
-    rows += [_row(session.log.stem[-28:], session.model, total([session])) for session in sessions]
-    rows.append(_row(f"all {len(sessions)}", "", total(sessions)))
+    rows += [_row(_short(session), session.model, session.ours) for session in with_reads]
+    if others:
+        rows.append(_row(f"{len(others)} without a big read", "", added(each.ours for each in others)))
+    rows.append(_row(f"all {len(sessions)}", "", added(each.ours for each in sessions)))
     return align(rows)
 
 
-def _row(name: str, model: str, sums: Total) -> tuple[str, ...]:
+def _short(session: Replayed) -> str:
+    return f"{session.project}/{session.log.stem}"[-_NAME:]
+
+
+def _row(name: str, model: str, sums: Ledger) -> tuple[str, ...]:
     return (
         name,
         model[-20:],
         str(sums.reads),
-        str(sums.pruned),
-        f"{sums.tokens:,}",
-        share(sums.cut, sums.tokens),
+        str(sums.cut),
+        f"{sums.read_tokens:,}",
+        share(sums.tokens_cut, sums.read_tokens),
         share(sums.kept, sums.needed),
-        str(sums.fetched_again),
+        str(sums.again),
         f"${sums.bill:,.2f}",
         share(sums.saved, sums.bill),
         share(sums.net, sums.bill),
     )
 
 
-def _kept_by(name: str, read: ReplayedRead) -> Kept:
-    return read.kept if name == OURS else read.yardsticks[name]
+_WAY_HEADINGS = ("way to cut", "tokens cut", "needed kept", "of cut reads", "again")
+_MONEY_HEADINGS = (
+    "saved",
+    "read again",
+    "time",
+    "net",
+    "95 %",
+    "net, whole again",
+    "waiting",
+)
 
 
-def _way(name: str, reads: Sequence[ReplayedRead]) -> dict[str, int]:
-    """What a way to cut kept of the pruned reads, all of them cut to the same size."""
-    kept = [_kept_by(name, read) for read in reads]
-    return {
-        "needed": sum(len(read.later.lines) for read in reads),
-        "kept": sum(each.needed for each in kept),
-        "fetched_again": sum(each.fetched_again for each in kept),
-    }
-
-
-def _yardstick_table(reads: Sequence[ReplayedRead]) -> str:
-    if not reads:
+def _way_table(figures: Sequence[WayFigures]) -> str:
+    if not figures or not figures[0].sums.reads:
         return ""
-    rows: list[Sequence[str]] = [("pruned reads cut to the same size", "needed kept", "fetched again")]
-    for name in (OURS, *YARDSTICKS):
-        way = _way(name, reads)
-        again = f"{way['fetched_again']} of {len(reads)}"
-        rows.append((name, share(way["kept"], way["needed"]), again))
+    rows: list[Sequence[str]] = [(*_WAY_HEADINGS, *_MONEY_HEADINGS)]
+    for way in figures:
+        sums = way.sums
+        rows.append(
+            (
+                way.name,
+                share(sums.tokens_cut, sums.read_tokens),
+                share(sums.kept, sums.needed),
+                share(sums.kept_cut, sums.needed_cut),
+                f"{sums.again} in {sums.reads_again}",
+                share(sums.saved, sums.bill),
+                share(sums.fetching, sums.bill),
+                share(sums.pruning + sums.control, sums.bill),
+                share(sums.net, sums.bill),
+                _between(way.net),
+                share(sums.net_whole, sums.bill),
+                f"{sums.seconds:,.0f} s",
+            )
+        )
     return align(rows)
 
 
-def _reason_table(reads: Sequence[ReplayedRead]) -> str:
-    tokens: Counter[str] = Counter()
-    for read in reads:
-        tokens[read.skim.reason] += read.skim.tokens_in
-    counts = Counter(read.skim.reason for read in reads)
-    rows: list[Sequence[str]] = [("big reads", "reads", "tokens")]
-    rows += [(reason, str(counts[reason]), f"{tokens[reason]:,}") for reason, _ in counts.most_common()]
+def _group_table(name: str, groups: Sequence[Group]) -> str:
+    """Net by group and way; empty for a single group."""
+    if len(groups) < 2:
+        return ""
+    ways = list(groups[0].ledgers)
+    rows: list[Sequence[str]] = [(f"net by {name}", "sessions", "bill", *ways)]
+    for group in groups:
+        bill = next(iter(group.ledgers.values())).bill
+        nets = (share(group.ledgers[way].net, group.ledgers[way].bill) for way in ways)
+        rows.append((group.name, str(group.sessions), f"${bill:,.2f}", *nets))
     return align(rows)
 
 
-def _with_net(sums: Total) -> dict[str, Any]:
-    return {**asdict(sums), "net": sums.net}
+def _loss_table(sessions: Sequence[Replayed]) -> str:
+    """Where the first way saves less than the oracle; empty where no oracle was asked, or nothing is read."""
+    if not sessions or ORACLE not in sessions[0].ledgers or not sum(each.ours.reads for each in sessions):
+        return ""
+    ours, best = (added(each.ledgers[name] for each in sessions) for name in (_first(sessions), ORACLE))
+    rows: list[Sequence[str]] = [("where an oracle saves more", "reads", "tokens", "dollars", "of the bill")]
+    rows += [
+        (
+            loss.where,
+            f"{loss.reads:,}",
+            f"{loss.tokens:,}",
+            f"${loss.dollars:,.2f}",
+            share(loss.dollars, ours.bill),
+        )
+        for loss in losses(sessions)
+    ]
+    more = best.net - ours.net
+    rows.append(("all", f"{ours.reads:,}", f"{ours.read_tokens:,}", f"${more:,.2f}", share(more, ours.bill)))
+    return align(rows)
+
+
+def _first(sessions: Sequence[Replayed]) -> str:
+    return next(iter(sessions[0].ledgers))
+
+
+def _total(sessions: Sequence[Replayed]) -> dict[str, Any]:
+    sums = added(session.ours for session in sessions)
+    return {"sessions": len(sessions), **asdict(sums), "net": sums.net}
+
+
+def _by_way(ledgers: Mapping[str, Ledger]) -> dict[str, Any]:
+    return {name: {**asdict(ledger), "net": ledger.net} for name, ledger in ledgers.items()}
 
 
 def _as_dict(session: Replayed) -> dict[str, Any]:
     return {
         "log": str(session.log),
+        "session": session.name,
+        "project": session.project,
         "host": session.host,
         "model": session.model,
-        "requests": session.requests,
         "accounted": session.accounted,
-        "total": _with_net(total([session])),
+        "broken": session.broken,
+        "ways": _by_way(session.ledgers),
         "reads": [
             {
                 "path": read.path,
                 "first": read.first,
                 "lines": len(read.lines),
                 "query": read.query,
-                "reason": read.skim.reason,
-                "tokens_in": read.skim.tokens_in,
-                "tokens_out": read.skim.tokens_out,
-                "cuts": read.skim.cuts(),
                 "edited": read.later.edited,
                 "quoted": read.later.quoted,
                 "reread": read.later.reread,
+                "cuts": read.cuts,
                 "regretted": read.regretted,
-                "fetched_again": read.kept.fetched_again,
-                "saved": read.saved,
-                "fetching": read.fetching,
-                "seconds": round(read.seconds, 3),
+                "ways": {name: _without_lines(asdict(done)) for name, done in read.ways.items()},
             }
             for read in session.reads
         ],
     }
+
+
+def _without_lines(outcome: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in outcome.items() if name != "kept_lines"}

@@ -1,0 +1,151 @@
+"""The figures of a replay: what each way comes to over sessions, with intervals, by group, and where money is left.
+
+Intervals draw whole sessions, with the logs of their sub-agents. All ways are counted on the same sessions, so that the
+difference of two is drawn in pairs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from lamr_evaluation.resampling import Interval, ratio
+
+from lamr_agents.replay.outcome import Ledger, added
+from lamr_agents.replay.session import Replayed
+from lamr_agents.replay.ways import ORACLE
+
+
+@dataclass(frozen=True)
+class WayFigures:
+    """What a way comes to.
+
+    Attributes:
+        name: the way's.
+        sums: over all sessions.
+        net: share of the whole bill that remains, with its interval.
+        kept: share of the needed lines of all big reads that stay.
+        ahead: `net` less that of the first way, drawn in pairs.
+    """
+
+    name: str
+    sums: Ledger
+    net: Interval
+    kept: Interval
+    ahead: Interval
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        figures = {name: asdict(getattr(self, name)) for name in ("net", "kept", "ahead")}
+        return {
+            **asdict(self.sums),
+            "net": self.sums.net,
+            "net_whole": self.sums.net_whole,
+            "shares": {name: _without_nan(figure) for name, figure in figures.items()},
+        }
+
+
+def figures_of(sessions: Sequence[Replayed]) -> list[WayFigures]:
+    """The figures of each way, in the order in which they were compared."""
+    if not sessions:
+        return []
+    names = list(sessions[0].ledgers)
+    own = [session.ours.net for session in sessions]
+    bills = [session.ours.bill for session in sessions]
+    clusters = [session.name for session in sessions]
+    figures = []
+    for name in names:
+        ledgers = [session.ledgers[name] for session in sessions]
+        nets = [ledger.net for ledger in ledgers]
+        figures.append(
+            WayFigures(
+                name=name,
+                sums=added(ledgers),
+                net=ratio(nets, bills, clusters),
+                kept=ratio([led.kept for led in ledgers], [led.needed for led in ledgers], clusters),
+                ahead=ratio([net - base for net, base in zip(nets, own, strict=True)], bills, clusters),
+            )
+        )
+    return figures
+
+
+@dataclass(frozen=True)
+class Group:
+    """Sessions that share something.
+
+    Attributes:
+        name: what they share.
+        sessions: how many logs.
+        ledgers: what each way comes to.
+    """
+
+    name: str
+    sessions: int
+    ledgers: dict[str, Ledger]
+
+
+def grouped(sessions: Iterable[Replayed], key: Callable[[Replayed], str]) -> list[Group]:
+    """Sessions by what a key gives, the dearest group first."""
+    groups: dict[str, list[Replayed]] = {}
+    for session in sessions:
+        groups.setdefault(key(session), []).append(session)
+    made = [
+        Group(name, len(each), {way: added(one.ledgers[way] for one in each) for way in each[0].ledgers})
+        for name, each in groups.items()
+    ]
+    return sorted(made, key=lambda group: -next(iter(group.ledgers.values())).bill)
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Where the first way saves less than the oracle.
+
+    Attributes:
+        where: why a read passed, or what became of those that were cut.
+        reads: how many.
+        tokens: of them.
+        dollars: that the oracle saves more.
+    """
+
+    where: str
+    reads: int
+    tokens: int
+    dollars: float
+
+
+LEFT_IN, FETCHED, WAITED = "cut: lines left in that nobody needs", "cut: read again", "lamr's own time"
+
+
+def losses(sessions: Sequence[Replayed]) -> list[Loss]:
+    """What makes the difference between the oracle's net and the first way's, the largest part first."""
+    reads: Counter[str] = Counter()
+    tokens: Counter[str] = Counter()
+    dollars: defaultdict[str, float] = defaultdict(float)
+    for where, size, lost in _lost(sessions):
+        reads[where] += 1
+        tokens[where] += size
+        dollars[where] += lost
+    pruning = sum(session.ours.pruning + session.ours.control for session in sessions)
+    rows = [Loss(where, reads[where], tokens[where], dollars[where]) for where in dollars]
+    rows.append(Loss(WAITED, sum(session.ours.reads for session in sessions), 0, pruning))
+    return sorted(rows, key=lambda row: -row.dollars)
+
+
+def _lost(sessions: Iterable[Replayed]) -> Iterator[tuple[str, int, float]]:
+    for session in sessions:
+        for read in session.reads:
+            ours, best = read.ours, read.ways.get(ORACLE)
+            if best is None:
+                continue
+            if not ours.cut:
+                yield f"passes: {ours.reason}", ours.tokens_in, best.saved
+                continue
+            yield LEFT_IN, ours.tokens_in, best.saved - ours.saved
+            if ours.again:
+                yield FETCHED, ours.tokens_in, ours.fetching
+
+
+def _without_nan(figure: dict[str, float]) -> dict[str, float | None]:
+    return {name: None if value != value else value for name, value in figure.items()}  # noqa: PLR0124

@@ -1,0 +1,242 @@
+"""A log, read for a replay: its bill, and each result of a tool with what a host knew when it came.
+
+Nothing here depends on how a result is cut. As for hosts, a file counts as shown before if an earlier result that is
+still in the context showed it, and not just a range of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from lamr_postprocess import approximate_tokens
+from lamr_sessions import (
+    FORMATS,
+    About,
+    BigRead,
+    Event,
+    LaterUse,
+    Read,
+    Use,
+    about_of,
+    big_reads,
+    events_of,
+    later_uses,
+    moments_of,
+    read_log,
+    read_records,
+    recognize,
+    requests_of,
+    use_in_all,
+)
+from lamr_sessions.reads import answered
+from lamr_sessions.tools import question_of, read_of, same_file
+
+from lamr_agents.intent import Intent, Known, intent_of
+from lamr_agents.policy import Asked, Policy
+from lamr_agents.replay.bill import Bill, made_up_requests
+from lamr_agents.replay.prices import Prices
+from lamr_agents.skim import asked_for
+
+LEAST_TOKENS = 200
+"""A smaller result that is no big read isn't looked at: no cut of it pays for its marker."""
+_HOSTS = Policy()
+_UNKNOWN = Intent("", "", "nothing")
+
+
+class NoSessionError(Exception):
+    """A file holds nothing that can be replayed; the words say why."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """A tool's result.
+
+    Attributes:
+        place: its index among the session's events.
+        record: the index of the log's record that it is from.
+        asked: its text, and what was asked for; of a big read the file's lines alone, of another result all.
+        intent: what the agent is after; nothing where the result is no big read.
+        big: the read; None where the result doesn't show much of one source file.
+        uses: what later events do with its lines; only of a big read.
+        requests_before, context_before: how many requests came before, and the tokens of the last one.
+    """
+
+    place: int
+    record: int
+    asked: Asked
+    intent: Intent = _UNKNOWN
+    big: BigRead | None = None
+    uses: Sequence[Use] = ()
+    requests_before: int = 0
+    context_before: int = 0
+
+    @property
+    def later(self) -> LaterUse:
+        """The lines that the session needed later."""
+        return use_in_all(self.uses)
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A session as it was.
+
+    Attributes:
+        log: the file, or a conversation's folder.
+        host: which wrote it.
+        about: its name and folder.
+        model: that answered most requests; empty where the log doesn't say.
+        bill: its requests and their prices.
+        control: dollars for questions that the agent wrote for a pruner's sake.
+        events: what happened.
+        moments: when each of the log's records was written, in seconds since 1970; 0 where it doesn't say.
+        own: the first record that isn't a copy from another log.
+        broken: lines of the log that can't be read, but for a last one that is being written.
+    """
+
+    log: Path
+    host: str
+    about: About
+    model: str
+    bill: Bill
+    control: float = 0.0
+    events: Sequence[Event] = field(default=(), repr=False)
+    moments: Sequence[float] = field(default=(), repr=False)
+    own: int = 0
+    broken: int = 0
+
+    @cached_property
+    def results(self) -> Sequence[Result]:
+        """The results of tools, in their order, without those that were copied."""
+        return [result for result in _results(self.events, self.bill) if result.record >= self.own]
+
+    @property
+    def name(self) -> str:
+        """The session's name, which its sub-agents' logs share; the log's path where it has none."""
+        return self.about.name or str(self.log)
+
+    @property
+    def project(self) -> str:
+        """The project's name; that of the log's folder where the log names none."""
+        return self.about.project or self.log.parent.name
+
+
+def record_of(log: Path, prices: Prices, known: Collection[str] = ()) -> Recorded:
+    """Read a log.
+
+    Args:
+        log: the file, or a conversation's folder.
+        prices: of tokens.
+        known: the names of answers that other logs have been read to hold; a resumed or forked session's log begins
+            with a copy of them, which was paid for once.
+
+    Raises:
+        NoSessionError: no known host wrote it, it can't be parsed, or it holds no request of its own.
+        OSError: it can't be read.
+        PriceError: the table has no row for a model.
+    """
+    text = read_log(log)
+    form = recognize(text, FORMATS)
+    if form is None:
+        raise NoSessionError("no log of a known host" if _is_json(text) else "no JSON, or cut off")
+    try:
+        records = read_records(text, form)
+    except ValueError as error:
+        raise NoSessionError(f"a log of {form.name} that can't be read: {error}") from error
+    events, requests = events_of(records, form), requests_of(records, form)
+    accounted = bool(requests)
+    requests = requests or made_up_requests(events)
+    if not requests:
+        raise NoSessionError(f"a session of {form.name} without a request")
+    copied = [request.record for request in requests if request.answer in known and request.answer]
+    requests = [request for request in requests if not request.answer or request.answer not in known]
+    if not requests:
+        raise NoSessionError(f"a copy of other sessions of {form.name}")
+    names = [request.model for request in requests]
+    bill = Bill.of(requests, prices, accounted)
+    return Recorded(
+        log=log,
+        host=form.name,
+        about=about_of(records, form),
+        model=max(set(names), key=lambda name: (names.count(name), name)),
+        bill=bill,
+        control=_control(events, bill, max(copied, default=-1)),
+        events=events,
+        moments=moments_of(records, form),
+        own=max(copied, default=-1) + 1,
+        broken=_broken(text, len(records)) if form.records is None else 0,
+    )
+
+
+def _is_json(text: str) -> bool:
+    """Whether a text is one JSON value, or its first line is one."""
+    for part in (text, text.strip().split("\n", 1)[0]):
+        with contextlib.suppress(ValueError, RecursionError):
+            json.loads(part)
+            return True
+    return False
+
+
+def _broken(text: str, records: int) -> int:
+    lines = [line for line in text.split("\n") if line.strip()]
+    return len(lines) - records - (not _is_json(lines[-1]))
+
+
+def _control(events: Sequence[Event], bill: Bill, copied: int) -> float:
+    calls = (event for event in events if event.kind == "call" and event.record > copied)
+    questions = ((question_of(call.arguments), call.record) for call in calls)
+    return sum(bill.of_words(approximate_tokens(words), record) for words, record in questions if words)
+
+
+def _results(events: Sequence[Event], bill: Bill) -> Iterator[Result]:
+    big = {read.place: read for read in big_reads(events)}
+    calls = {result: events[call] for call, result in answered(events).items()}
+    seen: list[tuple[str, range]] = []
+    for place, event in enumerate(events):
+        if event.kind != "result":
+            continue
+        read = big.get(place)
+        call = calls.get(place)
+        opened = read.read if read else read_of(call.tool, call.arguments) if call else None
+        readers = bill.readers(event.record)
+        again = opened is not None and any(
+            same_file(opened.path, path) and readers[:1] and readers[0] in still for path, still in seen
+        )
+        before = [request for request in bill.requests if request.record <= event.record]
+        if read:
+            intent = _intent(read)
+            asked = asked_for("\n".join(read.shown.lines) + "\n", read.read, intent=intent, again=again)
+        else:
+            intent = _UNKNOWN
+            asked = asked_for(event.text, opened or Read(""), intent=intent, again=again)
+        if read or asked.tokens >= LEAST_TOKENS:
+            yield Result(
+                place,
+                event.record,
+                asked,
+                intent,
+                read,
+                later_uses(read, events) if read else (),
+                len(before),
+                before[-1].context if before else 0,
+            )
+        if opened is not None and not _HOSTS.ranges(asked):
+            seen.append((opened.path, readers))
+
+
+def _intent(read: BigRead) -> Intent:
+    return intent_of(
+        Known(
+            question_of(read.call.arguments),
+            read.intent,
+            read.description,
+            read.searched,
+            read.task,
+            read.pointed,
+            read.history,
+        )
+    )

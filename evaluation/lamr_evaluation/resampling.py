@@ -1,0 +1,120 @@
+"""Bootstrap over clusters: how far a figure could be another if other files, or other sessions, had been drawn.
+
+Whole clusters are drawn, since what belongs together shares what is hard or dear about it. Figures that are computed
+from the same draws can be compared in pairs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+FloatArray = NDArray[np.float64]
+INTERVAL = (2.5, 97.5)
+"""Percentiles of the bounds: 95 % lie between them."""
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """How intervals are computed."""
+
+    draws: int = 5_000
+    seed: int = 0
+
+
+BOOTSTRAP = Bootstrap()
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A figure and the bounds of its 95 % interval; NaN where there is nothing to compute it from."""
+
+    value: float
+    low: float
+    high: float
+
+
+def relative_difference(one: ArrayLike, other: ArrayLike, bootstrap: Bootstrap = BOOTSTRAP) -> Interval:
+    """How far the mean of one group is from that of another, as a share of the other's, with its interval.
+
+    Args:
+        one, other: float `[items]`, of different lengths; each group is drawn by itself.
+        bootstrap: draws and seed.
+    """
+    groups = [np.asarray(group, np.float64) for group in (one, other)]
+    if not all(group.size for group in groups) or not groups[1].mean():
+        return Interval(np.nan, np.nan, np.nan)
+    seeds = (bootstrap.seed, bootstrap.seed + 1)
+    mine, base = (
+        drawn(group.size, Bootstrap(bootstrap.draws, seed)) @ group / group.size
+        for group, seed in zip(groups, seeds, strict=True)
+    )
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = (mine - base) / base
+    shares = shares[np.isfinite(shares)]
+    low, high = np.percentile(shares, INTERVAL) if shares.size else (np.nan, np.nan)
+    value = (groups[0].mean() - groups[1].mean()) / groups[1].mean()
+    return Interval(float(value), float(low), float(high))
+
+
+_CHANCE, _POWER = 1.960, 0.842
+"""Quantiles of the normal distribution: 5 % of tests find a difference where there is none, 80 % find one."""
+
+
+def items_for(values: ArrayLike, difference: float, share: float) -> int | None:
+    """How many items in all it takes to find a difference of means, at the usual 5 % and 80 %.
+
+    Args:
+        values: float `[items]`, such as there will be.
+        difference: of the means, as a share of the mean.
+        share: of the items that are in the smaller group.
+
+    Returns:
+        the number; None where it can't be told from the values.
+    """
+    numbers = np.asarray(values, np.float64)
+    if numbers.size < 2 or not numbers.mean() or not 0 < share < 1 or not difference:
+        return None
+    spread = float(numbers.std(ddof=1) / numbers.mean())
+    return int(np.ceil(((_CHANCE + _POWER) * spread / difference) ** 2 / (share * (1 - share))))
+
+
+def members(clusters: ArrayLike) -> tuple[NDArray[np.intp], int]:
+    """The cluster of each item as a number from 0, and how many clusters there are."""
+    _, member = np.unique(np.asarray(clusters), return_inverse=True)
+    return member, int(member.max(initial=-1)) + 1
+
+
+def drawn(groups: int, bootstrap: Bootstrap = BOOTSTRAP) -> NDArray[np.int64]:
+    """How often each cluster is drawn, int `[draws, groups]`; the same for the same arguments."""
+    rng = np.random.default_rng(bootstrap.seed)
+    return rng.multinomial(groups, np.full(groups, 1 / groups), size=bootstrap.draws)
+
+
+def ratio(
+    parts: ArrayLike, wholes: ArrayLike, clusters: ArrayLike, bootstrap: Bootstrap = BOOTSTRAP
+) -> Interval:
+    """The share that the sum of parts has of the sum of wholes, with its interval.
+
+    For two methods on the same items, the difference of their parts gives the paired difference of their shares.
+
+    Args:
+        parts, wholes: float `[items]`.
+        clusters: `[items]`, equal for items that are drawn together.
+        bootstrap: draws and seed.
+    """
+    member, groups = members(clusters)
+    if not groups:
+        return Interval(np.nan, np.nan, np.nan)
+    sums = np.zeros((groups, 2))
+    np.add.at(sums, member, np.stack([np.asarray(parts, np.float64), np.asarray(wholes, np.float64)], axis=1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        part, whole = sums.sum(axis=0)
+        value = float(part / whole) if whole else np.nan
+        again = drawn(groups, bootstrap) @ sums
+        shares = again[:, 0] / again[:, 1]
+    shares = shares[np.isfinite(shares)]
+    low, high = np.percentile(shares, INTERVAL) if shares.size else (np.nan, np.nan)
+    return Interval(value, float(low), float(high))
