@@ -45,9 +45,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _no_settings_of_the_developers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Neither the developer's own `lamr.toml` nor a server that their shell names has a say in tests."""
+    """Neither the developer's own settings, nor what their shell names, have a say in tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
-        for name in ("LAMR_SERVER", "LAMR_API_KEY", "LAMR_CA", "LAMR_CERT", "LAMR_CERT_KEY"):
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        hosts = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "GEMINI_CLI_HOME")
+        for name in ("LAMR_SERVER", "LAMR_API_KEY", "LAMR_CA", "LAMR_CERT", "LAMR_CERT_KEY", *hosts):
             patch.delenv(name, raising=False)
         yield

@@ -95,4 +95,4 @@ def _with_text(tool: str, response: Mapping[str, Any], text: str) -> dict[str, A
     return {**response, "file": {**response["file"], "content": text, "numLines": text.count("\n") + 1}}
 
 
-HOOK = HookHost(CLAUDE_CODE.name, read_call, answer, Path(".claude", "settings.json"), EVENT, TOOLS)
+HOOK = HookHost(CLAUDE_CODE.name, read_call, answer)

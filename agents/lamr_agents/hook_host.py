@@ -1,12 +1,12 @@
-"""What a host with a hook is to the local server and to the installer: a row of facts, and how its calls are read."""
+"""What a host that hands over results of tools is to the local server: how its calls are read and answered."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
+from lamr_agents.context import Context
 from lamr_agents.intent import Intent
 from lamr_agents.policy import Asked
 from lamr_agents.skim import Skim
@@ -18,11 +18,12 @@ class Call:
     """A call whose result may be pruned.
 
     Attributes:
-        session: the host's name for it.
+        session: the name of the agent's context; see `Context`.
         tool: its name.
         asked: what was asked for and came back.
         intent: what the agent is after.
         response: the tool's output as the host gave it.
+        others, since: of the context.
     """
 
     session: str
@@ -30,29 +31,29 @@ class Call:
     asked: Asked
     intent: Intent
     response: Mapping[str, Any]
+    others: tuple[str, ...] = ()
+    since: float = 0.0
+
+    @property
+    def context(self) -> Context:
+        """What the agent has seen."""
+        return Context(self.session, self.others, self.since)
 
 
 @dataclass(frozen=True)
 class HookHost:
-    """A host that hands each result of a tool to a hook.
+    """How a host's calls are read and answered.
 
     Attributes:
-        name: what `lamr install` and the hook call it.
-        read_call: a hook's call, from the host's payload and the transcript that it names; None where the call is none
-            of a tool that reads a file.
-        answer: what the hook prints for a call and what is shown of it; None where the result stays as it is without a
+        name: the host's, as in `hosts.HOSTS`; calls name it.
+        read_call: a call, from the host's payload and the transcript that it names; None where the call is none of a
+            tool that reads a file.
+        answer: what is printed for a call and what is shown of it; None where the result stays as it is without a
             word.
-        settings: the file of the hook, below the user's home or a project. It is a JSON object whose `hooks` hold
-            entries by event, each with a matcher of tools and a list of commands.
-        event: the hook's event there.
-        tools: the tools whose results are code.
         beside: the JSON that tells the agent something beside a result that stays; `%s` stands for the words.
     """
 
     name: str
     read_call: Callable[[Mapping[str, Any]], Call | None]
     answer: Callable[[Call, Skim], Mapping[str, Any] | None]
-    settings: Path
-    event: str
-    tools: tuple[str, ...]
     beside: str = BESIDE

@@ -10,6 +10,9 @@ from lamr_postprocess import detect_language
 
 PRUNED, OUTLINED = "pruned", "outlined"
 """The reasons of a result that doesn't pass."""
+FAILED, RANGED, READ_AGAIN = "the tool reports an error", "a range was asked for", "read again after each cut"
+IN_PARTS = frozenset({FAILED, RANGED})
+"""The reasons of a result that doesn't show the whole file, so that a later one isn't a second look at it."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,7 @@ class Asked:
         failed: whether the tool reports an error.
         name: of what lies in no file, such as a command's output; empty for a file's text.
         pointed: lines of the file that the session has pointed at, 1-based.
+        always_again: whether agents came back for each of the latest cuts of the file.
     """
 
     text: str
@@ -39,6 +43,7 @@ class Asked:
     failed: bool = False
     name: str = ""
     pointed: tuple[int, ...] = ()
+    always_again: bool = False
 
     @property
     def label(self) -> str:
@@ -104,6 +109,11 @@ class Policy:
             for number in pointed
         ]
 
+    def ranges(self, asked: Asked) -> list[tuple[int, int]]:
+        """First and last line of what was asked for; none where that is the whole file."""
+        first = max(asked.first or 1, 1)
+        return [(first, first + asked.lines - 1)] if _is_a_range(self, asked) else []
+
     def is_beside_the_point(self, result: PruneResult) -> bool:
         """Whether a file doesn't seem to hold what is looked for."""
         return result.relevance is not None and result.relevance < self.least_relevance
@@ -117,11 +127,12 @@ def _is_a_range(policy: Policy, asked: Asked) -> bool:
 
 
 _BEFORE: dict[str, Callable[[Policy, Asked], bool]] = {
-    "the tool reports an error": lambda _, asked: asked.failed,
+    FAILED: lambda _, asked: asked.failed,
+    RANGED: _is_a_range,
     "not code": lambda _, asked: not detect_language("", asked.path).is_code,
     "small": lambda policy, asked: asked.tokens < policy.least_tokens or asked.lines < policy.least_lines,
-    "a range was asked for": _is_a_range,
     "shown before": lambda _, asked: asked.again,
+    READ_AGAIN: lambda _, asked: asked.always_again,
     "nothing is known of why": lambda _, asked: not asked.intended,
 }
 """In the order in which they are told; the first that holds is the reason."""

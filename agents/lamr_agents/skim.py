@@ -78,6 +78,7 @@ class Skim:
         kept_lines: 1-based numbers of the lines that are shown.
         lines: how many lines the text had.
         tokens_in, tokens_out: before and after, markers and note included, by `approximate_tokens`.
+        hidden: first and last line of each cut by the file's own numbers; none where these aren't known.
         result: what the pruner gave; None where it wasn't asked or failed.
         failed: whether the text passes because something failed.
         late: whether that was the time's end.
@@ -89,6 +90,7 @@ class Skim:
     lines: int
     tokens_in: int
     tokens_out: int
+    hidden: tuple[tuple[int, int], ...] = ()
     result: PruneResult | None = None
     failed: bool = False
     late: bool = False
@@ -210,7 +212,9 @@ def skim(  # noqa: PLR0913  # keyword-only, each with a default
             needed.keep(asked.text)
     except LamrError as error:
         return unjudged(asked, error)
-    return Skim(text, done, kept, asked.lines, asked.tokens, tokens, result)
+    gone = [] if asked.name else hidden(kept, asked.lines)
+    numbered = tuple((begin + first - 1, end + first - 1) for begin, end in gone)
+    return Skim(text, done, kept, asked.lines, asked.tokens, tokens, numbered, result)
 
 
 def skim_anyway(pruner: Prunes, asked: Asked, intent: Intent, policy: Policy, **options: Any) -> Skim:
@@ -295,7 +299,7 @@ def _closed(text: str) -> str:
 def untouched(asked: Asked, reason: str, result: PruneResult | None = None) -> Skim:
     """What is shown of a text that passes."""
     every = tuple(range(1, asked.lines + 1))
-    return Skim(asked.text, plain(reason), every, asked.lines, asked.tokens, asked.tokens, result)
+    return Skim(asked.text, plain(reason), every, asked.lines, asked.tokens, asked.tokens, result=result)
 
 
 def unjudged(asked: Asked, error: Exception | str) -> Skim:

@@ -24,6 +24,8 @@ LEFT = "lamr_seconds_left"
 """What a call is sent with: the seconds that this process will wait for the answer."""
 HOST = "lamr_host"
 """What a call is sent with: the name of the host, as the hook's command has it."""
+SOCKET = "agents/hook.sock"
+"""The socket in lamr's cache folder at which the user's own server listens."""
 EVENT = "PostToolUse"
 BESIDE = '{"hookSpecificOutput": {"hookEventName": "' + EVENT + '", "additionalContext": %s}}'
 """How most hosts are told something beside a result; `%s` stands for the words, as JSON."""
@@ -35,6 +37,8 @@ AS_IT_CAME = f"{NOTE} nothing is cut here; what begins with `{NOTE}` in the resu
 """What is said of a result that passes with words in it that look like lamr's."""
 _MOST_WORDS = 400
 _PAUSE = 0.02
+_TELLING = 0.05
+"""Seconds that telling the server of a small result may take."""
 _GRACE = 2.0
 """Seconds after the end of a server that was started: it also ends where another was quicker, which then listens."""
 _SERVE = "import sys; sys.path[:] = filter(None, sys.path); from lamr_cli.main import main; main()"
@@ -67,6 +71,7 @@ def _answer(options: "dict[str, str]", begin: float, shape: str) -> bytes:
         return unpruned("standard input is closed", shape)
     payload = sys.stdin.buffer.read(MOST_BYTES + 1)
     if len(payload) < SMALL:
+        tell(options.get("--socket", ""), payload, options.get("--host", ""))
         return beside(AS_IT_CAME, shape) if NOTE.encode() in payload else b""
     if len(payload) > MOST_BYTES:
         while sys.stdin.buffer.read(1 << 20) and time.monotonic() < deadline:
@@ -103,6 +108,24 @@ def ask(path: str, payload: bytes, deadline: float, serve: str, host: str = "") 
     if not parts:
         raise ConnectionError("the local server went away")
     return b"".join(parts)
+
+
+def tell(path: str, payload: bytes, host: str) -> None:
+    """Let the server know of a small result, where one listens: it may be a range of a file that was cut.
+
+    Nothing is waited for, and nothing started.
+    """
+    deadline = time.monotonic() + _TELLING
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    with connection:
+        try:
+            check_place(path)
+            connection.settimeout(_TELLING)
+            connection.connect(path)
+            check_peer(connection)
+            connection.sendall(_with_ours(payload, deadline, host))
+        except OSError:  # nobody listens, or none of the user's
+            return
 
 
 def _with_ours(payload: bytes, deadline: float, host: str) -> bytes:

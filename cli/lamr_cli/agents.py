@@ -1,84 +1,23 @@
-"""`lamr install`, `lamr uninstall` and `lamr agents`: lamr in the agents that people use."""
+"""`lamr agents` and `lamr show`: what hooks did so far, and the local server behind them."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from lamr_cli.arguments import EFFORT_HELP, EffortName, Model, Server
+from lamr_cli.arguments import EffortName, Model, Server
 from lamr_cli.credentials import credentials
+from lamr_cli.hosts import Effort, HoldOut, KeepTexts
+from lamr_cli.pages import write_page
 from lamr_cli.printing import print_exactly, say
+from lamr_cli.progress import bar
 from lamr_cli.stopping import end_well_on_sigterm
-
-if TYPE_CHECKING:
-    from lamr_agents.install import Change
 
 app = typer.Typer(
     name="agents", help="What hooks did so far, and the local server behind them.", no_args_is_help=True
 )
-
-
-def _known(name: str) -> str:
-    """Refuse a host that has no hook."""
-    from lamr_agents.hosts import HOSTS
-
-    if name not in HOSTS:
-        raise typer.BadParameter(f"{name!r} is not one of {', '.join(HOSTS)}.")
-    return name
-
-
-HostName = Annotated[
-    str, typer.Argument(help="The agent, such as claude-code.", metavar="HOST", callback=_known)
-]
-Project = Annotated[
-    bool, typer.Option("--project/--user", help="The settings of this folder's project, or your own.")
-]
-KeepTexts = Annotated[
-    bool,
-    typer.Option(
-        "--keep-texts/--no-texts",
-        help="Prune also what commands print of several files or of older revisions, and keep the originals of that "
-        "for `lamr show`.",
-    ),
-]
-Effort = Annotated[
-    EffortName | None,
-    typer.Option(
-        help=f"{EFFORT_HELP} Default: instant, since an agent waits for each read; auto with --server."
-    ),
-]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the change and make none.")]
-
-
-def install(
-    host: HostName,
-    project: Project = False,
-    dry_run: DryRun = False,
-    server: Server = None,
-    model: Model = None,
-    keep_texts: KeepTexts = True,
-    effort: Effort = None,
-) -> None:
-    """Have an agent's big reads pruned from now on.
-
-    Puts a hook into the agent's settings; other hooks stay. The hook starts a local server when it first needs one,
-    which keeps the model warm and ends after an hour without calls. Restart the agent afterwards.
-
-    lamr install claude-code --dry-run
-    """
-    from lamr_agents.hosts import HOSTS
-    from lamr_agents.install import hook_command, installed, settings_path
-
-    agent = HOSTS[host]
-    serve = ["--server", server] if server else []
-    serve += ["--model", str(model.resolve())] if model else []
-    serve += [] if keep_texts else ["--no-texts"]
-    serve += ["--effort", effort.value] if effort else []
-    change = installed(agent, settings_path(agent, project), hook_command(agent, serve))
-    _make(change, dry_run, "nothing to do: it is installed")
 
 
 def show(
@@ -106,29 +45,6 @@ def show(
     print_exactly(Texts(path).lines(wanted))
 
 
-def uninstall(host: HostName, project: Project = False, dry_run: DryRun = False) -> None:
-    """Take lamr's hook out of an agent's settings; everything else in them stays.
-
-    lamr uninstall claude-code
-    """
-    from lamr_agents.hosts import HOSTS
-    from lamr_agents.install import removed, settings_path
-
-    agent = HOSTS[host]
-    _make(removed(agent, settings_path(agent, project)), dry_run, "nothing to do: it isn't installed")
-
-
-def _make(change: Change, dry_run: bool, nothing: str) -> None:
-    if not change.diff:
-        say(f"{change.path}: {nothing}", err=True)
-        return
-    if dry_run:
-        say(change.diff, end="")
-        return
-    change.write()
-    say(f"{change.path}: written; restart the agent", err=True)
-
-
 @app.command("serve")
 def serve(
     socket: Annotated[
@@ -143,6 +59,7 @@ def serve(
     ] = None,
     keep_texts: KeepTexts = True,
     effort: Effort = None,
+    holdout: HoldOut = 0.0,
     idle: Annotated[float, typer.Option(help="End after so many seconds without a call.", min=1)] = 3600.0,
 ) -> None:
     """Answer hooks: the local server, which hooks start themselves.
@@ -163,7 +80,13 @@ def serve(
     record = Store(store or default_store())
     # Without a server's help a quarter of a second of reading brings nothing to reads in sessions (docs/effort.md).
     chosen = effort or (EffortName.AUTO if server else EffortName.INSTANT)
-    local = LocalServer(path, record, make_pruner, archive=archive, seconds=timeout, effort=chosen.value)
+    local = LocalServer(
+        *(path, record, make_pruner),
+        archive=archive,
+        seconds=timeout,
+        effort=chosen.value,
+        holdout=holdout,
+    )
     if not local.run(idle):
         say(f"{path}: another server listens there already", err=True)
         raise typer.Exit(2)
@@ -172,36 +95,45 @@ def serve(
 @app.command("stats")
 def stats(
     store: Annotated[Path | None, typer.Option(help="The record to read; default: your own.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
+    days: Annotated[
+        float, typer.Option(help="Sessions of so many days, up to the 90 that are kept.", min=0)
+    ] = 90.0,
+    prices: Annotated[
+        Path | None, typer.Option(help="A price table in TOML; default: list prices that come with lamr.")
+    ] = None,
+    html: Annotated[Path | None, typer.Option(help="Write a page with the curve of dollars.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all figures as JSON.")] = False,
 ) -> None:
-    """Print how many results were pruned, how many passed and why, and the tokens that went.
+    """Print what lamr did in your agents' sessions: cuts, what was read again, dollars and seconds, by day.
 
-    lamr agents stats
+    Dollars are counted by the transcripts that the hosts keep, which stay where they are. Sessions that --holdout left
+    alone are compared with the others.
+
+    lamr agents stats --days 7 --html stats.html
     """
-    from dataclasses import asdict
+    import time
 
     from lamr_agents.local.store import Store, default_store
-    from lamr_evaluation.tables import align
+    from lamr_agents.replay.prices import bundled_prices, read_prices
+    from lamr_agents.stats import Stats, happened
 
     path = store or default_store()
     if not path.exists():
         say(f"{path}: no results yet; see `lamr install claude-code`", err=True)
         raise typer.Exit(2)
+    table = read_prices(prices) if prices else bundled_prices()
     opened = Store(path)
-    tallies = opened.tallies()
+    with bar() as progress:
+        since = time.time() - days * 86_400
+        found = happened(opened, table, since, lambda done, total: progress("sessions", done, total))
     opened.close()
-    if as_json:
-        say(json.dumps([asdict(tally) for tally in tallies]))
-        return
-    rows = [("results of tools", "number", "tokens", "cut", "seconds each")]
-    rows += [
-        (
-            tally.reason,
-            f"{tally.results:,}",
-            f"{tally.tokens_in:,}",
-            f"{tally.tokens_in - tally.tokens_out:,}",
-            f"{tally.seconds / tally.results:.2f}",
-        )
-        for tally in tallies
-    ]
-    say(align(rows))
+    if not found:
+        say(f"{path}: no session in the last {days:g} days", err=True)
+        raise typer.Exit(2)
+    counted = Stats(tuple(found))
+    say(counted.to_json() if as_json else counted.table())
+    if html:
+        from lamr_agents.stats.page import render_page
+
+        write_page(html, render_page(counted))
+        say(f"{html}: written", err=True)

@@ -20,6 +20,7 @@ _DEFAULTS = {
     "exclude": "nothing",
     "effort": "auto",
     "within": "no limit but the timeout",
+    "holdout": "none: hooks prune in every session",
 }
 
 
@@ -29,8 +30,8 @@ def config(
     """Show which settings are in force here, and where each of them is from.
 
     An option on the command line wins over the environment, that over the project's lamr.toml, and that over the
-    user's. A project's file sets max_tokens and exclude, of `lamr pack`; server, model, effort of both commands and
-    within of `lamr prune` are the user's alone.
+    user's. A project's file sets max_tokens and exclude, of `lamr pack`; server, model, effort of both commands, within
+    of `lamr prune` and holdout of hooks are the user's alone.
 
     lamr config
     """

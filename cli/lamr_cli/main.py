@@ -26,6 +26,7 @@ from lamr_cli import (
     evaluate,
     export,
     front,
+    hosts,
     http,
     label,
     lines,
@@ -60,9 +61,9 @@ app.command("batch")(batch.batch)
 app.command("compress")(compress.compress)
 app.command("view")(view.view)
 app.command("replay")(replay.replay)
-app.command("install")(agents.install)
+app.command("install")(hosts.install)
 app.command("show")(agents.show)
-app.command("uninstall")(agents.uninstall)
+app.command("uninstall")(hosts.uninstall)
 app.add_typer(agents.app)
 app.command("serve")(serve.serve)
 app.command("http")(http.http)

@@ -86,6 +86,11 @@ KINDS = {
         lambda value: isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1 << 31,
         False,
     ),
+    "holdout": _Kind(
+        "a share of all sessions, a number from 0 to 0.9",
+        lambda value: isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 0.9,
+        False,
+    ),
     "max_tokens": _Kind(
         "a whole number from 1",
         lambda value: isinstance(value, int) and not isinstance(value, bool) and 1 <= value < 1 << 31,
@@ -166,6 +171,7 @@ class Settings:
 
 _OF_PACKS = ("max_tokens", "exclude", "effort")
 _OF_PRUNES = ("effort", "within")
+_OF_HOOKS = ("holdout",)
 _TYPED = ("pack", "prune", "view")
 """Commands that somebody types in a project; the others read the user's file alone."""
 _BY_OWN_WORDS = ("install",)
@@ -188,7 +194,12 @@ def defaults(settings: Settings, command: Any, name: str = "") -> dict[str, Any]
         return in_force
     of_name = settings.of_files if name in _TYPED else settings.of_user
     taken = {parameter.name: parameter.default for parameter in command.params}
-    for key in ("server", "model", *(_OF_PACKS if name == "pack" else _OF_PRUNES if name == "prune" else ())):
+    for key in (
+        "server",
+        "model",
+        "holdout",
+        *(_OF_PACKS if name == "pack" else _OF_PRUNES if name == "prune" else ()),
+    ):
         if key in taken:
             in_force[key] = _asked(of_name, key, taken[key])
     if "servers" in taken:

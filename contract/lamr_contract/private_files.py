@@ -51,6 +51,15 @@ def config_folder() -> Path:
     return _users_folder("XDG_CONFIG_HOME", ".config")
 
 
+def state_folder() -> Path:
+    """Where lamr keeps what it can't make again: `lamr` in the user's folder for states; nothing is made.
+
+    Raises:
+        NoHomeError: the user has no home.
+    """
+    return _users_folder("XDG_STATE_HOME", ".local/state")
+
+
 def _users_folder(variable: str, below_home: str) -> Path:
     named = Path(os.environ.get(variable) or "")
     # A relative one is to be ignored (XDG Base Directory Specification): it would lie in whatever folder is current.

@@ -36,6 +36,51 @@ class Interval:
     high: float
 
 
+def relative_difference(one: ArrayLike, other: ArrayLike, bootstrap: Bootstrap = BOOTSTRAP) -> Interval:
+    """How far the mean of one group is from that of another, as a share of the other's, with its interval.
+
+    Args:
+        one, other: float `[items]`, of different lengths; each group is drawn by itself.
+        bootstrap: draws and seed.
+    """
+    groups = [np.asarray(group, np.float64) for group in (one, other)]
+    if not all(group.size for group in groups) or not groups[1].mean():
+        return Interval(np.nan, np.nan, np.nan)
+    seeds = (bootstrap.seed, bootstrap.seed + 1)
+    mine, base = (
+        drawn(group.size, Bootstrap(bootstrap.draws, seed)) @ group / group.size
+        for group, seed in zip(groups, seeds, strict=True)
+    )
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = (mine - base) / base
+    shares = shares[np.isfinite(shares)]
+    low, high = np.percentile(shares, INTERVAL) if shares.size else (np.nan, np.nan)
+    value = (groups[0].mean() - groups[1].mean()) / groups[1].mean()
+    return Interval(float(value), float(low), float(high))
+
+
+_CHANCE, _POWER = 1.960, 0.842
+"""Quantiles of the normal distribution: 5 % of tests find a difference where there is none, 80 % find one."""
+
+
+def items_for(values: ArrayLike, difference: float, share: float) -> int | None:
+    """How many items in all it takes to find a difference of means, at the usual 5 % and 80 %.
+
+    Args:
+        values: float `[items]`, such as there will be.
+        difference: of the means, as a share of the mean.
+        share: of the items that are in the smaller group.
+
+    Returns:
+        the number; None where it can't be told from the values.
+    """
+    numbers = np.asarray(values, np.float64)
+    if numbers.size < 2 or not numbers.mean() or not 0 < share < 1 or not difference:
+        return None
+    spread = float(numbers.std(ddof=1) / numbers.mean())
+    return int(np.ceil(((_CHANCE + _POWER) * spread / difference) ** 2 / (share * (1 - share))))
+
+
 def members(clusters: ArrayLike) -> tuple[NDArray[np.intp], int]:
     """The cluster of each item as a number from 0, and how many clusters there are."""
     _, member = np.unique(np.asarray(clusters), return_inverse=True)

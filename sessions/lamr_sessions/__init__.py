@@ -8,14 +8,14 @@ show of one; `reads` finds the big reads of a session, and `uses` the lines of e
 and `logs` the text of one that is a folder.
 """
 
-from lamr_sessions.about import About, about_log
+from lamr_sessions.about import About, about_of, moments_of
 from lamr_sessions.commands import Read
-from lamr_sessions.events import Event, Format, Rule, read_events, recognize
+from lamr_sessions.events import Event, Format, Rule, events_of, read_events, read_records, recognize
 from lamr_sessions.formats import FORMATS
 from lamr_sessions.logs import is_conversation, read_log
 from lamr_sessions.reads import BigRead, Heard, big_reads
 from lamr_sessions.tools import Edit
-from lamr_sessions.usage import Request, read_requests
+from lamr_sessions.usage import Request, read_requests, requests_of
 from lamr_sessions.uses import LaterUse, Use, later_use, later_uses, use_in_all
 
 __all__ = [
@@ -31,14 +31,18 @@ __all__ = [
     "Request",
     "Rule",
     "Use",
-    "about_log",
+    "about_of",
     "big_reads",
+    "events_of",
     "is_conversation",
     "later_use",
     "later_uses",
+    "moments_of",
     "read_events",
     "read_log",
+    "read_records",
     "read_requests",
     "recognize",
+    "requests_of",
     "use_in_all",
 ]

@@ -5,13 +5,13 @@ What differs between hosts is an `AboutRule`, a table like a `Format`. A log tha
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import PurePath
 from typing import Any
 
-from lamr_sessions.events import Format, first_at, read_records
+from lamr_sessions.events import Format, first_at
 
 _MILLISECONDS = 1e11
 """A moment that is a larger number is in thousandths of a second."""
@@ -60,16 +60,7 @@ ABOUT: Mapping[str, AboutRule] = {
 """By the name of the format."""
 
 
-def about_log(log: str, form: Format) -> About:
-    """What a log says of its session.
-
-    Raises:
-        ValueError: a log that is one JSON value can't be parsed.
-    """
-    return about_records(read_records(log, form), form)
-
-
-def about_records(records: Sequence[Any], form: Format) -> About:
+def about_of(records: Sequence[Any], form: Format) -> About:
     """What records say of their session."""
     rule = ABOUT.get(form.name)
     if rule is None:
@@ -78,6 +69,19 @@ def about_records(records: Sequence[Any], form: Format) -> About:
     return About(
         name if isinstance(name, str) else "", folder if isinstance(folder, str) else "", _moment(began)
     )
+
+
+def moments_of(records: Iterable[Any], form: Format) -> list[float]:
+    """When each record was written, in seconds since 1970: a record that doesn't say came with the one before.
+
+    It is 0 up to the first that says, so that all are in a log that never does.
+    """
+    rule = ABOUT.get(form.name, AboutRule())
+    times, last = [], 0.0
+    for record in records:
+        last = max(last, _moment(first_at(record, rule.began)) or 0.0) if rule.began else 0.0
+        times.append(last)
+    return times
 
 
 def _first(records: Sequence[Any], way: str) -> Any:

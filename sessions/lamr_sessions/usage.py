@@ -5,7 +5,7 @@ What differs between hosts is a `UsageRule`, a table like a `Format`. A log of a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -129,12 +129,17 @@ def read_requests(log: str, form: Format) -> list[Request]:
     Raises:
         ValueError: a log that is one JSON value can't be parsed.
     """
+    return requests_of(read_records(log, form), form)
+
+
+def requests_of(records: Iterable[Any], form: Format) -> list[Request]:
+    """The requests that records account for; see `read_requests`."""
     rule = USAGE.get(form.name)
     if rule is None:
         return []
     found: dict[Any, Request] = {}
     model = ""
-    for place, record in enumerate(read_records(log, form)):
+    for place, record in enumerate(records):
         named = first_at(record, rule.model)
         model = named if isinstance(named, str) else model
         if not holds(record, rule.record):

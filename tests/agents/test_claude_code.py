@@ -16,8 +16,10 @@ from typing import Any
 import pytest
 from lamr_agents import thin
 from lamr_agents.claude_code import HOOK, hear, read_call
+from lamr_agents.context import Context
 from lamr_agents.errors import SettingsError
-from lamr_agents.install import hook_command, installed, removed
+from lamr_agents.hosts import HOSTS
+from lamr_agents.installing import hook_command, installed, removed
 from lamr_agents.local.server import LocalServer
 from lamr_agents.local.store import MOST_DAYS, Shown, Store
 from lamr_agents.local.texts import Archive, Texts
@@ -217,9 +219,9 @@ def test_a_transcript_that_no_file_can_be_is_none(server: LocalServer) -> None:
 def test_the_store_counts_and_forgets(store: Store) -> None:
     shown = Shown("claude-code", "s", "Read", "/w/a.py", "pruned", 100, 40, 0.5)
     store.add(shown, now=0.0)
-    assert store.was_shown("s", "/w/a.py")
+    assert store.was_shown(Context("s"), "/w/a.py")
     store.add(Shown("claude-code", "s", "Read", "/w/b.py", "small", 10, 10, 0.0), now=MOST_DAYS * 86_400 + 1)
-    assert not store.was_shown("s", "/w/a.py")
+    assert not store.was_shown(Context("s"), "/w/a.py")
     (tally,) = store.tallies()
     assert (tally.reason, tally.results, tally.tokens_in, tally.tokens_out) == ("small", 1, 10, 10)
 
@@ -231,11 +233,12 @@ def test_stats_prints_what_was_decided(store: Store, tmp_path: Path) -> None:
     assert "pruned" in done.stdout
     assert "600" in done.stdout
     done = CliRunner().invoke(app, ["agents", "stats", "--store", path, "--json"])
-    assert json.loads(done.stdout)[0]["tokens_out"] == 400
+    assert json.loads(done.stdout)["total"]["tokens_cut"] == 600
     done = CliRunner().invoke(app, ["agents", "stats", "--store", str(tmp_path / "none")])
     assert done.exit_code == 2
 
 
+HOST = HOSTS["claude-code"]
 OTHER = {"matcher": "Edit", "hooks": [{"type": "command", "command": "fmt"}]}
 
 
@@ -243,33 +246,33 @@ def test_the_hook_goes_in_once_and_comes_out_without_a_trace(tmp_path: Path) -> 
     path = tmp_path / "settings.json"
     before = json.dumps({"model": "opus", "hooks": {"PostToolUse": [OTHER], "Stop": []}}, indent=2) + "\n"
     path.write_text(before)
-    installed(HOOK, path, hook_command(HOOK)).write()
-    installed(HOOK, path, hook_command(HOOK, ["--server", "a b:1"])).write()
+    installed(HOST, path, hook_command(HOOK)).write()
+    installed(HOST, path, hook_command(HOOK, ["--server", "a b:1"])).write()
     entries = json.loads(path.read_text())["hooks"]["PostToolUse"]
     assert entries[0] == OTHER
     assert len(entries) == 2
     assert entries[1]["matcher"] == "Read|Bash"
     assert "a b:1" in entries[1]["hooks"][0]["command"]
-    assert not installed(HOOK, path, hook_command(HOOK, ["--server", "a b:1"])).diff
-    removed(HOOK, path).write()
+    assert not installed(HOST, path, hook_command(HOOK, ["--server", "a b:1"])).diff
+    removed(HOST, path).write()
     assert path.read_text() == before
-    assert not removed(HOOK, path).diff
+    assert not removed(HOST, path).diff
 
 
 def test_a_hook_in_anothers_entry_comes_out_alone(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
-    ours = {"type": "command", "command": hook_command(HOOK)}
+    ours = {"type": "command", "command": hook_command(HOOK).line}
     path.write_text(json.dumps({"hooks": {"PostToolUse": [{**OTHER, "hooks": [*OTHER["hooks"], ours]}]}}))
-    removed(HOOK, path).write()
+    removed(HOST, path).write()
     assert json.loads(path.read_text())["hooks"]["PostToolUse"] == [OTHER]
 
 
 def test_settings_that_dont_exist_are_made_and_unmade(tmp_path: Path) -> None:
     path = tmp_path / ".claude" / "settings.json"
-    assert not removed(HOOK, path).diff
-    installed(HOOK, path, hook_command(HOOK)).write()
-    removed(HOOK, path).write()
-    assert json.loads(path.read_text()) == {}
+    assert not removed(HOST, path).diff
+    installed(HOST, path, hook_command(HOOK)).write()
+    removed(HOST, path).write()
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"hooks": []}', '{"hooks": {"PostToolUse": [1]}}'])
@@ -277,13 +280,13 @@ def test_settings_that_arent_of_the_hosts_form_are_left_alone(tmp_path: Path, te
     path = tmp_path / "settings.json"
     path.write_text(text)
     with pytest.raises(SettingsError, match="nothing was changed"):
-        installed(HOOK, path, hook_command(HOOK))
+        installed(HOST, path, hook_command(HOOK))
     assert path.read_text() == text
 
 
 def test_the_command_shows_the_change_and_makes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    path = tmp_path / ".claude" / "settings.json"
+    path = tmp_path / ".claude" / "settings.local.json"
     done = CliRunner().invoke(app, ["install", "claude-code", "--project", "--dry-run"])
     assert '+            "type": "command"' in done.stdout
     assert not path.exists()
@@ -295,7 +298,7 @@ def test_the_command_shows_the_change_and_makes_it(tmp_path: Path, monkeypatch: 
     done = CliRunner().invoke(app, ["install", "claude-code", "--project"])
     assert "it is installed" in done.stderr
     assert CliRunner().invoke(app, ["uninstall", "claude-code", "--project"]).exit_code == 0
-    assert "lamr_agents" not in path.read_text()
+    assert not path.parent.exists()
 
 
 def test_a_folder_too_deep_for_a_socket_is_refused_before_anything_is_written(

@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 from lamr_agents import claude_code, thin
+from lamr_agents.entries import hook_of
 from lamr_agents.hook_host import Call, HookHost
+from lamr_agents.host import Host, Settings, Way
 from lamr_agents.hosts import HOSTS, host_named
-from lamr_agents.install import hook_command, installed, removed, settings_path
+from lamr_agents.installing import Scope, hook_command, installed, removed, settings_path
 from lamr_agents.local.server import LocalServer
 from lamr_agents.local.store import Store
 from lamr_agents.skim import Skim
@@ -36,8 +38,11 @@ def _answer(call: Call, shown: Skim) -> Mapping[str, Any] | None:
     return {"instead": shown.text} if shown.cut else None
 
 
-OTHER = HookHost(
-    "other", _read_call, _answer, Path(".other", "hooks.json"), "AfterTool", ("view",), '{"note": %s}'
+HOOK = HookHost("other", _read_call, _answer, '{"note": %s}')
+OTHER = Host(
+    *("other", "Other", Way.HOOK, "1.0", "2026-11-25"),
+    settings=Settings(hook_of("AfterTool", ("view",)), user="hooks.json", project=".other/hooks.json"),
+    hook=HOOK,
 )
 
 
@@ -70,27 +75,27 @@ def test_a_failure_is_told_in_the_hosts_own_words(server: LocalServer) -> None:
 
 def test_a_host_that_nobody_knows_is_told(server: LocalServer, transcript: str) -> None:
     answer = server.answer(call(transcript, **{thin.HOST: "none"}))
-    assert b"not pruned: InvalidInputError: no host is called 'none'; lamr knows claude-code, other" in answer
+    assert b"not pruned: InvalidInputError: no host is called 'none'; lamr knows claude-code, " in answer
     with pytest.raises(InvalidInputError, match="lamr knows claude-code"):
         host_named("none")
 
 
 def test_the_process_tells_its_own_failures_so_too(tmp_path: Path) -> None:
-    options = ["--socket", str(tmp_path / "none" / "s"), "--limit", "0", "--beside", OTHER.beside]
+    options = ["--socket", str(tmp_path / "none" / "s"), "--limit", "0", "--beside", HOOK.beside]
     told = json.loads(hook(b"{" + b" " * thin.SMALL + b"}", *options).stdout)
     assert told == {"note": "[lamr: not pruned: TimeoutError: the local server took too long]"}
 
 
 def test_the_hook_goes_into_the_hosts_own_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    path = settings_path(OTHER, True)
+    path = settings_path(OTHER, Scope.PROJECT)
     assert path == tmp_path / ".other" / "hooks.json"
-    installed(OTHER, path, hook_command(OTHER)).write()
+    installed(OTHER, path, hook_command(HOOK)).write()
     (entry,) = json.loads(path.read_text())["hooks"]["AfterTool"]
     assert entry["matcher"] == "view"
     assert "--host other --beside '{\"note\": %s}'" in entry["hooks"][0]["command"]
     removed(OTHER, path).write()
-    assert json.loads(path.read_text()) == {}
+    assert not path.parent.exists()
     done = CliRunner().invoke(app, ["install", "other", "--project"])
     assert done.exit_code == 0, done.output
     assert "--host other" in path.read_text()

@@ -132,7 +132,7 @@ def test_a_cut_line_that_is_quoted_later_must_be_fetched_again(tmp_path: Path) -
 def test_a_file_that_is_no_log_is_passed_over(tmp_path: Path, text: str) -> None:
     path = tmp_path / "x.json"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(NoSessionError, match="no log of a known host"):
+    with pytest.raises(NoSessionError, match=r"no log of a known host|no JSON, or cut off"):
         replayed_from(path)
 
 

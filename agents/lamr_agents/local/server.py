@@ -6,11 +6,11 @@ makes sure that one server listens; it ends after a time without calls.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import math
 import os
-import socketserver
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -26,12 +26,17 @@ from lamr_client.effort import EffortName
 from lamr_contract.private_files import open_private, private_folder, take_lock
 
 from lamr_agents.hook_host import Call, HookHost
-from lamr_agents.hosts import FIRST, host_named
+from lamr_agents.hosts import FIRST, hook_named
 from lamr_agents.intent import Intent
+from lamr_agents.local.holdout import HELD_OUT
+from lamr_agents.local.listener import Listener
+from lamr_agents.local.places import place_of
+from lamr_agents.local.sessions import seen_in
 from lamr_agents.local.store import Shown, Store
+from lamr_agents.local.turns import Turns
 from lamr_agents.policy import Asked, Policy
-from lamr_agents.skim import Archive, Prunes, Skim, skim, unjudged
-from lamr_agents.thin import BESIDE, HOST, LEFT, MOST_BYTES, check_peer, check_place, unpruned
+from lamr_agents.skim import Archive, Prunes, Skim, skim, unjudged, untouched
+from lamr_agents.thin import BESIDE, HOST, LEFT, MOST_BYTES, check_place, unpruned
 
 IDLE_SECONDS = 3600.0
 SPARE_SECONDS = 1.5
@@ -41,7 +46,6 @@ _OF_THE_HOOK = 1 << 10
 _LEAST_SECONDS = 0.05
 _SHY_SECONDS = 300.0
 """How long no text is tried that is as large as one that took too long: an agent shouldn't wait in vain each time."""
-_LOOK_SECONDS = 0.5
 _log = logging.getLogger("lamr.agents")
 
 
@@ -56,6 +60,7 @@ class LocalServer:
         archive: keeps the originals of what lies in no file; such results pass without one.
         seconds: for one pruning, at the most; a hook that has less says so in its call.
         effort: how much the encoder reads; it isn't loaded for `instant`. A model without a line model reads all.
+        holdout: share of the sessions that are left alone, for comparison.
     """
 
     def __init__(  # noqa: PLR0913  # keyword-only but for the parts
@@ -68,6 +73,7 @@ class LocalServer:
         archive: Archive | None = None,
         seconds: float = 7.0,
         effort: EffortName = "auto",
+        holdout: float = 0.0,
     ) -> None:
         self._path = path
         self._store = store
@@ -76,7 +82,9 @@ class LocalServer:
         self._archive = archive
         self._seconds = seconds
         self._effort = effort
+        self._holdout = holdout
         self._gave_up = _GaveUp()
+        self._turns = Turns()
         self._pruner: Prunes | None = None
         self._making = threading.Lock()
         self._last_call = time.monotonic()
@@ -102,7 +110,7 @@ class LocalServer:
                 return False
             _sign(lock)
             self._path.unlink(missing_ok=True)
-            with closing(_Listener(str(self._path), self._handle)) as listener:
+            with closing(Listener(str(self._path), self._handle)) as listener:
                 self._path.chmod(0o600)
                 made = self._path.stat()
                 threading.Thread(target=self._load, daemon=True).start()
@@ -125,7 +133,7 @@ class LocalServer:
             payload = json.loads(call) if call.strip() else None
             if not isinstance(payload, dict):
                 return b""
-            host = host_named(str(payload.get(HOST, FIRST)))
+            host = hook_named(str(payload.get(HOST, FIRST)))
             shape = host.beside
             said = self._answer(host, payload)
             return b"" if said is None else json.dumps(said, allow_nan=False).encode()
@@ -138,12 +146,32 @@ class LocalServer:
         call = host.read_call(payload)
         if call is None:
             return None
-        asked = replace(call.asked, again=self._store.was_shown(call.session, call.asked.label))
         left = payload.get(LEFT)
         seconds = min(self._seconds, left - SPARE_SECONDS) if isinstance(left, int | float) else self._seconds
-        shown = self._skim(asked, call.intent, max(seconds, _LEAST_SECONDS))
-        self._record(host, call, shown, time.perf_counter() - begin)
+        seconds = max(seconds, _LEAST_SECONDS)
+        with self._turns.of((call.session, call.asked.label), seconds):
+            place = "" if call.asked.name else place_of(call.asked.path)
+            asked = replace(
+                call.asked,
+                again=self._store.was_shown(call.context, call.asked.label),
+                always_again=bool(place) and self._store.is_always_read_again(place),
+            )
+            left = max(seconds - (time.perf_counter() - begin), _LEAST_SECONDS)
+            if self._is_held_out(host, call, payload):
+                shown = untouched(asked, self._policy.passes(asked) or HELD_OUT)
+            else:
+                shown = self._skim(asked, call.intent, left)
+            self._record(host, call, shown, place, time.perf_counter() - begin)
         return host.answer(call, shown)
+
+    def _is_held_out(self, host: HookHost, call: Call, payload: Mapping[str, Any]) -> bool:
+        """Record the session of a call, and return whether it is left alone."""
+        session = seen_in(payload, host.name, call.session, time.time(), self._holdout)
+        held_out, is_new = self._store.meet(session)
+        if is_new and self._holdout:
+            what = "left alone, for comparison" if held_out else "pruned"
+            _log.info("session %s is %s (holdout %g)", session.name, what, self._holdout)
+        return held_out
 
     def _skim(self, asked: Asked, intent: Intent, seconds: float) -> Skim:
         """Skim within a time, though neither loading the model nor a run of it can be interrupted."""
@@ -177,7 +205,10 @@ class LocalServer:
             self._gave_up = _GaveUp(asked.tokens, time.monotonic())
         return shown
 
-    def _record(self, host: HookHost, call: Call, shown: Skim, seconds: float) -> None:
+    def _record(self, host: HookHost, call: Call, shown: Skim, place: str, seconds: float) -> None:
+        asked = call.asked
+        if not asked.name:
+            self._store.look(call.context, asked.path, self._policy.ranges(asked), shown.tokens_out)
         self._store.add(
             Shown(
                 host.name,
@@ -188,6 +219,8 @@ class LocalServer:
                 shown.tokens_in,
                 shown.tokens_out,
                 seconds,
+                place if shown.cut else "",
+                shown.hidden,
             )
         )
 
@@ -218,7 +251,11 @@ class LocalServer:
             size += len(part)
             if size > MOST_BYTES + _OF_THE_HOOK:  # the hook sends no such call
                 return
-        connection.sendall(self.answer(b"".join(parts)) or b"{}")
+        answer = self.answer(b"".join(parts)) or b"{}"
+        with contextlib.suppress(
+            BrokenPipeError, ConnectionResetError
+        ):  # a hook that only told, or ran out of time
+            connection.sendall(answer)
 
 
 @dataclass(frozen=True)
@@ -259,30 +296,3 @@ def _sign(lock: BinaryIO) -> None:
     lock.truncate(0)
     lock.seek(0)
     lock.write(str(os.getpid()).encode())
-
-
-class _Listener(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
-    daemon_threads = True
-    timeout = _LOOK_SECONDS
-    request_queue_size = 64
-
-    def __init__(self, path: str, handle: Callable[[Any], None]) -> None:
-        class Handler(socketserver.BaseRequestHandler):
-            def handle(self) -> None:
-                handle(self.request)
-
-        super().__init__(path, Handler)
-
-    def verify_request(self, request: Any, client_address: Any) -> bool:  # noqa: ARG002 - the base's
-        try:
-            check_peer(request)
-        except OSError as error:
-            _log.warning("a call isn't heard: %s", error)
-            return False
-        return True
-
-    def close(self) -> None:
-        self.server_close()
-
-    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002 - the base's signature
-        _log.exception("a connection broke off")

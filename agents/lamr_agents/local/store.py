@@ -10,13 +10,17 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lamr_client import InvalidInputError, LamrError
 from lamr_contract.private_files import cache_folder
 
+from lamr_agents.context import Context
+from lamr_agents.local import looks, sessions
 from lamr_agents.local.database import Database
+from lamr_agents.policy import IN_PARTS, READ_AGAIN
+from lamr_agents.thin import SOCKET
 
 MOST_ROWS = 50_000
 MOST_DAYS = 90
@@ -48,6 +52,8 @@ class Shown:
         reason: `pruned`, `outlined`, or why the result passed.
         tokens_in, tokens_out: as `Skim` counts them.
         seconds: that it took.
+        place: the file within its project (`local.places`), where a cut of it hides lines; empty where nothing does.
+        hidden: first and last line of each run of these, by the file's own numbers.
     """
 
     host: str
@@ -58,6 +64,8 @@ class Shown:
     tokens_in: int
     tokens_out: int
     seconds: float
+    place: str = ""
+    hidden: looks.Ranges = ()
 
 
 @dataclass(frozen=True)
@@ -71,6 +79,32 @@ class Tally:
     seconds: float
 
 
+@dataclass(frozen=True)
+class Decision:
+    """A result as it was recorded; the fields are those of `Shown`, and these.
+
+    Attributes:
+        at: when, in seconds since 1970.
+        ranges, wholes: later reads of lines that this cut had hidden, by range and of the whole file.
+        tokens_again: that these brought.
+        looked: whether such reads are counted at all; not for what lies in no file.
+    """
+
+    at: float
+    host: str
+    session: str
+    tool: str
+    path: str
+    reason: str
+    tokens_in: int
+    tokens_out: int
+    seconds: float
+    ranges: int
+    wholes: int
+    tokens_again: int
+    looked: bool
+
+
 class Store:
     """The file, which is opened when it is first needed; threads and processes may share it.
 
@@ -82,16 +116,33 @@ class Store:
 
     def __init__(self, path: Path) -> None:
         self._database = Database(
-            path, _TABLE, lambda why: StoreError(f"{path}: what was shown can't be kept there ({why})")
+            path,
+            _TABLE + looks.TABLE + sessions.TABLE,
+            lambda why: StoreError(f"{path}: what was shown can't be kept there ({why})"),
         )
+        self._looks = looks.Looks(self._database)
 
-    def was_shown(self, session: str, path: str) -> bool:
-        """Whether a session saw a file before."""
+    def was_shown(self, context: Context, path: str) -> bool:
+        """Whether an agent saw a file before, cut or whole."""
+        parts = sorted(IN_PARTS)
+        query = (
+            f"SELECT 1 FROM shown WHERE session IN ({_marks(context.sessions)}) AND path = ? AND at >= ? "
+            f"AND reason NOT IN ({_marks(parts)}) LIMIT 1"
+        )
         with self._database.rows() as rows:
             found = rows.execute(
-                "SELECT 1 FROM shown WHERE session = ? AND path = ? LIMIT 1", (_name(session), _name(path))
-            )
-            return found.fetchone() is not None
+                query, (*map(_name, context.sessions), _name(path), context.since, *parts)
+            ).fetchone()
+        return found is not None
+
+    def look(self, context: Context, path: str, ranges: looks.Ranges, tokens: int) -> None:
+        """Record that an agent reads a file; see `local.looks`."""
+        sessions = tuple(map(_name, context.sessions))
+        self._looks.look(sessions, context.since, _name(path), ranges, tokens)
+
+    def is_always_read_again(self, place: str, now: float | None = None) -> bool:
+        """Whether agents came back for each of the latest cuts of a file; see `local.looks`."""
+        return self._looks.always(_name(place), READ_AGAIN, now)
 
     def add(self, shown: Shown, now: float | None = None) -> None:
         """Record a result, and forget those that are too old or too many."""
@@ -108,9 +159,17 @@ class Store:
             shown.seconds,
         )
         with self._database.rows() as rows:
-            rows.execute("INSERT INTO shown VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+            added = rows.execute("INSERT INTO shown VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row).lastrowid
+            if shown.place and added is not None:
+                looks.record(rows, added, _name(shown.place), shown.hidden)
             rows.execute("DELETE FROM shown WHERE at < ?", (now - MOST_DAYS * 86_400,))
+            sessions.forget(rows, now - MOST_DAYS * 86_400)
             rows.execute("DELETE FROM shown WHERE rowid <= (SELECT max(rowid) FROM shown) - ?", (MOST_ROWS,))
+
+    def meet(self, session: sessions.Session) -> tuple[bool, bool]:
+        """Record a call of a session; see `local.sessions.meet`."""
+        with self._database.rows() as rows:
+            return sessions.meet(rows, replace(session, name=_name(session.name)))
 
     def tallies(self) -> Sequence[Tally]:
         """What was decided so far, by reason, the most frequent first."""
@@ -121,9 +180,28 @@ class Store:
             )
             return [Tally(*row) for row in found.fetchall()]
 
+    def decisions(self) -> Sequence[Decision]:
+        """What was decided so far, the oldest first."""
+        with self._database.rows() as rows:
+            found = rows.execute(
+                "SELECT at, host, session, tool, path, reason, tokens_in, tokens_out, seconds, coalesce(ranges, 0), "
+                "coalesce(wholes, 0), coalesce(tokens, 0), cuts.shown IS NOT NULL "
+                "FROM shown LEFT JOIN cuts ON cuts.shown = shown.rowid ORDER BY at, shown.rowid"
+            )
+            return [Decision(*row) for row in found.fetchall()]
+
+    def all_sessions(self) -> Sequence[sessions.Session]:
+        """The sessions that hooks were called in, the oldest first."""
+        with self._database.rows() as rows:
+            return sessions.all_of(rows)
+
     def close(self) -> None:
         """Close the file."""
         self._database.close()
+
+
+def _marks(values: Sequence[str]) -> str:
+    return ", ".join("?" * len(values))
 
 
 def _name(text: str) -> str:
@@ -153,7 +231,7 @@ def default_store() -> Path:
 
 def default_socket() -> Path:
     """The local server's socket."""
-    return default_folder() / "hook.sock"
+    return default_folder().parent / SOCKET
 
 
 def check_socket(path: Path) -> Path:

@@ -79,10 +79,10 @@ def _fetches(result: Result, shown: Skim, session: Recorded) -> Iterable[tuple[i
         if use.kind not in _NEEDS:
             seen |= missing
         elif missing:
-            record = _asked_after(session, use.place)
-            next_readers = session.bill.readers(record)
-            if not next_readers or next_readers[0] not in readers:
+            asking = _request_of(session, use.place)
+            if asking not in readers:
                 return
+            record = session.bill.requests[asking].record - 1
             fetched = {
                 n for first, last in cuts if _meet(missing, first, last) for n in range(first, last + 1)
             }
@@ -94,11 +94,16 @@ def _meet(numbers: set[int], first: int, last: int) -> bool:
     return any(first <= number <= last for number in numbers)
 
 
-def _asked_after(session: Recorded, place: int) -> int:
-    """The record of the last result before an event: what the request that led to the event had read."""
-    return next(
-        (event.record for event in reversed(session.events[:place]) if event.kind in ("result", "user")), -1
-    )
+def _request_of(session: Recorded, place: int) -> int:
+    """The place of the request that led to an event; -1 where none did.
+
+    Most hosts account for a request where its answer begins; Codex does so where it ends.
+    """
+    heard = (event.record for event in reversed(session.events[:place]) if event.kind in ("result", "user"))
+    before, at = next(heard, -1), session.events[place].record
+    records = [request.record for request in session.bill.requests]
+    since = [n for n, record in enumerate(records) if before < record <= at]
+    return since[-1] if since else next((n for n, record in enumerate(records) if record > at), -1)
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,13 @@
 """A log, read for a replay: its bill, and each result of a tool with what a host knew when it came.
 
-Nothing here depends on how a result is cut. The hosts' own rules are followed: what an earlier call showed of a file,
-by whatever range, counts as shown before.
+Nothing here depends on how a result is cut. As for hosts, a file counts as shown before if an earlier result that is
+still in the context showed it, and not just a range of it.
 """
 
 from __future__ import annotations
 
+import contextlib
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,25 +22,28 @@ from lamr_sessions import (
     LaterUse,
     Read,
     Use,
-    about_log,
+    about_of,
     big_reads,
+    events_of,
     later_uses,
-    read_events,
+    moments_of,
     read_log,
-    read_requests,
+    read_records,
     recognize,
+    requests_of,
     use_in_all,
 )
 from lamr_sessions.tools import question_of, read_of, same_file
 
 from lamr_agents.intent import Intent, Known, intent_of
-from lamr_agents.policy import Asked
+from lamr_agents.policy import Asked, Policy
 from lamr_agents.replay.bill import Bill, made_up_requests
 from lamr_agents.replay.prices import Prices
 from lamr_agents.skim import asked_for
 
 LEAST_TOKENS = 200
 """A smaller result that is no big read isn't looked at: no cut of it pays for its marker."""
+_HOSTS = Policy()
 _UNKNOWN = Intent("", "", "nothing")
 
 
@@ -87,6 +92,7 @@ class Recorded:
         bill: its requests and their prices.
         control: dollars for questions that the agent wrote for a pruner's sake.
         events: what happened.
+        moments: when each of the log's records was written, in seconds since 1970; 0 where it doesn't say.
     """
 
     log: Path
@@ -96,6 +102,7 @@ class Recorded:
     bill: Bill
     control: float = 0.0
     events: Sequence[Event] = field(default=(), repr=False)
+    moments: Sequence[float] = field(default=(), repr=False)
 
     @cached_property
     def results(self) -> Sequence[Result]:
@@ -124,11 +131,12 @@ def record_of(log: Path, prices: Prices) -> Recorded:
     text = read_log(log)
     form = recognize(text, FORMATS)
     if form is None:
-        raise NoSessionError("no log of a known host")
+        raise NoSessionError("no log of a known host" if _is_json(text) else "no JSON, or cut off")
     try:
-        events, requests, about = read_events(text, form), read_requests(text, form), about_log(text, form)
+        records = read_records(text, form)
     except ValueError as error:
         raise NoSessionError(f"a log of {form.name} that can't be read: {error}") from error
+    events, requests = events_of(records, form), requests_of(records, form)
     accounted = bool(requests)
     requests = requests or made_up_requests(events)
     if not requests:
@@ -138,12 +146,22 @@ def record_of(log: Path, prices: Prices) -> Recorded:
     return Recorded(
         log=log,
         host=form.name,
-        about=about,
+        about=about_of(records, form),
         model=max(set(names), key=lambda name: (names.count(name), name)),
         bill=bill,
         control=_control(events, bill),
         events=events,
+        moments=moments_of(records, form),
     )
+
+
+def _is_json(text: str) -> bool:
+    """Whether a text is one JSON value, or its first line is one."""
+    for part in (text, text.strip().split("\n", 1)[0]):
+        with contextlib.suppress(ValueError, RecursionError):
+            json.loads(part)
+            return True
+    return False
 
 
 def _control(events: Sequence[Event], bill: Bill) -> float:
@@ -154,14 +172,17 @@ def _control(events: Sequence[Event], bill: Bill) -> float:
 def _results(events: Sequence[Event], bill: Bill) -> Iterator[Result]:
     big = {read.place: read for read in big_reads(events)}
     calls = {event.call: event for event in events if event.kind == "call" and event.call}
-    seen: list[str] = []
+    seen: list[tuple[str, range]] = []
     for place, event in enumerate(events):
         if event.kind != "result":
             continue
         read = big.get(place)
         call = read.call if read else calls.get(event.call)
         opened = read.read if read else read_of(call.tool, call.arguments) if call else None
-        again = opened is not None and any(same_file(opened.path, path) for path in seen)
+        readers = bill.readers(event.record)
+        again = opened is not None and any(
+            same_file(opened.path, path) and readers[:1] and readers[0] in still for path, still in seen
+        )
         before = [request for request in bill.requests if request.record <= event.record]
         if read:
             intent = _intent(read)
@@ -180,8 +201,8 @@ def _results(events: Sequence[Event], bill: Bill) -> Iterator[Result]:
                 len(before),
                 before[-1].context if before else 0,
             )
-        if opened is not None:
-            seen.append(opened.path)
+        if opened is not None and not _HOSTS.ranges(asked):
+            seen.append((opened.path, readers))
 
 
 def _intent(read: BigRead) -> Intent:

@@ -12,7 +12,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 from lamr_agents.claude_code import HOOK
-from lamr_agents.install import LIMIT_SECONDS, hook_command, installed
+from lamr_agents.entries import LIMIT_SECONDS
+from lamr_agents.installing import hook_command, installed
 from lamr_agents.local.server import lock_of
 from lamr_agents.local.store import Store
 

@@ -8,12 +8,16 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from lamr_agents.claude_code import HOOK
-from lamr_agents.install import installed, removed, settings_path
+from lamr_agents.host import Command
+from lamr_agents.hosts import HOSTS
+from lamr_agents.installing import Scope, installed, removed, settings_path
 from lamr_client import LamrError
 
 from tests.attack.case import Case
 from tests.attack.place import Place
+
+HOST = HOSTS["claude-code"]
+COMMAND = Command(["x", "lamr_agents/thin.py"])
 
 
 def _settings(make: Callable[[Path], Any], *, project: bool = False) -> Callable[[Place], str]:
@@ -25,11 +29,11 @@ def _settings(make: Callable[[Path], Any], *, project: bool = False) -> Callable
         (place.folder / "victim").write_text("{}")
         make(path)
         words = []
-        for change in (lambda: installed(HOOK, path, "x lamr_agents/thin.py"), lambda: removed(HOOK, path)):
+        for change in (lambda: installed(HOST, path, COMMAND), lambda: removed(HOST, path)):
             try:
                 if project:
                     with _chdir(path.parents[1]):
-                        settings_path(HOOK, True)
+                        settings_path(HOST, Scope.SHARED)
                 change().write()
                 words.append("done")
             except LamrError as error:

@@ -100,15 +100,16 @@ def homeless(place: Place) -> str:
     code = (
         "import os; os.setuid(4242); os.environ.pop('HOME', None); os.environ.pop('XDG_CACHE_HOME', None)\n"
         "from lamr_agents.claude_code import HOOK\nfrom lamr_cli.exits import exit_code\n"
-        "from lamr_agents.install import hook_command, settings_path\n"
+        "from lamr_agents.hosts import HOSTS\n"
+        "from lamr_agents.installing import hook_command, settings_path\n"
         "from lamr_agents.embedded import Reads\nReads(lambda: None).answer_show('lamr show 0123456789ab:1')\n"
         "said = []\n"
-        "for act in (lambda: hook_command(HOOK), lambda: settings_path(HOOK, False)):\n"
+        "for act in (lambda: hook_command(HOOK), lambda: settings_path(HOSTS['claude-code'])):\n"
         "    try: act(); said.append('done')\n"
         "    except Exception as error: said.append(f'{exit_code(error)} {error}')\n"
         "print(said)"
     )
-    warm = "import lamr_cli.main, lamr_agents.install, lamr_agents.embedded, lamr_cli.agents\n"
+    warm = "import lamr_cli.main, lamr_agents.installing, lamr_agents.embedded, lamr_cli.agents\n"
     return place.run(sys.executable, "-c", warm + code).out.decode().strip()
 
 

@@ -1,0 +1,82 @@
+"""What lamr has put into which files of settings, so that it can be taken out to the last character."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from lamr_contract.private_files import private_folder, state_folder, write_whole
+
+from lamr_agents.installing.splice import Splice
+
+_NAME = "installed.json"
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was put into a file.
+
+    Attributes:
+        digest: of the text that the file had then.
+        splices: the pieces that were put in.
+        made: how many containers were made for the entry.
+        new: whether the file was made.
+        folders: the folders that were made for it, the innermost first.
+    """
+
+    digest: str
+    splices: tuple[Splice, ...]
+    made: int
+    new: bool
+    folders: tuple[str, ...] = ()
+
+
+def digest_of(text: str) -> str:
+    """What tells a text from others."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def recall(host: str, path: Path) -> Written | None:
+    """What was put into a file for a host; None where nothing is known of it."""
+    found = _all().get(_key(host, path))
+    try:
+        return (
+            Written(**{**found, "splices": tuple(Splice(**each) for each in found["splices"])})
+            if found
+            else None
+        )
+    except (TypeError, KeyError):  # another version's
+        return None
+
+
+def remember(host: str, path: Path, written: Written | None) -> None:
+    """Keep what was put into a file; None where nothing is in it any more.
+
+    Raises:
+        OSError: it can't be kept.
+    """
+    everything = {key: value for key, value in _all().items() if key != _key(host, path)}
+    if written is not None:
+        everything[_key(host, path)] = asdict(written)
+    file = state_folder() / _NAME
+    if not everything:
+        file.unlink(missing_ok=True)
+        return
+    private_folder(file.parent)
+    write_whole(file, json.dumps(everything, indent=1) + "\n")
+
+
+def _key(host: str, path: Path) -> str:
+    return f"{host} {path.absolute()}"
+
+
+def _all() -> Mapping[str, Any]:
+    try:
+        found = json.loads((state_folder() / _NAME).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):  # without it, entries are found by their form
+        return {}
+    return found if isinstance(found, dict) else {}
