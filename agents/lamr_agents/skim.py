@@ -22,11 +22,14 @@ from lamr_postprocess.render import NAMED
 from lamr_sessions import Read
 
 from lamr_agents.intent import Intent
-from lamr_agents.policy import OUTLINED, PRUNED, Asked, Policy
+from lamr_agents.lossless import LEAST_SAVED, Earlier, rows_of, shorten
+from lamr_agents.policy import OUTLINED, PRUNED, SHORTENED, Asked, Policy
 from lamr_agents.thin import AS_IT_CAME, NOT_PRUNED, NOTE, plain
 
 _BY_RANGE = "read a range of lines to see what a marker stands for"
 _WHY_OUTLINED = "an outline, since nothing here seems to answer: "
+_NOTHING_LOST = "shortened; nothing that bears meaning is missing"
+_PRINTED = "output of a command"
 _NO_ARCHIVE = "no file to read the rest from"
 _log = logging.getLogger("lamr.agents")
 
@@ -74,7 +77,7 @@ class Skim:
 
     Attributes:
         text: what to show; the text as it came where it passes.
-        reason: `pruned`, `outlined`, or why the text passes.
+        reason: `pruned`, `outlined`, `shortened`, or why the text passes.
         kept_lines: 1-based numbers of the lines that are shown.
         lines: how many lines the text had.
         tokens_in, tokens_out: before and after, markers and note included, by `approximate_tokens`.
@@ -97,8 +100,8 @@ class Skim:
 
     @property
     def cut(self) -> bool:
-        """Whether anything is hidden."""
-        return self.reason in (PRUNED, OUTLINED)
+        """Whether anything is hidden or shorter."""
+        return self.reason in (PRUNED, OUTLINED, SHORTENED)
 
     @property
     def failure(self) -> str:
@@ -158,10 +161,11 @@ def skim(  # noqa: PLR0913  # keyword-only, each with a default
     policy: Policy | None = None,
     *,
     archive: Archive | None = None,
+    earlier: Earlier | None = None,
     effort: EffortName = "auto",
     within: float | None = None,
 ) -> Skim:
-    """Skim the result of a call that read a file.
+    """Skim the result of a call that read a file, or of another call where the policy shortens.
 
     A pruner that fails doesn't fail the call: the text passes, and the reason says why.
 
@@ -171,10 +175,34 @@ def skim(  # noqa: PLR0913  # keyword-only, each with a default
         intent: what the agent is after.
         policy: the limits.
         archive: keeps the original of a cut text that lies in no file; such a text passes without one.
+        earlier: what the agent was shown before and still has in its context; what is shown now is added.
         effort: how much the encoder reads.
         within: seconds until an answer is wanted, by what was read by then; None for the pruner's own.
     """
     policy = policy or Policy()
+    shown = _pruned(pruner, asked, intent, policy, archive, effort, within)
+    if policy.shortens and not shown.cut and not shown.failed:
+        shown = _shortened(asked, shown, archive, earlier)
+    if earlier is not None and shown.reason != SHORTENED:
+        rows = rows_of(asked.text)
+        earlier.add(
+            _known_as(asked),
+            [rows[number - 1] for number in shown.kept_lines if number <= len(rows)],
+            _first_line(asked),
+        )
+    return shown
+
+
+def _pruned(  # noqa: PLR0913, PLR0917  # as `skim`
+    pruner: Prunes,
+    asked: Asked,
+    intent: Intent,
+    policy: Policy,
+    archive: Archive | None,
+    effort: EffortName,
+    within: float | None,
+) -> Skim:
+    """What is left of a text when lines are cut that the query doesn't need."""
     reason = policy.passes(asked) or (_NO_ARCHIVE if asked.name and archive is None else None)
     if reason is not None:
         return untouched(asked, reason)
@@ -217,6 +245,35 @@ def skim(  # noqa: PLR0913  # keyword-only, each with a default
     return Skim(text, done, kept, asked.lines, asked.tokens, tokens, numbered, result)
 
 
+def _shortened(asked: Asked, shown: Skim, archive: Archive | None, earlier: Earlier | None) -> Skim:
+    """What passes, without what bears no meaning and without what stands above it; as it was where that saves little.
+
+    A text that can't be kept stays as it is.
+    """
+    is_file = bool(asked.path) and not asked.name
+    if archive is None and not is_file:
+        return shown
+    first = _first_line(asked)
+    shorter = shorten(asked.text, is_file=is_file, earlier=earlier, first=first)
+    if shorter.saved < LEAST_SAVED:
+        return shown
+    undo = archive.how_to_show(asked.text, 1, asked.lines) if archive else _BY_RANGE
+    text = f"{shorter.text}{NOTE} {_NOTHING_LOST}; {undo}]\n"
+    tokens = approximate_tokens(text)
+    if tokens >= asked.tokens:
+        return shown
+    try:
+        if archive:
+            archive.keep(asked.text)
+    except LamrError:
+        return shown
+    if earlier is not None:
+        earlier.add(_known_as(asked), shorter.rows, first)
+    return replace(
+        shown, text=text, reason=SHORTENED, kept_lines=shorter.kept_lines, tokens_out=tokens, result=None
+    )
+
+
 def skim_anyway(pruner: Prunes, asked: Asked, intent: Intent, policy: Policy, **options: Any) -> Skim:
     """As `skim`, for hosts whose session must go on: whatever fails, the text passes and the reason says why."""
     try:
@@ -226,6 +283,11 @@ def skim_anyway(pruner: Prunes, asked: Asked, intent: Intent, policy: Policy, **
     except Exception as error:
         _log.exception("a result could not be judged")
         return unjudged(asked, error)
+
+
+def _known_as(asked: Asked) -> str:
+    """What an agent knows a text by that it was shown."""
+    return asked.label or _PRINTED
 
 
 def outline(code: str, path: str) -> tuple[str, tuple[int, ...]]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lamr_cli.arguments import EFFORT_HELP, EffortName, Model, Server
+from lamr_cli.arguments import EFFORT_HELP, EffortName, Model, Profile, Server
 from lamr_cli.printing import say
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ def install(  # the command's options
     model: Model = None,
     keep_texts: KeepTexts = True,
     effort: Effort = None,
+    profile: Profile = None,
     holdout: HoldOut = 0.0,
 ) -> None:
     """Have an agent's big reads pruned from now on.
@@ -89,6 +90,7 @@ def install(  # the command's options
     serve += ["--model", str(model.resolve())] if model else []
     serve += [] if keep_texts or not agent.hook else ["--no-texts"]
     serve += ["--effort", effort.value] if effort else []
+    serve += ["--profile", profile.value] if profile and agent.hook else []
     serve += ["--holdout", f"{holdout:g}"] if holdout and agent.hook else []
     if agent.hook is None:
         command = server_command(serve, shared)

@@ -172,7 +172,12 @@ class Archive:
 
     def how_to_show(self, text: str, first: int, last: int) -> str:
         """Say how these lines of a text are shown."""
-        return f"`{self.command}{self.between}{key_of(text)}:{first}-{last}` prints the lines {first}-{last}"
+        return said_of_place(self.command + self.between, key_of(text), first, last)
+
+
+def said_of_place(command: str, key: str, first: int, last: int) -> str:
+    """How an agent is told which command prints lines of a kept text."""
+    return f"`{command}{key}:{first}-{last}` prints the lines {first}-{last}"
 
 
 def show_command(texts: Path | None = None) -> str:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from lamr_agents.context import Context
 from lamr_agents.lossless.rows import Row, marked, size
 
-WINDOW = 8
+WINDOW = 5
 """Lines that must be alike, one after the other, for a place to be looked at."""
-LEAST_CHARACTERS = 400
+LEAST_CHARACTERS = 250
 """What a run must have that is named instead of shown."""
 MOST_LINES = 200_000
-"""Lines of a session that are remembered; the oldest texts go first."""
+"""Lines of a session that are remembered; with more, it begins anew."""
 
 
 @dataclass(frozen=True)
@@ -23,35 +26,54 @@ class _Seen:
 
 
 class Earlier:
-    """The texts that a session was shown, and where their runs of lines begin."""
+    """The texts that a session was shown, and where their runs of lines begin; threads may share it."""
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._seen: list[_Seen] = []
         self._places: dict[int, tuple[int, int]] = {}
         self._lines = 0
 
     def clear(self) -> None:
         """Forget all: the context was compacted."""
-        self.__init__()  # type: ignore[misc]  # begins anew
+        with self._lock:
+            self._seen.clear()
+            self._places.clear()
+            self._lines = 0
 
-    def add(self, name: str, rows: Sequence[Row]) -> None:
+    def add(self, name: str, rows: Sequence[Row], first: int | None = 1) -> None:
         """Remember what was shown.
 
         Args:
-            name: what the agent knows it by: the file, or the command.
+            name: what the agent knows it by: the file, or what printed it.
             rows: as they were shown; marks aren't remembered.
+            first: the number of the text's first line where it is from; None where the lines' numbers aren't known.
         """
-        if self._lines > MOST_LINES:
-            self.clear()
         own = [row for row in rows if not row.mark]
-        seen = _Seen(name, tuple(row.text for row in own), tuple(row.first for row in own))
-        for at, window in enumerate(_windows(seen.texts)):
-            self._places[window] = (len(self._seen), at)
-        self._seen.append(seen)
-        self._lines += len(own)
+        if len(own) < WINDOW:
+            return
+        seen = _Seen(
+            name, tuple(row.text for row in own), tuple(row.first + first - 1 for row in own) if first else ()
+        )
+        if self._lines + len(own) > MOST_LINES:
+            self.clear()
+        with self._lock:
+            for at, window in enumerate(_windows(seen.texts)):
+                self._places[window] = (len(self._seen), at)
+            self._seen.append(seen)
+            self._lines += len(own)
 
-    def without(self, rows: Sequence[Row]) -> list[Row]:
-        """Rows with each run that was shown before named instead, by where it stands."""
+    def without(self, rows: Sequence[Row], first: int = 1) -> list[Row]:
+        """Rows with each run that was shown before named instead, by where it stands.
+
+        Args:
+            rows: of a text.
+            first: the number of the text's first line where it is from.
+        """
+        with self._lock:
+            return self._without(rows, first)
+
+    def _without(self, rows: Sequence[Row], first: int) -> list[Row]:
         texts = [row.text for row in rows]
         windows = list(_windows(texts))
         out: list[Row] = []
@@ -60,7 +82,8 @@ class Earlier:
             length, where = self._longest(texts, windows, at)
             gone = rows[at : at + length]
             if gone and size(gone) >= LEAST_CHARACTERS and not any(row.mark for row in gone):
-                out.append(marked(f"{length} lines ({gone[0].first}-{gone[-1].last}) are as shown above, {where}", gone))
+                numbers = f"{gone[0].first + first - 1}-{gone[-1].last + first - 1}"
+                out.append(marked(f"lines {numbers} are as shown above: {where}", gone))
                 at += length
             else:
                 out.append(rows[at])
@@ -82,8 +105,8 @@ class Earlier:
             length += 1
         if length < WINDOW:  # two windows by one hash
             return 0, ""
-        first, last = seen.numbers[start], seen.numbers[start + length - 1]
-        return length, f"{seen.name} {first}-{last}"
+        numbers = seen.numbers[start : start + length]
+        return length, f"{seen.name} {numbers[0]}-{numbers[-1]}" if numbers else seen.name
 
 
 def _windows(texts: Sequence[str]) -> Iterator[int]:
@@ -91,3 +114,27 @@ def _windows(texts: Sequence[str]) -> Iterator[int]:
     hashes = [hash(text) for text in texts]
     for at in range(len(hashes) - WINDOW + 1):
         yield hash(tuple(hashes[at : at + WINDOW]))
+
+
+class Contexts:
+    """What each agent was shown that still stands in its context, for the agents that were last heard of.
+
+    Args:
+        most: agents that are remembered.
+    """
+
+    def __init__(self, most: int = 32) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._known: OrderedDict[str, tuple[float, Earlier]] = OrderedDict()
+
+    def of(self, context: Context) -> Earlier:
+        """What an agent was shown since its context was last compacted."""
+        with self._lock:
+            since, earlier = self._known.pop(context.session, (context.since, Earlier()))
+            if since != context.since:
+                earlier = Earlier()
+            self._known[context.session] = (context.since, earlier)
+            while len(self._known) > self._most:
+                self._known.popitem(last=False)
+            return earlier

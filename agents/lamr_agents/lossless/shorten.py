@@ -31,7 +31,9 @@ class Shorter:
     @property
     def kept_lines(self) -> tuple[int, ...]:
         """1-based numbers of the original's lines whose words stand here or where a mark names them."""
-        return tuple(n for row in self.rows if row.shown for n in range(row.first, row.last + 1) if not _names(row))
+        return tuple(
+            n for row in self.rows if row.shown for n in range(row.first, row.last + 1) if not _names(row)
+        )
 
 
 def _names(row: Row) -> bool:
@@ -39,19 +41,20 @@ def _names(row: Row) -> bool:
     return row.mark and row.first == row.last and "begin with" in row.text
 
 
-def shorten(text: str, *, is_file: bool, earlier: Earlier | None = None) -> Shorter:
+def shorten(text: str, *, is_file: bool, earlier: Earlier | None = None, first: int = 1) -> Shorter:
     """Make a text shorter by all steps that fit it.
 
     Args:
         text: as the tool gave it, without what a host puts around it.
         is_file: whether it is a file's text, whose lines an edit must find as they are.
         earlier: what the session was shown before.
+        first: the number of the text's first line in its file.
     """
     rows = rows_of(text)
     lines = len(rows)
     for step in OF_FILES if is_file else OF_OUTPUT:
         rows = step(rows)
     if earlier is not None:
-        rows = earlier.without(rows)
+        rows = earlier.without(rows, first)
     shorter = joined(rows)
     return Shorter(shorter, tuple(rows), lines, len(text) - len(shorter))

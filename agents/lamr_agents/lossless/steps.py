@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from itertools import groupby, takewhile
-from os.path import commonprefix
 
 from lamr_agents.lossless.rows import Row, marked, size
 
@@ -22,11 +21,12 @@ _CONTROL = re.compile(
     r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"  # titles, links
     r"|\x1b[PX^_][^\x1b]*\x1b\\|\x1b[()*+][0-9A-Za-z]|\x1b[=>78cDEHMNOZ]"
 )
-_ERASED = re.compile(r"[^\x08]\x08")
-_COUNTED = re.compile(r"\d+(?:[.,:]\d+)*|[#=\-.>█▏▎▍▌▋▊▉░▒▓━╸╺⠀-⣿|/\\]+")
-_PERCENT = re.compile(r"\d\s?%|\b\d+\s?/\s?\d+\b|\d\s?[kKMG]i?B\b")
+_COUNTED = re.compile(r"[\d#=\-.,:>\s█▏▎▍▌▋▊▉░▒▓━╸╺⠀-⣿|/\\]+")
+_STATE = re.compile(r"(?P<percent>\d{1,3}(?:\.\d+)?)\s?%|\b(?P<part>\d{1,9})\s?/\s?(?P<whole>\d{1,9})\b")
+_LONGEST_STATE = 300  # characters of a line that tells how far something is
 _LICENCE = re.compile(
-    r"licen[cs]e|copyright|all rights reserved|permission is hereby|redistribution|without warrant", re.IGNORECASE
+    r"licen[cs]e|copyright|all rights reserved|permission is hereby|redistribution|without warrant",
+    re.IGNORECASE,
 )
 _COMMENT = re.compile(r"\s*(?:#(?!!)|//|/?\*+/?|--|;|<!--|-->|\"\"\"|'''|%|\(\*|\*\))")
 _BLANK = re.compile(r"\s*$")
@@ -42,9 +42,18 @@ def _on_a_terminal(line: str) -> str:
         line = _CONTROL.sub("", line)
     if "\r" in line:
         line = next((part for part in reversed(line.split("\r")) if part), "")
-    while "\x08" in line and (erased := _ERASED.sub("", line)) != line:
-        line = erased
-    return line
+    return _erased(line) if "\x08" in line else line
+
+
+def _erased(line: str) -> str:
+    """A line without the characters that backspaces took back."""
+    left: list[str] = []
+    for character in line:
+        if character != "\x08":
+            left.append(character)
+        elif left:
+            left.pop()
+    return "".join(left)
 
 
 def without_trailing_spaces(rows: Sequence[Row]) -> list[Row]:
@@ -57,24 +66,34 @@ def _with(row: Row, text: str) -> Row:
 
 
 def without_progress(rows: Sequence[Row]) -> list[Row]:
-    """Of rows that tell the same progress, which differ in numbers and bars alone, the last one."""
+    """Of rows that tell how far one thing is, differing in numbers and bars alone and growing, the last one."""
     out: list[Row] = []
     for _, run_of in groupby(enumerate(rows), lambda pair: _progress(pair[1], pair[0])):
         run = [row for _, row in run_of]
-        if len(run) < 3 or size(run[:-1]) < LEAST_CHARACTERS:
+        gone = run[:-1]
+        if len(run) < 3 or size(gone) < LEAST_CHARACTERS or not _grows([row.text for row in run]):
             out += run
         else:
-            out += [marked(f"{len(run) - 1} earlier states of this progress", run[:-1], shown=False), run[-1]]
+            out += [marked(f"{len(gone)} earlier states of this progress", gone, shown=False), run[-1]]
     return out
 
 
 def _progress(row: Row, place: int) -> object:
     """What rows of the same progress share; a row that tells none shares it with nothing."""
-    return _COUNTED.sub("", row.text) if not row.mark and _PERCENT.search(row.text) else place
+    tells = not row.mark and len(row.text) <= _LONGEST_STATE and _STATE.search(row.text)
+    return _COUNTED.sub("", row.text) if tells else place
+
+
+def _grows(texts: Sequence[str]) -> bool:
+    """Whether what lines tell grows from each to the next, of one whole."""
+    states = [state for text in texts if (state := _STATE.search(text))]
+    parts = [float(state["percent"] or state["part"]) for state in states]
+    wholes = {state["whole"] for state in states}
+    return len(wholes) == 1 and parts == sorted(parts) and parts[0] < parts[-1]
 
 
 def without_repeats(rows: Sequence[Row]) -> list[Row]:
-    """Blocks of up to `MOST_PERIOD` rows that follow upon themselves, such as a recursion's frames, once and counted."""
+    """Blocks of up to `MOST_PERIOD` rows that follow upon themselves, such as frames of a recursion, once."""
     texts = [row.text for row in rows]
     out: list[Row] = []
     at = 0
@@ -98,7 +117,9 @@ def _repetition(texts: Sequence[str], at: int) -> tuple[int, int]:
     for period in range(1, min(MOST_PERIOD, (len(texts) - at) // 2) + 1):
         if texts[at] != texts[at + period]:
             continue
-        equal = sum(1 for _ in takewhile(lambda n: texts[n] == texts[n + period], range(at, len(texts) - period)))
+        equal = 0
+        while at + equal + period < len(texts) and texts[at + equal] == texts[at + equal + period]:
+            equal += 1
         if equal // period * period > best[0] * best[1]:
             best = (period, equal // period)
     return best
@@ -154,8 +175,9 @@ def _folder(row: Row) -> str:
 
 
 def _named_once(run: Sequence[Row]) -> list[Row]:
-    shared = commonprefix([row.text for row in run])
-    shared = shared[: shared.rfind("/") + 1]
+    low, high = min(row.text for row in run), max(row.text for row in run)
+    alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(low, high, strict=False)))
+    shared = low[: low.rfind("/", 0, alike) + 1]
     if len(shared) < LEAST_PREFIX or len(shared) * len(run) < 2 * LEAST_CHARACTERS:
         return list(run)
     head = Row(f"[lamr: {len(run)} lines that begin with {shared}]", run[0].first, run[0].first, mark=True)

@@ -33,6 +33,7 @@ from lamr_sessions import (
     requests_of,
     use_in_all,
 )
+from lamr_sessions.shown import shown_lines
 from lamr_sessions.tools import question_of, read_of, same_file
 
 from lamr_agents.intent import Intent, Known, intent_of
@@ -58,7 +59,7 @@ class Result:
     Attributes:
         place: its index among the session's events.
         record: the index of the log's record that it is from.
-        asked: its text, and what was asked for; of a big read the file's lines alone, of another result all.
+        asked: its text, and what was asked for; of a read the file's lines alone, of another result all.
         intent: what the agent is after; nothing where the result is no big read.
         big: the read; None where the result doesn't show much of one source file.
         uses: what later events do with its lines; only of a big read.
@@ -189,7 +190,8 @@ def _results(events: Sequence[Event], bill: Bill) -> Iterator[Result]:
             asked = asked_for("\n".join(read.shown.lines) + "\n", read.read, intent=intent, again=again)
         else:
             intent = _UNKNOWN
-            asked = asked_for(event.text, opened or Read(""), intent=intent, again=again)
+            text = "\n".join(shown_lines(event.text).lines) + "\n" if opened else event.text
+            asked = asked_for(text, opened or Read(""), intent=intent, again=again)
         if read or asked.tokens >= LEAST_TOKENS:
             yield Result(
                 place,

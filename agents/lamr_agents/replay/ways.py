@@ -14,7 +14,10 @@ from lamr_client.effort import EffortName
 from lamr_evaluation.baselines import grep
 from lamr_postprocess import approximate_tokens, prune_lines
 
-from lamr_agents.policy import PRUNED, Policy
+from lamr_agents.local.texts import SHOW, key_of, said_of_place
+from lamr_agents.lossless import Earlier
+from lamr_agents.policy import OUTLINED, PRUNED, Policy
+from lamr_agents.profiles import DEFAULT, PROFILES
 from lamr_agents.replay.recorded import Recorded, Result
 from lamr_agents.skim import Prunes, Skim, note, skim, untouched
 
@@ -44,10 +47,18 @@ class Way:
 
 
 def ways(pruner: Prunes, policy: Policy | None = None, effort: EffortName = "instant") -> list[Way]:
-    """The ways that are compared; the first is the one that all tables are about."""
-    ours = remembered(pruned(OURS, pruner, policy or Policy(), effort))
+    """The ways that are compared; the first is the one that all tables are about, the policy's.
+
+    Args:
+        pruner: judges the lines.
+        policy: when a read is pruned; None for the default profile's.
+        effort: how much the encoder reads.
+    """
+    policy = policy or PROFILES[DEFAULT]
+    ours = remembered(pruned(OURS, pruner, policy, effort))
     return [
         ours,
+        *(pruned(name, pruner, other, effort) for name, other in PROFILES.items() if other != policy),
         same_size("head of the file", _head, ours),
         same_size("grep ± 5 lines", _grep, ours),
         Way(NEVER, lambda _: lambda result: untouched(result.asked, NEVER)),
@@ -55,8 +66,22 @@ def ways(pruner: Prunes, policy: Policy | None = None, effort: EffortName = "ins
     ]
 
 
+class _Nowhere:
+    """An archive that keeps nothing, for what nobody will ask for."""
+
+    @staticmethod
+    def keep(text: str) -> str:
+        """The key that it would have."""
+        return key_of(text)
+
+    @staticmethod
+    def how_to_show(text: str, first: int, last: int) -> str:
+        """As the user's own archive says it."""
+        return said_of_place(f"{SHOW} ", key_of(text), first, last)
+
+
 def pruned(name: str, pruner: Prunes, policy: Policy, effort: EffortName = "instant") -> Way:
-    """Big reads pruned by a policy, as hosts have them pruned.
+    """Results cut by a policy, as hosts have them cut; what is no big read is only shortened.
 
     Args:
         name: of the way.
@@ -64,13 +89,28 @@ def pruned(name: str, pruner: Prunes, policy: Policy, effort: EffortName = "inst
         policy: when a read is pruned.
         effort: how much the encoder reads.
     """
+    of_others = replace(policy, prunes=False)
 
-    def judge(result: Result) -> Skim:
-        if result.big is None:
-            return untouched(result.asked, NO_BIG_READ)
-        return skim(pruner, result.asked, result.intent, policy, effort=effort)
+    def begin(session: Recorded) -> Judge:
+        earlier = Earlier()
+        context: list[int] = [0]
 
-    return Way(name, lambda _: judge)
+        def judge(result: Result) -> Skim:
+            readers = session.bill.readers(result.record)
+            if readers and readers.stop != context[0]:  # compacted since, or the first
+                earlier.clear()
+                context[0] = readers.stop
+            own = policy if result.big else of_others
+            return skim(
+                *(pruner, result.asked, result.intent, own),
+                archive=_Nowhere(),
+                earlier=earlier,
+                effort=effort,
+            )
+
+        return judge
+
+    return Way(name, begin)
 
 
 def remembered(way: Way) -> Way:
@@ -106,8 +146,8 @@ def same_size(name: str, rank: Rank, other: Way) -> Way:
 
         def judge(result: Result) -> Skim:
             shown = others(result)
-            if result.big is None or not shown.cut:
-                return shown
+            if result.big is None or shown.reason not in (PRUNED, OUTLINED):
+                return untouched(result.asked, "not pruned")
             query = f"{result.intent.query}\n{result.intent.task}"
             lines = result.big.shown.lines
             kept = filled(rank(query, lines), lines, shown.tokens_out)
