@@ -23,7 +23,8 @@ class Call:
         asked: what was asked for and came back.
         intent: what the agent is after.
         response: the tool's output as the host gave it.
-        others, since: of the context.
+        since: of the context.
+        seen: whether the transcript tells that the agent saw the file before, as in a session that was forked.
     """
 
     session: str
@@ -31,13 +32,13 @@ class Call:
     asked: Asked
     intent: Intent
     response: Mapping[str, Any]
-    others: tuple[str, ...] = ()
     since: float = 0.0
+    seen: bool = False
 
     @property
     def context(self) -> Context:
         """What the agent has seen."""
-        return Context(self.session, self.others, self.since)
+        return Context(self.session, self.since)
 
 
 @dataclass(frozen=True)

@@ -20,16 +20,16 @@ from lamr_postprocess.listing import read_listing
 from lamr_postprocess.minified import minified
 from lamr_postprocess.render import NAMED
 from lamr_sessions import Read
+from lamr_sessions.notices import NOTHING_STATED, Stated
 
 from lamr_agents.intent import Intent
-from lamr_agents.lossless import LEAST_SAVED, Earlier, rows_of, shorten
+from lamr_agents.lossless import Earlier
+from lamr_agents.parts import Part, parts_of, renumbered
 from lamr_agents.policy import OUTLINED, PRUNED, SHORTENED, Asked, Policy
+from lamr_agents.shortening import remember, shortened
 from lamr_agents.thin import AS_IT_CAME, NOT_PRUNED, NOTE, plain
+from lamr_agents.words import AN_OUTLINE, BY_NAME, BY_RANGE, IN_HASTE, note
 
-_BY_RANGE = "read a range of lines to see what a marker stands for"
-_WHY_OUTLINED = "an outline, since nothing here seems to answer: "
-_NOTHING_LOST = "shortened; nothing that bears meaning is missing"
-_PRINTED = "output of a command"
 _NO_ARCHIVE = "no file to read the rest from"
 _log = logging.getLogger("lamr.agents")
 
@@ -82,6 +82,7 @@ class Skim:
         lines: how many lines the text had.
         tokens_in, tokens_out: before and after, markers and note included, by `approximate_tokens`.
         hidden: first and last line of each cut by the file's own numbers; none where these aren't known.
+        numbers: first and last line of what the text showed by these numbers, by part; none where any isn't known.
         result: what the pruner gave; None where it wasn't asked or failed.
         failed: whether the text passes because something failed.
         late: whether that was the time's end.
@@ -94,6 +95,7 @@ class Skim:
     tokens_in: int
     tokens_out: int
     hidden: tuple[tuple[int, int], ...] = ()
+    numbers: tuple[tuple[int, int], ...] = ()
     result: PruneResult | None = None
     failed: bool = False
     late: bool = False
@@ -127,7 +129,15 @@ class Skim:
 
 
 def asked_for(  # noqa: PLR0913  # what a host knows of a call, one keyword a fact
-    text: str, read: Read, *, intent: Intent, again: bool = False, failed: bool = False, name: str = ""
+    text: str,
+    read: Read,
+    *,
+    intent: Intent,
+    again: bool = False,
+    failed: bool = False,
+    name: str = "",
+    stated: Stated = NOTHING_STATED,
+    whole: str = "",
 ) -> Asked:
     """What the policy judges by, with the text's size counted.
 
@@ -135,7 +145,7 @@ def asked_for(  # noqa: PLR0913  # what a host knows of a call, one keyword a fa
         text: the code that a tool showed, without what a host puts around it.
         read: the file, and the range that was asked for.
         intent: what the agent is after.
-        again, failed, name: see `Asked`.
+        again, failed, name, stated, whole: see `Asked`.
     """
     lines = text.count("\n") + (not text.endswith("\n"))
     tokens = approximate_tokens(text)
@@ -151,6 +161,8 @@ def asked_for(  # noqa: PLR0913  # what a host knows of a call, one keyword a fa
         failed,
         name,
         intent.pointed,
+        stated=stated,
+        whole=whole,
     )
 
 
@@ -182,14 +194,9 @@ def skim(  # noqa: PLR0913  # keyword-only, each with a default
     policy = policy or Policy()
     shown = _pruned(pruner, asked, intent, policy, archive, effort, within)
     if policy.shortens and not shown.cut and not shown.failed:
-        shown = _shortened(asked, shown, archive, earlier)
+        shown = shortened(asked, shown, archive, earlier)
     if earlier is not None and shown.reason != SHORTENED:
-        rows = rows_of(asked.text)
-        earlier.add(
-            _known_as(asked),
-            [rows[number - 1] for number in shown.kept_lines if number <= len(rows)],
-            _first_line(asked),
-        )
+        remember(asked, shown, earlier)
     return shown
 
 
@@ -206,72 +213,90 @@ def _pruned(  # noqa: PLR0913, PLR0917  # as `skim`
     reason = policy.passes(asked) or (_NO_ARCHIVE if asked.name and archive is None else None)
     if reason is not None:
         return untouched(asked, reason)
-    pointed = policy.kept(asked, _first_line(asked))
+    parts = parts_of(asked)
+    ask = _Ask(pruner, intent, policy, effort, within and within / sum(part.code for part in parts))
     try:
-        result = pruner.prune(
-            intent.query,
-            asked.text,
-            task=intent.task,
-            history=intent.history,
-            path=asked.path,
-            threshold=policy.threshold,
-            keep=pointed,
-            markers=NAMED,
-            effort=effort,
-            within=within,
-        )
+        results = [ask.of(part, asked) if part.code else None for part in parts]
     except LamrError as error:
         return unjudged(asked, error)
-    text, kept, done = result.text, result.kept_lines, PRUNED
-    if not pointed and policy.is_beside_the_point(result):
-        text, kept = outline(asked.text, asked.path)
-        done = OUTLINED
-    needed = archive if asked.name else None
-    undo = needed.how_to_show(asked.text, *largest_cut(kept, asked.lines)) if needed else _BY_RANGE
-    why = (_WHY_OUTLINED if done == OUTLINED else "") + haste(result)
-    first, alike = _first_line(asked), _alike(text)
-    text = _closed(text) + note(kept, asked.lines, undo, first=first, why=why, alike=alike)
+    best = max(filter(None, results), key=lambda result: result.relevance or -1.0)
+    outlined = policy.is_beside_the_point(best) and not any(ask.pointed(part, asked) for part in parts)
+    shown = _joined(asked, parts, results, outlined)
+    archive = archive if asked.name else None
+    text = _closed(shown.text) + _note(asked, shown, archive, (AN_OUTLINE if outlined else "") + haste(best))
     tokens = approximate_tokens(text)
-    reason = policy.passes_judged(result, asked.tokens, tokens)
+    reason = policy.passes_judged(best, asked.tokens, tokens)
     if reason is not None:
-        return untouched(asked, reason, result)
-    try:
-        if needed:
-            needed.keep(asked.text)
-    except LamrError as error:
-        return unjudged(asked, error)
-    gone = [] if asked.name else hidden(kept, asked.lines)
-    numbered = tuple((begin + first - 1, end + first - 1) for begin, end in gone)
-    return Skim(text, done, kept, asked.lines, asked.tokens, tokens, numbered, result)
-
-
-def _shortened(asked: Asked, shown: Skim, archive: Archive | None, earlier: Earlier | None) -> Skim:
-    """What passes, without what bears no meaning and without what stands above it; as it was where that saves little.
-
-    A text that can't be kept stays as it is.
-    """
-    is_file = bool(asked.path) and not asked.name
-    if archive is None and not is_file:
-        return shown
-    first = _first_line(asked)
-    shorter = shorten(asked.text, is_file=is_file, earlier=earlier, first=first)
-    if shorter.saved < LEAST_SAVED:
-        return shown
-    undo = archive.how_to_show(asked.text, 1, asked.lines) if archive else _BY_RANGE
-    text = f"{shorter.text}{NOTE} {_NOTHING_LOST}; {undo}]\n"
-    tokens = approximate_tokens(text)
-    if tokens >= asked.tokens:
-        return shown
+        return untouched(asked, reason, best)
     try:
         if archive:
             archive.keep(asked.text)
-    except LamrError:
-        return shown
-    if earlier is not None:
-        earlier.add(_known_as(asked), shorter.rows, first)
-    return replace(
-        shown, text=text, reason=SHORTENED, kept_lines=shorter.kept_lines, tokens_out=tokens, result=None
-    )
+    except LamrError as error:
+        return unjudged(asked, error)
+    return replace(shown, text=text, tokens_out=tokens, result=best)
+
+
+@dataclass(frozen=True)
+class _Ask:
+    """How the parts of a text are judged."""
+
+    pruner: Prunes
+    intent: Intent
+    policy: Policy
+    effort: EffortName
+    within: float | None
+
+    def pointed(self, part: Part, asked: Asked) -> list[tuple[int, int]]:
+        """The lines of a part that are shown because the session pointed at them."""
+        return [] if part.first is None else self.policy.kept(asked, part.first, part.lines)
+
+    def of(self, part: Part, asked: Asked) -> PruneResult:
+        """What the pruner gives for a part.
+
+        Raises:
+            LamrError: it fails.
+        """
+        return self.pruner.prune(
+            self.intent.query,
+            part.text,
+            task=self.intent.task,
+            history=self.intent.history,
+            path=asked.path,
+            threshold=self.policy.threshold,
+            keep=self.pointed(part, asked),
+            markers=NAMED,
+            effort=self.effort,
+            within=self.within,
+        )
+
+
+def _joined(
+    asked: Asked, parts: Sequence[Part], results: Sequence[PruneResult | None], outlined: bool
+) -> Skim:
+    """What is left of all parts, without the note; notices of the host stay as they are."""
+    texts, kept, gone, known = list[str](), list[int](), list[tuple[int, int]](), list[tuple[int, int]]()
+    for part, result in zip(parts, results, strict=True):
+        if result is None:
+            texts.append(part.text)
+            kept += range(part.row + 1, part.row + part.lines + 1)
+            continue
+        text, left = outline(part.text, asked.path) if outlined else (result.text, result.kept_lines)
+        texts.append(renumbered(text, left, part))
+        kept += [part.row + line for line in left]
+        gone += [] if asked.name else part.numbered(hidden(left, part.lines))
+        known += part.numbered([(1, part.lines)])
+    done = OUTLINED if outlined else PRUNED
+    numbers = known if len(known) == sum(part.code for part in parts) else []
+    text = "".join(texts)
+    return Skim(text, done, tuple(kept), asked.lines, asked.tokens, 0, tuple(gone), tuple(numbers))
+
+
+def _note(asked: Asked, shown: Skim, archive: Archive | None, why: str) -> str:
+    undo = BY_RANGE if shown.numbers else BY_NAME
+    if archive:
+        undo = archive.how_to_show(asked.text, *largest_cut(shown.kept_lines, asked.lines))
+    kept, alike = len(shown.kept_lines), _alike(shown.text)
+    return note(kept, asked.lines, undo, numbers=shown.numbers, why=why, alike=alike)
 
 
 def skim_anyway(pruner: Prunes, asked: Asked, intent: Intent, policy: Policy, **options: Any) -> Skim:
@@ -283,11 +308,6 @@ def skim_anyway(pruner: Prunes, asked: Asked, intent: Intent, policy: Policy, **
     except Exception as error:
         _log.exception("a result could not be judged")
         return unjudged(asked, error)
-
-
-def _known_as(asked: Asked) -> str:
-    """What an agent knows a text by that it was shown."""
-    return asked.label or _PRINTED
 
 
 def outline(code: str, path: str) -> tuple[str, tuple[int, ...]]:
@@ -304,26 +324,9 @@ def outline(code: str, path: str) -> tuple[str, tuple[int, ...]]:
     return left.text, left.kept_lines
 
 
-def note(  # noqa: PLR0913  # keyword-only but for the parts
-    kept: Sequence[int], lines: int, undo: str, *, first: int = 1, why: str = "", alike: int = 0
-) -> str:
-    """The last line of what an agent is shown: how much is hidden and how to see it.
-
-    Args:
-        kept: numbers of the lines that are shown.
-        lines: how many the text has.
-        undo: how hidden lines can be seen.
-        first: the number of the text's first line in its file.
-        why: what is said before.
-        alike: how many lines of the text itself look like words of lamr's.
-    """
-    own = f"; {alike} of these have `{NOTE}` in them, which is the text's own" if alike else ""
-    return f"{NOTE} {why}{len(kept)} of the lines {first}-{first + lines - 1} are shown{own}; {undo}]\n"
-
-
 def haste(result: PruneResult) -> str:
     """Say that a fault kept the encoder from reading, so that the line model judged; nothing where none did."""
-    return f"judged in haste ({result.effort}): " if result.effort and result.effort.faulty else ""
+    return IN_HASTE.format(why=result.effort) if result.effort and result.effort.faulty else ""
 
 
 def largest_cut(kept: Sequence[int], lines: int) -> tuple[int, int]:
@@ -335,12 +338,6 @@ def hidden(kept: Sequence[int], lines: int) -> list[tuple[int, int]]:
     """First and last line, 1-based, of each run of lines that aren't among those that are kept."""
     edges = [0, *kept, lines + 1]
     return [(a + 1, b - 1) for a, b in pairwise(edges) if b > a + 1]
-
-
-def _first_line(asked: Asked) -> int:
-    """The number of a text's first line in its file: the one that stands before it, else the one that was asked for."""
-    listing = read_listing(asked.text)
-    return (listing and listing.first) or asked.first or 1
 
 
 def because_of(error: Exception | str) -> str:

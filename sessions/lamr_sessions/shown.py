@@ -10,6 +10,8 @@ from typing import Any
 
 from lamr_postprocess.listing import NUMBERED_BLANK, NUMBERS
 
+from lamr_sessions.notices import above, is_below
+
 OUTPUT, EXIT_CODE = "output", "returncode"
 """Keys of `packed_output`."""
 _NUMBERED_SHARE, _CONSECUTIVE_SHARE = 0.9, 0.95
@@ -24,10 +26,6 @@ _BEFORE = (
 )
 _OPENING = re.compile(r"<(?P<tag>file|content|output)>\n?")
 _CLOSING = re.compile(r"</(?P<tag>file|content|output)>")
-_NOTICE = re.compile(
-    r"<shellId:|\(End of file|\(File has more lines|\(Output |\[\d+ more lines in file|[\[(]Showing lines "
-)
-"""How lines begin that hosts put below a file's text."""
 _REMINDER, _REMINDER_ENDS = "<system-reminder>", "</system-reminder>"
 _MOST_NOTICES = 50  # below one result
 _LONGEST_HEAD = 1 << 16  # characters of what a host puts before a text
@@ -68,6 +66,7 @@ def framed(result: str) -> tuple[str, str, str]:
     for pattern in _BEFORE:
         found = pattern.match(result[first : first + _LONGEST_HEAD])
         first += found.end() if found else 0
+    first = above(result, first)
     opening = _OPENING.match(result, first)
     tag = opening["tag"] if opening else ""
     begin = opening.end() if opening else first
@@ -96,7 +95,7 @@ def _above_notices(result: str, begin: int, tag: str) -> tuple[int, bool]:
             if closed:
                 break
             closed, pending, stop = found["tag"], stop, line_start
-        elif _NOTICE.match(line):
+        elif is_below(line):
             stop, pending = line_start, 0
         elif line.endswith(_REMINDER_ENDS) and (start := _reminder(result, begin, end)) >= 0:
             stop = start

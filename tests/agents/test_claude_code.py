@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 from lamr_agents import thin
-from lamr_agents.claude_code import HOOK, hear, read_call
+from lamr_agents.claude_code import HOOK, read_call
+from lamr_agents.claude_code_agents import hear
 from lamr_agents.context import Context
 from lamr_agents.errors import SettingsError
 from lamr_agents.hosts import HOSTS
@@ -126,7 +127,12 @@ def test_what_a_command_prints_of_several_files_can_be_shown_again(
 def test_a_second_read_of_the_file_passes_by_whatever_tool(server: LocalServer, transcript: str) -> None:
     assert ask(server, "Read", {"file_path": "/w/a.py"}, READ, transcript_path=transcript)
     assert not ask(server, "Read", {"file_path": "/w/a.py"}, READ, transcript_path=transcript)
-    assert not ask(server, "Bash", {"command": "cat a.py"}, BASH, transcript_path=transcript)
+    third = said(ask(server, "Bash", {"command": "cat a.py"}, BASH, transcript_path=transcript))
+    lines = third["updatedToolOutput"]["stdout"].splitlines()
+    assert (
+        lines[0]
+        == f"[lamr: lines 1-{CODE.count(chr(10))} are as shown above: /w/a.py 1-{CODE.count(chr(10))}]"
+    )
     assert ask(server, "Read", {"file_path": "/w/a.py"}, READ, transcript_path=transcript, session_id="s2")
 
 

@@ -63,7 +63,7 @@ def test_what_an_agent_comes_back_for_is_counted_where_it_was_hidden(store: Stor
     store.look(Context("s"), "/w/b.py", [(20, 40)], 50)
     assert looks(path) == [(0, 0, 0)]
     store.look(Context("s"), FILE, [(85, 95)], 60)
-    store.look(Context("new", ("s",)), FILE, [(300, 310)], 70)
+    store.look(Context("s"), FILE, [(300, 310)], 70)
     store.look(Context("s"), FILE, [], 1000)
     assert looks(path) == [(2, 1, 1130)]
 

@@ -47,11 +47,11 @@ class Looks:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def look(self, sessions: Sequence[str], since: float, path: str, ranges: Ranges, tokens: int) -> None:
+    def look(self, session: str, since: float, path: str, ranges: Ranges, tokens: int) -> None:
         """Record a read, where it shows something that the latest cut of the file hid from this agent.
 
         Args:
-            sessions, since: the agent's context; see `lamr_agents.context`.
+            session, since: the agent's context; see `lamr_agents.context`.
             path: of the file.
             ranges: first and last line that it asks for; none where it asks for the whole file.
             tokens: that it brings.
@@ -59,8 +59,8 @@ class Looks:
         with self._database.rows() as rows:
             found = rows.execute(
                 "SELECT cuts.shown, hidden FROM shown JOIN cuts ON cuts.shown = shown.rowid WHERE path = ? "
-                f"AND at >= ? AND session IN ({', '.join('?' * len(sessions))}) ORDER BY cuts.shown DESC LIMIT 1",
-                (path, since, *sessions),
+                "AND at >= ? AND session = ? ORDER BY cuts.shown DESC LIMIT 1",
+                (path, since, session),
             ).fetchone()
             if found is None or (ranges and not _meet(ranges, _read(found[1]))):
                 return

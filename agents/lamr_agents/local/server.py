@@ -156,7 +156,7 @@ class LocalServer:
             place = "" if call.asked.name else place_of(call.asked.path)
             asked = replace(
                 call.asked,
-                again=self._store.was_shown(call.context, call.asked.label),
+                again=call.seen or self._store.was_shown(call.context, call.asked.label),
                 always_again=bool(place) and self._store.is_always_read_again(place),
             )
             left = max(seconds - (time.perf_counter() - begin), _LEAST_SECONDS)

@@ -126,19 +126,18 @@ class Store:
         """Whether an agent saw a file before, cut or whole."""
         parts = sorted(IN_PARTS)
         query = (
-            f"SELECT 1 FROM shown WHERE session IN ({_marks(context.sessions)}) AND path = ? AND at >= ? "
-            f"AND reason NOT IN ({_marks(parts)}) LIMIT 1"
+            "SELECT 1 FROM shown WHERE session = ? AND path = ? AND at >= ? "
+            f"AND reason NOT IN ({', '.join('?' * len(parts))}) LIMIT 1"
         )
         with self._database.rows() as rows:
             found = rows.execute(
-                query, (*map(_name, context.sessions), _name(path), context.since, *parts)
+                query, (_name(context.session), _name(path), context.since, *parts)
             ).fetchone()
         return found is not None
 
     def look(self, context: Context, path: str, ranges: looks.Ranges, tokens: int) -> None:
         """Record that an agent reads a file; see `local.looks`."""
-        sessions = tuple(map(_name, context.sessions))
-        self._looks.look(sessions, context.since, _name(path), ranges, tokens)
+        self._looks.look(_name(context.session), context.since, _name(path), ranges, tokens)
 
     def is_always_read_again(self, place: str, now: float | None = None) -> bool:
         """Whether agents came back for each of the latest cuts of a file; see `local.looks`."""
@@ -198,10 +197,6 @@ class Store:
     def close(self) -> None:
         """Close the file."""
         self._database.close()
-
-
-def _marks(values: Sequence[str]) -> str:
-    return ", ".join("?" * len(values))
 
 
 def _name(text: str) -> str:

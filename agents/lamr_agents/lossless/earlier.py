@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from lamr_agents.context import Context
 from lamr_agents.lossless.rows import Row, marked, size
+from lamr_agents.words import SHOWN_ABOVE
 
 WINDOW = 5
 """Lines that must be alike, one after the other, for a place to be looked at."""
@@ -33,12 +34,14 @@ class Earlier:
         self._seen: list[_Seen] = []
         self._places: dict[int, tuple[int, int]] = {}
         self._lines = 0
+        self._cut: set[str] = set()
 
     def clear(self) -> None:
         """Forget all: the context was compacted."""
         with self._lock:
             self._seen.clear()
             self._places.clear()
+            self._cut.clear()
             self._lines = 0
 
     def add(self, name: str, rows: Sequence[Row], first: int | None = 1) -> None:
@@ -52,9 +55,8 @@ class Earlier:
         own = [row for row in rows if not row.mark]
         if len(own) < WINDOW:
             return
-        seen = _Seen(
-            name, tuple(row.text for row in own), tuple(row.first + first - 1 for row in own) if first else ()
-        )
+        numbers = () if first is None else tuple(row.first + first - 1 for row in own)
+        seen = _Seen(name, tuple(row.text for row in own), numbers)
         if self._lines + len(own) > MOST_LINES:
             self.clear()
         with self._lock:
@@ -63,17 +65,26 @@ class Earlier:
             self._seen.append(seen)
             self._lines += len(own)
 
-    def without(self, rows: Sequence[Row], first: int = 1) -> list[Row]:
+    def was_cut(self, name: str) -> bool:
+        """Whether lines of a text are missing that were cut when it was shown last: a second look wants all of it."""
+        return name in self._cut
+
+    def note_cut(self, name: str, cut: bool) -> None:
+        """Remember whether a text was last shown with lines cut."""
+        with self._lock:
+            (self._cut.add if cut else self._cut.discard)(name)
+
+    def without(self, rows: Sequence[Row], first: int | None = 1) -> list[Row]:
         """Rows with each run that was shown before named instead, by where it stands.
 
         Args:
             rows: of a text.
-            first: the number of the text's first line where it is from.
+            first: the number of the text's first line where it is from; None where the lines' numbers aren't known.
         """
         with self._lock:
             return self._without(rows, first)
 
-    def _without(self, rows: Sequence[Row], first: int) -> list[Row]:
+    def _without(self, rows: Sequence[Row], first: int | None) -> list[Row]:
         texts = [row.text for row in rows]
         windows = list(_windows(texts))
         out: list[Row] = []
@@ -82,8 +93,10 @@ class Earlier:
             length, where = self._longest(texts, windows, at)
             gone = rows[at : at + length]
             if gone and size(gone) >= LEAST_CHARACTERS and not any(row.mark for row in gone):
-                numbers = f"{gone[0].first + first - 1}-{gone[-1].last + first - 1}"
-                out.append(marked(f"lines {numbers} are as shown above: {where}", gone))
+                lines = f"{length} lines"
+                if first is not None:
+                    lines = f"lines {gone[0].first + first - 1}-{gone[-1].last + first - 1}"
+                out.append(marked(SHOWN_ABOVE.format(lines=lines, where=where), gone))
                 at += length
             else:
                 out.append(rows[at])

@@ -41,14 +41,14 @@ def _names(row: Row) -> bool:
     return row.mark and row.first == row.last and "begin with" in row.text
 
 
-def shorten(text: str, *, is_file: bool, earlier: Earlier | None = None, first: int = 1) -> Shorter:
+def shorten(text: str, *, is_file: bool, earlier: Earlier | None = None, first: int | None = 1) -> Shorter:
     """Make a text shorter by all steps that fit it.
 
     Args:
         text: as the tool gave it, without what a host puts around it.
         is_file: whether it is a file's text, whose lines an edit must find as they are.
         earlier: what the session was shown before.
-        first: the number of the text's first line in its file.
+        first: the number of the text's first line in its file; None where it isn't known.
     """
     rows = rows_of(text)
     lines = len(rows)

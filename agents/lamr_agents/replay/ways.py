@@ -14,16 +14,16 @@ from lamr_client.effort import EffortName
 from lamr_evaluation.baselines import grep
 from lamr_postprocess import approximate_tokens, prune_lines
 
-from lamr_agents.local.texts import SHOW, key_of, said_of_place
+from lamr_agents.local.texts import SHOW, key_of
 from lamr_agents.lossless import Earlier
 from lamr_agents.policy import OUTLINED, PRUNED, Policy
 from lamr_agents.profiles import DEFAULT, PROFILES
 from lamr_agents.replay.recorded import Recorded, Result
-from lamr_agents.skim import Prunes, Skim, note, skim, untouched
+from lamr_agents.skim import Prunes, Skim, skim, untouched
+from lamr_agents.words import BY_COMMAND, BY_RANGE, note
 
 OURS, NEVER, ORACLE = "lamr", "never", "oracle"
 NO_BIG_READ = "no big read of a source file"
-_BY_RANGE = "read a range of lines to see what a marker stands for"
 
 Judge = Callable[[Result], Skim]
 """Says what is shown of a session's next result."""
@@ -77,7 +77,7 @@ class _Nowhere:
     @staticmethod
     def how_to_show(text: str, first: int, last: int) -> str:
         """As the user's own archive says it."""
-        return said_of_place(f"{SHOW} ", key_of(text), first, last)
+        return BY_COMMAND.format(command=SHOW, between=" ", key=key_of(text), first=first, last=last)
 
 
 def pruned(name: str, pruner: Prunes, policy: Policy, effort: EffortName = "instant") -> Way:
@@ -184,7 +184,7 @@ def _needed_alone(result: Result) -> Skim:
     scores = np.zeros(asked.lines)
     scores[[number - 1 for number in needed]] = 1.0
     cut = prune_lines(asked.text, scores, path=asked.path, threshold=1.0, repair=False, min_cut=0)
-    text = cut.text + note(cut.kept_lines, asked.lines, _BY_RANGE)
+    text = cut.text + note(len(cut.kept_lines), asked.lines, BY_RANGE, numbers=[(1, asked.lines)])
     tokens = approximate_tokens(text)
     if tokens >= asked.tokens:
         return untouched(asked, "little to cut")
