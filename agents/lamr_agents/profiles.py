@@ -11,7 +11,7 @@ from typing import Literal, get_args
 from lamr_agents.policy import Policy
 
 ProfileName = Literal["lossless", "careful", "balanced", "eager"]
-DEFAULT: ProfileName = "balanced"
+DEFAULT: ProfileName = "careful"
 PROFILES: Mapping[ProfileName, Policy] = {
     "lossless": Policy(prunes=False, shortens=True),
     "careful": Policy(threshold=0.2, least_relevance=0.0, shortens=True),

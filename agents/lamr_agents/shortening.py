@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lamr_client import LamrError
-from lamr_postprocess import approximate_tokens
+from lamr_postprocess import approximate_tokens, split_lines
 
 from lamr_agents.lossless import LEAST_SAVED, Earlier, rows_of, shorten
 from lamr_agents.parts import parts_of
@@ -29,20 +29,15 @@ def shortened(asked: Asked, shown: Skim, archive: Archive | None, earlier: Earli
         earlier: what stands above it.
     """
     is_file = bool(asked.path) and not asked.name
-    if earlier is not None and earlier.was_cut(asked.known_as):
-        return shown
-    if archive is None and not is_file:
-        return shown
     part, *more = parts_of(asked)
-    if more:  # the host left out its middle
+    second_look = earlier is not None and earlier.was_cut(asked.known_as)
+    if more or second_look or (archive is None and not is_file):  # more: the host left out the middle
         return shown
     shorter = shorten(asked.text, is_file=is_file, earlier=earlier, first=part.first)
-    if shorter.saved < LEAST_SAVED:
-        return shown
-    undo = archive.how_to_show(asked.text, 1, asked.lines) if archive else BY_RANGE
+    undo = archive.how_to_show(asked.text, 1, len(split_lines(asked.text))) if archive else BY_RANGE
     text = shorter.text + shortened_note(undo)
     tokens = approximate_tokens(text)
-    if tokens >= asked.tokens:
+    if shorter.saved < LEAST_SAVED or tokens >= asked.tokens:
         return shown
     try:
         if archive:

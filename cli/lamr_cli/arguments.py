@@ -110,7 +110,7 @@ Profile = Annotated[
     ProfileName | None,
     typer.Option(
         help="How boldly results are cut: lossless takes out nothing that bears meaning; careful, balanced and eager "
-        "also cut lines, ever more. Default: balanced."
+        "also cut lines, ever more. Default: careful."
     ),
 ]
 EFFORT_HELP = (

@@ -20,7 +20,7 @@ _DEFAULTS = {
     "exclude": "nothing",
     "effort": "auto",
     "within": "no limit but the timeout",
-    "profile": "balanced",
+    "profile": "careful",
     "holdout": "none: hooks prune in every session",
 }
 

@@ -29,6 +29,7 @@ _LICENCE = re.compile(
     re.IGNORECASE,
 )
 _COMMENT = re.compile(r"\s*(?:#(?!!)|//|/?\*+/?|--|;|<!--|-->|\"\"\"|'''|%|\(\*|\*\))")
+_CLOSES = re.compile(r"\s*(?:\*+/|-->|\*\))\s*$")
 _BLANK = re.compile(r"\s*$")
 
 
@@ -136,6 +137,8 @@ def without_licence(rows: Sequence[Row]) -> list[Row]:
         return list(rows)
     last = max(place for place, row in enumerate(head) if _LICENCE.search(row.text))
     end = next((n for n in range(last, len(head)) if _BLANK.match(_bare(head[n].text))), len(head))
+    while end < len(head) and _CLOSES.match(head[end].text):
+        end += 1
     gone = head[:end]
     if size(gone) < LEAST_CHARACTERS or _closes_elsewhere(gone):
         return list(rows)

@@ -27,6 +27,8 @@ NO_BIG_READ = "no big read of a source file"
 
 Judge = Callable[[Result], Skim]
 """Says what is shown of a session's next result."""
+OwnPolicy = Callable[[Result, Recorded], Policy]
+"""From a read and its session to the limits for it."""
 Rank = Callable[[str, Sequence[str]], Sequence[int]]
 """From a query and lines to the 0-based places of the lines, the best first."""
 
@@ -80,7 +82,9 @@ class _Nowhere:
         return BY_COMMAND.format(command=SHOW, between=" ", key=key_of(text), first=first, last=last)
 
 
-def pruned(name: str, pruner: Prunes, policy: Policy, effort: EffortName = "instant") -> Way:
+def pruned(
+    name: str, pruner: Prunes, policy: Policy, effort: EffortName = "instant", own: OwnPolicy | None = None
+) -> Way:
     """Results cut by a policy, as hosts have them cut; what is no big read is only shortened.
 
     Args:
@@ -88,6 +92,7 @@ def pruned(name: str, pruner: Prunes, policy: Policy, effort: EffortName = "inst
         pruner: judges the lines.
         policy: when a read is pruned.
         effort: how much the encoder reads.
+        own: gives each read a policy of its own.
     """
     of_others = replace(policy, prunes=False)
 
@@ -100,9 +105,9 @@ def pruned(name: str, pruner: Prunes, policy: Policy, effort: EffortName = "inst
             if readers and readers.stop != context[0]:  # compacted since, or the first
                 earlier.clear()
                 context[0] = readers.stop
-            own = policy if result.big else of_others
+            for_it = of_others if result.big is None else own(result, session) if own else policy
             return skim(
-                *(pruner, result.asked, result.intent, own),
+                *(pruner, result.asked, result.intent, for_it),
                 archive=_Nowhere(),
                 earlier=earlier,
                 effort=effort,
