@@ -11,6 +11,8 @@ from lamr_sessions.notices import NOTHING_STATED, Stated
 
 PRUNED, OUTLINED, SHORTENED = "pruned", "outlined", "shortened"
 """The reasons of a result that doesn't pass; one that was shortened has lost nothing that bears meaning."""
+HIDING = frozenset({PRUNED, OUTLINED})
+CUTTING = HIDING | {SHORTENED}
 FAILED, RANGED, READ_AGAIN = "the tool reports an error", "a range was asked for", "read again after each cut"
 PRINTED = "output of a command"
 NOT_PRUNING = "the profile prunes nothing"

@@ -25,7 +25,7 @@ from lamr_sessions.notices import NOTHING_STATED, Stated
 from lamr_agents.intent import Intent
 from lamr_agents.lossless import Earlier
 from lamr_agents.parts import Part, parts_of, renumbered
-from lamr_agents.policy import OUTLINED, PRUNED, SHORTENED, Asked, Policy
+from lamr_agents.policy import CUTTING, OUTLINED, PRUNED, SHORTENED, Asked, Policy
 from lamr_agents.shortening import remember, shortened
 from lamr_agents.thin import AS_IT_CAME, NOT_PRUNED, NOTE, plain
 from lamr_agents.words import AN_OUTLINE, BY_NAME, BY_RANGE, IN_HASTE, note
@@ -103,7 +103,7 @@ class Skim:
     @property
     def cut(self) -> bool:
         """Whether anything is hidden or shorter."""
-        return self.reason in (PRUNED, OUTLINED, SHORTENED)
+        return self.reason in CUTTING
 
     @property
     def failure(self) -> str:

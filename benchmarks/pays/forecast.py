@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
-from lamr_agents.policy import OUTLINED, PRUNED, Policy
+from lamr_agents.policy import HIDING, Policy
 from lamr_agents.replay import Recorded, Result, Way
 from lamr_agents.replay.bill import CALL_OUTPUT
 from lamr_agents.replay.outcome import outcome_of
@@ -99,7 +99,7 @@ def fitted(sessions: Sequence[Recorded], way: Way) -> tuple[Forecast, int]:
         judge = way.begin(session)
         for result in session.results:
             shown = judge(result)
-            if shown.reason in (PRUNED, OUTLINED) and shown.result:
+            if shown.reason in HIDING and shown.result:
                 saved = shown.tokens_in - shown.tokens_out
                 seen.append(seen_of(result, shown.result, saved, session.host))
                 to_come.append(float(np.log1p(len(session.bill.readers(result.record)))))

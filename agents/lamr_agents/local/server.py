@@ -35,7 +35,7 @@ from lamr_agents.local.sessions import seen_in
 from lamr_agents.local.store import Shown, Store
 from lamr_agents.local.turns import Turns
 from lamr_agents.lossless import Contexts, Earlier
-from lamr_agents.policy import Asked, Policy
+from lamr_agents.policy import HIDING, Asked, Policy
 from lamr_agents.profiles import DEFAULT, PROFILES
 from lamr_agents.skim import Archive, Prunes, Skim, skim, unjudged, untouched
 from lamr_agents.thin import BESIDE, HOST, LEFT, MOST_BYTES, check_place, unpruned
@@ -223,7 +223,7 @@ class LocalServer:
                 shown.tokens_in,
                 shown.tokens_out,
                 seconds,
-                place if shown.cut else "",
+                place if shown.reason in HIDING else "",
                 shown.hidden,
             )
         )

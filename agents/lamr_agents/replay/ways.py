@@ -16,7 +16,7 @@ from lamr_postprocess import approximate_tokens, prune_lines
 
 from lamr_agents.local.texts import SHOW, key_of
 from lamr_agents.lossless import Earlier
-from lamr_agents.policy import OUTLINED, PRUNED, Policy
+from lamr_agents.policy import HIDING, PRUNED, Policy
 from lamr_agents.profiles import DEFAULT, PROFILES
 from lamr_agents.replay.recorded import Recorded, Result
 from lamr_agents.skim import Prunes, Skim, skim, untouched
@@ -151,7 +151,7 @@ def same_size(name: str, rank: Rank, other: Way) -> Way:
 
         def judge(result: Result) -> Skim:
             shown = others(result)
-            if result.big is None or shown.reason not in (PRUNED, OUTLINED):
+            if result.big is None or shown.reason not in HIDING:
                 return untouched(result.asked, "not pruned")
             query = f"{result.intent.query}\n{result.intent.task}"
             lines = result.big.shown.lines
