@@ -63,6 +63,7 @@ class Result:
         intent: what the agent is after; nothing where the result is no big read.
         big: the read; None where the result doesn't show much of one source file.
         uses: what later events do with its lines; only of a big read.
+        tool: that gave it, by the host's name; empty where the log doesn't say.
         requests_before, context_before: how many requests came before, and the tokens of the last one.
     """
 
@@ -72,6 +73,7 @@ class Result:
     intent: Intent = _UNKNOWN
     big: BigRead | None = None
     uses: Sequence[Use] = ()
+    tool: str = ""
     requests_before: int = 0
     context_before: int = 0
 
@@ -200,6 +202,7 @@ def _results(events: Sequence[Event], bill: Bill) -> Iterator[Result]:
                 intent,
                 read,
                 later_uses(read, events) if read else (),
+                call.tool if call else "",
                 len(before),
                 before[-1].context if before else 0,
             )

@@ -13,6 +13,7 @@ import numpy as np
 from lamr_client.effort import EffortName
 from lamr_evaluation.baselines import grep
 from lamr_postprocess import approximate_tokens, prune_lines
+from lamr_sessions.tools import SHELLS
 
 from lamr_agents.local.texts import SHOW, key_of
 from lamr_agents.lossless import Earlier
@@ -20,10 +21,12 @@ from lamr_agents.policy import HIDING, PRUNED, Policy
 from lamr_agents.profiles import DEFAULT, PROFILES
 from lamr_agents.replay.recorded import Recorded, Result
 from lamr_agents.skim import Prunes, Skim, skim, untouched
+from lamr_agents.thin import SMALL
 from lamr_agents.words import BY_COMMAND, BY_RANGE, note
 
 OURS, NEVER, ORACLE = "lamr", "never", "oracle"
 NO_BIG_READ = "no big read of a source file"
+OTHER_TOOL = "neither a read nor what a command prints"
 
 Judge = Callable[[Result], Skim]
 """Says what is shown of a session's next result."""
@@ -85,7 +88,7 @@ class _Nowhere:
 def pruned(
     name: str, pruner: Prunes, policy: Policy, effort: EffortName = "instant", own: OwnPolicy | None = None
 ) -> Way:
-    """Results cut by a policy, as hosts have them cut; what is no big read is only shortened.
+    """Results cut by a policy, as hosts have them cut: reads, and what commands print, which is only shortened.
 
     Args:
         name: of the way.
@@ -105,6 +108,10 @@ def pruned(
             if readers and readers.stop != context[0]:  # compacted since, or the first
                 earlier.clear()
                 context[0] = readers.stop
+            if not result.asked.path and result.tool.lower() not in SHELLS:
+                return untouched(result.asked, OTHER_TOOL)
+            if len(result.asked.text) < SMALL:
+                return untouched(result.asked, "small")
             for_it = of_others if result.big is None else own(result, session) if own else policy
             return skim(
                 *(pruner, result.asked, result.intent, for_it),
