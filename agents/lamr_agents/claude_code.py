@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from lamr_sessions import Read
 from lamr_sessions.commands import folder_of
 from lamr_sessions.formats import CLAUDE_CODE
 from lamr_sessions.notices import gaps
@@ -21,14 +22,15 @@ from lamr_agents.calls import MOST_PATH, seconds_of
 from lamr_agents.claude_code_agents import hear
 from lamr_agents.hook_host import Call, HookHost
 from lamr_agents.intent import intent_of, known_of
-from lamr_agents.policy import PUT_ASIDE
+from lamr_agents.policy import PRINTED, PUT_ASIDE
 from lamr_agents.regular_files import text_of
 from lamr_agents.skim import Skim, asked_for
 from lamr_agents.thin import EVENT
 from lamr_agents.words import HOSTS_NUMBERS
 
 TOOLS = ("Read", "Bash")
-"""The tools whose results are code: Bash where it prints files (`cat`, `sed -n`, `head`, `git show REVISION:PATH`)."""
+"""The tools whose results are code, Bash where it prints files (`cat`, `sed -n`, `head`, `git show REVISION:PATH`), or
+what commands print, which can be shortened."""
 _NO_TEXT = {"notebook": "a notebook", "image": "an image", "pdf": "a PDF", "parts": "pages of a PDF"}
 """The outputs of Read that aren't text, and why they pass."""
 
@@ -38,18 +40,18 @@ def read_call(payload: Mapping[str, Any]) -> Call | None:
     tool, given, response = (payload.get(key) for key in ("tool_name", "tool_input", "tool_response"))
     if not isinstance(tool, str) or not isinstance(given, Mapping) or not isinstance(response, Mapping):
         return None
-    seen = shown_by(tool, given)
     output = _output(tool, response)
-    if tool not in TOOLS or seen is None or output is None:
+    if tool not in TOOLS or output is None:
         return None
-    (read, name), (text, uncut) = seen, output
+    (read, name), (text, uncut) = shown_by(tool, given) or (Read(""), PRINTED), output
     if len(read.path) > MOST_PATH or len(name) > MOST_PATH:
         return None
     agent = str(payload.get("agent_id") or "")
     transcript = Path(str(payload.get("transcript_path") or ""))
     heard = hear(transcript, agent, str(payload.get("agent_type") or ""))
     intent = intent_of(known_of(heard, given, read.path))
-    path = _placed(Path(str(payload.get("cwd") or "")), folder_of(command_of(tool, given) or ""), read.path)
+    folder = folder_of(command_of(tool, given) or "")
+    path = _placed(Path(str(payload.get("cwd") or "")), folder, read.path) if read.path else ""
     asked = asked_for(
         text,
         replace(read, path=path),

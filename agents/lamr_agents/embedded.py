@@ -16,7 +16,9 @@ from lamr_sessions.notices import gaps
 
 from lamr_agents.intent import Known, intent_of
 from lamr_agents.local.texts import SHOW, Archive, Place, Texts, default_texts
+from lamr_agents.lossless import Earlier
 from lamr_agents.policy import Policy
+from lamr_agents.profiles import DEFAULT, PROFILES
 from lamr_agents.regular_files import text_of
 from lamr_agents.skim import Prunes, Skim, asked_for, skim_anyway
 
@@ -33,14 +35,21 @@ class Reads:
         make_pruner: gives the pruner, when a tool first shows enough of a file.
         policy: when a result is pruned.
         texts: the file that keeps what lies in no file; None for the user's own.
+        keeps_all: whether the host leaves in the context what it once showed, so that lamr needn't show it again.
     """
 
     def __init__(
-        self, make_pruner: Callable[[], Prunes], policy: Policy | None = None, texts: Path | None = None
+        self,
+        make_pruner: Callable[[], Prunes],
+        policy: Policy | None = None,
+        texts: Path | None = None,
+        *,
+        keeps_all: bool = False,
     ) -> None:
         self._pruner = Lazily(make_pruner)
-        self._policy = policy or Policy()
+        self._policy = policy or PROFILES[DEFAULT]
         self._archive = _archive(texts)
+        self._earlier = Earlier() if keeps_all else None
 
     def skimmed(  # noqa: PLR0913  # what is known of one result, keyword-only but for the parts
         self,
@@ -65,7 +74,9 @@ class Reads:
         intent = intent_of(known)
         whole = text_of(read.path) if gaps(text) and not name else ""
         asked = asked_for(text, read, intent=intent, again=again, failed=failed, name=name, whole=whole)
-        return skim_anyway(self._pruner, asked, intent, self._policy, archive=self._archive)
+        return skim_anyway(
+            self._pruner, asked, intent, self._policy, archive=self._archive, earlier=self._earlier
+        )
 
     def answer_show(self, command: str) -> tuple[str, int] | None:
         """The output and exit code of `lamr show KEY:…`; None for another command.

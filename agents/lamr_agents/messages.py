@@ -23,7 +23,9 @@ from lamr_sessions.tools import shown_by
 
 from lamr_agents.intent import Intent, intent_of, known_of
 from lamr_agents.local.texts import Texts
+from lamr_agents.lossless import Earlier, rows_of
 from lamr_agents.policy import Asked, Policy
+from lamr_agents.profiles import DEFAULT, PROFILES
 from lamr_agents.skim import Prunes, Skim, asked_for, skim_anyway, unjudged
 
 Message = Mapping[str, Any]
@@ -59,6 +61,7 @@ class _Walk:
     heard: Heard = field(default_factory=Heard)
     calls: dict[str, Event] = field(default_factory=dict)
     first_words: str = ""
+    earlier: Earlier = field(default_factory=Earlier)
 
     def left(self) -> float | None:
         """The seconds that are left."""
@@ -87,7 +90,7 @@ class Conversations:
     ) -> None:
         self._pruner = pruner
         self._sent = sent
-        self._policy = policy or Policy()
+        self._policy = policy or PROFILES[DEFAULT]
         self._timeout = timeout
 
     def pruned(self, messages: Sequence[Message]) -> list[Message]:
@@ -120,9 +123,12 @@ class Conversations:
                 known = self._judged(result.text, call, read, name, again, walk)
                 if known != result.text:  # else it stays as it is anyway
                     self._sent.put(key, known)
+                return known
         except LamrError:
-            return result.text  # what can't be remembered isn't changed
-        return result.text if known is None else known
+            known = None  # what can't be remembered isn't changed
+        sent = result.text if known is None else known
+        walk.earlier.add(label, rows_of(framed(sent)[1]), None)
+        return sent
 
     def _judged(  # noqa: PLR0913, PLR0917  # what is known of one result
         self, text: str, call: Event, read: Read, name: str, again: bool, walk: _Walk
@@ -134,7 +140,7 @@ class Conversations:
         failed = packed is not None and bool(packed.get(EXIT_CODE))
         said = stated(before, after)
         asked = asked_for(code, read, intent=intent, again=again, failed=failed, name=name, stated=said)
-        shown = self._skimmed(asked, intent, walk.left())
+        shown = self._skimmed(asked, intent, walk)
         if shown.told == code:
             return text
         whole = before + shown.told + after
@@ -142,10 +148,11 @@ class Conversations:
             whole if packed is None else json.dumps({**packed, OUTPUT: whole}, indent=2, ensure_ascii=False)
         )
 
-    def _skimmed(self, asked: Asked, intent: Intent, left: float | None) -> Skim:
+    def _skimmed(self, asked: Asked, intent: Intent, walk: _Walk) -> Skim:
+        left = walk.left()
         if left is not None and left <= 0 and self._policy.passes(asked) is None:
             return unjudged(asked, f"the {self._timeout:g} s of this request are over")
-        return skim_anyway(self._pruner, asked, intent, self._policy, within=left)
+        return skim_anyway(self._pruner, asked, intent, self._policy, earlier=walk.earlier, within=left)
 
 
 def _key(first_words: str, call: Event, text: str) -> str:

@@ -44,7 +44,7 @@ class PruningEnvironment:
         texts: Path | None = None,
     ) -> None:
         self._environment = environment
-        self._reads = Reads(make_pruner, policy, texts)
+        self._reads = Reads(make_pruner, policy, texts, keeps_all=True)
         self._heard, self._task = Heard(), ""
 
     def __getattr__(self, name: str) -> Any:

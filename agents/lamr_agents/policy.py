@@ -9,9 +9,13 @@ from lamr_client import PruneResult
 from lamr_postprocess import detect_language
 from lamr_sessions.notices import NOTHING_STATED, Stated
 
-PRUNED, OUTLINED = "pruned", "outlined"
-"""The reasons of a result that doesn't pass."""
+PRUNED, OUTLINED, SHORTENED = "pruned", "outlined", "shortened"
+"""The reasons of a result that doesn't pass; one that was shortened has lost nothing that bears meaning."""
+HIDING = frozenset({PRUNED, OUTLINED})
+CUTTING = HIDING | {SHORTENED}
 FAILED, RANGED, READ_AGAIN = "the tool reports an error", "a range was asked for", "read again after each cut"
+PRINTED = "output of a command"
+NOT_PRUNING = "the profile prunes nothing"
 PUT_ASIDE = "the host put it into a file"
 IN_PARTS = frozenset({FAILED, RANGED, PUT_ASIDE})
 """The reasons of a result that doesn't show the whole file, so that a later one isn't a second look at it."""
@@ -63,6 +67,11 @@ class Asked:
         """What tells it from other texts in a session."""
         return self.name or self.path
 
+    @property
+    def known_as(self) -> str:
+        """What the agent knows it by."""
+        return self.label or PRINTED
+
 
 @dataclass(frozen=True)
 class Policy:
@@ -78,6 +87,8 @@ class Policy:
             lamr-mini 0.10 gives 98 of 100 files that hold one, and above what it gives a quarter of the others.
         most_pointed: lines of a file up to which pointing at them means something.
         before_pointed, after_pointed: the lines around one that was pointed at that are shown with it.
+        prunes: whether lines are cut that the query doesn't need.
+        shortens: whether what passes loses what bears no meaning, and what the session was shown before.
     """
 
     least_tokens: int = 1500
@@ -89,6 +100,8 @@ class Policy:
     most_pointed: int = 12
     before_pointed: int = 3
     after_pointed: int = 8
+    prunes: bool = True
+    shortens: bool = False
 
     def passes(self, asked: Asked) -> str | None:
         """Why a text passes before it is judged; None where it is to be judged."""
@@ -142,6 +155,7 @@ def _is_a_range(policy: Policy, asked: Asked) -> bool:
 
 _BEFORE: dict[str, Callable[[Policy, Asked], bool]] = {
     FAILED: lambda _, asked: asked.failed,
+    NOT_PRUNING: lambda policy, _: not policy.prunes,
     "binary": lambda _, asked: "\0" in asked.text,
     RANGED: _is_a_range,
     "not code": lambda _, asked: not detect_language("", asked.path).is_code,

@@ -19,9 +19,11 @@ from lamr_sessions.notices import NOTHING_STATED, Stated
 
 from lamr_agents.intent import Intent
 from lamr_agents.judge import Judge
+from lamr_agents.lossless import Earlier
 from lamr_agents.outlines import outline
 from lamr_agents.parts import Part, parts_of, renumbered
-from lamr_agents.policy import OUTLINED, PRUNED, Asked, Policy
+from lamr_agents.policy import CUTTING, OUTLINED, PRUNED, SHORTENED, Asked, Policy
+from lamr_agents.shortening import remember, shortened
 from lamr_agents.thin import AS_IT_CAME, NOT_PRUNED, NOTE, plain
 from lamr_agents.words import AN_OUTLINE, BY_NAME, BY_RANGE, IN_HASTE, note
 
@@ -72,7 +74,7 @@ class Skim:
 
     Attributes:
         text: what to show; the text as it came where it passes.
-        reason: `pruned`, `outlined`, or why the text passes.
+        reason: `pruned`, `outlined`, `shortened`, or why the text passes.
         kept_lines: 1-based numbers of the lines that are shown.
         lines: how many lines the text had.
         tokens_in, tokens_out: before and after, markers and note included, by `approximate_tokens`.
@@ -97,8 +99,8 @@ class Skim:
 
     @property
     def cut(self) -> bool:
-        """Whether anything is hidden."""
-        return self.reason in (PRUNED, OUTLINED)
+        """Whether anything is hidden or shorter."""
+        return self.reason in CUTTING
 
     @property
     def failure(self) -> str:
@@ -168,10 +170,11 @@ def skim(  # noqa: PLR0913  # keyword-only, each with a default
     policy: Policy | None = None,
     *,
     archive: Archive | None = None,
+    earlier: Earlier | None = None,
     effort: EffortName = "auto",
     within: float | None = None,
 ) -> Skim:
-    """Skim the result of a call that read a file.
+    """Skim the result of a call that read a file, or of another call where the policy shortens.
 
     A pruner that fails doesn't fail the call: the text passes, and the reason says why.
 
@@ -181,10 +184,29 @@ def skim(  # noqa: PLR0913  # keyword-only, each with a default
         intent: what the agent is after.
         policy: the limits.
         archive: keeps the original of a cut text that lies in no file; such a text passes without one.
+        earlier: what the agent was shown before and still has in its context; what is shown now is added.
         effort: how much the encoder reads.
         within: seconds until an answer is wanted, by what was read by then; None for the pruner's own.
     """
     policy = policy or Policy()
+    shown = _pruned(pruner, asked, intent, policy, archive, effort, within)
+    if policy.shortens and not shown.cut and not shown.failed:
+        shown = shortened(asked, shown, archive, earlier)
+    if earlier is not None and shown.reason != SHORTENED:
+        remember(asked, shown, earlier)
+    return shown
+
+
+def _pruned(  # noqa: PLR0913, PLR0917  # as `skim`
+    pruner: Prunes,
+    asked: Asked,
+    intent: Intent,
+    policy: Policy,
+    archive: Archive | None,
+    effort: EffortName,
+    within: float | None,
+) -> Skim:
+    """What is left of a text when lines are cut that the query doesn't need."""
     reason = policy.passes(asked) or (_NO_ARCHIVE if asked.name and archive is None else None)
     if reason is not None:
         return untouched(asked, reason)

@@ -16,8 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # as in typing, which would take time to import
     import subprocess
 
-SMALL = 5250
-"""Bytes of a call below which its result has fewer tokens than the policy asks for (1,500 of 3.5 bytes)."""
+SMALL = 2000
+"""Bytes of a call below which a result stays as it is: what could be left out of it doesn't pay for the asking."""
 MOST_BYTES = 64 << 20
 """Of a call; a larger one stays as it is."""
 LEFT = "lamr_seconds_left"

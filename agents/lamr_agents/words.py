@@ -21,6 +21,8 @@ HOSTS_NUMBERS = (
 FILE_ENDS = f"{NOTE} the file has {{lines}} lines]\n"
 MORE_LINES = f"{NOTE} {{lines}} lines at a time; expand shows others]\n"
 MORE_MATCHES = f"{NOTE} there are more matches; narrow the search]\n"
+SHOWN_ABOVE = "{lines} are as shown above: {where}"
+_SHORTENED = "shortened; nothing that bears meaning is missing"
 _SHOWN = "{kept:,} of the lines {lines} are shown"
 _SHOWN_WITHOUT_NUMBERS = "{kept:,} of {lines:,} lines are shown"
 _ITS_OWN = f"; {{alike}} of these have `{NOTE}` in them, which is the text's own"
@@ -49,3 +51,12 @@ def note(  # noqa: PLR0913  # keyword-only but for the parts
     words = _SHOWN if ranges else _SHOWN_WITHOUT_NUMBERS
     own = _ITS_OWN.format(alike=alike) if alike else ""
     return f"{NOTE} {why}{words.format(kept=kept, lines=ranges or lines)}{own}; {undo}]\n"
+
+
+def shortened_note(undo: str) -> str:
+    """The last line of a result that lost nothing that bears meaning.
+
+    Args:
+        undo: how it can be seen as it came.
+    """
+    return f"{NOTE} {_SHORTENED}; {undo}]\n"

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from lamr_cli.arguments import EffortName, Model, Server
+from lamr_cli.arguments import EffortName, Model, Profile, Server
 from lamr_cli.credentials import credentials
 from lamr_cli.hosts import Effort, HoldOut, KeepTexts, status
 from lamr_cli.pages import write_page
@@ -69,6 +69,7 @@ def serve(
     ] = None,
     keep_texts: KeepTexts = True,
     effort: Effort = None,
+    profile: Profile = None,
     holdout: HoldOut = 0.0,
     idle: Annotated[float, typer.Option(help="End after so many seconds without a call.", min=1)] = 3600.0,
 ) -> None:
@@ -80,6 +81,7 @@ def serve(
     from lamr_agents.local.server import LocalServer
     from lamr_agents.local.store import Store, check_socket, default_socket, default_store
     from lamr_agents.local.texts import Archive, Texts, default_texts, show_command
+    from lamr_agents.profiles import DEFAULT, PROFILES
     from lamr_client import Pruner
 
     def make_pruner() -> Pruner:
@@ -96,6 +98,7 @@ def serve(
         seconds=timeout,
         effort=chosen.value,
         holdout=holdout,
+        policy=PROFILES[profile.value if profile else DEFAULT],
     )
     if not local.run(idle):
         say(f"{path}: another server listens there already", err=True)

@@ -97,6 +97,22 @@ class EffortName(str, enum.Enum):
     FULL = "full"
 
 
+class ProfileName(str, enum.Enum):
+    """What `--profile` takes: how boldly results of an agent's tools are cut."""
+
+    LOSSLESS = "lossless"
+    CAREFUL = "careful"
+    BALANCED = "balanced"
+    EAGER = "eager"
+
+
+Profile = Annotated[
+    ProfileName | None,
+    typer.Option(
+        help="How boldly results are cut: lossless takes out nothing that bears meaning; careful, balanced and eager "
+        "also cut lines, ever more. Default: careful."
+    ),
+]
 EFFORT_HELP = (
     "How much the encoder reads: instant, nothing, so that the line model answers in milliseconds; full, every chunk; "
     "auto, the chunks that the line model leaves open, the best first."

@@ -20,6 +20,7 @@ _DEFAULTS = {
     "exclude": "nothing",
     "effort": "auto",
     "within": "no limit but the timeout",
+    "profile": "careful",
     "holdout": "none: hooks prune in every session",
 }
 
@@ -31,7 +32,7 @@ def config(
 
     An option on the command line wins over the environment, that over the project's lamr.toml, and that over the
     user's. A project's file sets max_tokens and exclude, of `lamr pack`; server, model, effort of both commands, within
-    of `lamr prune` and holdout of hooks are the user's alone.
+    of `lamr prune`, profile and holdout of hooks are the user's alone.
 
     lamr config
     """

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lamr_cli.arguments import EFFORT_HELP, EffortName, Model, Server
+from lamr_cli.arguments import EFFORT_HELP, EffortName, Model, Profile, Server
 from lamr_cli.printing import say
 
 if TYPE_CHECKING:
@@ -76,6 +76,7 @@ def install(  # the command's options
     model: Model = None,
     keep_texts: KeepTexts = True,
     effort: Effort = None,
+    profile: Profile = None,
     holdout: HoldOut = 0.0,
 ) -> None:
     """Have an agent's big reads pruned from now on.
@@ -94,6 +95,7 @@ def install(  # the command's options
     serve += ["--model", str(model.resolve())] if model else []
     serve += [] if keep_texts or not agent.hook else ["--no-texts"]
     serve += ["--effort", effort.value] if effort else []
+    serve += ["--profile", profile.value] if profile and agent.hook else []
     if holdout and not agent.hook:
         raise typer.BadParameter(f"{agent.title} has no hook, so that no session can be left alone.")
     serve += ["--holdout", f"{holdout:g}"] if holdout else []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from lamr_contract.admission import TIMEOUT_SECONDS
 
-from lamr_cli.arguments import EFFORT_HELP, CacheFile, EffortName, Model, NoCache, Server, Timeout
+from lamr_cli.arguments import EFFORT_HELP, CacheFile, EffortName, Model, NoCache, Profile, Server, Timeout
 from lamr_cli.credentials import credentials
 from lamr_cli.pages import write_page
 from lamr_cli.printing import say
@@ -37,10 +37,7 @@ def replay(  # one argument an option
         typer.Option(help="Write a page on which each read can be opened, with cuts and regret in colour."),
     ] = None,
     limit: Annotated[int, typer.Option(help="Replay so many sessions, the latest first.", min=1)] = 50,
-    threshold: Annotated[
-        float | None,
-        typer.Option(help="Keep lines that score at least this; default: the model's own.", min=0, max=1),
-    ] = None,
+    profile: Profile = None,
     effort: Annotated[
         EffortName | None,
         typer.Option(help=f"{EFFORT_HELP} Default: as hooks have it, instant, or auto with --server."),
@@ -63,12 +60,13 @@ def replay(  # one argument an option
     """
     from contextlib import ExitStack
 
-    from lamr_agents.policy import Policy
+    from lamr_agents.profiles import DEFAULT, PROFILES
     from lamr_agents.replay import ScoredOnce, bundled_prices, find_logs, model_of, read_prices, ways
     from lamr_client import Pruner
     from lamr_contract.cache import Cache, default_cache_file
     from lamr_contract.spec import bundled_repository
 
+    policy = PROFILES[profile.value if profile else DEFAULT]
     table = read_prices(prices) if prices else bundled_prices()
     logs = sorted(find_logs(paths or []), key=lambda log: log.stat().st_mtime, reverse=True)
     chosen = effort or (EffortName.AUTO if server else EffortName.INSTANT)
@@ -78,7 +76,7 @@ def replay(  # one argument an option
         kept = stack.enter_context(Cache(file, lambda note: say(note, err=True)))
         asked = ScoredOnce(pruner, model_of(pruner, model or bundled_repository(), server), kept)
         progress = stack.enter_context(bar())
-        compared = ways(asked, Policy(threshold=threshold), chosen.value)
+        compared = ways(asked, policy, chosen.value)
         report = _report(logs, limit, table, compared, progress)
     if not report.sessions:
         say(f"nothing of {len(logs)} files was replayed\n{report.said_of_others()}", err=True)

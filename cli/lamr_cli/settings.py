@@ -76,6 +76,7 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) and bool(value.strip()) and value.isprintable()
 
 
+_PROFILES = ("lossless", "careful", "balanced", "eager")
 _EFFORTS = ("auto", "instant", "full")
 KINDS = {
     "server": _Kind("a text, HOST:PORT or https://HOST", _is_text, False),
@@ -86,6 +87,7 @@ KINDS = {
         lambda value: isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1 << 31,
         False,
     ),
+    "profile": _Kind(f"one of {', '.join(_PROFILES)}", lambda value: value in _PROFILES, False),
     "holdout": _Kind(
         "a share of all sessions, a number from 0 to 0.9",
         lambda value: isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 0.9,
@@ -171,7 +173,7 @@ class Settings:
 
 _OF_PACKS = ("max_tokens", "exclude", "effort")
 _OF_PRUNES = ("effort", "within")
-_OF_HOOKS = ("holdout",)
+_OF_HOOKS = ("holdout", "profile")
 _TYPED = ("pack", "prune", "view")
 """Commands that somebody types in a project; the others read the user's file alone."""
 _BY_OWN_WORDS = ("install",)
@@ -198,6 +200,7 @@ def defaults(settings: Settings, command: Any, name: str = "") -> dict[str, Any]
         "server",
         "model",
         "holdout",
+        "profile",
         *(_OF_PACKS if name == "pack" else _OF_PRUNES if name == "prune" else ()),
     ):
         if key in taken:

@@ -24,6 +24,7 @@ from lamr_agents.installing import hook_command, installed, removed
 from lamr_agents.local.server import LocalServer
 from lamr_agents.local.store import MOST_DAYS, Shown, Store
 from lamr_agents.local.texts import Archive, Texts
+from lamr_agents.profiles import PROFILES
 from lamr_cli.main import app
 from lamr_client import MissingPackageError
 from typer.testing import CliRunner
@@ -71,7 +72,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 @pytest.fixture
 def server(tmp_path: Path, store: Store) -> LocalServer:
     archive = Archive(Texts(tmp_path / "texts.sqlite3"))
-    return LocalServer(tmp_path / "hook.sock", store, pruner, archive=archive)
+    return LocalServer(tmp_path / "hook.sock", store, pruner, archive=archive, policy=PROFILES["eager"])
 
 
 def said(answer: bytes) -> dict[str, Any]:
@@ -127,7 +128,12 @@ def test_what_a_command_prints_of_several_files_can_be_shown_again(
 def test_a_second_read_of_the_file_passes_by_whatever_tool(server: LocalServer, transcript: str) -> None:
     assert ask(server, "Read", {"file_path": "/w/a.py"}, READ, transcript_path=transcript)
     assert not ask(server, "Read", {"file_path": "/w/a.py"}, READ, transcript_path=transcript)
-    assert not ask(server, "Bash", {"command": "cat a.py"}, BASH, transcript_path=transcript)
+    third = said(ask(server, "Bash", {"command": "cat a.py"}, BASH, transcript_path=transcript))
+    lines = third["updatedToolOutput"]["stdout"].splitlines()
+    assert (
+        lines[0]
+        == f"[lamr: lines 1-{CODE.count(chr(10))} are as shown above: /w/a.py 1-{CODE.count(chr(10))}]"
+    )
     assert ask(server, "Read", {"file_path": "/w/a.py"}, READ, transcript_path=transcript, session_id="s2")
 
 
@@ -397,3 +403,22 @@ def test_where_python_has_no_unix_sockets_nothing_is_installed_and_the_reason_is
         SettingsError, match="over a Unix socket, which Python on Windows doesn't have; install lamr"
     ):
         hook_command(HOOK)
+
+
+def test_what_a_command_prints_is_shortened_and_can_be_shown_as_it_came(
+    server: LocalServer, tmp_path: Path, transcript: str
+) -> None:
+    printed = "".join(f"\x1b[32mPASSED\x1b[0m tests/test_{n}.py::test_it   \n" for n in range(300))
+    given, response = {"command": "make test"}, {**BASH, "stdout": printed}
+    output = said(ask(server, "Bash", given, response, transcript_path=transcript))["updatedToolOutput"]
+    assert output.keys() == BASH.keys()
+    assert output["stdout"].splitlines()[:2] == [f"PASSED tests/test_{n}.py::test_it" for n in range(2)]
+    place = output["stdout"].rpartition("`lamr show ")[2].partition("`")[0]
+    done = CliRunner().invoke(app, ["show", place, "--texts", str(tmp_path / "texts.sqlite3")])
+    assert done.stdout_bytes == printed.encode()
+
+
+def test_what_a_command_prints_stays_where_nothing_may_be_kept(tmp_path: Path, transcript: str) -> None:
+    server = LocalServer(tmp_path / "hook.sock", Store(tmp_path / "shown.sqlite3"), pruner)
+    response = {**BASH, "stdout": "\x1b[32mPASSED\x1b[0m\n" * 600}
+    assert not ask(server, "Bash", {"command": "make test"}, response, transcript_path=transcript)

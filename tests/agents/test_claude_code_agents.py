@@ -16,6 +16,7 @@ from lamr_agents.claude_code import read_call
 from lamr_agents.hook_host import Call
 from lamr_agents.local.server import LocalServer
 from lamr_agents.local.store import Store
+from lamr_agents.policy import Policy
 from lamr_sessions import big_reads, read_events
 from lamr_sessions.formats import CLAUDE_CODE
 
@@ -70,7 +71,7 @@ def transcript(tmp_path: Path) -> Path:
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[LocalServer]:
     with closing(Store(tmp_path / "shown.sqlite3")) as store:
-        yield LocalServer(tmp_path / "hook.sock", store, pruner)
+        yield LocalServer(tmp_path / "hook.sock", store, pruner, policy=Policy())
 
 
 def own_log(transcript: Path, *folders: str) -> Path:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from lamr_agents.policy import Policy
+from lamr_agents.profiles import DEFAULT, PROFILES
 from lamr_agents.replay import (
     NoSessionError,
     Prices,
@@ -494,7 +495,8 @@ def test_what_passes_is_where_an_oracle_is_ahead_too(tmp_path: Path) -> None:
 def test_rules_of_the_same_size_cut_what_lamr_cuts(tmp_path: Path) -> None:
     with pruner() as asking:
         replayed = replay_log(written(tmp_path / "s.jsonl"), ways(asking), PRICES)
-    assert list(replayed.ledgers) == ["lamr", HEAD, "grep ± 5 lines", NEVER, ORACLE]
+    profiles = [name for name in PROFILES if name != DEFAULT]
+    assert list(replayed.ledgers) == ["lamr", *profiles, HEAD, "grep ± 5 lines", NEVER, ORACLE]
     for name in (HEAD, "grep ± 5 lines"):
         assert replayed.ledgers[name].tokens_cut == replayed.ours.tokens_cut > 0
     assert replayed.ledgers[NEVER].tokens_cut == 0
@@ -553,7 +555,7 @@ def test_intervals_draw_sessions_with_their_sub_agents(tmp_path: Path) -> None:
     ours = figures_of(replayed)[0]
     assert ours.net.low == pytest.approx(ours.net.value)
     assert (ours.ahead.low, ours.ahead.high) == (0, 0)
-    never = figures_of(replayed)[3]
+    never = next(each for each in figures_of(replayed) if each.name == NEVER)
     assert never.ahead.value == pytest.approx(-ours.net.value)
 
 

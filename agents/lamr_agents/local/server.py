@@ -35,7 +35,9 @@ from lamr_agents.local.sessions import seen_in
 from lamr_agents.local.store import Shown, Store
 from lamr_agents.local.texts import key_of
 from lamr_agents.local.turns import Turns
-from lamr_agents.policy import Asked, Policy
+from lamr_agents.lossless import Contexts, Earlier
+from lamr_agents.policy import HIDING, Asked, Policy
+from lamr_agents.profiles import DEFAULT, PROFILES
 from lamr_agents.skim import Archive, Prunes, Skim, skim, unjudged, untouched
 from lamr_agents.thin import BESIDE, HOST, LEFT, MOST_BYTES, check_place, unpruned
 
@@ -79,13 +81,14 @@ class LocalServer:
         self._path = path
         self._store = store
         self._make_pruner = make_pruner
-        self._policy = policy or Policy()
+        self._policy = policy or PROFILES[DEFAULT]
         self._archive = archive
         self._seconds = seconds
         self._effort = effort
         self._holdout = holdout
         self._gave_up = _GaveUp()
         self._turns = Turns()
+        self._contexts = Contexts()
         self._pruner: Prunes | None = None
         self._making = threading.Lock()
         self._last_call = time.monotonic()
@@ -161,7 +164,7 @@ class LocalServer:
             if self._is_held_out(host, call, payload):
                 shown = untouched(asked, self._policy.passes(asked) or HELD_OUT)
             else:
-                shown = self._skim(asked, call.intent, left)
+                shown = self._skim(asked, call.intent, left, self._contexts.of(call.context))
             self._record(host, call, shown, place, time.perf_counter() - begin)
         return host.answer(call, shown)
 
@@ -174,7 +177,7 @@ class LocalServer:
             _log.info("session %s is %s (holdout %g)", session.name, what, self._holdout)
         return held_out
 
-    def _skim(self, asked: Asked, intent: Intent, seconds: float) -> Skim:
+    def _skim(self, asked: Asked, intent: Intent, seconds: float, earlier: Earlier) -> Skim:
         """Skim within a time, though neither loading the model nor a run of it can be interrupted."""
         end, warm = time.monotonic() + seconds, self._pruner is not None
         done: Future[Skim] = Future()
@@ -188,6 +191,7 @@ class LocalServer:
                     skim(
                         *(pruner, asked, intent, self._policy),
                         archive=self._archive,
+                        earlier=earlier,
                         effort=effort,
                         within=left,
                     )
@@ -223,7 +227,7 @@ class LocalServer:
                 shown.tokens_in,
                 shown.tokens_out,
                 seconds,
-                place if shown.cut else "",
+                place if shown.reason in HIDING else "",
                 shown.hidden,
             )
         )

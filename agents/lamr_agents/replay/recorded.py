@@ -34,6 +34,7 @@ from lamr_sessions import (
     use_in_all,
 )
 from lamr_sessions.reads import answered
+from lamr_sessions.shown import shown_lines
 from lamr_sessions.tools import question_of, read_of, same_file
 
 from lamr_agents.intent import Intent, Known, intent_of
@@ -59,10 +60,11 @@ class Result:
     Attributes:
         place: its index among the session's events.
         record: the index of the log's record that it is from.
-        asked: its text, and what was asked for; of a big read the file's lines alone, of another result all.
+        asked: its text, and what was asked for; of a read the file's lines alone, of another result all.
         intent: what the agent is after; nothing where the result is no big read.
         big: the read; None where the result doesn't show much of one source file.
         uses: what later events do with its lines; only of a big read.
+        tool: that gave it, by the host's name; empty where the log doesn't say.
         requests_before, context_before: how many requests came before, and the tokens of the last one.
     """
 
@@ -72,6 +74,7 @@ class Result:
     intent: Intent = _UNKNOWN
     big: BigRead | None = None
     uses: Sequence[Use] = ()
+    tool: str = ""
     requests_before: int = 0
     context_before: int = 0
 
@@ -212,7 +215,8 @@ def _results(events: Sequence[Event], bill: Bill) -> Iterator[Result]:
             asked = asked_for("\n".join(read.shown.lines) + "\n", read.read, intent=intent, again=again)
         else:
             intent = _UNKNOWN
-            asked = asked_for(event.text, opened or Read(""), intent=intent, again=again)
+            text = "\n".join(shown_lines(event.text).lines) + "\n" if opened else event.text
+            asked = asked_for(text, opened or Read(""), intent=intent, again=again)
         if read or asked.tokens >= LEAST_TOKENS:
             yield Result(
                 place,
@@ -221,6 +225,7 @@ def _results(events: Sequence[Event], bill: Bill) -> Iterator[Result]:
                 intent,
                 read,
                 later_uses(read, events) if read else (),
+                call.tool if call else "",
                 len(before),
                 before[-1].context if before else 0,
             )

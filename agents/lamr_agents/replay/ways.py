@@ -13,17 +13,25 @@ import numpy as np
 from lamr_client.effort import EffortName
 from lamr_evaluation.baselines import grep
 from lamr_postprocess import approximate_tokens, prune_lines
+from lamr_sessions.tools import SHELLS
 
-from lamr_agents.policy import PRUNED, Policy
+from lamr_agents.local.texts import SHOW, key_of
+from lamr_agents.lossless import Earlier
+from lamr_agents.policy import HIDING, PRUNED, Policy
+from lamr_agents.profiles import DEFAULT, PROFILES
 from lamr_agents.replay.recorded import Recorded, Result
 from lamr_agents.skim import Prunes, Skim, skim, untouched
-from lamr_agents.words import BY_RANGE
+from lamr_agents.thin import SMALL
+from lamr_agents.words import BY_COMMAND, BY_RANGE, note
 
 OURS, NEVER, ORACLE = "lamr", "never", "oracle"
 NO_BIG_READ = "no big read of a source file"
+OTHER_TOOL = "neither a read nor what a command prints"
 
 Judge = Callable[[Result], Skim]
 """Says what is shown of a session's next result."""
+OwnPolicy = Callable[[Result, Recorded], Policy]
+"""From a read and its session to the limits for it."""
 Rank = Callable[[str, Sequence[str]], Sequence[int]]
 """From a query and lines to the 0-based places of the lines, the best first."""
 
@@ -44,10 +52,18 @@ class Way:
 
 
 def ways(pruner: Prunes, policy: Policy | None = None, effort: EffortName = "instant") -> list[Way]:
-    """The ways that are compared; the first is the one that all tables are about."""
-    ours = remembered(pruned(OURS, pruner, policy or Policy(), effort))
+    """The ways that are compared; the first is the one that all tables are about, the policy's.
+
+    Args:
+        pruner: judges the lines.
+        policy: when a read is pruned; None for the default profile's.
+        effort: how much the encoder reads.
+    """
+    policy = policy or PROFILES[DEFAULT]
+    ours = remembered(pruned(OURS, pruner, policy, effort))
     return [
         ours,
+        *(pruned(name, pruner, other, effort) for name, other in PROFILES.items() if other != policy),
         same_size("head of the file", _head, ours),
         same_size("grep ± 5 lines", _grep, ours),
         Way(NEVER, lambda _: lambda result: untouched(result.asked, NEVER)),
@@ -55,22 +71,58 @@ def ways(pruner: Prunes, policy: Policy | None = None, effort: EffortName = "ins
     ]
 
 
-def pruned(name: str, pruner: Prunes, policy: Policy, effort: EffortName = "instant") -> Way:
-    """Big reads pruned by a policy, as hosts have them pruned.
+class _Nowhere:
+    """An archive that keeps nothing, for what nobody will ask for."""
+
+    @staticmethod
+    def keep(text: str) -> str:
+        """The key that it would have."""
+        return key_of(text)
+
+    @staticmethod
+    def how_to_show(text: str, first: int, last: int) -> str:
+        """As the user's own archive says it."""
+        return BY_COMMAND.format(command=SHOW, between=" ", key=key_of(text), first=first, last=last)
+
+
+def pruned(
+    name: str, pruner: Prunes, policy: Policy, effort: EffortName = "instant", own: OwnPolicy | None = None
+) -> Way:
+    """Results cut by a policy, as hosts have them cut: reads, and what commands print, which is only shortened.
 
     Args:
         name: of the way.
         pruner: judges the lines.
         policy: when a read is pruned.
         effort: how much the encoder reads.
+        own: gives each read a policy of its own.
     """
+    of_others = replace(policy, prunes=False)
 
-    def judge(result: Result) -> Skim:
-        if result.big is None:
-            return untouched(result.asked, NO_BIG_READ)
-        return skim(pruner, result.asked, result.intent, policy, effort=effort)
+    def begin(session: Recorded) -> Judge:
+        earlier = Earlier()
+        context: list[int] = [0]
 
-    return Way(name, lambda _: judge)
+        def judge(result: Result) -> Skim:
+            readers = session.bill.readers(result.record)
+            if readers and readers.stop != context[0]:  # compacted since, or the first
+                earlier.clear()
+                context[0] = readers.stop
+            if not result.asked.path and result.tool.lower() not in SHELLS:
+                return untouched(result.asked, OTHER_TOOL)
+            if len(result.asked.text) < SMALL:
+                return untouched(result.asked, "small")
+            for_it = of_others if result.big is None else own(result, session) if own else policy
+            return skim(
+                *(pruner, result.asked, result.intent, for_it),
+                archive=_Nowhere(),
+                earlier=earlier,
+                effort=effort,
+            )
+
+        return judge
+
+    return Way(name, begin)
 
 
 def remembered(way: Way) -> Way:
@@ -106,8 +158,8 @@ def same_size(name: str, rank: Rank, other: Way) -> Way:
 
         def judge(result: Result) -> Skim:
             shown = others(result)
-            if result.big is None or not shown.cut:
-                return shown
+            if result.big is None or shown.reason not in HIDING:
+                return untouched(result.asked, "not pruned")
             query = f"{result.intent.query}\n{result.intent.task}"
             lines = result.big.shown.lines
             kept = filled(rank(query, lines), lines, shown.tokens_out)

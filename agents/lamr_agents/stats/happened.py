@@ -14,12 +14,10 @@ from pathlib import PurePath
 from lamr_agents.local.holdout import session_of
 from lamr_agents.local.sessions import Session
 from lamr_agents.local.store import Decision, Store
-from lamr_agents.policy import OUTLINED, PRUNED
+from lamr_agents.policy import CUTTING
 from lamr_agents.replay.prices import Prices
 from lamr_agents.replay.recorded import Recorded
 from lamr_agents.stats.transcripts import read_transcripts
-
-CUT = frozenset({PRUNED, OUTLINED})
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,7 @@ class Happened:
     @property
     def cuts(self) -> list[Decision]:
         """The results that were cut."""
-        return [decision for decision in self.decisions if decision.reason in CUT]
+        return [decision for decision in self.decisions if decision.reason in CUTTING]
 
     @property
     def seconds(self) -> float:
@@ -132,7 +130,7 @@ def _money(session: Session, decisions: Sequence[Decision], prices: Prices) -> M
     for place, decision in enumerate(decisions):
         transcript = agents.get(_agent(decision), own)
         cut = decision.tokens_in - decision.tokens_out
-        if decision.reason in CUT:
+        if decision.reason in CUTTING:
             saved += transcript.bill.of_text(cut, _record_at(transcript, decision.at))
             fetching += sum(_looks(decision, decisions[place + 1 :], transcript))
     return Money(

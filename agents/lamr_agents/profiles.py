@@ -1,0 +1,21 @@
+"""How boldly lamr cuts: a row a profile, from the one that loses nothing to the one that saves the most.
+
+The thresholds were chosen on recorded sessions; docs/lab/agents.md tells what each profile comes to on others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, get_args
+
+from lamr_agents.policy import Policy
+
+ProfileName = Literal["lossless", "careful", "balanced", "eager"]
+DEFAULT: ProfileName = "careful"
+PROFILES: Mapping[ProfileName, Policy] = {
+    "lossless": Policy(prunes=False, shortens=True),
+    "careful": Policy(threshold=0.2, least_relevance=0.0, shortens=True),
+    "balanced": Policy(threshold=0.28, least_relevance=0.0, shortens=True),
+    "eager": Policy(shortens=True),
+}
+assert set(PROFILES) == set(get_args(ProfileName))
