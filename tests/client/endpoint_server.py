@@ -1,4 +1,4 @@
-"""A scripted endpoint on loopback that speaks as vLLM, SGLang, llama.cpp or Ollama do, with a causal model's numbers."""
+"""A scripted endpoint on loopback that speaks as vLLM, SGLang, llama.cpp or Ollama do; its numbers are a model's."""
 
 from __future__ import annotations
 
