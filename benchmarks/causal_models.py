@@ -1,4 +1,4 @@
-"""How fast causal models are read, and whether they rank functions alike: `python -m benchmarks.causal_models MODEL...`.
+"""How fast causal models are read, and whether they rank alike: `python -m benchmarks.causal_models MODEL...`.
 
 Each MODEL is what `lamr compress --model` takes. Modules of the standard library are ranked for a question each, and
 compared with the first model's ranks; speeds are tokens a second of this process's CPU time, so that a server's count
