@@ -1,4 +1,4 @@
-"""Which causal language model a command asks: `--perplexity` names a server or a folder. The module runs none."""
+"""Which causal language model or sentence encoder a command asks, by what options name. The module runs none."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from lamr_cli.extras import needs_extra
 
 if TYPE_CHECKING:
     from lamr_contract.perplexity.causal_scorer import CausalScorer
+    from lamr_training.model.cosine import Embedder
 
 PERPLEXITY_HELP = (
     "The causal language model: HOST:PORT (or https://HOST) of a server of what `lamr export --perplexity` wrote; or "
@@ -58,3 +59,10 @@ def scorer_of(named: str) -> Iterator[CausalScorer]:
         ) from error
     with TritonScorer(connection) as scorer:
         yield scorer
+
+
+def embedder(folder: Path | None) -> Embedder:
+    """Return what turns texts into vectors: the sentence encoder of a folder, or MiniLM-L6 as published."""
+    with needs_extra("train"):
+        from lamr_training.model.cosine import folder_embedder, minilm_embedder
+    return minilm_embedder() if folder is None else folder_embedder(folder)
