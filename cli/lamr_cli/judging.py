@@ -181,10 +181,14 @@ class _Readers:
             return None
         return embedder(self._asked.encoder)
 
-    def _own_tokenizer(self, scorer: CausalScorer) -> str:
+    def _own_tokenizer(self, scorer: CausalScorer) -> str | None:
+        """Return a file of the scorer's own tokenizer; None where it has none that can be written."""
+        tokenizer = getattr(scorer, "tokenizer", None)
+        if tokenizer is None:
+            return None
         folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="lamr-")))
         file = folder / "tokenizer.json"
-        file.write_text(scorer.tokenizer.to_str(), encoding="utf-8")
+        file.write_text(tokenizer.to_str(), encoding="utf-8")
         return str(file)
 
 

@@ -14,7 +14,13 @@ import numpy as np
 from lamr_contract.errors import ModelMismatchError, ServerError
 from lamr_contract.names import INPUT_IDS, LOG_PROB, PERPLEXITY, SPEC_PARAMETER, TOKENIZER_PARAMETER
 from lamr_contract.packed_batch import cut_by_tokens
-from lamr_contract.perplexity.causal_scorer import IntArray, check_sequences, tokenizer_of
+from lamr_contract.perplexity.causal_scorer import (
+    IntArray,
+    Tokenized,
+    check_sequences,
+    only_asked,
+    tokenizer_of,
+)
 from lamr_contract.perplexity.causal_spec import CausalSpec, from_parameter
 from numpy.typing import NDArray
 
@@ -34,7 +40,7 @@ MOST_CONFIG_BYTES = 64 << 20
 Log = NDArray[np.float32]
 
 
-class TritonScorer(Closing):
+class TritonScorer(Closing, Tokenized):
     """A `CausalScorer` on a server of `lamr_perplexity`.
 
         with TritonScorer("127.0.0.1:8001") as scorer:
@@ -42,7 +48,7 @@ class TritonScorer(Closing):
 
     Attributes:
         spec: what the server says of its model.
-        tokenizer, max_tokens, key: see `CausalScorer`.
+        tokenizer, name, max_tokens, key: see `CausalScorer`.
     """
 
     def __init__(
@@ -76,10 +82,10 @@ class TritonScorer(Closing):
             raise
         self.spec: CausalSpec = endpoint.spec
         self.tokenizer = tokenizer_of(endpoint.tokenizer, self._channel.address)
-        self.max_tokens = self.spec.max_tokens
+        self.name, self.max_tokens = self.spec.name, self.spec.max_tokens
         self.key: str | None = self.spec.fingerprint
 
-    def log_probs(self, sequences: Sequence[IntArray]) -> list[Log]:
+    def log_probs(self, sequences: Sequence[IntArray], firsts: Sequence[int] | None = None) -> list[Log]:
         """See `CausalScorer.log_probs`.
 
         Raises:
@@ -94,7 +100,7 @@ class TritonScorer(Closing):
         for group in cut_by_tokens([len(ids) for ids in sequences], IN_FLIGHT_TOKENS):
             answers = self._ask([sequences[place] for place in group], deadline)
             results.update(zip(group, answers, strict=True))
-        return [results[place] for place in range(len(sequences))]
+        return only_asked([results[place] for place in range(len(sequences))], firsts)
 
     def close(self) -> None:
         """Let go of the connection; closing twice is harmless."""

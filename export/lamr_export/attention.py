@@ -19,6 +19,7 @@ from transformers import AttentionInterface
 
 from lamr_export.buckets import Buckets, attention_in_buckets
 from lamr_export.errors import CheckpointError
+from lamr_export.shared_prefixes import SharedLayout, shared_attention
 
 PACKED_ATTENTION = "lamr_packed"
 
@@ -213,22 +214,28 @@ def _interface(  # noqa: PLR0913 - the signature is transformers'
     value: Tensor,
     attention_mask: Tensor | None,
     *,
-    packing: PackedLayout,
+    packing: PackedLayout | SharedLayout,
     scaling: float | None = None,
     sliding_window: int | None = None,
+    within_window: bool = False,
     **_: Any,
 ) -> tuple[Tensor, None]:
     """Packed attention behind transformers' interface: from `[1, heads, T, d]` to `[1, T, heads, d]`.
 
-    The backbone's attention dropout is ignored, because it would take PyTorch's kernel off its fused path.
+    `within_window` says that no sequence is longer than a sliding window, which then hides nothing. The backbone's
+    attention dropout is ignored, because it would take PyTorch's kernel off its fused path.
     """
     if attention_mask is not None:
         raise CheckpointError("packed attention makes its own mask; the backbone passed another one")
-    if sliding_window is not None:
-        raise CheckpointError("backbones with sliding-window attention aren't supported")
     q, k, v = (x.transpose(1, 2).squeeze(0) for x in (query, key, value))
     scale = scaling if scaling is not None else q.shape[-1] ** -0.5
-    out = packed_attention(q, k, v, packing, scale=scale, causal=bool(getattr(module, "is_causal", False)))
+    if isinstance(packing, SharedLayout):
+        out = shared_attention(q, k, v, packing, scale=scale, window=sliding_window)
+    elif sliding_window is not None and not within_window:
+        raise CheckpointError("backbones with sliding-window attention aren't supported")
+    else:
+        causal = bool(getattr(module, "is_causal", False))
+        out = packed_attention(q, k, v, packing, scale=scale, causal=causal)
     return out[None].unflatten(-1, q.shape[1:]), None
 
 

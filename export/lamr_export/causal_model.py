@@ -6,6 +6,7 @@ exist.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from transformers import AutoModelForCausalLM, PreTrainedModel
 
 from lamr_export.attention import PACKED_ATTENTION, PackedLayout
 from lamr_export.errors import CheckpointError
+from lamr_export.shared_prefixes import SharedLayout
 
 SLICE = 8192
 """The entries of the vocabulary whose scores exist at a time."""
@@ -32,7 +34,8 @@ class CausalModel(nn.Module):
 
     Attributes:
         vocabulary: the number of token ids.
-        max_tokens: the longest sequence.
+        max_tokens: the longest sequence of a packed batch, which all layers see whole.
+        longest: the longest sequence of a family (`following`), where layers may see a sliding window.
         packed: whether the layers see packed rows and attend sequence by sequence; else they see padded sequences,
             whose padding stands behind all that counts.
     """
@@ -51,7 +54,8 @@ class CausalModel(nn.Module):
             raise CheckpointError(f"{model.config.model_type}: its head isn't one linear layer")
         self.vocabulary = head.weight.shape[0]
         own = _own_log_probs(model, self._probe())
-        self.max_tokens = _window(model)
+        self.longest = _longest(model.config)
+        self.max_tokens = min(self.longest, _window(model.config) or self.longest)
         self.packed = True
         self.head, self.trunk = head, _packed(getattr(model, model.base_model_prefix))
         try:
@@ -96,12 +100,29 @@ class CausalModel(nn.Module):
 
     def log_probs(self, input_ids: Tensor, packing: PackedLayout) -> Tensor:
         """`forward` for a batch that is laid out already."""
-        states = self._states(input_ids, packing)
         before = (torch.arange(input_ids.shape[0], device=input_ids.device) - 1).clamp(min=0)
-        states = states.index_select(0, before)
+        states = self._states(input_ids, packing).index_select(0, before)
+        return torch.where(packing.position > 0, self._given(states, input_ids), 0.0)
+
+    def following(self, input_ids: Tensor, layout: SharedLayout, rows: Tensor, tokens: Tensor) -> Tensor:
+        """Score tokens after rows of a batch of families; only these rows meet the vocabulary.
+
+        Args:
+            input_ids: int64 `[T]`.
+            layout: of the batch. The model must be `packed`.
+            rows: int64 `[n]`.
+            tokens: int64 `[n]`, the token whose probability is asked for after each row.
+
+        Returns:
+            float32 `[n]`.
+        """
+        return self._given(self._states(input_ids, layout).index_select(0, rows), tokens)
+
+    def _given(self, states: Tensor, tokens: Tensor) -> Tensor:
+        """The logarithms of the probabilities that the head gives tokens after states `[n, hidden]`."""
         weight, bias = self.head.weight, self.head.bias
-        own = (states * weight.index_select(0, input_ids)).sum(dim=-1)
-        own = own if bias is None else own + bias.index_select(0, input_ids)
+        own = (states * weight.index_select(0, tokens)).sum(dim=-1)
+        own = own if bias is None else own + bias.index_select(0, tokens)
         total: Tensor | None = None
         for first in range(0, self.vocabulary, SLICE):
             part = slice(first, min(first + SLICE, self.vocabulary))
@@ -113,13 +134,14 @@ class CausalModel(nn.Module):
                 summed = higher + (lower - higher).exp().log1p()
             total = summed
         assert total is not None
-        return torch.where(packing.position > 0, (own - total).float(), 0.0)
+        return (own - total).float()
 
-    def _states(self, input_ids: Tensor, packing: PackedLayout) -> Tensor:
+    def _states(self, input_ids: Tensor, packing: PackedLayout | SharedLayout) -> Tensor:
         """The last layer's output, `[T, hidden]`."""
         if self.packed:
-            inputs = {"position_ids": packing.position[None], "packing": packing}
+            inputs = {"position_ids": packing.position[None], "packing": packing, "within_window": True}
             return self.trunk(input_ids=input_ids[None], use_cache=False, **inputs)[0][0]
+        assert isinstance(packing, PackedLayout)
         padded = input_ids.index_select(0, packing.to_padded).view(packing.starts.shape[0], -1)
         states = self.trunk(input_ids=padded, use_cache=False)[0]
         return states.flatten(0, 1).index_select(0, packing.to_packed)
@@ -147,25 +169,24 @@ def _own_log_probs(model: PreTrainedModel, sequences: list[Tensor]) -> Tensor:
 
 
 def _packed(trunk: Any) -> Any:
-    """A trunk with the same weights and packed attention; the sequences are no longer than its sliding window."""
+    """A trunk with the same weights and packed attention."""
     shared: dict[int, Any] = {id(parameter): parameter for parameter in trunk.parameters()}
     shared |= {id(buffer): buffer for buffer in trunk.buffers()}
     trunk = copy.deepcopy(trunk, shared)
-    try:
+    with contextlib.suppress(ValueError, NotImplementedError):
         trunk.set_attn_implementation(PACKED_ATTENTION)
-    except (ValueError, NotImplementedError):
-        return trunk
-    for owner in (trunk.config, *trunk.modules()):
-        if getattr(owner, "sliding_window", None) is not None:
-            owner.sliding_window = None
     return trunk
 
 
-def _window(model: PreTrainedModel) -> int:
-    """The longest sequence that all layers see whole."""
-    config = model.config
-    sizes = [getattr(config, "max_position_embeddings", None), getattr(config, "n_positions", None)]
+def _longest(config: Any) -> int:
+    """The longest sequence that a model was made for."""
+    sizes = [getattr(config, name, None) for name in ("max_position_embeddings", "n_positions")]
+    return min([size for size in sizes if size], default=MOST_TOKENS)
+
+
+def _window(config: Any) -> int | None:
+    """How many tokens the layers that see the fewest see; None where all see all."""
     layers = getattr(config, "layer_types", None) or []
     if "sliding_attention" in layers or (not layers and getattr(config, "use_sliding_window", True)):
-        sizes.append(getattr(config, "sliding_window", None))
-    return min([size for size in sizes if size], default=MOST_TOKENS)
+        return getattr(config, "sliding_window", None)
+    return None

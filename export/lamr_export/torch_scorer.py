@@ -1,4 +1,7 @@
-"""`TorchScorer`: log-probabilities from a causal language model in this process, by PyTorch."""
+"""`TorchScorer`: log-probabilities from a causal language model in this process, by PyTorch.
+
+What sequences share at their beginnings is read once, and only tokens that are asked for meet the vocabulary.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +14,22 @@ import torch
 from lamr_contract.names import CU_SEQLENS, INPUT_IDS, MAX_LEN, TOKENIZER_FILE
 from lamr_contract.perplexity.causal_scorer import (
     IntArray,
+    Tokenized,
     causal_tokenizer,
     check_sequences,
+    only_asked,
     score_in_batches,
 )
+from lamr_contract.perplexity.families import Family, families, fill
 from numpy.typing import NDArray
 
 from lamr_export.causal_model import CausalModel
+from lamr_export.shared_prefixes import SharedLayout, laid_out, rows_of
 
 BATCH_TOKENS = 4096
 
 
-class TorchScorer:
+class TorchScorer(Tokenized):
     """A `CausalScorer` on the folder of any Hugging Face causal language model."""
 
     def __init__(
@@ -33,23 +40,51 @@ class TorchScorer:
         Args:
             folder: with `config.json`, weights as safetensors, and `tokenizer.json`.
             device: where it runs, in float32.
-            max_batch_tokens: see `packed_batch.cut_by_tokens`.
+            max_batch_tokens: of sequences that are run together.
 
         Raises:
             CheckpointError: the folder holds no causal language model that is supported.
             ModelMismatchError: its tokenizer can't be read.
         """
         folder = Path(folder)
+        self.name = folder.resolve().name
         self.model = CausalModel.load(folder).to(device)
         self.tokenizer = causal_tokenizer(folder / TOKENIZER_FILE)
-        self.max_tokens = self.model.max_tokens
+        self.max_tokens = self.model.longest
         self.key: str | None = weights_digest(folder)
         self._device, self._most = device, max_batch_tokens
 
-    def log_probs(self, sequences: Sequence[IntArray]) -> list[NDArray[np.float32]]:
+    def log_probs(
+        self, sequences: Sequence[IntArray], firsts: Sequence[int] | None = None
+    ) -> list[NDArray[np.float32]]:
         """See `CausalScorer.log_probs`."""
         check_sequences(sequences, self.max_tokens, self.model.vocabulary)
-        return score_in_batches(sequences, self._most, self._run)
+        if not self.model.packed:
+            return only_asked(score_in_batches(sequences, self._most, self._run), firsts)
+        asked = [max(first, 1) for first in firsts or [1] * len(sequences)]
+        found = [np.zeros(len(ids), np.float32) for ids in sequences]
+        for batch in fill(families(sequences, self._most), self._most):
+            self._score(batch, sequences, asked, found)
+        return found
+
+    def _score(
+        self,
+        batch: Sequence[Family],
+        sequences: Sequence[IntArray],
+        firsts: Sequence[int],
+        found: Sequence[NDArray[np.float32]],
+    ) -> None:
+        """Fill in the log-probabilities of a batch's sequences."""
+        rows = {place: all_rows[firsts[place] - 1 : -1] for place, all_rows in rows_of(batch).items()}
+        tokens = [sequences[place][firsts[place] :] for place in rows]
+        inputs = (laid_out(batch, sequences), np.concatenate([*rows.values()]), np.concatenate(tokens))
+        ids, asked, given = (torch.from_numpy(values).to(self._device) for values in inputs)
+        with torch.inference_mode():
+            layout = SharedLayout.of(batch).to(self._device)
+            values = self.model.following(ids, layout, asked, given).cpu().numpy()
+        ends = np.cumsum([len(part) for part in tokens])
+        for place, part in zip(rows, np.split(values, ends[:-1]), strict=True):
+            found[place][firsts[place] :] = part
 
     def _run(self, feed: dict[str, NDArray[np.generic]]) -> NDArray[np.float32]:
         inputs = {name: torch.from_numpy(values).to(self._device) for name, values in feed.items()}

@@ -12,6 +12,7 @@ from transformers import (
     AutoModelForCausalLM,
     BloomConfig,
     Gemma2Config,
+    Gemma3TextConfig,
     GPT2Config,
     MistralConfig,
     Qwen2Config,
@@ -30,6 +31,13 @@ KINDS = {
     "qwen2": (lambda: Qwen2Config(**SIZES), True, 128),
     "gpt2": (lambda: GPT2Config(vocab_size=150, n_embd=32, n_layer=2, n_head=4, n_positions=64), True, 64),
     "mistral": (lambda: MistralConfig(**SIZES, sliding_window=32), True, 32),
+    "gemma3_text": (
+        lambda: Gemma3TextConfig(
+            **SIZES, head_dim=8, sliding_window=16, layer_types=["sliding_attention", "full_attention"]
+        ),
+        True,
+        16,
+    ),
     "bloom": (lambda: BloomConfig(vocab_size=150, hidden_size=32, n_layer=2, n_head=4), False, 32_768),
 }
 LENGTHS = [7, 1, 23, 12]
@@ -49,15 +57,16 @@ def test_packed_sequences_score_as_alone(kind: str, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(module, "SLICE", 64)  # three slices of the vocabulary, the last one shorter
     config, packed, window = KINDS[kind]
     plain = made(config())
-    ids = torch.randint(150, (sum(LENGTHS),))
-    bounds = torch.tensor([0, *LENGTHS]).cumsum(0)
+    lengths = [min(length, window) for length in LENGTHS]
+    ids = torch.randint(150, (sum(lengths),))
+    bounds = torch.tensor([0, *lengths]).cumsum(0)
     expected = []
     with torch.no_grad():
         for a, b in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
             scores = plain(ids[None, a:b]).logits[0].log_softmax(dim=-1)
             expected += [torch.zeros(1), scores[:-1].gather(1, ids[a + 1 : b, None])[:, 0]]
         model = CausalModel(plain)
-        found = model(ids, bounds.to(torch.int32), torch.zeros(max(LENGTHS)))
+        found = model(ids, bounds.to(torch.int32), torch.zeros(max(lengths)))
     torch.testing.assert_close(found, torch.cat(expected), atol=1e-4, rtol=1e-4)
     assert (model.packed, model.max_tokens) == (packed, window)
     assert SLICE > 64

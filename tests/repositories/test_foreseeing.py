@@ -25,12 +25,13 @@ class Counting:
     """A scorer that counts the sequences that it is asked about."""
 
     def __init__(self, scorer: TorchScorer) -> None:
-        self.tokenizer, self.max_tokens, self.key = scorer.tokenizer, scorer.max_tokens, scorer.key
+        self.name, self.max_tokens, self.key = scorer.name, scorer.max_tokens, scorer.key
+        self.encode = scorer.encode
         self._scorer, self.asked = scorer, 0
 
-    def log_probs(self, sequences):
+    def log_probs(self, sequences, firsts=None):
         self.asked += len(sequences)
-        return self._scorer.log_probs(sequences)
+        return self._scorer.log_probs(sequences, firsts)
 
 
 @pytest.fixture(scope="module")

@@ -22,33 +22,76 @@ IntArray = NDArray[np.int64]
 
 
 class CausalScorer(Protocol):
-    """A causal language model, as far as perplexities need it.
+    """A causal language model, as far as perplexities and likelihoods need it.
 
     Attributes:
-        tokenizer: the model's own; see `causal_tokenizer`.
+        name: what people call the model.
+        key: names the model's weights and how they are run, so that answers may be kept; None where they may not.
         max_tokens: the longest sequence that the model takes.
-        key: names the model's weights, so that answers may be kept; None where they may not.
     """
 
-    tokenizer: Tokenizer
-    max_tokens: int
+    name: str
     key: str | None
+    max_tokens: int
 
-    def log_probs(self, sequences: Sequence[IntArray]) -> list[NDArray[np.float32]]:
+    def encode(self, text: str) -> IntArray:
+        """Return a text's token ids, int64 `[t]`.
+
+        Special tokens that the model puts around every text are among them; those that the text itself spells are read
+        as plain text.
+
+        Raises:
+            ServerError, ModelMismatchError: the model failed.
+        """
+        ...
+
+    def log_probs(
+        self, sequences: Sequence[IntArray], firsts: Sequence[int] | None = None
+    ) -> list[NDArray[np.float32]]:
         """Return the natural logarithms of the tokens' probabilities.
+
+        Many sequences in one call cost less than one by one: those that begin alike may be read together.
 
         Args:
             sequences: token ids, int64 `[t]` each, t from 1 to `max_tokens`; they may be of any lengths, and any
                 number of them.
+            firsts: the first token of each sequence that is asked for; None asks for all.
 
         Returns:
-            float32 `[t]` for each: of each token given those before it in its sequence; the first token's is 0.
+            float32 `[t]` for each: of each token given those before it in its sequence; 0 for the first token, and for
+            those before the first that is asked for.
 
         Raises:
             InvalidInputError: a sequence is empty or too long, or an id isn't in the vocabulary.
             ServerError, ModelMismatchError: the model failed.
         """
         ...
+
+
+class Tokenized:
+    """`CausalScorer.encode` by a `tokenizers.Tokenizer`.
+
+    Attributes:
+        tokenizer: the model's own; see `causal_tokenizer`.
+    """
+
+    tokenizer: Tokenizer
+
+    def encode(self, text: str) -> IntArray:
+        """See `CausalScorer.encode`."""
+        return np.array(self.tokenizer.encode(text).ids, np.int64)
+
+
+def only_asked(
+    log_probs: Sequence[NDArray[np.float32]], firsts: Sequence[int] | None
+) -> list[NDArray[np.float32]]:
+    """Return log-probabilities with 0 before the first one that is asked for; see `CausalScorer.log_probs`."""
+    if firsts is None:
+        return list(log_probs)
+    return [
+        np.where(np.arange(len(values)) < first, np.float32(0), values)
+        for values, first in zip(log_probs, firsts, strict=True)
+    ]
 
 
 def causal_tokenizer(file: Path) -> Tokenizer:

@@ -1,4 +1,8 @@
-"""How likely each of several continuations of a text is, by a causal language model."""
+"""How likely texts are after a prefix, by a causal language model: what a reader is asked that only scores.
+
+The prefix and a text are encoded together, as the model would read them. A token that holds the end of the prefix and
+the beginning of the text belongs to the prefix.
+"""
 
 from __future__ import annotations
 
@@ -8,60 +12,82 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lamr_contract.perplexity.causal_scorer import CausalScorer
+from lamr_contract.errors import InvalidInputError
+from lamr_contract.perplexity.causal_scorer import CausalScorer, IntArray
 
 
 @dataclass(frozen=True)
 class Ask:
-    """A text, and texts that may follow it."""
+    """A prefix, and the texts that could follow it."""
 
     prefix: str
     texts: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Continuation:
-    """How likely a text is after a prefix.
+class Scored:
+    """How likely one text is.
 
     Attributes:
-        log_probs: float32 `[n]`, the natural logarithms of its tokens' probabilities.
-        cut: tokens of the prefix that the model's window didn't hold.
+        log_probs: float32 `[n]`, the natural logarithm of the probability of each of the text's n tokens.
+        cut: how many of the prefix's first tokens didn't fit into the model's window.
     """
 
     log_probs: NDArray[np.float32]
-    cut: int = 0
-
-    @property
-    def total(self) -> float:
-        """Return the logarithm of the text's probability, in nats."""
-        return float(self.log_probs.sum(dtype=np.float64))
+    cut: int
 
     @property
     def tokens(self) -> int:
-        """Return how many tokens it has."""
+        """How many tokens the text has."""
         return len(self.log_probs)
 
+    @property
+    def total(self) -> float:
+        """The logarithm of the text's probability, in nats."""
+        return float(self.log_probs.sum(dtype=np.float64))
 
-def continuations(scorer: CausalScorer, asks: Sequence[Ask]) -> list[list[Continuation]]:
-    """Return how likely each text of each ask is after its prefix.
+    @property
+    def mean(self) -> float:
+        """`total` for each token."""
+        return self.total / self.tokens
 
-    A token that a prefix and a text share belongs to the prefix. A prefix that is too long for the window loses its
-    beginning.
+
+def continuations(scorer: CausalScorer, asks: Sequence[Ask]) -> list[list[Scored]]:
+    """Score the texts of any number of questions.
+
+    All texts of a question are scored after the same prefix: where the longest doesn't fit into the window with it, it
+    loses its beginning for all of them.
+
+    Args:
+        scorer: the model.
+        asks: the questions.
+
+    Returns:
+        what is known of each text of each question.
 
     Raises:
-        InvalidInputError, ServerError, ModelMismatchError: see `CausalScorer.log_probs`.
+        InvalidInputError: a text has no token of its own, or doesn't fit into the window by itself.
+        ServerError, ModelMismatchError: see `CausalScorer.log_probs`.
     """
+    encoded = [_encoded(scorer, ask) for ask in asks]
+    flat = [each for question in encoded for each in question]
+    scored = iter(scorer.log_probs([ids for ids, *_ in flat], [first for _, first, _ in flat]))
+    return [[Scored(next(scored)[first:], cut) for _, first, cut in question] for question in encoded]
 
-    def ids_of(text: str) -> NDArray[np.int64]:
-        return np.array(scorer.tokenizer.encode(text).ids, np.int64)
 
-    results = []
-    for ask in asks:
-        first = len(ids_of(ask.prefix))
-        wholes = [ids_of(ask.prefix + text) for text in ask.texts]
-        cuts = [max(len(ids) - scorer.max_tokens, 0) for ids in wholes]
-        scored = scorer.log_probs([ids[cut:] for ids, cut in zip(wholes, cuts, strict=True)])
-        results.append(
-            [Continuation(each[max(first - cut, 1) :], cut) for each, cut in zip(scored, cuts, strict=True)]
-        )
-    return results
+def _encoded(scorer: CausalScorer, ask: Ask) -> list[tuple[IntArray, int, int]]:
+    """Of each text: the sequence that is scored, its first token, and what the prefix lost."""
+    before = len(scorer.encode(ask.prefix))
+    wholes = [scorer.encode(ask.prefix + text) for text in ask.texts]
+    for text, ids in zip(ask.texts, wholes, strict=True):
+        # Nothing foresees a sequence's first token, so one of the prefix stays before the text.
+        if not 1 <= len(ids) - before <= scorer.max_tokens - 1:
+            raise InvalidInputError(
+                f"a text has {len(ids) - before} tokens after its prefix; {scorer.name} takes 1 to "
+                f"{scorer.max_tokens - 1}: {text[:60]!r}",
+                argument="texts",
+            )
+        if before < 1:
+            raise InvalidInputError("the prefix is empty; nothing would foresee a text", argument="prefix")
+    cut = max([0, *(len(ids) - scorer.max_tokens for ids in wholes)])
+    return [(ids[cut:], before - cut, cut) for ids in wholes]

@@ -17,8 +17,10 @@ from lamr_contract.errors import ServerError
 from lamr_contract.names import LOG_PROB, ONNX_FILE, TOKENIZER_FILE
 from lamr_contract.perplexity.causal_scorer import (
     IntArray,
+    Tokenized,
     causal_tokenizer,
     check_sequences,
+    only_asked,
     score_in_batches,
 )
 from lamr_contract.perplexity.causal_spec import causal_files, load_causal_spec
@@ -26,7 +28,7 @@ from lamr_contract.perplexity.causal_spec import causal_files, load_causal_spec
 BATCH_TOKENS = 4096
 
 
-class LocalScorer:
+class LocalScorer(Tokenized):
     """A `CausalScorer` on a repository written by `lamr export --perplexity`. Calls of several threads take turns."""
 
     def __init__(
@@ -46,16 +48,18 @@ class LocalScorer:
         self.spec = load_causal_spec(Path(repository))
         folder = causal_files(Path(repository))
         self.tokenizer = causal_tokenizer(folder / TOKENIZER_FILE)
-        self.max_tokens = self.spec.max_tokens
+        self.name, self.max_tokens = self.spec.name, self.spec.max_tokens
         self.key: str | None = self.spec.fingerprint
         self._session = open_encoder(folder / ONNX_FILE, threads=threads, outputs=(LOG_PROB,))
         self._most = max_batch_tokens
         self._turn = threading.Lock()
 
-    def log_probs(self, sequences: Sequence[IntArray]) -> list[NDArray[np.float32]]:
+    def log_probs(
+        self, sequences: Sequence[IntArray], firsts: Sequence[int] | None = None
+    ) -> list[NDArray[np.float32]]:
         """See `CausalScorer.log_probs`."""
         check_sequences(sequences, self.max_tokens, self.spec.vocabulary)
-        return score_in_batches(sequences, self._most, self._run)
+        return only_asked(score_in_batches(sequences, self._most, self._run), firsts)
 
     def _run(self, feed: dict[str, NDArray[np.generic]]) -> NDArray[np.float32]:
         try:

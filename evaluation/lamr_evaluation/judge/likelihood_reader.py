@@ -44,7 +44,7 @@ class LikelihoodReader:
                 "shorter items or another reader"
             )
         weighed = tuple(Likelihood(each.total, each.tokens) for each in found)
-        tokens = len(self._scorer.tokenizer.encode(question.text).ids)
+        tokens = len(self._scorer.encode(question.text))
         return Reply(likelihoods=weighed, tokens_in=tokens, tokens_out=sum(each.tokens for each in weighed))
 
     def grade(self, item: Item, reply: Reply) -> Grades:

@@ -19,15 +19,24 @@ class KeptScorer:
     def __init__(self, scorer: CausalScorer) -> None:
         """Remember nothing yet."""
         self._scorer = scorer
-        self.tokenizer, self.max_tokens, self.key = scorer.tokenizer, scorer.max_tokens, scorer.key
-        self._known: OrderedDict[bytes, NDArray[np.float32]] = OrderedDict()
+        self.name, self.key, self.max_tokens = scorer.name, scorer.key, scorer.max_tokens
+        self._known: OrderedDict[tuple[bytes, int], NDArray[np.float32]] = OrderedDict()
         self._numbers = 0
 
-    def log_probs(self, sequences: Sequence[IntArray]) -> list[NDArray[np.float32]]:
+    def encode(self, text: str) -> IntArray:
+        """See `CausalScorer.encode`."""
+        return self._scorer.encode(text)
+
+    def log_probs(
+        self, sequences: Sequence[IntArray], firsts: Sequence[int] | None = None
+    ) -> list[NDArray[np.float32]]:
         """See `CausalScorer.log_probs`."""
-        keys = [ids.astype(np.int64).tobytes() for ids in sequences]
+        places = [1] * len(sequences) if firsts is None else firsts
+        keys = [(ids.tobytes(), first) for ids, first in zip(sequences, places, strict=True)]
         waiting = {key: ids for key, ids in zip(keys, sequences, strict=True) if key not in self._known}
-        found = self._scorer.log_probs(list(waiting.values())) if waiting else []
+        found = (
+            self._scorer.log_probs(list(waiting.values()), [first for _, first in waiting]) if waiting else []
+        )
         answers = dict(zip(waiting, found, strict=True))
         result = [answers[key] if key in answers else self._known[key] for key in keys]
         self._known.update(answers)

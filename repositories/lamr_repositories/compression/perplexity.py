@@ -34,7 +34,7 @@ class Perplexity:
     def encode(self, text: str) -> IntArray:
         """Return the text's token ids, int64, with the special tokens that the tokenizer puts around every text."""
         if text not in self._encoded:
-            self._encoded[text] = np.array(self.scorer.tokenizer.encode(text).ids, np.int64)
+            self._encoded[text] = self.scorer.encode(text)
         return self._encoded[text]
 
     def count(self, text: str) -> int:
@@ -85,14 +85,17 @@ class Perplexity:
     def _score(self, waiting: dict[tuple[bytes, int], Target]) -> None:
         """Ask about the longest sequences alone; in falling order each one comes right after what it begins."""
         longest: list[IntArray] = []
+        firsts: list[int] = []
         shared: list[tuple[tuple[bytes, int], Target, int]] = []
         last = b""
         for key, target in sorted(waiting.items(), key=lambda item: item[0], reverse=True):
             if not last.startswith(key[0]):
                 longest.append(target.ids)
+                firsts.append(target.first)
                 last = key[0]
+            firsts[-1] = min(firsts[-1], target.first)
             shared.append((key, target, len(longest) - 1))
-        scored = self.scorer.log_probs(longest) if longest else []
+        scored = self.scorer.log_probs(longest, firsts) if longest else []
         for key, target, place in shared:
             counted = scored[place][target.first : len(target.ids)]
             self._losses[key] = -float(counted.mean(dtype=np.float64))

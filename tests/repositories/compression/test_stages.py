@@ -50,10 +50,10 @@ class Counting:
     """A scorer that remembers what it was asked, and finds each token as likely as its number says."""
 
     def __init__(self, scorer, most: int = 512) -> None:
-        self.tokenizer, self.max_tokens, self.key = scorer.tokenizer, most, None
+        self.encode, self.name, self.max_tokens, self.key = scorer.encode, "counting", most, None
         self.asked: list[list[np.ndarray]] = []
 
-    def log_probs(self, sequences):
+    def log_probs(self, sequences, firsts=None):
         self.asked.append(list(sequences))
         return [np.where(np.arange(len(ids)) > 0, -ids / 100, 0).astype(np.float32) for ids in sequences]
 
