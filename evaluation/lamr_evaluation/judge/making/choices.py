@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from lamr_postprocess import language_named
 from lamr_postprocess.definition_spans import DefinitionSpan, definition_spans
@@ -180,6 +180,3 @@ def _descriptions(source: SourceFile) -> Iterator[Item]:
         )
         if item is not None:
             yield item
-
-
-Maker = Callable[[SourceFile], Iterator[Item]]

@@ -18,9 +18,10 @@ from lamr_evaluation.judge.making.choices import choices_of
 from lamr_evaluation.judge.making.completions import completions_of
 from lamr_evaluation.judge.making.places import places_of
 from lamr_evaluation.judge.making.sources import Sources
+from lamr_evaluation.judge.making.windows import fitted
 
 MADE = (CHOICE, COMPLETION, PLACE)
-_MOST_CHARACTERS_A_TOKEN = 8  # so that files that are much too long aren't counted
+_OF_FILES = {CHOICE: choices_of, COMPLETION: completions_of}
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class MakingOptions:
         tasks: of `MADE`; none stands for all.
         count: most items of a task.
         per_file: most items of a task from one file.
-        min_tokens, max_tokens: of an item's code.
+        min_tokens, max_tokens: of an item's code; of a longer file, a window is taken.
         seed: another one chooses others.
 
     Raises:
@@ -74,12 +75,10 @@ def make_items(
     """
     wanted = options.tasks or MADE
     found: dict[str, list[Item]] = {task: [] for task in wanted}
-    if {CHOICE, COMPLETION} & set(wanted):
+    if _OF_FILES.keys() & found.keys():
         for number, source in enumerate(sources.files(), 1):
-            if len(source.text) <= options.max_tokens * _MOST_CHARACTERS_A_TOKEN:
-                made = {CHOICE: choices_of, COMPLETION: completions_of}
-                for task in made.keys() & found.keys():
-                    found[task] += made[task](source)
+            for task in _OF_FILES.keys() & found.keys():
+                found[task] += _OF_FILES[task](source)
             progress("files", number, number)
     if PLACE in wanted:
         for history in sources.histories():
@@ -89,24 +88,19 @@ def make_items(
 
 
 def _chosen(items: Iterable[Item], options: MakingOptions, count: Counter) -> list[Item]:
-    """Return the first items that fit, taking projects in turn, and within each its rules in turn."""
-    fitting = (each for each in _in_turn(items, options) if _fits(each, options, count))
+    """Return the first items that fit or have a window that does, taking projects in turn, and in each its rules in turn."""
     per_file: Count[tuple[str, str]] = Count()
     kept = []
-    for item in fitting:
+    for item in _in_turn(items, options):
         file = (item.project, item.path)
-        if per_file[file] < options.per_file:
+        if per_file[file] < options.per_file and (
+            fitting := fitted(item, options.min_tokens, options.max_tokens, count)
+        ):
             per_file[file] += 1
-            kept.append(item)
+            kept.append(fitting)
         if len(kept) == options.count:
             break
     return kept
-
-
-def _fits(item: Item, options: MakingOptions, count: Counter) -> bool:
-    if len(item.code) > options.max_tokens * _MOST_CHARACTERS_A_TOKEN:
-        return False
-    return options.min_tokens <= count.count_tokens(item.code) <= options.max_tokens
 
 
 def _in_turn(items: Iterable[Item], options: MakingOptions) -> Iterator[Item]:

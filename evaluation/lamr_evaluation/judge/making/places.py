@@ -67,7 +67,7 @@ def _item(  # noqa: PLR0913, PLR0917  # what a row of a history is
     code = decoded.text.replace("\r\n", "\n")
     lines = bare_lines(code)
     gold = sorted({row for hunk in hunks for row in _rows(hunk, len(lines)) if lines[row - 1].strip()})
-    if not gold or len(gold) > max(1, int(_LARGEST * len(lines))):
+    if not gold or len(gold) > _LARGEST * len(lines):
         return None
     return Item(
         PLACE,

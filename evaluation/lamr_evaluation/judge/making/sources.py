@@ -16,10 +16,13 @@ from lamr_repositories.errors import RepositoryError
 from lamr_repositories.folders import Folder
 from lamr_repositories.git import run_git
 from lamr_repositories.kinds import is_code, is_test, left_out_by_path
+from lamr_repositories.revisions import Revision, is_bare
 from lamr_repositories.sources import MOST_BYTES
 from lamr_repositories.walk import WalkCount, WalkOptions, look_at, walk
 
 from lamr_evaluation.errors import DataError
+
+_BARE_NAMES = ("repo", ".git", "repo.git")
 
 
 @dataclass(frozen=True)
@@ -67,11 +70,13 @@ class Sources:
         """Yield the histories of those folders that are the root of a repository."""
         for path in self.paths:
             try:
-                if path.is_dir():
+                if is_bare(path):
+                    yield History(_name(path), path)
+                elif path.is_dir():
                     said = run_git("rev-parse", "--absolute-git-dir", "--show-prefix", folder=path).stdout
                     place, _, prefix = said.decode().partition("\n")
                     if not prefix.strip():
-                        yield History(path.resolve().name, Path(place))
+                        yield History(_name(path), Path(place))
             except RepositoryError:
                 continue  # no repository, or one that git doesn't trust: its files are asked about all the same
 
@@ -82,8 +87,15 @@ def open_sources(paths: Sequence[Path]) -> Sources:
 
 
 def _of_folder(root: Path) -> Iterator[SourceFile]:
-    for listed, _, text in walk(Folder(root), WalkOptions(), WalkCount()):
-        yield from _wanted(root.resolve().name, listed.path, text)
+    source = Revision(root, "HEAD") if is_bare(root) else Folder(root)
+    for listed, _, text in walk(source, WalkOptions(), WalkCount()):
+        yield from _wanted(_name(root), listed.path, text)
+
+
+def _name(root: Path) -> str:
+    """Return a folder's name; that of the one around it for a bare repository in a folder of its own."""
+    place = root.resolve()
+    return place.parent.name if place.name in _BARE_NAMES else place.name.removesuffix(".git")
 
 
 def _of_wheel(path: Path) -> Iterator[SourceFile]:
