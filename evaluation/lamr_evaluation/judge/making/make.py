@@ -88,7 +88,7 @@ def make_items(
 
 
 def _chosen(items: Iterable[Item], options: MakingOptions, count: Counter) -> list[Item]:
-    """Return the first items that fit or have a window that does, taking projects in turn, and in each its rules in turn."""
+    """Return the first items that fit or have a window that does; projects take turns, and in each its rules do."""
     per_file: Count[tuple[str, str]] = Count()
     kept = []
     for item in _in_turn(items, options):
