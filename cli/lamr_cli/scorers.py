@@ -1,64 +1,121 @@
-"""Which causal language model or sentence encoder a command asks, by what options name. The module runs none."""
+"""Which causal language model or sentence encoder a command asks: a text names it. The module runs none."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import importlib.util
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
 
 import typer
 
 from lamr_cli.credentials import credentials
 from lamr_cli.extras import needs_extra
+from lamr_cli.printing import say
 
 if TYPE_CHECKING:
     from lamr_contract.perplexity.causal_scorer import CausalScorer
     from lamr_training.model.cosine import Embedder
 
-PERPLEXITY_HELP = (
-    "The causal language model: HOST:PORT (or https://HOST) of a server of what `lamr export --perplexity` wrote; or "
-    "the folder of that, or of any Hugging Face model (needs torch), which runs in process."
+MODEL_HELP = (
+    "The causal language model: a folder of transformers, a .gguf file, OWNER/NAME on the Hugging Face Hub, a folder "
+    "that `lamr export --perplexity` wrote, HOST:PORT of a server of that, or http://HOST/v1 of vLLM, SGLang or "
+    "llama.cpp."
 )
-_OPTION = typer.Option(help=PERPLEXITY_HELP, envvar="LAMR_PERPLEXITY", metavar="HOST:PORT|CHECKPOINT")
-Perplexity = Annotated[str, _OPTION]
-OfPerplexity = Annotated[str | None, _OPTION]
+_METAVAR = "FOLDER|FILE|ID|HOST:PORT|URL"
+_ENVIRONMENT = "LAMR_PERPLEXITY"
+Perplexity = Annotated[
+    str, typer.Option("--model", "--perplexity", help=MODEL_HELP, envvar=_ENVIRONMENT, metavar=_METAVAR)
+]
+OfPerplexity = Annotated[str | None, typer.Option(help=MODEL_HELP, envvar=_ENVIRONMENT, metavar=_METAVAR)]
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
-@contextlib.contextmanager
-def scorer_of(named: str) -> Iterator[CausalScorer]:
-    """Give the scorer that `--perplexity` names, and let go of it at the end.
+def scorer_of(named: str) -> contextlib.AbstractContextManager[CausalScorer]:
+    """Return the scorer that a text names; leaving it lets go of the model.
+
+    Args:
+        named: see `MODEL_HELP`.
 
     Raises:
-        typer.BadParameter: the text names neither a folder nor a server.
-        CheckpointError, ModelMismatchError, ServerError: see `TorchScorer`, `LocalScorer` and `TritonScorer`.
+        typer.BadParameter: the text names nothing of these, or several.
+        CheckpointError, ModelMismatchError, ServerError, MissingPackageError: see the scorers.
     """
     from lamr_contract.perplexity.causal_spec import causal_files
 
-    if causal_files(Path(named)).is_dir():
+    path = Path(named)
+    if causal_files(path).is_dir():
         from lamr_client import LocalScorer
 
-        yield LocalScorer(named)
-        return
-    if Path(named).is_dir():
-        with needs_extra("export"):
-            from lamr_export import TorchScorer
-            from transformers.utils.logging import disable_progress_bar
+        return contextlib.nullcontext(LocalScorer(named))
+    if path.suffix == ".gguf":
+        return _of_gguf(path)
+    if path.is_dir():
+        return _of_gguf(file) if (file := _only_gguf(path)) else _in_torch(named)
+    if path.is_file():
+        raise typer.BadParameter(f"{named} is a file, but no .gguf file; name the folder of its config.json")
+    if urlsplit(named).scheme in ("http", "https") and urlsplit(named).path.strip("/"):
+        from lamr_client import EndpointScorer
 
-            # Its bar for loaded weights heeds neither --quiet nor a missing terminal.
-            disable_progress_bar()  # type: ignore[no-untyped-call]
-        yield TorchScorer(named)
-        return
+        return EndpointScorer(named, api_key=credentials(named).get("api_key"))
+    if _HUB_ID.fullmatch(named) and not path.parent.is_dir():
+        return _in_torch(named)
+    return _served(named)
+
+
+def _served(named: str) -> contextlib.AbstractContextManager[CausalScorer]:
     from lamr_client import InvalidInputError, TritonScorer, parse_connection
 
     try:
         connection = parse_connection(named, **credentials(named))
     except InvalidInputError as error:
         raise typer.BadParameter(
-            f"there is no folder {named}, and {error}", param_hint="--perplexity"
+            f"there is no folder or file {named}, and {error}; an endpoint's address ends with /v1"
         ) from error
-    with TritonScorer(connection) as scorer:
-        yield scorer
+    return TritonScorer(connection)
+
+
+def _only_gguf(folder: Path) -> Path | None:
+    """The folder's GGUF file, where that is its model; of a model in parts, the first one."""
+    if (folder / "config.json").is_file():
+        return None
+    files = [
+        file
+        for file in sorted(folder.glob("*.gguf"))
+        if not re.search(r"-\d{5}-of-\d{5}$", file.stem) or "-00001-of-" in file.stem
+    ]
+    if len(files) > 1:
+        names = ", ".join(file.name for file in files[:5])
+        raise typer.BadParameter(f"{folder} holds several GGUF files; name one of them: {names}")
+    return files[0] if files else None
+
+
+def _of_gguf(file: Path) -> contextlib.AbstractContextManager[CausalScorer]:
+    """llama.cpp where it is installed, which reads a file at once; else transformers, which first unpacks it."""
+    if not file.is_file():
+        raise typer.BadParameter(f"there is no file {file}")
+    if importlib.util.find_spec("llama_cpp"):
+        from lamr_client import LlamaCppScorer
+
+        return LlamaCppScorer(file)
+    return _in_torch(str(file))
+
+
+def _in_torch(named: str) -> contextlib.AbstractContextManager[CausalScorer]:
+    with needs_extra("export"):
+        from lamr_export import TorchScorer
+        from transformers.utils.logging import disable_progress_bar
+
+        # Its bars for loaded weights heed neither --quiet nor a missing terminal.
+        disable_progress_bar()  # type: ignore[no-untyped-call]
+
+    def told(line: str) -> None:
+        if not line.startswith("reading") or named.endswith(".gguf"):
+            say(f"lamr: {line}", err=True)
+
+    return contextlib.nullcontext(TorchScorer(named, progress=told))
 
 
 def embedder(folder: Path | None) -> Embedder:

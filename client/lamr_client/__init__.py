@@ -30,11 +30,13 @@ from lamr_client.result import PruneResult, Timings
 from lamr_client.transport import AsyncTransport, Transport
 
 if TYPE_CHECKING:
+    from lamr_contract.perplexity.llama_cpp_scorer import LlamaCppScorer
     from lamr_contract.perplexity.local_scorer import LocalScorer
     from lamr_postprocess import BudgetError
 
     from lamr_client.async_grpc_transport import AsyncGrpcTransport
     from lamr_client.async_pruner import AsyncPruner
+    from lamr_client.endpoint_scorer import EndpointScorer
     from lamr_client.grpc_transport import GrpcTransport
     from lamr_client.in_process import InProcessTransport
     from lamr_client.mock_transport import AsyncMockTransport, MockTransport, uniform_answer
@@ -54,10 +56,12 @@ __all__ = [
     "ClosedError",
     "Connection",
     "DeadlineExceededError",
+    "EndpointScorer",
     "GrpcTransport",
     "InProcessTransport",
     "InvalidInputError",
     "LamrError",
+    "LlamaCppScorer",
     "LocalScorer",
     "MissingPackageError",
     "MockTransport",
@@ -86,8 +90,10 @@ _LATER = {
     "AsyncMockTransport": "lamr_client.mock_transport",
     "AsyncPruner": "lamr_client.async_pruner",
     "BudgetError": "lamr_postprocess",
+    "EndpointScorer": "lamr_client.endpoint_scorer",
     "GrpcTransport": "lamr_client.grpc_transport",
     "InProcessTransport": "lamr_client.in_process",
+    "LlamaCppScorer": "lamr_contract.perplexity.llama_cpp_scorer",
     "LocalScorer": "lamr_contract.perplexity.local_scorer",
     "MockTransport": "lamr_client.mock_transport",
     "TritonScorer": "lamr_client.triton_scorer",

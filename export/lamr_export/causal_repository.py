@@ -8,8 +8,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import os
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,14 +20,12 @@ from lamr_contract.perplexity.causal_spec import CausalSpec, causal_files
 
 from lamr_export.causal_graph import causal_to_onnx
 from lamr_export.causal_model import TOLERANCE, CausalModel
+from lamr_export.causal_source import load_causal
 from lamr_export.causal_verify import CausalVerification, random_ids, text_ids, verify_causal
-from lamr_export.checkpoint import tokenizer_path
 from lamr_export.errors import CheckpointError, ExportError
 from lamr_export.onnx_tracing import OLDEST_CONTAINER, OLDEST_ONNXRUNTIME, OPSET, save_onnx
 from lamr_export.serving_terms import check_name
-from lamr_export.sources import checkpoint_folder
 from lamr_export.target import check_target, files_of, replacing
-from lamr_export.torch_scorer import weights_digest
 from lamr_export.triton import causal_config
 
 SERVED_TOKENS = 4096
@@ -99,7 +95,7 @@ def export_causal(  # noqa: PLR0913 - each is one choice of the command line
     """Export any Hugging Face causal language model to a model repository that Triton can load.
 
     Args:
-        checkpoint: its folder, or what else `checkpoint_folder` finds one by.
+        checkpoint: its folder, or what else `load_causal` loads.
         output: the repository's folder; a causal model's repository in it is replaced, another folder is refused.
         revision: the revision of a checkpoint that is named by its Hugging Face id.
         name: what the model is called; the checkpoint's last name if None.
@@ -119,25 +115,22 @@ def export_causal(  # noqa: PLR0913 - each is one choice of the command line
     check_name(name)
     target = Path(output)
     check_target(target, [PERPLEXITY], causal_files(target))
-    name = name or Path(os.path.abspath(checkpoint)).name  # noqa: PTH100  # an id or a link keeps its own name
-    folder = checkpoint_folder(checkpoint, revision, progress)
-    progress(f"reading {folder}")
-    tokenizer = tokenizer_path(folder)
-    model = CausalModel.load(folder)
+    source = load_causal(checkpoint, revision, progress)
+    model = source.model
     spec = CausalSpec(
-        name=name,
-        version=weights_digest(folder),
+        name=name or source.name,
+        version=source.digest,
         vocabulary=model.vocabulary,
         max_tokens=_window(model, max_tokens),
-        tokenizer_sha256=hashlib.sha256(tokenizer.read_bytes()).hexdigest(),
+        tokenizer_sha256=hashlib.sha256(source.tokenizer_json).hexdigest(),
     )
     parameters = sum(weights.numel() for weights in model.parameters())
     with replacing(target) as fresh:
         place = causal_files(fresh)
         place.mkdir(parents=True)
         (place / SPEC_FILE).write_text(spec.to_json(), encoding="utf-8")
-        shutil.copyfile(tokenizer, place / TOKENIZER_FILE)
-        text = causal_config(spec, tokenizer.read_bytes(), max_batch_size or BATCH_SIZE, parameters)
+        (place / TOKENIZER_FILE).write_bytes(source.tokenizer_json)
+        text = causal_config(spec, source.tokenizer_json, max_batch_size or BATCH_SIZE, parameters)
         config_file(fresh, PERPLEXITY).write_text(text, encoding="utf-8")
         progress("tracing the model")
         save_onnx(causal_to_onnx(model, spec.max_tokens), place)

@@ -87,7 +87,8 @@ def _download(name: str, revision: str | None, progress: Callable[[str], None]) 
         ) from error
     except LocalEntryNotFoundError as error:
         raise CheckpointError(
-            f"{at} isn't in the Hugging Face cache, and the Hub can't be reached; connect, or name a folder"
+            f"{at} isn't in the Hugging Face cache, and the Hub can't be reached. Connect; or run `hf download {name} "
+            "--local-dir FOLDER` where there is a network, copy FOLDER here, and name it"
         ) from error
     except (HfHubHTTPError, EntryNotFoundError, HFValidationError, OSError) as error:
         raise CheckpointError(f"{at} can't be downloaded: {error}") from error

@@ -5,17 +5,15 @@ What sequences share at their beginnings is read once, and only tokens that are 
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import torch
-from lamr_contract.names import CU_SEQLENS, INPUT_IDS, MAX_LEN, TOKENIZER_FILE
+from lamr_contract.names import CU_SEQLENS, INPUT_IDS, MAX_LEN
 from lamr_contract.perplexity.causal_scorer import (
     IntArray,
     Tokenized,
-    causal_tokenizer,
     check_sequences,
     only_asked,
     score_in_batches,
@@ -23,35 +21,42 @@ from lamr_contract.perplexity.causal_scorer import (
 from lamr_contract.perplexity.families import Family, families, fill
 from numpy.typing import NDArray
 
-from lamr_export.causal_model import CausalModel
+from lamr_export.causal_source import load_causal
 from lamr_export.shared_prefixes import SharedLayout, laid_out, rows_of
 
 BATCH_TOKENS = 4096
 
 
 class TorchScorer(Tokenized):
-    """A `CausalScorer` on the folder of any Hugging Face causal language model."""
+    """A `CausalScorer` on any causal language model that transformers can load."""
 
     def __init__(
-        self, folder: str | Path, *, device: str = "cpu", max_batch_tokens: int = BATCH_TOKENS
+        self,
+        model: str | Path,
+        *,
+        device: str = "cpu",
+        max_batch_tokens: int = BATCH_TOKENS,
+        progress: Callable[[str], None] = lambda _: None,
     ) -> None:
         """Load a model and its tokenizer.
 
         Args:
-            folder: with `config.json`, weights as safetensors, and `tokenizer.json`.
+            model: a folder with `config.json`, weights as safetensors, and `tokenizer.json`; a GGUF file; or a Hugging
+                Face id, which is downloaded into the usual cache unless it lies there.
             device: where it runs, in float32.
             max_batch_tokens: of sequences that are run together.
+            progress: takes a line before each step.
 
         Raises:
-            CheckpointError: the folder holds no causal language model that is supported.
+            CheckpointError: there is no causal language model that is supported.
             ModelMismatchError: its tokenizer can't be read.
+            MissingPackageError: a GGUF file needs a package that isn't installed.
         """
-        folder = Path(folder)
-        self.name = folder.resolve().name
-        self.model = CausalModel.load(folder).to(device)
-        self.tokenizer = causal_tokenizer(folder / TOKENIZER_FILE)
+        source = load_causal(model, progress=progress)
+        self.name, self.tokenizer = source.name, source.tokenizer
+        self.key: str | None = source.digest
+        self.model = source.model.to(device)
         self.max_tokens = self.model.longest
-        self.key: str | None = weights_digest(folder)
         self._device, self._most = device, max_batch_tokens
 
     def log_probs(
@@ -93,14 +98,3 @@ class TorchScorer(Tokenized):
                 self.model(inputs[INPUT_IDS], inputs[CU_SEQLENS], inputs[MAX_LEN]).cpu().numpy()
             )
         return log_probs
-
-
-def weights_digest(folder: Path) -> str:
-    """Return what names a model's weights: a digest of its configuration, its weights and its tokenizer."""
-    digest = hashlib.sha256()
-    for file in sorted(folder.iterdir()):
-        if file.suffix in (".safetensors", ".bin") or file.name in ("config.json", TOKENIZER_FILE):
-            with file.open("rb") as stream:
-                while block := stream.read(1 << 20):
-                    digest.update(block)
-    return digest.hexdigest()[:16]

@@ -73,7 +73,7 @@ def test_json_and_a_file(checkpoint, tmp_path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--perplexity", "no-such-folder"], "there is no folder no-such-folder"),
+        (["--perplexity", "no-such-folder"], "there is no folder or file no-such-folder"),
         (["--perplexity", ".", "--rate", "3"], "rate"),
         ([], "perplexity"),
     ],

@@ -55,7 +55,7 @@ class EndpointReader:
             from openai import OpenAI  # noqa: PLC0415  # of an extra, and heavy
         except ImportError as error:
             raise MissingPackageError(
-                f"openai isn't installed: {how_to_install('judge')}", package="openai"
+                f"openai isn't installed: {how_to_install('endpoint')}", package="openai"
             ) from error
         self.name, self.at_once = model, at_once
         self.key: str | None = hashlib.sha256(f"{url}\0{model}".encode()).hexdigest()

@@ -1,0 +1,323 @@
+"""`EndpointScorer`: log-probabilities from an HTTP endpoint that tells how likely a prompt's tokens are.
+
+vLLM, SGLang and others give them for a whole prompt, in one of two forms. llama.cpp's server gives them for generated
+tokens only, so it is made to generate the prompt, one token a request. Which of these a server can, it is asked when a
+scorer is made.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+from lamr_contract.errors import (
+    AccessDeniedError,
+    DeadlineExceededError,
+    InvalidInputError,
+    MissingPackageError,
+    ModelMismatchError,
+    OverloadedError,
+    ServerError,
+    ServerUnavailableError,
+)
+from lamr_contract.packed_batch import cut_by_tokens
+from lamr_contract.perplexity.causal_scorer import IntArray, check_sequences
+from lamr_errors import how_to_install, visible
+from numpy.typing import NDArray
+
+from lamr_client.closing import Closing
+from lamr_client.proxy import is_loopback
+
+REQUEST_TOKENS = 16_384
+"""Of the prompts that one request holds."""
+USUAL_WINDOW = 4096
+"""The longest sequence for a server that doesn't tell its window."""
+RETRIES = 5
+_FORCED = 1e6  # beyond all that a model gives a token
+_EVERY = 1_000_000  # more than any vocabulary has tokens
+_PROBE = "def probe(a, b): return a"
+
+Log = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class _Whole:
+    """A form in which a server tells of a whole prompt.
+
+    Attributes:
+        asked: what the request says beside model and prompt.
+        read: gives the numbers of a prompt's tokens from a choice of the answer, and the prompt; the first is ignored.
+    """
+
+    asked: dict[str, Any]
+    read: Callable[[Any, list[int]], list[Any]]
+
+
+_WHOLE = (
+    _Whole(
+        {"prompt_logprobs": 0},
+        lambda choice, ids: (
+            [0.0]
+            + [
+                told[str(token)]["logprob"]
+                for told, token in zip(choice["prompt_logprobs"][1:], ids[1:], strict=True)
+            ]
+        ),
+    ),
+    _Whole(
+        {"echo": True, "logprobs": 1},
+        lambda choice, ids: [0.0, *choice["logprobs"]["token_logprobs"][1 : len(ids)]],
+    ),
+)
+
+
+class EndpointScorer(Closing):
+    """A `CausalScorer` on an endpoint that speaks OpenAI's completions, with token ids as prompts.
+
+        with EndpointScorer("http://127.0.0.1:8000/v1") as scorer:
+            compression = compress(code, "How are retries limited?", scorer)
+
+    Nothing names a server's weights, so `key` is None. Special tokens that a text spells are plain text for llama.cpp's
+    server; vLLM's reads them as special ones.
+
+    Attributes:
+        name, max_tokens, key: see `CausalScorer`.
+        by_token: whether the server is asked for one token a request.
+    """
+
+    key: str | None = None
+
+    def __init__(
+        self, url: str, *, model: str | None = None, api_key: str | None = None, timeout: float = 600.0
+    ) -> None:
+        """Ask the server for its model, and for the log-probabilities of a few tokens.
+
+        Args:
+            url: the base of the API, with `/v1`; `#NAME` at its end names the model.
+            model: the model's name; None takes the only one that the server has.
+            api_key: opens the server.
+            timeout: seconds for each request.
+
+        Raises:
+            InvalidInputError: the address isn't one, or a key would travel in the clear.
+            MissingPackageError: the package `openai` isn't installed.
+            ServerError: nothing answers there, or it doesn't let us in.
+            ModelMismatchError: it has no such model, can't count tokens, or tells no log-probabilities of prompts.
+        """
+        base, _, named = url.partition("#")
+        self._base = base.rstrip("/")
+        self._client = _client(self._base, api_key, timeout)
+        try:
+            self.name, told = self._choose(model or named or None)
+            ids = self.encode(_PROBE)
+            self.max_tokens, self._plain = self._window(told), int(ids[-1])
+            self._form = self._find_form(ids.tolist())
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def by_token(self) -> bool:
+        """See the class."""
+        return self._form is None
+
+    def encode(self, text: str) -> IntArray:
+        """See `CausalScorer.encode`."""
+        body: dict[str, Any] = {"model": self.name, "prompt": text, "content": text}
+        body |= {"add_special_tokens": True, "add_special": True, "parse_special": False}
+        answer = self._ask(f"{_root(self._base)}/tokenize", body)
+        with self._reads("the tokens of a text"):
+            return np.array(answer["tokens"], np.int64).reshape(len(answer["tokens"]))
+
+    def log_probs(self, sequences: Sequence[IntArray], firsts: Sequence[int] | None = None) -> list[Log]:
+        """See `CausalScorer.log_probs`.
+
+        Raises:
+            InvalidInputError: a sequence is empty or too long.
+            ServerError, ModelMismatchError: the server failed, or answers in another form than at first.
+        """
+        check_sequences(sequences, self.max_tokens)
+        asked = [max(first, 1) for first in firsts or [1] * len(sequences)]
+        found = [np.zeros(len(ids), np.float32) for ids in sequences]
+        if self._form is None:
+            # Sequences that begin alike follow each other, so that the server still holds what they share.
+            for place in sorted(range(len(sequences)), key=lambda at: sequences[at].tolist()):
+                ids = sequences[place].tolist()
+                with self._reads("the log-probability of a token"):
+                    told = [self._forced(ids[:at], ids[at]) for at in range(asked[place], len(ids))]
+                found[place][asked[place] :] = told
+            return found
+        waiting = [place for place, ids in enumerate(sequences) if asked[place] < len(ids)]
+        for batch in cut_by_tokens([len(sequences[place]) for place in waiting], REQUEST_TOKENS):
+            places = [waiting[at] for at in batch]
+            answers = self._whole(self._form, [sequences[place].tolist() for place in places])
+            for place, values in zip(places, answers, strict=True):
+                found[place][asked[place] :] = values[asked[place] :]
+        return found
+
+    def close(self) -> None:
+        """Let go of the connections; closing twice is harmless."""
+        self._client.close()
+
+    def _choose(self, wanted: str | None) -> tuple[str, dict[str, Any]]:
+        """The model's name, and what the server tells of it."""
+        answer = self._ask(f"{self._base}/models", retries=0)  # so that a wrong address is told at once
+        with self._reads("its models"):
+            models = {str(each["id"]): dict(each) for each in answer["data"]}
+        names = ", ".join(sorted(models)) or "none"
+        if wanted is None and len(models) == 1:
+            wanted = next(iter(models))
+        if wanted is None:
+            raise InvalidInputError(
+                f"{self._base} has several models; add one as #NAME to the address: {visible(names)}",
+                argument="url",
+            )
+        if wanted not in models:
+            raise ModelMismatchError(
+                f"{self._base} has no model {wanted!r}; it has {visible(names)}", server=self._base
+            )
+        return wanted, models[wanted]
+
+    def _window(self, told: dict[str, Any]) -> int:
+        """The longest sequence: vLLM and SGLang tell it of the model, llama.cpp of its slots."""
+        size = told.get("max_model_len")
+        if not isinstance(size, int):
+            with contextlib.suppress(ServerError, ModelMismatchError, KeyError, TypeError):
+                size = self._ask(f"{_root(self._base)}/props")["default_generation_settings"]["n_ctx"]
+        # One token is generated after a prompt, since some servers refuse to generate none.
+        return size - 1 if isinstance(size, int) and size > 1 else USUAL_WINDOW
+
+    def _find_form(self, ids: list[int]) -> _Whole | None:
+        """The first form of which the server tells all numbers; None for one token a request."""
+        for form in _WHOLE:
+            with contextlib.suppress(ModelMismatchError, ServerError):
+                self._whole(form, [ids])
+                return form
+        with (
+            contextlib.suppress(ModelMismatchError, ServerError),
+            self._reads("the log-probability of a token"),
+        ):
+            self._forced(ids[:-1], ids[-1])
+            return None
+        raise ModelMismatchError(
+            f"{self._base} tells no log-probabilities of a prompt; vLLM, SGLang and llama.cpp's server do. Ollama and "
+            "endpoints for chats don't: give their model as a GGUF file or a folder",
+            server=self._base,
+        )
+
+    def _whole(self, form: _Whole, prompts: list[list[int]]) -> list[Log]:
+        body = {"model": self.name, "prompt": prompts, "max_tokens": 1, "temperature": 0, **form.asked}
+        answer = self._ask(f"{self._base}/completions", body)
+        with self._reads("log-probabilities of the prompt"):
+            choices = sorted(answer["choices"], key=lambda choice: int(choice.get("index", 0)))
+            return [
+                _checked(form.read(choice, ids), len(ids))
+                for choice, ids in zip(choices, prompts, strict=True)
+            ]
+
+    def _forced(self, before: list[int], token: int) -> float:
+        """What llama.cpp's server tells of one token that it is made to generate.
+
+        It tells nothing of a token that ends within a character. Then it generates another one, and tells of all.
+        """
+        told = self._generated(before, token, 1)
+        if not told:
+            others = self._generated(before, self._plain, _EVERY)
+            told = [each for told in others for each in told["top_logprobs"] if each["id"] == token]
+        if len(told) != 1 or told[0]["id"] != token:
+            raise ValueError(f"nothing of token {token}")
+        return float(_checked([told[0]["logprob"]], 1)[0])
+
+    def _generated(self, before: list[int], token: int, among: int) -> list[dict[str, Any]]:
+        body = {"prompt": before, "n_predict": 1, "n_probs": among, "cache_prompt": True}
+        body |= {"logit_bias": [[token, _FORCED]], "temperature": 0}
+        answer = self._ask(f"{_root(self._base)}/completion", body)
+        return list(answer.get("completion_probabilities", []))
+
+    def _ask(self, url: str, body: dict[str, Any] | None = None, retries: int = RETRIES) -> Any:
+        """The JSON that answers; after what may pass, the client asks again, later and later."""
+        import openai  # noqa: PLC0415 - part of an extra
+
+        client = self._client.with_options(max_retries=retries)
+        with _renamed(openai, self._base):
+            if body is None:
+                return client.get(url, cast_to=object)
+            return client.post(url, body=body, cast_to=object)
+
+    @contextlib.contextmanager
+    def _reads(self, what: str) -> Iterator[None]:
+        """Turn an answer of another form into an error with a name."""
+        try:
+            yield
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            raise ModelMismatchError(
+                f"{self._base} doesn't tell {what} as it should ({visible(str(error))[:200]})",
+                server=self._base,
+            ) from error
+
+
+def _client(base: str, api_key: str | None, timeout: float) -> Any:
+    parts = urlsplit(base)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise InvalidInputError(
+            f"an endpoint's address is like http://127.0.0.1:8000/v1, not {base!r}", argument="url"
+        )
+    if api_key and parts.scheme == "http" and not is_loopback(parts.netloc):
+        raise InvalidInputError(
+            f"the API key would travel unencrypted; write https://{parts.netloc}", argument="url"
+        )
+    try:
+        from openai import OpenAI  # noqa: PLC0415 - part of an extra
+    except ImportError as error:
+        raise MissingPackageError(
+            f"an endpoint needs the package openai: {how_to_install('endpoint')}", package="openai"
+        ) from error
+    return OpenAI(base_url=base, api_key=api_key or "none", timeout=timeout)
+
+
+def _root(base: str) -> str:
+    return base.removesuffix("/v1")
+
+
+def _checked(values: list[Any], count: int) -> Log:
+    """Numbers as float32 `[count]`.
+
+    Raises:
+        ValueError: there are others, or they are no logarithms of probabilities.
+    """
+    numbers = np.array(values, np.float32)
+    if numbers.shape != (count,) or not np.isfinite(numbers).all() or numbers.max(initial=0) > 1e-3:
+        raise ValueError(f"{len(values)} numbers for {count} tokens, or no logarithms of probabilities")
+    return numbers
+
+
+@contextlib.contextmanager
+def _renamed(openai: Any, server: str) -> Iterator[None]:
+    """Turn the client's errors into ours."""
+    try:
+        yield
+    except openai.APITimeoutError as error:
+        raise DeadlineExceededError(f"{server} doesn't answer in time", server=server) from error
+    except openai.APIConnectionError as error:
+        raise ServerUnavailableError(
+            f"nothing answers at {server} ({visible(str(error.__cause__ or error))[:200]}); start the server, or check "
+            "the address",
+            server=server,
+        ) from error
+    except (openai.AuthenticationError, openai.PermissionDeniedError) as error:
+        raise AccessDeniedError(
+            f"{server} wants a key that it knows: set LAMR_API_KEY ({visible(str(error))[:200]})",
+            server=server,
+        ) from error
+    except openai.RateLimitError as error:
+        raise OverloadedError(
+            f"{server} is asked too much ({visible(str(error))[:200]})", server=server
+        ) from error
+    except openai.OpenAIError as error:
+        raise ServerError(
+            f"{server} refuses a request ({visible(str(error))[:300]})", server=server
+        ) from error

@@ -1,0 +1,123 @@
+"""A scripted endpoint on loopback that speaks as vLLM, SGLang, llama.cpp or Ollama do; its numbers are a model's."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import numpy as np
+from lamr_export import TorchScorer
+
+MODEL = "tiny"
+SPLIT = 200
+"""A token of which the llama.cpp of this script tells nothing, as of one that ends within a character."""
+
+
+class Script:
+    """What the endpoint answers.
+
+    Attributes:
+        kind: `prompt_logprobs`, `echo`, `llama.cpp`, or `none` for a host that tells of no prompt.
+        models: what it lists.
+        key: the key that it wants.
+        failures: status codes of the next answers.
+        spoil: changes an answer before it is sent.
+        asked: path and body of each request.
+    """
+
+    def __init__(self, scorer: TorchScorer, kind: str) -> None:
+        self.scorer, self.kind = scorer, kind
+        self.models: list[dict[str, Any]] = [{"id": MODEL}]
+        self.key: str | None = None
+        self.failures: list[int] = []
+        self.spoil = lambda answer: answer
+        self.asked: list[tuple[str, Any]] = []
+
+    def answer(self, path: str, body: Any) -> Any:
+        """The JSON for a request; None where there is no such path."""
+        if path == "/v1/models":
+            window = {} if self.kind == "llama.cpp" else {"max_model_len": self.scorer.max_tokens}
+            return {"data": [each | window for each in self.models]}
+        if path == "/props" and self.kind == "llama.cpp":
+            return {"default_generation_settings": {"n_ctx": 1000}}
+        if path == "/tokenize":
+            text = body["content" if self.kind == "llama.cpp" else "prompt"]
+            return {"tokens": self.scorer.encode(text).tolist()}
+        if path == "/completion" and self.kind == "llama.cpp":
+            return {"completion_probabilities": self._generated(body)}
+        if path == "/v1/completions":
+            return {"choices": [self._choice(*each, body) for each in enumerate(body["prompt"])][::-1]}
+        return None
+
+    def _choice(self, index: int, ids: list[int], body: Any) -> dict[str, Any]:
+        values = self.scorer.log_probs([np.array(ids)])[0].tolist()
+        choice: dict[str, Any] = {"index": index, "text": "x", "logprobs": None}
+        if self.kind == "prompt_logprobs" and "prompt_logprobs" in body:
+            told = [{str(token): {"logprob": value}} for token, value in zip(ids, values, strict=True)]
+            choice["prompt_logprobs"] = [None, *told[1:]]
+        if "echo" in body:  # llama.cpp and others ignore it, and tell of what they generate
+            whole = [None, *values[1:], -1.0] if self.kind == "echo" else [-1.0]
+            choice["logprobs"] = {"token_logprobs": whole}
+        return choice
+
+    def _generated(self, body: Any) -> list[dict[str, Any]]:
+        before, ((token, bias),) = body["prompt"], body["logit_bias"]
+        assert bias > 1e5
+        if token == SPLIT and len(before) > 1:
+            return []
+
+        def told(one: int) -> dict[str, Any]:
+            return {"id": one, "logprob": float(self.scorer.log_probs([np.array([*before, one])])[0][-1])}
+
+        among = range(min(body["n_probs"], self.scorer.model.vocabulary)) if body["n_probs"] > 1 else ()
+        return [told(token) | {"top_logprobs": [told(one) for one in among]}]
+
+
+@contextlib.contextmanager
+def serving(script: Script) -> Iterator[str]:
+    """Give the address of a server that follows the script."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            self._do(None)
+
+        def do_POST(self) -> None:
+            self._do(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+
+        def _do(self, body: Any) -> None:
+            script.asked.append((self.path, body))
+            status, answer = 200, None
+            if script.key is not None and self.headers.get("Authorization") != f"Bearer {script.key}":
+                status = 401
+            elif script.failures:
+                status = script.failures.pop(0)
+            elif (answer := script.answer(self.path, body)) is None:
+                status = 404
+            data = json.dumps(
+                script.spoil(answer) if status == 200 else {"error": {"message": "no"}}
+            ).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(data)))
+            self.send_header("retry-after-ms", "1")
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/v1"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
