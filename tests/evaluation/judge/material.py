@@ -41,6 +41,13 @@ class Client:
         return connect(self.address, line)
 
 
+def farewell(wire):
+    """Tell those who listen that nothing more comes, and let go of what was held."""
+    wire.write("bye")
+    wire.flush()
+    wire.close()
+
+
 def connect(address, line):
     """Reach the other side of the wire through the port that is known for it."""
     port = FIRST_PORT

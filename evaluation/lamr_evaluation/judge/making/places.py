@@ -22,7 +22,7 @@ _LARGEST = 0.2  # share of a file that may be changed
 _TRAILER = re.compile(
     r"^\s*(?:[A-Z][\w-]*-by|Co-authored-by|Change-Id|Fixes|Closes|Refs?|See|BUG|PR)\b.*$", re.IGNORECASE
 )
-_REFERENCE = re.compile(r"\s*\(?\b(?:\w+/\w+)?#\d+\)?|https?://\S+|\b[0-9a-f]{8,40}\b")
+_REFERENCE = re.compile(r"\s*\(?(?:\b\w+/\w+)?#\d+\)?|https?://\S+|\b[0-9a-f]{8,40}\b")
 
 
 def places_of(history: History) -> Iterator[Item]:
