@@ -114,6 +114,9 @@ def judge(
         tuple[float, float], typer.Option(help="Dollars for a million tokens read and written.")
     ] = (0.0, 0.0),
     at_once: Annotated[int, typer.Option(help="Questions under way together.", min=1)] = 8,
+    thinking: Annotated[
+        int, typer.Option(help="Tokens that the reader may think before it answers.", min=0)
+    ] = 0,
     cache: Annotated[
         Path | None, typer.Option(help="Where answers are kept; default: in the user's cache folder.")
     ] = None,
@@ -150,6 +153,7 @@ def judge(
         opinion=opinion,
         tokenizer=tokenizer,
         at_once=at_once,
+        thinking=thinking,
         server=server,
         repository=repository,
         pruners=tuple(pruner or ()),

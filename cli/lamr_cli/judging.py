@@ -42,6 +42,7 @@ class Asked:
     opinion: str | None
     tokenizer: Path | None
     at_once: int
+    thinking: int
     server: str | None
     repository: Path | None
     pruners: tuple[str, ...]
@@ -87,6 +88,9 @@ def judged(found: list[Item], asked: Asked) -> tuple[JudgeReport | None, Judgeme
         )
         try:
             judgement = judge(found, bench)
+        except KeyboardInterrupt:
+            say("what was answered is kept; the same command goes on from there", err=True)
+            raise
         except _DryRun:
             return None, Judgement(found)
         says = {item.task: bench.reader.says(item.task) for item in found}
@@ -98,6 +102,7 @@ def judged(found: list[Item], asked: Asked) -> tuple[JudgeReport | None, Judgeme
             judgement.foreseen,
             judgement.spent,
             judgement.known,
+            judgement.cut,
             judgement.problems,
         )
     return report, judgement
@@ -137,6 +142,7 @@ class _Readers:
             name,
             api_key=os.environ.get("LAMR_READER_KEY", ""),
             at_once=self._asked.at_once,
+            thinking=self._asked.thinking,
         )
         self._stack.callback(made.close)
         return made

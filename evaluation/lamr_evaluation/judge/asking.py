@@ -77,13 +77,15 @@ class Reply:
     Attributes:
         text: in words; empty for a weighing.
         likelihoods: of each end; empty for a chat.
-        tokens_in, tokens_out: what was read and written, as the reader counts.
+        tokens_in, tokens_out: what was read and written, as the reader counts; 0 where it doesn't say.
+        cut: whether the answer ended because it had no more room.
     """
 
     text: str = ""
     likelihoods: tuple[Likelihood, ...] = ()
     tokens_in: int = 0
     tokens_out: int = 0
+    cut: bool = False
 
     def to_json(self) -> str:
         """Return the JSON that `from_json` reads back equal."""

@@ -6,6 +6,7 @@ The official client retries what can be tried again (lost connections, 408, 409,
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lamr_contract.errors import AccessDeniedError, MissingPackageError, ServerError, ServerUnavailableError
@@ -37,6 +38,7 @@ class EndpointReader:
         at_once: int = 8,
         retries: int = RETRIES,
         timeout: float = TIMEOUT_SECONDS,
+        thinking: int = 0,
     ) -> None:
         """Send nothing yet.
 
@@ -47,6 +49,7 @@ class EndpointReader:
             at_once: how many questions are under way together.
             retries: attempts after the first.
             timeout: seconds for one attempt.
+            thinking: tokens that a model may think before it answers, beyond those of the answer.
 
         Raises:
             MissingPackageError: the official client isn't installed.
@@ -59,7 +62,7 @@ class EndpointReader:
             ) from error
         self.name, self.at_once = model, at_once
         self.key: str | None = hashlib.sha256(f"{url}\0{model}".encode()).hexdigest()
-        self._url = url
+        self._url, self._thinking = url, thinking
         self._client: OpenAI = OpenAI(
             base_url=url, api_key=api_key or "none", max_retries=retries, timeout=timeout
         )
@@ -68,7 +71,8 @@ class EndpointReader:
 
     def ask(self, item: Item, code: str) -> Chat:
         """See `Reader.ask`."""
-        return TASKS[item.task].chat(item, code)
+        asked = TASKS[item.task].chat(item, code)
+        return replace(asked, longest=asked.longest + self._thinking)
 
     def answer(self, question: Question) -> Reply:
         """See `Reader.answer`.
@@ -127,16 +131,17 @@ class EndpointReader:
         )
         if not done.choices:
             raise ServerError(f"{self._url} answers without a choice", server=self._url)
-        usage = done.usage
+        usage, choice = done.usage, done.choices[0]
         return Reply(
-            done.choices[0].message.content or "",
+            choice.message.content or "",
             tokens_in=usage.prompt_tokens if usage else 0,
             tokens_out=usage.completion_tokens if usage else 0,
+            cut=choice.finish_reason == "length",
         )
 
     def grade(self, item: Item, reply: Reply) -> Grades:
-        """See `Reader.grade`."""
-        return TASKS[item.task].grade(item, reply.text)
+        """See `Reader.grade`. What some servers show of a model's thinking is no answer."""
+        return TASKS[item.task].grade(item, reply.text.rpartition("</think>")[2])
 
     def says(self, task: str) -> str:
         """See `Reader.says`."""

@@ -21,6 +21,7 @@ class JudgeReport:
         tasks: the figures.
         foreseen, spent: what asking would cost at most, and did cost.
         known: how many answers were kept from earlier runs.
+        cut: how many answers ended because they had no more room.
         left_out: items that aren't in any figure.
     """
 
@@ -29,6 +30,7 @@ class JudgeReport:
     foreseen: Cost
     spent: Cost
     known: int
+    cut: int = 0
     left_out: tuple[Problem, ...] = ()
 
     def to_json(self) -> str:
@@ -40,8 +42,13 @@ class JudgeReport:
         parts = [part for task in self.tasks for part in _task(task)]
         cost = f"asked {self.spent} (at most {self.foreseen} were foreseen); {self.known:,} answers were kept"
         out = f"\n{len(self.left_out)} items left out" if self.left_out else ""
+        cut = f"\n{self.cut:,} answers were cut off; give more room by --thinking" if self.cut else ""
         return "\n\n".join(
-            [f"reader: {self.reader}; 95 % intervals by paired bootstrap over files", *parts, cost + out]
+            [
+                f"reader: {self.reader}; 95 % intervals by paired bootstrap over files",
+                *parts,
+                cost + out + cut,
+            ]
         )
 
 

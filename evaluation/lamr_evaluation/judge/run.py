@@ -7,6 +7,7 @@ was answered for every pruner is compared.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -78,6 +79,11 @@ class Judgement:
     spent: Cost = field(default_factory=Cost)
     known: int = 0
     left_out: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def cut(self) -> int:
+        """Return how many answers ended because they had no more room."""
+        return sum(row.reply.cut for rows in self.answered.values() for row in rows)
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -239,6 +245,11 @@ class _Replies:
                         self._bench.progress("asking", done, len(waiting))
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
+                for future, key in under_way.items():
+                    with contextlib.suppress(
+                        Exception
+                    ):  # what is under way is paid for, so its answers are kept
+                        self._settle(future, key, most[key], failed, reader)
                 raise
 
     def _settle(
@@ -250,7 +261,10 @@ class _Replies:
             self._bench.ledger.settle(most, Cost())
             failed[key] = str(error)
             return
-        self._bench.ledger.settle(most, self._bench.prices.of(reply.tokens_in, reply.tokens_out))
+        # Some servers don't say what they counted.
+        tokens_in = reply.tokens_in or most.tokens_in
+        tokens_out = reply.tokens_out or (self._bench.count.count_tokens(reply.text) if reply.text else 0)
+        self._bench.ledger.settle(most, self._bench.prices.of(tokens_in, tokens_out))
         self._known[key] = reply
         if reader.key is not None:
             self._bench.cache.put(REPLY_KIND, {key: reply.to_json().encode()})

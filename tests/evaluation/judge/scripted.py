@@ -28,6 +28,8 @@ class Scripted:
         refuses: gives the message with which a request is refused by 400, or None.
         requests: all that came.
         paid: tokens read and written of answered requests.
+        counts: whether it says how many tokens it counted.
+        finish: why its answers end.
         held: an event that every answer waits for, or None.
     """
 
@@ -37,6 +39,8 @@ class Scripted:
     requests: list[dict[str, Any]] = field(default_factory=list)
     keys: list[str | None] = field(default_factory=list)
     paid: list[int] = field(default_factory=lambda: [0, 0])
+    counts: bool = True
+    finish: str = "stop"
     most_at_once: int = 0
     held: threading.Event | None = None
 
@@ -83,7 +87,7 @@ class Scripted:
             with self._turn:
                 self.paid[0] += read
                 self.paid[1] += words(text)
-            return 200, _completion(body["model"], text, read)
+            return 200, _completion(body["model"], text, self.finish, read if self.counts else None)
         finally:
             with self._turn:
                 self._under_way -= 1
@@ -102,16 +106,15 @@ class Scripted:
         self.server.server_close()
 
 
-def _completion(model: str, text: str, read: int) -> dict[str, Any]:
+def _completion(model: str, text: str, finish: str, read: int | None) -> dict[str, Any]:
+    usage = (
+        {} if read is None else {"prompt_tokens": read, "completion_tokens": words(text), "total_tokens": 0}
+    )
     return {
         "id": "scripted",
         "object": "chat.completion",
         "created": 0,
         "model": model,
-        "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}],
-        "usage": {
-            "prompt_tokens": read,
-            "completion_tokens": words(text),
-            "total_tokens": read + words(text),
-        },
+        "choices": [{"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": text}}],
+        **({"usage": usage} if usage else {}),
     }

@@ -90,6 +90,20 @@ def test_a_server_that_is_not_there_is_said() -> None:
         EndpointReader(url, "scripted", retries=0).answer(HELLO)
 
 
+def test_thinking_has_room_of_its_own_and_is_no_answer(server: Scripted) -> None:
+    server.answer = lambda _: "<think>A or C? The answer is A.</think>\nB"
+    one = reader(server, thinking=1000)
+    asked = one.ask(CHOICE_ITEM, CODE)
+    assert one.grade(CHOICE_ITEM, one.answer(asked)) == {"right": 1.0}
+    assert server.requests[0]["max_tokens"] == reader(server).ask(CHOICE_ITEM, CODE).longest + 1000
+
+
+def test_an_answer_that_is_cut_off_is_known_as_such(server: Scripted) -> None:
+    assert not reader(server).answer(HELLO).cut
+    server.finish = "length"
+    assert reader(server).answer(HELLO).cut
+
+
 def test_questions_are_under_way_together(server: Scripted) -> None:
     server.held = threading.Event()
     one = reader(server)

@@ -154,6 +154,31 @@ def test_a_server_that_goes_keeps_what_was_answered(server: Scripted, tmp_path: 
     assert len(server.requests) - before == found.spent.questions
 
 
+def test_an_interrupted_run_keeps_what_it_paid_for(server: Scripted, tmp_path: Path) -> None:
+    def interrupt(what: str, done: int, _total: int) -> None:
+        if what == "asking" and done == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        judged(server, tmp_path / "kept.sqlite", progress=interrupt)
+    count = len(server.requests)
+    assert count >= 3
+    assert judged(server, tmp_path / "kept.sqlite").known == count
+
+
+def test_a_server_that_counts_nothing_is_counted_for(server: Scripted) -> None:
+    server.counts = False
+    found = judged(server)
+    assert found.spent.tokens_in == found.foreseen.tokens_in
+    assert 0 < found.spent.tokens_out <= found.foreseen.tokens_out
+
+
+def test_answers_that_were_cut_off_are_counted(server: Scripted) -> None:
+    server.finish = "length"
+    found = judged(server)
+    assert found.cut == sum(map(len, found.answered.values()))
+
+
 def test_opinions_come_before_other_grades(server: Scripted) -> None:
     found = judged(server, opinion=Opinion(EndpointReader(server.url, "strict", retries=0)))
     assert grade(found, 2, "whole", 1.0) == 0.9
