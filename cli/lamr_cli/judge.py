@@ -123,6 +123,13 @@ def judge(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Prune, say what asking would cost, and ask nothing.")
     ] = False,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            help="The grade that is compared, where a task has it, such as exact or chance; --json has all.",
+            metavar="GRADE",
+        ),
+    ] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the score over tokens into this PNG.")] = None,
     html: Annotated[
         Path | None, typer.Option(help="Write a page with what was kept and answered of each item.")
@@ -154,6 +161,7 @@ def judge(
         tokenizer=tokenizer,
         at_once=at_once,
         thinking=thinking,
+        by=by,
         server=server,
         repository=repository,
         pruners=tuple(pruner or ()),

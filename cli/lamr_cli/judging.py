@@ -43,6 +43,7 @@ class Asked:
     tokenizer: Path | None
     at_once: int
     thinking: int
+    by: str | None
     server: str | None
     repository: Path | None
     pruners: tuple[str, ...]
@@ -93,12 +94,9 @@ def judged(found: list[Item], asked: Asked) -> tuple[JudgeReport | None, Judgeme
             raise
         except _DryRun:
             return None, Judgement(found)
-        says = {item.task: bench.reader.says(item.task) for item in found}
-        if bench.opinion is not None:
-            says["open"] = "what the judge gave, from 0 to 1"
         report = JudgeReport(
             bench.reader.name,
-            figures_of(judgement, says),
+            figures_of(judgement, asked.by),
             judgement.foreseen,
             judgement.spent,
             judgement.known,
@@ -161,6 +159,7 @@ class _Readers:
             self._lamr(asked.repository, asked.server),
             self.tokenizer,
             embed=self._embed("rag" in asked.pruners) if "rag" in wanted else None,
+            embed_key=None if asked.encoder else "MiniLM-L6",
             scorer=self._stack.enter_context(scorer_of(asked.perplexity))
             if asked.perplexity
             else self.scorer,

@@ -69,7 +69,7 @@ def test_the_page_from_top_to_bottom(server: Scripted, project: Path, tmp_path: 
     page, picture = tmp_path / "judge.html", tmp_path / "judge.png"
     done = lamr("-d", data, *reader, "--html", page, "--plot", picture)
     assert done.exit_code == 0, done.output
-    assert "the score is the share of right choices" in done.output
+    assert "the score is the share of items whose right choice" in done.output
     assert "lamr-instant minus" in done.output
     assert "default-src 'none'" in page.read_text()
     assert picture.read_bytes().startswith(b"\x89PNG")
@@ -107,7 +107,7 @@ def test_a_small_model_weighs_instead(project: Path, tmp_path: Path) -> None:
     report = json.loads(done.stdout)
     assert report["reader"] == "tiny"
     [task] = report["tasks"]
-    assert "likeliest for each byte" in task["says"]
+    assert "right choice" in task["says"]
     assert {each["pruner"] for each in task["figures"]} == {*FEW[1::2], "longcodezip"}
     assert all(0 <= each["grades"]["likelihood"] <= 1 for each in task["figures"])
 

@@ -143,10 +143,6 @@ class EndpointReader:
         """See `Reader.grade`. What some servers show of a model's thinking is no answer."""
         return TASKS[item.task].grade(item, reply.text.rpartition("</think>")[2])
 
-    def says(self, task: str) -> str:
-        """See `Reader.says`."""
-        return TASKS[task].says
-
     def close(self) -> None:
         """Close the connections. Closing twice is harmless."""
         self._client.close()

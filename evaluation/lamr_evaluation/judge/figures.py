@@ -13,6 +13,7 @@ from lamr_evaluation.judge.items import TASK_NAMES, Item
 from lamr_evaluation.judge.power import items_needed
 from lamr_evaluation.judge.pruners import ORACLE, UNPRUNED, WHOLE
 from lamr_evaluation.judge.run import Answered, Judgement
+from lamr_evaluation.judge.tasks import GRADES
 from lamr_evaluation.metrics import BOOTSTRAP, Bootstrap, bootstrap_means
 
 FloatArray = NDArray[np.float64]
@@ -43,8 +44,8 @@ class Figure:
     Attributes:
         pruner, share: which.
         items: how many.
-        grades: means of all grades, by name; the first is the score.
-        score: the mean of the first grade.
+        grades: means of all grades, by name.
+        score: the mean of the one that is compared.
         to_whole: the score minus that of the whole code, item by item; None for the whole code, or without it.
         needed: how many items show a difference of 1 point to the whole code, by the spread that was met.
         tokens, kept: the mean number of tokens shown, and their mean share of the code.
@@ -94,13 +95,13 @@ class TaskFigures:
 
 
 def figures_of(
-    judgement: Judgement, says: Mapping[str, str], bootstrap: Bootstrap = BOOTSTRAP
+    judgement: Judgement, by: str | None = None, bootstrap: Bootstrap = BOOTSTRAP
 ) -> tuple[TaskFigures, ...]:
     """Return the figures of each task that has items.
 
     Args:
         judgement: what was found.
-        says: what the score of each task is, in words.
+        by: the grade that is compared, a key of `GRADES`, where a task has it; None for each task's first.
         bootstrap: how intervals are computed; files are resampled, because items about one share its difficulty.
 
     Raises:
@@ -114,19 +115,21 @@ def figures_of(
         for task in TASK_NAMES
     }
     return tuple(
-        _task(task, says[task], _Table(judgement, found, bootstrap))
-        for task, found in places.items()
-        if found
+        _task(task, _Table(judgement, found, by, bootstrap)) for task, found in places.items() if found
     )
 
 
 class _Table:
     """The answers of one task as arrays over items."""
 
-    def __init__(self, judgement: Judgement, places: Sequence[int], bootstrap: Bootstrap) -> None:
+    def __init__(
+        self, judgement: Judgement, places: Sequence[int], by: str | None, bootstrap: Bootstrap
+    ) -> None:
         rows = [judgement.answered[place] for place in places]
         items = [judgement.items[place] for place in places]
         self.bootstrap = bootstrap
+        has = rows[0][0].grades
+        self.grade = by if by in has else next(iter(has))
         self.files = np.array([_file_of(item, place) for item, place in zip(items, places, strict=True)])
         self.cells: dict[Cell, list[Answered | None]] = {}
         for number, answered in enumerate(rows):
@@ -135,8 +138,8 @@ class _Table:
                 self.cells.setdefault(cell, [None] * len(rows))[number] = each
 
     def scores(self, cell: Cell) -> FloatArray:
-        """Return the first grade of each item, float64 `[items]`; NaN where a pruner doesn't apply."""
-        return np.array([next(iter(each.grades.values())) if each else np.nan for each in self.cells[cell]])
+        """Return the grade of each item that is compared, float64 `[items]`; NaN where a pruner doesn't apply."""
+        return np.array([each.grades[self.grade] if each else np.nan for each in self.cells[cell]])
 
     def interval(self, values: FloatArray) -> Interval:
         """Return the mean of values over items, float64 `[items]`, and its interval."""
@@ -148,10 +151,15 @@ def _file_of(item: Item, place: int) -> str:
     return f"{item.project}/{item.path}" if item.path else f"item {place}"
 
 
-def _task(task: str, says: str, table: _Table) -> TaskFigures:
+def _task(task: str, table: _Table) -> TaskFigures:
     figures = tuple(_figure(cell, table) for cell in table.cells)
     return TaskFigures(
-        task, says, len(table.files), len(np.unique(table.files)), figures, tuple(_versus(table))
+        task,
+        GRADES[table.grade],
+        len(table.files),
+        len(np.unique(table.files)),
+        figures,
+        tuple(_versus(table)),
     )
 
 

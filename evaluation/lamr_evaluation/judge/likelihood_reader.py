@@ -50,7 +50,3 @@ class LikelihoodReader:
     def grade(self, item: Item, reply: Reply) -> Grades:
         """See `Reader.grade`."""
         return TASKS[item.task].weigh(item, reply.likelihoods)
-
-    def says(self, task: str) -> str:
-        """See `Reader.says`."""
-        return TASKS[task].says_weighed

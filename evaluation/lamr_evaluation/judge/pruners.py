@@ -100,6 +100,7 @@ class Setup:
         pruner: lamr's; anything with `lamr_client.Pruner`'s `prune`.
         tokenizer: the reader's `tokenizer.json`, by which lamr counts as `count` does; None counts by limits.
         embed: turns texts into vectors, for RAG; None leaves it out.
+        embed_key: names what embeds, so that what it chose may be kept; None where it may not.
         scorer: the causal model of LongCodeZip; None leaves it out.
         swe_pruner: a pruner with SWE-Pruner's weights; None leaves it out.
     """
@@ -108,6 +109,7 @@ class Setup:
     pruner: Any
     tokenizer: str | None = None
     embed: Callable[[Sequence[str]], NDArray[np.floating[Any]]] | None = None
+    embed_key: str | None = None
     scorer: CausalScorer | None = None
     swe_pruner: Any = None
 
@@ -124,11 +126,10 @@ def _lines(score: Callable[[Item], FloatArray], key: str | None) -> Callable[[Se
 
 
 def _rag(setup: Setup) -> Pruner | None:
-    return (
-        None
-        if setup.embed is None
-        else ByLines(by_query(CosineOverFunctions(setup.embed)), setup.count, None)
-    )
+    if setup.embed is None:
+        return None
+    key = None if setup.embed_key is None else f"rag {setup.embed_key}"
+    return ByLines(by_query(CosineOverFunctions(setup.embed)), setup.count, key)
 
 
 def _zip(fine: bool) -> Callable[[Setup], Pruner | None]:

@@ -44,7 +44,3 @@ class Reader(Protocol):
     def grade(self, item: Item, reply: Reply) -> Grades:
         """Grade an answer."""
         ...
-
-    def says(self, task: str) -> str:
-        """Return what the first grade of a task is, in words."""
-        ...

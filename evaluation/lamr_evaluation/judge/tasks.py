@@ -1,6 +1,6 @@
 """The tasks, as a table: how an item is asked in words and by likelihoods, and how each answer is graded.
 
-A task's first grade is the one that tables compare. All grades are from 0 to 1.
+A task's first grade is the one that tables compare, unless another one is asked for. All grades are from 0 to 1.
 """
 
 from __future__ import annotations
@@ -23,6 +23,17 @@ from lamr_evaluation.judge.items import CHOICE, COMPLETION, OPEN, PLACE, Item
 from lamr_evaluation.records import bare_lines
 
 Grades = dict[str, float]
+GRADES = {
+    "right": "the share of items whose right choice is chosen",
+    "chance": "the probability of the right choice among the choices",
+    "likelihood": "the geometric mean of the probabilities of the truth's tokens",
+    "edit similarity": "edit similarity to the true next lines",
+    "exact": "the share of items whose next lines are exactly the true ones",
+    "facts": "the share of facts that the answer names",
+    "F1 of lines": "F1 of quoted lines against those that the change touched",
+    "judged": "what the judging model gave, from 0 to 1",
+}
+"""What each grade is, in words. By likelihoods, a choice is chosen that is likelier for each byte than the others."""
 _ANSWER_TOKENS = 512
 _DISTRACTORS = 3
 
@@ -32,16 +43,12 @@ class Task:
     """One task.
 
     Attributes:
-        says: what its first grade is, in words.
-        says_weighed: the same where likelihoods are asked for.
         chat: asks an item with the code that a pruner kept.
         grade: grades the answer in words.
         weighing: asks for likelihoods.
         weigh: grades them.
     """
 
-    says: str
-    says_weighed: str
     chat: Callable[[Item, str], Chat]
     grade: Callable[[Item, str], Grades]
     weighing: Callable[[Item, str], Weighing]
@@ -81,7 +88,13 @@ def _chosen(likelihoods: Sequence[Likelihood], ends: Sequence[str], right: int) 
     """Grade a choice: the end that is likeliest for each byte is chosen, so that long ones aren't at a disadvantage."""
     rates = np.array([each.log_prob / len(end.encode()) for each, end in zip(likelihoods, ends, strict=True)])
     best = np.flatnonzero(rates == rates.max())
-    return {"right": float(right in best) / len(best), "likelihood": likelihoods[right].mean}
+    totals = np.array([each.log_prob for each in likelihoods])
+    chances = np.exp(totals - totals.max())
+    return {
+        "right": float(right in best) / len(best),
+        "chance": float(chances[right] / chances.sum()),
+        "likelihood": likelihoods[right].mean,
+    }
 
 
 def _chat_completion(item: Item, code: str) -> Chat:
@@ -156,36 +169,8 @@ def candidates(item: Item) -> tuple[str, ...]:
 
 
 TASKS: dict[str, Task] = {
-    CHOICE: Task(
-        "the share of right choices",
-        "the share of items whose right choice is the likeliest for each byte",
-        _chat_choice,
-        _grade_choice,
-        _weighing_choice,
-        _weigh_choice,
-    ),
-    COMPLETION: Task(
-        "edit similarity to the true next lines",
-        "the geometric mean of the probabilities of the true next lines' tokens",
-        _chat_completion,
-        _grade_completion,
-        _weighing_completion,
-        _weigh_end,
-    ),
-    OPEN: Task(
-        "the share of facts that the answer names",
-        "the geometric mean of the probabilities of the true answer's tokens",
-        _chat_open,
-        _grade_open,
-        _weighing_open,
-        _weigh_end,
-    ),
-    PLACE: Task(
-        "F1 of quoted lines against those that the change touched",
-        "the share of items whose line to change is likelier for each byte than three others",
-        _chat_place,
-        _grade_place,
-        _weighing_place,
-        _weigh_place,
-    ),
+    CHOICE: Task(_chat_choice, _grade_choice, _weighing_choice, _weigh_choice),
+    COMPLETION: Task(_chat_completion, _grade_completion, _weighing_completion, _weigh_end),
+    OPEN: Task(_chat_open, _grade_open, _weighing_open, _weigh_end),
+    PLACE: Task(_chat_place, _grade_place, _weighing_place, _weigh_place),
 }

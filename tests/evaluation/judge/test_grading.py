@@ -76,6 +76,8 @@ def test_the_likeliest_choice_for_each_byte_is_chosen() -> None:
     assert weigh(CHOICE_ITEM, given)["right"] == 0
     ties = [Likelihood(-float(len(each)), 1) for each in CHOICE_ITEM.choices]
     assert weigh(CHOICE_ITEM, ties)["right"] == 0.25
+    even = [Likelihood(-3.0, 2)] * 4
+    assert weigh(CHOICE_ITEM, even)["chance"] == 0.25
 
 
 def test_candidates_hold_the_line_to_change_and_others_of_the_file() -> None:

@@ -191,13 +191,12 @@ def test_opinions_come_before_other_grades(server: Scripted) -> None:
 def test_nothing_answered_is_an_error(server: Scripted) -> None:
     server.refuses = lambda _: "no"
     with pytest.raises(InvalidInputError, match="none of 4 items"):
-        figures_of(judged(server), {})
+        figures_of(judged(server))
 
 
 def test_figures_are_paired_with_the_whole(server: Scripted) -> None:
     found = judged(server)
-    says = {task: task for task in ("choice", "completion", "open", "place")}
-    tasks = {each.task: each for each in figures_of(found, says)}
+    tasks = {each.task: each for each in figures_of(found)}
     figures = {(each.pruner, each.share): each for each in tasks["choice"].figures}
     assert figures["whole", 1.0].to_whole is None
     assert figures["none", 0.0].to_whole.mean == -1
@@ -207,6 +206,9 @@ def test_figures_are_paired_with_the_whole(server: Scripted) -> None:
         ("lamr-instant", "head-tail"),
         ("lamr-instant", "bm25"),
     }
+    by = {each.task: each for each in figures_of(found, "exact")}
+    assert "exactly" in by["completion"].says
+    assert by["choice"] == tasks["choice"]
     report = JudgeReport("scripted", tuple(tasks.values()), found.foreseen, found.spent, found.known)
     assert json.loads(report.to_json())["tasks"][0]["figures"][0]["pruner"] == "whole"
     assert "lamr-instant minus" in report.table()
