@@ -14,6 +14,8 @@ from lamr_evaluation.judge.report import JudgeReport
 from lamr_evaluation.judge.run import Answered, Judgement
 from lamr_evaluation.records import bare_lines
 
+MOST_CHARACTERS = 32 << 20
+"""Of a page; the items after so many are shown without their code."""
 _STYLE = """pre { white-space:pre-wrap } details details { margin-left:1.5em }
 table { border-spacing:1.2em 0; margin-left:-1.2em } td.number { text-align:right }
 li.kept { border-color:var(--orange) } li.cut { color:var(--cut) }
@@ -24,13 +26,18 @@ li.kept { border-color:var(--orange) } li.cut { color:var(--cut) }
 def render_page(report: JudgeReport, judgement: Judgement) -> str:
     """Return the page: the tables, and each item with a part for every pruner."""
     body = [f"<h1>{shown(report.reader)}</h1>\n<pre>{shown_lines(report.table())}</pre>\n"]
-    body += [_item(judgement.items[place], rows) for place, rows in sorted(judgement.answered.items())]
+    size = 0
+    for place, rows in sorted(judgement.answered.items()):
+        body.append(_item(judgement.items[place], rows, code=size < MOST_CHARACTERS))
+        size += len(body[-1])
+    if size >= MOST_CHARACTERS:
+        body.insert(1, "<p class=quiet>The page shows the code of its first items only.</p>\n")
     return static_page("lamr judge", _STYLE, "".join(body))
 
 
-def _item(item: Item, rows: list[Answered]) -> str:
+def _item(item: Item, rows: list[Answered], code: bool) -> str:
     name = " · ".join(filter(None, (item.task, item.project, item.path, item.made)))
-    parts = "".join(_shown(item, row) for row in rows)
+    parts = "".join(_shown(item, row, code) for row in rows)
     return (
         f"<details><summary><b>{shown(item.query.strip().splitlines()[-1])}</b> <span class=quiet>{shown(name)}</span>"
         f"</summary>\n<pre>{shown_lines(item.query)}</pre>\n{_truth(item)}{parts}</details>\n"
@@ -48,11 +55,11 @@ def _truth(item: Item) -> str:
     return f"<pre>{shown_lines(item.answer)}</pre>\n{gold}"
 
 
-def _shown(item: Item, row: Answered) -> str:
+def _shown(item: Item, row: Answered, code: bool) -> str:
     score = next(iter(row.grades.values()))
     grades = ", ".join(f"{name} {value:.2f}" for name, value in row.grades.items())
     kept = set(row.shown.kept.lines)
-    lines = "".join(_rows(bare_lines(item.code), kept))
+    lines = "".join(_rows(bare_lines(item.code), kept)) if code else ""
     return (
         f'<details><summary><span class="{"right" if score >= 0.5 else "wrong"}">{grades}</span> '
         f"<b>{shown(row.shown.pruner)}</b> <span class=quiet>· {row.shown.share:.3g} · {row.shown.kept.tokens:,} tokens"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from lamr_postprocess import language_named
@@ -18,13 +18,16 @@ from lamr_evaluation.judge.making.sources import SourceFile
 from lamr_evaluation.records import bare_lines
 
 RIVALS = 3
+_NEAR = 20  # values on either side of the truth that may be rivals
 _LITERAL = r"(?P<value>-?\d[\d_]*(?:\.\d+)?|\"[^\"\\\n]{1,60}\"|'[^'\\\n]{1,60}'|True|False|true|false)"
 _CONSTANT = re.compile(
     rf"^[ \t]*(?:[A-Za-z]+[ \t]+){{0,5}}(?P<name>[A-Z][A-Z0-9_]{{3,}})\b[^=\n;(]{{0,30}}=[ \t]*{_LITERAL}[ \t]*[;,]?"
     r"[ \t]*(?:(?:#|//).*)?$",
     re.MULTILINE,
 )
+_CALL = re.compile(r"([A-Za-z_]\w*)\s*\(")
 _SENTENCE = re.compile(r"^(.{20,160}?)(?:\.(?:\s|$)|\n\s*\n|\Z)", re.DOTALL)
+_LONGEST_VALUE = 60  # characters
 _LEAST_LINES = 4  # of a function that a question is about
 
 
@@ -47,17 +50,22 @@ def _item(
 
 
 def _nearest(values: Sequence[str], at: int) -> list[str]:
-    """Return values in the order of how near they stand to one of them."""
-    return [values[place] for place in sorted(range(len(values)), key=lambda place: (abs(place - at), place))]
+    """Return the values that stand nearest to one of them, the nearest first."""
+    places = range(max(at - _NEAR, 0), min(at + _NEAR + 1, len(values)))
+    return [values[place] for place in sorted(places, key=lambda place: (abs(place - at), place))]
 
 
 def _constants(source: SourceFile) -> Iterator[Item]:
     found = [(each["name"], each["value"], each.start("name")) for each in _CONSTANT.finditer(source.text)]
     names = Counter(name for name, _, _ in found)
-    for at, (name, value, offset) in enumerate(found):
-        kind = _kind(value)
-        same = [(n, other) for n, (_, other, _) in enumerate(found) if _kind(other) == kind]
-        rivals = _nearest([other for _, other in same], [n for n, _ in same].index(at))
+    values: dict[str, list[str]] = defaultdict(list)
+    for _, value, _ in found:
+        values[_kind(value)].append(value)
+    at: Counter[str] = Counter()
+    for name, value, offset in found:
+        same = values[_kind(value)]
+        rivals = _nearest(same, at[_kind(value)])
+        at[_kind(value)] += 1
         if names[name] == 1:
             line = source.text.count("\n", 0, offset) + 1
             item = _item(source, "constant", f"What is the value of {name}?", value, rivals, gold=(line,))
@@ -80,28 +88,33 @@ def _functions(source: SourceFile) -> list[DefinitionSpan]:
 
 def _callers(source: SourceFile) -> Iterator[Item]:
     """Ask which function calls another one that only one function of the file calls."""
-    lines = bare_lines(source.text)
     spans = _functions(source)
-    bodies = {each.name: range(each.head + 1, each.last + 1) for each in spans}
+    heads = {each.name: each.head for each in spans}
+    owner: dict[int, str] = {}  # rows of bodies; inner functions come later and own theirs
     for each in spans:
-        call = re.compile(rf"\b{re.escape(each.name)}\s*\(")
-        rows = [row for row, line in enumerate(lines) if call.search(line) and row != each.head]
-        callers = [name for name, body in bodies.items() if any(row in body for row in rows)]
-        if len(callers) == 1 and callers[0] != each.name and all(row in bodies[callers[0]] for row in rows):
-            others = [name for name in bodies if name not in (each.name, callers[0])]
-            at = [name for name in bodies if name in (*others, callers[0])].index(callers[0])
-            rivals = _nearest([*others[:at], callers[0], *others[at:]], at)
-            head = next(span.head for span in spans if span.name == callers[0])
-            item = _item(
-                source,
-                "caller",
-                f"Which function calls {each.name}?",
-                callers[0],
-                rivals,
-                gold=tuple(sorted({head + 1, *(row + 1 for row in rows)})),
-            )
-            if item is not None:
-                yield item
+        owner.update(dict.fromkeys(range(each.head + 1, each.last + 1), each.name))
+    calls: dict[str, list[int]] = defaultdict(list)
+    for row, line in enumerate(bare_lines(source.text)):
+        for name in set(_CALL.findall(line)) & heads.keys():
+            if row != heads[name]:
+                calls[name].append(row)
+    names = list(heads)
+    for name, rows in calls.items():
+        callers = {owner.get(row) for row in rows}
+        caller = callers.pop() if len(callers) == 1 else None
+        if caller is None or caller == name:
+            continue
+        others = [each for each in names if each != name]
+        item = _item(
+            source,
+            "caller",
+            f"Which function calls {name}?",
+            caller,
+            _nearest(others, others.index(caller)),
+            gold=tuple(sorted({heads[caller] + 1, *(row + 1 for row in rows)})),
+        )
+        if item is not None:
+            yield item
 
 
 def _tree(source: SourceFile) -> ast.Module | None:
@@ -122,15 +135,21 @@ def _defaults(source: SourceFile) -> Iterator[Item]:
         (each, argument, ast.unparse(default))
         for each in functions
         for argument, default in _with_defaults(each.args)
-        if isinstance(default, ast.Constant) and default.value is not None and default.value is not ...
+        if isinstance(default, ast.Constant)
+        and isinstance(default.value, bool | int | float | str)
+        and len(repr(default.value)) <= _LONGEST_VALUE
     ]
-    values = [value for _, _, value in found if len(value) <= 60]
+    values: dict[str, list[str]] = defaultdict(list)
+    for _, _, value in found:
+        values[_kind(value)].append(value)
+    at: Counter[str] = Counter()
     for each, argument, value in found:
-        if value in values and names[each.name] == 1 and not each.name.startswith("__"):
-            same = [other for other in values if _kind(other) == _kind(value)]
+        rivals = _nearest(values[_kind(value)], at[_kind(value)])
+        at[_kind(value)] += 1
+        if names[each.name] == 1 and not each.name.startswith("__"):
             query = f"What is the default of the parameter {argument.arg} of {each.name}?"
             gold = tuple(sorted({each.lineno, argument.lineno}))
-            item = _item(source, "default", query, value, _nearest(same, same.index(value)), gold=gold)
+            item = _item(source, "default", query, value, rivals, gold=gold)
             if item is not None:
                 yield item
 

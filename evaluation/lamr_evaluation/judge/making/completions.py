@@ -7,7 +7,8 @@ does: so the code can help, and how often it does is what is measured.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 
 from lamr_postprocess import language_named
 from lamr_postprocess.definition_spans import definition_spans
@@ -32,19 +33,25 @@ def completions_of(source: SourceFile) -> Iterator[Item]:
     if len(lines) > _LONGEST_WALK:
         return
     opening = language_named(source.language).comment.opening
+    rows_of: dict[str, list[int]] = defaultdict(list)
+    for row, line in enumerate(lines):
+        for name in set(_NAME.findall(line)):
+            rows_of[name].append(row)
     for each in definition_spans(source.text, language_named(source.language)):
         if not each.is_function or each.head < len(lines) // 2:
             continue
         in_text = 0
         for row in range(each.head + 1, each.last + 1):
             in_text ^= len(_QUOTES.findall(lines[row - 1])) % 2
-            item = None if in_text or row < each.head + _BODY else _hole(source, lines, row, opening)
+            item = None if in_text or row < each.head + _BODY else _hole(source, lines, row, opening, rows_of)
             if item is not None:
                 yield item
                 break
 
 
-def _hole(source: SourceFile, lines: list[str], row: int, opening: str) -> Item | None:
+def _hole(
+    source: SourceFile, lines: list[str], row: int, opening: str, rows_of: Mapping[str, Sequence[int]]
+) -> Item | None:
     """Return the item whose answer is a row; None where the row asks for nothing that only the code knows."""
     line = lines[row]
     plain = line.strip()
@@ -56,7 +63,7 @@ def _hole(source: SourceFile, lines: list[str], row: int, opening: str) -> Item 
         return None
     near = set(_NAME.findall("\n".join(tail)))
     wanted = set(_NAME.findall(line)) - near
-    gold = tuple(number for number, each in enumerate(code, 1) if wanted & set(_NAME.findall(each)))
+    gold = tuple(sorted({place + 1 for name in wanted for place in rows_of[name] if place < start}))
     if not gold:
         return None
     return Item(
