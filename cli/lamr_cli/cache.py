@@ -12,6 +12,7 @@ from lamr_cli.printing import say
 
 OTHERS = {
     "agents": "decisions of hooks, and originals that they cut (lamr agents, lamr show)",
+    "judge.sqlite": "answers of readers that lamr judge asked",
     "wheels": "packages that lamr corpus and lamr eval read",
     "repositories": "repositories that lamr eval read",
 }

@@ -15,7 +15,7 @@ from lamr_cli.exits import INCOMPLETE
 from lamr_cli.extras import needs_extra
 from lamr_cli.printing import say
 from lamr_cli.progress import bar
-from lamr_cli.scorers import scorer_of
+from lamr_cli.scorers import embedder, scorer_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -120,7 +120,7 @@ def evaluate(
     if perplexity is not None and repositories is None:
         raise typer.BadParameter("--perplexity goes with repositories")
     asked = Asked(
-        *(server, model, timeout, _embedder(encoder) if cosine else None, perplexity),
+        *(server, model, timeout, embedder(encoder) if cosine else None, perplexity),
         *(effort.value, within, history),
     )
     if repositories is not None:
@@ -283,9 +283,3 @@ def _nothing(problems: list[Problem]) -> str:
     if not problems:
         return "holds no records; expected one JSON object a line"
     return f"none of {len(problems)} rows is a record; line {problems[0].line}: {problems[0].reason}"
-
-
-def _embedder(folder: Path | None) -> Embedder:
-    with needs_extra("train"):
-        from lamr_training.model.cosine import folder_embedder, minilm_embedder
-    return minilm_embedder() if folder is None else folder_embedder(folder)

@@ -28,6 +28,7 @@ from lamr_cli import (
     front,
     hosts,
     http,
+    judge,
     label,
     lines,
     mcp,
@@ -74,6 +75,7 @@ app.command("config")(config.config)
 app.command("cache")(cache.cache)
 app.command("export")(export.export)
 app.command("eval")(evaluate.evaluate)
+app.add_typer(judge.app, name="judge")
 app.add_typer(corpus.app, name="corpus")
 app.command("label")(label.label)
 app.command("train")(train.train)

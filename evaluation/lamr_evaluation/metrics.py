@@ -186,6 +186,19 @@ def summarize(values: FloatArray, clusters: ArrayLike, bootstrap: Bootstrap) -> 
         clusters: `[items]`, equal for items that are resampled together.
         bootstrap: resamples and seed.
     """
+    mean, low, high = bootstrap_means(values, clusters, bootstrap)
+    return Summary(len(values), Metrics(*mean.tolist()), Metrics(*low.tolist()), Metrics(*high.tolist()))
+
+
+def bootstrap_means(
+    values: FloatArray, clusters: ArrayLike, bootstrap: Bootstrap
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Means of columns, and the bounds of their intervals, float64 `[columns]` each; see `summarize`.
+
+    Args:
+        values: float `[items, columns]`, at least one item; NaN where undefined.
+        clusters, bootstrap: as for `summarize`.
+    """
     known = ~np.isnan(values)
     member, groups = members(clusters)
     sums, counts = np.zeros((groups, values.shape[1])), np.zeros((groups, values.shape[1]))
@@ -198,4 +211,4 @@ def summarize(values: FloatArray, clusters: ArrayLike, bootstrap: Bootstrap) -> 
     defined = ~np.isnan(resampled).all(axis=0)
     low, high = np.full_like(mean, np.nan), np.full_like(mean, np.nan)
     low[defined], high[defined] = np.nanpercentile(resampled[:, defined], INTERVAL, axis=0)
-    return Summary(len(values), Metrics(*mean.tolist()), Metrics(*low.tolist()), Metrics(*high.tolist()))
+    return mean, low, high

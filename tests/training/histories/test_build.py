@@ -9,12 +9,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from lamr_evaluation import histories as git
 from lamr_evaluation.errors import DataError
 from lamr_evaluation.mirrors import locate
 from lamr_evaluation.records import Record, read_records
 from lamr_training.errors import CorpusError
 from lamr_training.histories.build import HistorySettings, build_histories
-from lamr_training.records import git
 from lamr_training.records.manifest import Repository, write_histories
 from lamr_training.records.parts import Repositories
 

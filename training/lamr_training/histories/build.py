@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
 
+from lamr_evaluation import histories as git
 from lamr_evaluation.records import Record
 from lamr_repositories.progress import OnProgress
 
@@ -20,7 +21,6 @@ from lamr_training.histories.edits import EditSettings, candidates, edits
 from lamr_training.made.build import made_records
 from lamr_training.made.kinds import KINDS
 from lamr_training.made.settings import MadeSettings
-from lamr_training.records import git
 from lamr_training.records.manifest import Repository, bundled_histories
 from lamr_training.records.parts import Foreign, Repositories, Source, build_parts
 from lamr_training.records.repository_files import files_at, own_files

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from pathlib import Path
 
+from lamr_evaluation import histories as git
+
 from lamr_training.histories import messages
 from lamr_training.histories.gold import gold_of
 from lamr_training.histories.messages import Message
-from lamr_training.records import git
 from lamr_training.records.headers import headers_of
 from lamr_training.records.paths import holds_tests, source_language
 from lamr_training.records.source_files import FileLimits, decoded, is_own_code

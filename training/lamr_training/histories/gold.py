@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from lamr_training.records.git import Hunk
+from lamr_evaluation.histories import Hunk
+
 from lamr_training.records.headers import BARE
 
 LONGEST_INSERTION = 15

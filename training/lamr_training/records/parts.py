@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from lamr_evaluation import histories as git
 from lamr_evaluation.mirrors import folder_name
 from lamr_evaluation.records import Record, read_records, write_records
 from lamr_evaluation.reserved import reserved_path
 from lamr_repositories.progress import OnProgress
 
 from lamr_training.errors import CorpusError
-from lamr_training.records import git
 from lamr_training.records.likeness import Likeness
 from lamr_training.records.manifest import SPLITS, Repository, check_histories, write_histories
 

@@ -6,8 +6,9 @@ import random
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from lamr_evaluation import histories as git
+
 from lamr_training.errors import CorpusError
-from lamr_training.records import git
 from lamr_training.records.manifest import Repository
 from lamr_training.records.paths import shown_language, source_language
 from lamr_training.records.source_files import FileLimits, SourceFile, decoded

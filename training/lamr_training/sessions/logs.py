@@ -8,9 +8,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from lamr_evaluation import histories as git
 from lamr_evaluation.mirrors import run_git
-
-from lamr_training.records import git
 
 LEAST_BYTES, MOST_BYTES = 20_000, 60_000_000
 """A smaller log has no big read that was followed by anything; a larger one isn't worth the memory."""

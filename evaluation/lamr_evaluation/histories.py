@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lamr_evaluation.mirrors import run_git
 from lamr_repositories.git_objects import LIST_TREE, read_object, read_tree
+
+from lamr_evaluation.mirrors import run_git
 
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _SHA = re.compile(rb"[0-9a-f]{40}")
@@ -53,8 +54,14 @@ def has_commit(place: Path, commit: str) -> bool:
     return not done.returncode
 
 
-def commits(place: Path, commit: str) -> Iterator[Commit]:
-    """Every ancestor that isn't a merge, newest first, with its changed files; renames show as `D` and `A`."""
+def commits(place: Path, commit: str, most: int | None = None) -> Iterator[Commit]:
+    """Every ancestor that isn't a merge, newest first, with its changed files; renames show as `D` and `A`.
+
+    Args:
+        place: the git directory.
+        commit: where the history ends.
+        most: the latest so many; None for all.
+    """
     form = "--format=%x01%H%x00%ae%x00%B%x02"
     options = (
         "--no-merges",
@@ -67,7 +74,9 @@ def commits(place: Path, commit: str) -> Iterator[Commit]:
         form,
     )
     for part in (
-        run_git("log", *options, commit, place=place).stdout.decode("utf-8", "replace").split("\x01")[1:]
+        run_git("log", *options, *(() if most is None else (f"--max-count={most}",)), commit, place=place)
+        .stdout.decode("utf-8", "replace")
+        .split("\x01")[1:]
     ):
         head, found, rest = part.partition("\x02")
         fields = head.split("\0", 2)

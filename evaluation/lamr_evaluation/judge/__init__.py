@@ -1,0 +1,33 @@
+"""Does a reader answer as well from a part of the tokens? Items, readers, pruners at equal tokens, paired comparisons.
+
+    judgement = judge(items, Bench(reader, pruners, (0.25,), count, cache, Ledger(Budget())))
+
+Importing this package loads neither torch nor the client of an endpoint.
+"""
+
+from lamr_evaluation.judge.figures import figures_of
+from lamr_evaluation.judge.items import TASK_NAMES, Item, read_items
+from lamr_evaluation.judge.pruners import PRUNERS, Setup
+from lamr_evaluation.judge.readers import Reader, RefusedError
+from lamr_evaluation.judge.report import JudgeReport
+from lamr_evaluation.judge.run import Bench, Judgement, judge
+from lamr_evaluation.judge.spending import Budget, Cost, Ledger, Prices
+
+__all__ = [
+    "PRUNERS",
+    "TASK_NAMES",
+    "Bench",
+    "Budget",
+    "Cost",
+    "Item",
+    "JudgeReport",
+    "Judgement",
+    "Ledger",
+    "Prices",
+    "Reader",
+    "RefusedError",
+    "Setup",
+    "figures_of",
+    "judge",
+    "read_items",
+]

@@ -1,0 +1,193 @@
+"""What a judgement comes to: each pruner's mean grade at each share, the paired differences, and what pruning took."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from lamr_errors import InvalidInputError
+from numpy.typing import NDArray
+
+from lamr_evaluation.judge.items import TASK_NAMES, Item
+from lamr_evaluation.judge.power import items_needed
+from lamr_evaluation.judge.pruners import ORACLE, UNPRUNED, WHOLE
+from lamr_evaluation.judge.run import Answered, Judgement
+from lamr_evaluation.judge.tasks import GRADES
+from lamr_evaluation.metrics import BOOTSTRAP, Bootstrap, bootstrap_means
+
+FloatArray = NDArray[np.float64]
+Cell = tuple[str, float]
+"""A pruner's name and a share."""
+OWN = "lamr-"
+"""How the names of the pruners begin that others are compared with."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean and its 95 % interval."""
+
+    mean: float
+    low: float
+    high: float
+
+    @property
+    def holds_zero(self) -> bool:
+        """Whether chance explains it."""
+        return self.low <= 0 <= self.high
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One pruner at one share of the tokens.
+
+    Attributes:
+        pruner, share: which.
+        items: how many.
+        grades: means of all grades, by name.
+        score: the mean of the one that is compared.
+        to_whole: the score minus that of the whole code, item by item; None for the whole code, or without it.
+        needed: how many items show a difference of 1 point to the whole code, by the spread that was met.
+        tokens, kept: the mean number of tokens shown, and their mean share of the code.
+        seconds: the median time of pruning an item.
+    """
+
+    pruner: str
+    share: float
+    items: int
+    grades: Mapping[str, float]
+    score: Interval
+    to_whole: Interval | None
+    needed: int | None
+    tokens: float
+    kept: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Versus:
+    """One of lamr's pruners minus another pruner, at the same share."""
+
+    pruner: str
+    other: str
+    share: float
+    gap: Interval
+
+
+@dataclass(frozen=True)
+class TaskFigures:
+    """The figures of one task.
+
+    Attributes:
+        task: its name.
+        says: what its score is.
+        items, files: how many it was measured on.
+        figures: of each pruner and share.
+        versus: lamr's differences to the others.
+    """
+
+    task: str
+    says: str
+    items: int
+    files: int
+    figures: tuple[Figure, ...]
+    versus: tuple[Versus, ...]
+
+
+def figures_of(
+    judgement: Judgement, by: str | None = None, bootstrap: Bootstrap = BOOTSTRAP
+) -> tuple[TaskFigures, ...]:
+    """Return the figures of each task that has items.
+
+    Args:
+        judgement: what was found.
+        by: the grade that is compared, a key of `GRADES`, where a task has it; None for each task's first.
+        bootstrap: how intervals are computed; files are resampled, because items about one share its difficulty.
+
+    Raises:
+        InvalidInputError: no item was answered.
+    """
+    if not judgement.answered:
+        why = next(iter(judgement.left_out.values()), "there are none")
+        raise InvalidInputError(f"none of {len(judgement.items)} items can be compared: {why}")
+    places = {
+        task: [place for place in judgement.answered if judgement.items[place].task == task]
+        for task in TASK_NAMES
+    }
+    return tuple(
+        _task(task, _Table(judgement, found, by, bootstrap)) for task, found in places.items() if found
+    )
+
+
+class _Table:
+    """The answers of one task as arrays over items."""
+
+    def __init__(
+        self, judgement: Judgement, places: Sequence[int], by: str | None, bootstrap: Bootstrap
+    ) -> None:
+        rows = [judgement.answered[place] for place in places]
+        items = [judgement.items[place] for place in places]
+        self.bootstrap = bootstrap
+        has = rows[0][0].grades
+        self.grade = by if by in has else next(iter(has))
+        self.files = np.array([_file_of(item, place) for item, place in zip(items, places, strict=True)])
+        self.cells: dict[Cell, list[Answered | None]] = {}
+        for number, answered in enumerate(rows):
+            for each in answered:
+                cell = (each.shown.pruner, each.shown.share)
+                self.cells.setdefault(cell, [None] * len(rows))[number] = each
+
+    def scores(self, cell: Cell) -> FloatArray:
+        """Return the grade of each item that is compared, float64 `[items]`; NaN where a pruner doesn't apply."""
+        return np.array([each.grades[self.grade] if each else np.nan for each in self.cells[cell]])
+
+    def interval(self, values: FloatArray) -> Interval:
+        """Return the mean of values over items, float64 `[items]`, and its interval."""
+        mean, low, high = bootstrap_means(values[:, None], self.files, self.bootstrap)
+        return Interval(float(mean[0]), float(low[0]), float(high[0]))
+
+
+def _file_of(item: Item, place: int) -> str:
+    return f"{item.project}/{item.path}" if item.path else f"item {place}"
+
+
+def _task(task: str, table: _Table) -> TaskFigures:
+    figures = tuple(_figure(cell, table) for cell in table.cells)
+    return TaskFigures(
+        task,
+        GRADES[table.grade],
+        len(table.files),
+        len(np.unique(table.files)),
+        figures,
+        tuple(_versus(table)),
+    )
+
+
+def _figure(cell: Cell, table: _Table) -> Figure:
+    rows = [each for each in table.cells[cell] if each is not None]
+    scores = table.scores(cell)
+    whole = (WHOLE, 1.0)
+    gaps = scores - table.scores(whole) if whole in table.cells and cell != whole else None
+    names = rows[0].grades
+    shown = [each.shown for each in rows]
+    return Figure(
+        *cell,
+        items=len(rows),
+        grades={name: float(np.mean([each.grades[name] for each in rows])) for name in names},
+        score=table.interval(scores),
+        to_whole=None if gaps is None else table.interval(gaps),
+        needed=None if gaps is None else items_needed(float(np.nanstd(gaps))),
+        tokens=float(np.mean([each.kept.tokens for each in shown])),
+        kept=float(np.mean([each.kept.tokens / max(each.whole, 1) for each in shown])),
+        seconds=float(np.median([each.kept.seconds for each in shown])),
+    )
+
+
+def _versus(table: _Table) -> Iterator[Versus]:
+    """Compare each pruner of lamr's with the others at the same share."""
+    for name, share in table.cells:
+        for other, at in table.cells:
+            rival = not other.startswith(OWN) and other not in (*UNPRUNED, ORACLE)
+            if name.startswith(OWN) and rival and at == share:
+                gap = table.scores((name, share)) - table.scores((other, at))
+                yield Versus(name, other, share, table.interval(gap))

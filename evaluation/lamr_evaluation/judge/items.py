@@ -1,0 +1,190 @@
+"""Items that a reader is asked about: a question, code, and what is known of the answer.
+
+A file of items holds one JSON object a line. Three fields are enough for questions of a user's own: `query`, `answer`,
+and `code` or the `path` of a file. A row of `lamr eval` (`kept_frags` in place of an answer) asks where something must
+change. `making` makes items by rules, and `formats` reads public sets.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from lamr_postprocess import decode
+from lamr_postprocess.lines import line_spans
+from lamr_repositories.below import Below, NotBelowError
+
+from lamr_evaluation.errors import RecordError
+from lamr_evaluation.judge.joined import whole_repository
+from lamr_evaluation.problems import Problem
+from lamr_evaluation.records import Record, iter_rows, parse_row
+
+CHOICE, COMPLETION, OPEN, PLACE = "choice", "completion", "open", "place"
+"""The tasks' names: one of several answers, the next lines, an answer in words, the lines to change."""
+TASK_NAMES = (CHOICE, COMPLETION, OPEN, PLACE)
+MOST_FILE_BYTES = 64 << 20
+
+
+@dataclass(frozen=True)
+class Item:
+    """One question about one text of code.
+
+    Attributes:
+        task: one of `TASK_NAMES`.
+        query: the question; in a completion, the lines above the hole, which every reader sees; where lines are to be
+            changed, what the change is for.
+        code: what is pruned: a file, or a repository's files after one another.
+        answer: the right choice, the true next lines, or an answer in words; empty where lines are to be changed.
+        choices: what can be chosen, the answer among them.
+        facts: what an answer in words must name, each in any case of letters.
+        gold: 1-based lines of `code` that the answer needs, or that are to be changed; empty where nobody knows.
+        path, project, language: where the code comes from; for pruners and for grouping.
+        made: the rule that made the item; empty for others'.
+        id: a name that no other item of its file has, or empty.
+        row: its 1-based line in its file; 0 when it wasn't read from one.
+    """
+
+    task: str
+    query: str
+    code: str
+    answer: str = ""
+    choices: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()
+    gold: tuple[int, ...] = ()
+    path: str = ""
+    project: str = ""
+    language: str = ""
+    made: str = ""
+    id: str = ""
+    row: int = field(default=0, compare=False)
+
+    def __post_init__(self) -> None:
+        """Check.
+
+        Raises:
+            ValueError: a field is empty that the task needs, or doesn't fit the others.
+        """
+        if self.task not in TASK_NAMES:
+            raise ValueError(f"task must be one of {', '.join(TASK_NAMES)}, not {self.task!r}")
+        if not self.query.strip():
+            raise ValueError("the query is empty")
+        if self.task == PLACE:
+            if not self.gold:
+                raise ValueError("gold must name the lines to change")
+        elif not self.answer.strip():
+            raise ValueError("the answer is empty")
+        if self.task == CHOICE and (len(set(self.choices)) < 2 or self.answer not in self.choices):
+            raise ValueError("choices must be two or more different texts, the answer among them")
+        lines = len(line_spans(self.code))
+        if any(not 1 <= line <= lines for line in self.gold):
+            raise ValueError(f"gold names lines outside the code, which has {lines}")
+        if self.task == PLACE and lines == len(set(self.gold)):
+            raise ValueError("gold names every line, so there is nothing to find")
+
+    def to_json(self) -> str:
+        """Return one line of JSON, without its line end, that `item_of` reads back equal."""
+        row = {name: value for name, value in asdict(self).items() if value and name != "row"}
+        return json.dumps(row, ensure_ascii=False)
+
+
+_TEXTS = {each.name for each in fields(Item)} - {"choices", "facts", "gold", "row"}
+_LISTS = {"choices": str, "facts": str, "gold": int}
+
+
+def read_items(
+    path: Path, root: Path | None = None, on_problem: Callable[[Problem], None] | None = None
+) -> list[Item]:
+    """Read a file of items.
+
+    Args:
+        path: the file.
+        root: the folder below which a row's `path` names its code, where the row has none; `.` names the whole folder.
+            Default: the items' own.
+        on_problem: called with each row that is no item, which is then left out. Without it, the first such row ends
+            the reading.
+
+    Raises:
+        RecordError: the file can't be read; without `on_problem` also when a row is no item. The message names file and
+            line.
+    """
+    items: list[Item] = []
+    for number, line in iter_rows(path):
+        try:
+            items.append(item_of(parse_row(line), number, root or path.parent))
+        except ValueError as error:
+            if on_problem is None:
+                raise RecordError(f"{path}:{number}: {error}", path=path, row=number) from error
+            on_problem(Problem(number, str(error)))
+    return items
+
+
+def item_of(row: Any, number: int, root: Path) -> Item:
+    """Return the item of a parsed row.
+
+    Args:
+        row: what JSON gave.
+        number: its line.
+        root: see `read_items`.
+
+    Raises:
+        ValueError: it is no item, or the code that it names can't be read.
+    """
+    if isinstance(row, dict) and "kept_frags" in row:
+        return of_record(Record.from_row(row, number))
+    if not isinstance(row, dict) or "query" not in row:
+        raise ValueError("expected an object with query, answer, and code or path")
+    given = {name: value for name, value in row.items() if value is not None}
+    for name in _TEXTS & given.keys():
+        if not isinstance(given[name], str):
+            raise ValueError(f"{name} must be text, not {type(given[name]).__name__}")
+    for name, kind in _LISTS.items():
+        values = given.get(name, [])
+        if not isinstance(values, list) or not all(type(each) is kind for each in values):
+            raise ValueError(f"{name} must be a list of {'line numbers' if kind is int else 'texts'}")
+        given[name] = tuple(values)
+    if "code" not in given:
+        given["code"] = _code_of(given.get("path", ""), root)
+    task = given.get("task") or (CHOICE if given["choices"] else OPEN)
+    known = {name: given[name] for name in (*_TEXTS, *_LISTS) if name in given}
+    return Item(**{**known, "task": task, "row": number})
+
+
+def of_record(record: Record) -> Item:
+    """Return the item of a record: which lines does the query ask to change?
+
+    Raises:
+        ValueError: it has no gold lines.
+    """
+    return Item(
+        PLACE,
+        record.words,
+        record.code,
+        gold=record.kept_frags,
+        path=record.path,
+        project=record.project,
+        language=record.language,
+        made=record.kind,
+        id=record.id,
+        row=record.row,
+    )
+
+
+def _code_of(path: str, root: Path) -> str:
+    if not path:
+        raise ValueError("the row has neither code nor path")
+    if path == ".":
+        return whole_repository(root)
+    try:
+        with Below(root) as below:
+            data = below.read(path, MOST_FILE_BYTES)
+    except NotBelowError as error:
+        raise ValueError(f"{path} leads out of {root}; name a file below it") from error
+    except OSError as error:
+        raise ValueError(f"{path} can't be read below {root} ({error.strerror})") from error
+    decoded = None if data is None else decode(data)
+    if decoded is None:
+        raise ValueError(f"{path} is no file of text")
+    return decoded.text

@@ -1,0 +1,110 @@
+"""A judgement as tables for a terminal and as JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from lamr_evaluation.judge.figures import Figure, Interval, TaskFigures, Versus
+from lamr_evaluation.judge.spending import Cost
+from lamr_evaluation.problems import Problem
+from lamr_evaluation.tables import align
+
+
+@dataclass(frozen=True)
+class JudgeReport:
+    """What a run found.
+
+    Attributes:
+        reader: the reader's name.
+        tasks: the figures.
+        foreseen, spent: what asking would cost at most, and did cost.
+        known: how many answers were kept from earlier runs.
+        cut: how many answers ended because they had no more room.
+        left_out: items that aren't in any figure.
+    """
+
+    reader: str
+    tasks: tuple[TaskFigures, ...]
+    foreseen: Cost
+    spent: Cost
+    known: int
+    cut: int = 0
+    left_out: tuple[Problem, ...] = ()
+
+    def to_json(self) -> str:
+        """Return the report as JSON."""
+        return json.dumps(_plain(asdict(self)), indent=2, ensure_ascii=False)
+
+    def table(self) -> str:
+        """Return the report as plain text."""
+        parts = [part for task in self.tasks for part in _task(task)]
+        cost = f"asked {self.spent} (at most {self.foreseen} were foreseen); {self.known:,} answers were kept"
+        out = f"\n{len(self.left_out)} items left out" if self.left_out else ""
+        cut = f"\n{self.cut:,} answers were cut off; give more room by --thinking" if self.cut else ""
+        return "\n\n".join(
+            [
+                f"reader: {self.reader}; 95 % intervals by paired bootstrap over files",
+                *parts,
+                cost + out + cut,
+            ]
+        )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return None if isinstance(value, float) and value != value else value  # noqa: PLR0124  # NaN is no JSON
+
+
+def _task(task: TaskFigures) -> list[str]:
+    head = f"{task.task}: {task.items} items, {task.files} files; the score is {task.says}"
+    rows: list[tuple[str, ...]] = [
+        ("", "share", "tokens", "shown", "score", "95 %", "to whole", "95 %", "pruning")
+    ]
+    rows += [_row(each) for each in task.figures]
+    parts = [f"{head}\n{align(rows)}"]
+    for name in dict.fromkeys(each.pruner for each in task.versus):
+        parts.append(align(_versus_rows(name, [each for each in task.versus if each.pruner == name])))
+    spreads = [each.needed for each in task.figures if each.needed]
+    if spreads:
+        parts.append(
+            f"By the spread that was met, 1 point to the whole code shows with {max(spreads):,} items."
+        )
+    return parts
+
+
+def _row(each: Figure) -> tuple[str, ...]:
+    gap = each.to_whole
+    return (
+        each.pruner,
+        f"1/{1 / each.share:.3g}" if 0 < each.share < 1 else f"{each.share:.0f}",
+        f"{each.tokens:,.0f}",
+        f"{100 * each.kept:.0f} %",
+        f"{each.score.mean:.3f}",
+        f"{each.score.low:.3f} to {each.score.high:.3f}",
+        f"{gap.mean:+.3f}" if gap else "",
+        f"{gap.low:+.3f} to {gap.high:+.3f}" if gap else "",
+        _time(each.seconds),
+    )
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:,.1f} s" if seconds >= 1 else f"{1000 * seconds:,.0f} ms"
+
+
+def _versus_rows(name: str, found: list[Versus]) -> list[tuple[str, ...]]:
+    """One row a rival, one column a share; a star where the interval excludes 0."""
+    shares = list(dict.fromkeys(each.share for each in found))
+    gaps = {(each.other, each.share): each.gap for each in found}
+    rows: list[tuple[str, ...]] = [(f"{name} minus", *(f"at 1/{1 / share:.3g}" for share in shares))]
+    for other in dict.fromkeys(each.other for each in found):
+        rows.append((other, *(_gap(gaps[other, share]) for share in shares)))
+    return rows
+
+
+def _gap(gap: Interval) -> str:
+    return f"{gap.mean:+.3f} [{gap.low:+.3f}, {gap.high:+.3f}]{' ' if gap.holds_zero else '*'}"

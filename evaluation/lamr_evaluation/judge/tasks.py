@@ -1,0 +1,176 @@
+"""The tasks, as a table: how an item is asked in words and by likelihoods, and how each answer is graded.
+
+A task's first grade is the one that tables compare, unless another one is asked for. All grades are from 0 to 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lamr_evaluation.judge.asking import Chat, Likelihood, Weighing
+from lamr_evaluation.judge.grading import (
+    LETTERS,
+    chosen_letter,
+    edit_similarity,
+    named_facts,
+    next_lines,
+    quoted_lines,
+)
+from lamr_evaluation.judge.items import CHOICE, COMPLETION, OPEN, PLACE, Item
+from lamr_evaluation.records import bare_lines
+
+Grades = dict[str, float]
+GRADES = {
+    "right": "the share of items whose right choice is chosen",
+    "chance": "the probability of the right choice among the choices",
+    "likelihood": "the geometric mean of the probabilities of the truth's tokens",
+    "edit similarity": "edit similarity to the true next lines",
+    "exact": "the share of items whose next lines are exactly the true ones",
+    "facts": "the share of facts that the answer names",
+    "F1 of lines": "F1 of quoted lines against those that the change touched",
+    "judged": "what the judging model gave, from 0 to 1",
+}
+"""What each grade is, in words. By likelihoods, a choice is chosen that is likelier for each byte than the others."""
+_ANSWER_TOKENS = 512
+_DISTRACTORS = 3
+
+
+@dataclass(frozen=True)
+class Task:
+    """One task.
+
+    Attributes:
+        chat: asks an item with the code that a pruner kept.
+        grade: grades the answer in words.
+        weighing: asks for likelihoods.
+        weigh: grades them.
+    """
+
+    chat: Callable[[Item, str], Chat]
+    grade: Callable[[Item, str], Grades]
+    weighing: Callable[[Item, str], Weighing]
+    weigh: Callable[[Item, Sequence[Likelihood]], Grades]
+
+
+def _shown(item: Item, code: str) -> str:
+    name = f" of {item.path}" if item.path else ""
+    return f"The code{name}:\n\n{code}\n\n" if code.strip() else ""
+
+
+def _chat_choice(item: Item, code: str) -> Chat:
+    listed = "\n".join(f"{letter}) {choice}" for letter, choice in zip(LETTERS, item.choices, strict=False))
+    text = (
+        f"{_shown(item, code)}{item.query}\n\n{listed}\n\nAnswer with the letter of the right choice alone."
+    )
+    return Chat(text, 16)
+
+
+def _grade_choice(item: Item, text: str) -> Grades:
+    return {
+        "right": float(chosen_letter(text, len(item.choices)) == LETTERS[item.choices.index(item.answer)])
+    }
+
+
+def _weighing_choice(item: Item, code: str) -> Weighing:
+    return Weighing(
+        f"{_shown(item, code)}Question: {item.query}\nAnswer:", tuple(f" {each}" for each in item.choices)
+    )
+
+
+def _weigh_choice(item: Item, likelihoods: Sequence[Likelihood]) -> Grades:
+    return _chosen(likelihoods, item.choices, item.choices.index(item.answer))
+
+
+def _chosen(likelihoods: Sequence[Likelihood], ends: Sequence[str], right: int) -> Grades:
+    """Grade a choice: the end that is likeliest for each byte is chosen, so that long ones aren't at a disadvantage."""
+    rates = np.array([each.log_prob / len(end.encode()) for each, end in zip(likelihoods, ends, strict=True)])
+    best = np.flatnonzero(rates == rates.max())
+    totals = np.array([each.log_prob for each in likelihoods])
+    chances = np.exp(totals - totals.max())
+    return {
+        "right": float(right in best) / len(best),
+        "chance": float(chances[right] / chances.sum()),
+        "likelihood": likelihoods[right].mean,
+    }
+
+
+def _chat_completion(item: Item, code: str) -> Chat:
+    count = len(next_lines(item.answer, len(item.answer)))
+    ask = "Write the next line" if count == 1 else f"Write the next {count} lines"
+    shown = f"{_shown(item, code)}The code goes on, uncut:\n\n{item.query}\n\n"
+    return Chat(f"{shown}{ask} of code, and nothing else.", _ANSWER_TOKENS)
+
+
+def _grade_completion(item: Item, text: str) -> Grades:
+    wanted = next_lines(item.answer, len(item.answer))
+    said = next_lines(text, len(wanted))
+    return {
+        "edit similarity": edit_similarity("\n".join(said), "\n".join(wanted)),
+        "exact": float(said == wanted),
+    }
+
+
+def _weighing_completion(item: Item, code: str) -> Weighing:
+    before = f"{code.rstrip()}\n\n" if code.strip() else ""
+    return Weighing(before + item.query.rstrip("\n"), ("\n" + item.answer.rstrip("\n"),))
+
+
+def _weigh_end(_item: Item, likelihoods: Sequence[Likelihood]) -> Grades:
+    return {"likelihood": likelihoods[0].mean}
+
+
+def _chat_open(item: Item, code: str) -> Chat:
+    return Chat(f"{_shown(item, code)}{item.query}\n\nAnswer in at most five sentences.", _ANSWER_TOKENS)
+
+
+def _grade_open(item: Item, text: str) -> Grades:
+    return {"facts": named_facts(text, item.facts or (item.answer,))}
+
+
+def _weighing_open(item: Item, code: str) -> Weighing:
+    return Weighing(f"{_shown(item, code)}Question: {item.query}\nAnswer:", (f" {item.answer}",))
+
+
+def _chat_place(item: Item, code: str) -> Chat:
+    ask = "Which lines of the code have to change for it? Copy them, one a line, and write nothing else."
+    return Chat(f"{_shown(item, code)}A change is wanted:\n\n{item.query}\n\n{ask}", _ANSWER_TOKENS)
+
+
+def _grade_place(item: Item, text: str) -> Grades:
+    return {"F1 of lines": quoted_lines(text, bare_lines(item.code), item.gold)}
+
+
+def _weighing_place(item: Item, code: str) -> Weighing:
+    text = (
+        f"{_shown(item, code)}A change is wanted: {item.query}\nThe line of the code that has to change is:\n"
+    )
+    return Weighing(text, candidates(item))
+
+
+def _weigh_place(item: Item, likelihoods: Sequence[Likelihood]) -> Grades:
+    return _chosen(likelihoods, candidates(item), 0)
+
+
+def candidates(item: Item) -> tuple[str, ...]:
+    """Return a line to change and at most three others of the file that are about as long, each once.
+
+    The first is the longest of the lines to change, since a bracket alone says nothing. No other is one of them.
+    """
+    lines = bare_lines(item.code)
+    gold = {lines[number - 1].strip() for number in item.gold}
+    first = max(sorted(gold), key=len)
+    others = sorted(
+        {line.strip() for line in lines} - gold - {""}, key=lambda line: (abs(len(line) - len(first)), line)
+    )
+    return (first, *others[:_DISTRACTORS])
+
+
+TASKS: dict[str, Task] = {
+    CHOICE: Task(_chat_choice, _grade_choice, _weighing_choice, _weigh_choice),
+    COMPLETION: Task(_chat_completion, _grade_completion, _weighing_completion, _weigh_end),
+    OPEN: Task(_chat_open, _grade_open, _weighing_open, _weigh_end),
+    PLACE: Task(_chat_place, _grade_place, _weighing_place, _weigh_place),
+}

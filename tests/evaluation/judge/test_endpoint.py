@@ -1,0 +1,116 @@
+"""Readers at OpenAI-compatible endpoints, against a scripted server: retries, refusals, keys, questions together."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+from lamr_contract.errors import AccessDeniedError, ServerError, ServerUnavailableError
+from lamr_evaluation.judge import RefusedError
+from lamr_evaluation.judge.asking import Chat
+from lamr_evaluation.judge.endpoint_reader import EndpointReader
+
+from tests.evaluation.judge.material import CHOICE_ITEM, CODE
+from tests.evaluation.judge.scripted import Scripted
+
+HELLO = Chat("hello there", 16)
+
+
+@pytest.fixture
+def server() -> Iterator[Scripted]:
+    with Scripted(lambda _: "B") as scripted:
+        yield scripted
+
+
+def reader(server: Scripted, **options: object) -> EndpointReader:
+    return EndpointReader(server.url, "scripted", **options)
+
+
+def test_a_question_holds_the_code_and_the_choices(server: Scripted) -> None:
+    asked = reader(server).ask(CHOICE_ITEM, CODE)
+    assert CODE in asked.text
+    assert asked.text.index("A) 7") < asked.text.index("D) 8081")
+    assert reader(server).grade(CHOICE_ITEM, reader(server).answer(asked)) == {"right": 1.0}
+    [request] = server.requests
+    assert request["model"] == "scripted"
+    assert [each["role"] for each in request["messages"]] == ["system", "user"]
+    assert (request["temperature"], request["max_tokens"]) == (0.0, asked.longest)
+
+
+def test_what_can_be_tried_again_is(server: Scripted) -> None:
+    server.failures = [429, 503, 500]
+    reply = reader(server).answer(HELLO)
+    assert (reply.text, len(server.requests)) == ("B", 4)
+    assert [reply.tokens_in, reply.tokens_out] == server.paid
+
+
+def test_retries_come_to_an_end(server: Scripted) -> None:
+    server.failures = [503] * 9
+    with pytest.raises(ServerError, match="fails"):
+        reader(server, retries=1).answer(HELLO)
+    assert len(server.requests) == 2
+
+
+def test_a_question_that_is_refused_is_no_error_of_the_endpoint(server: Scripted) -> None:
+    server.refuses = lambda _: "the prompt has more than 4096 tokens"
+    with pytest.raises(RefusedError, match="more than 4096 tokens"):
+        reader(server).answer(HELLO)
+    assert len(server.requests) == 1
+
+
+def test_parameters_that_a_model_refuses_are_left_out(server: Scripted) -> None:
+    wants = {"max_tokens": "max_completion_tokens", "temperature": "the default", "seed": "none"}
+
+    def refuses(body: dict) -> str | None:
+        name = next((name for name in wants if name in body), None)
+        return (
+            name and f"Unsupported parameter: '{name}' is not supported with this model. Use {wants[name]}."
+        )
+
+    server.refuses = refuses
+    one = reader(server)
+    assert one.answer(HELLO).text == one.answer(HELLO).text == "B"
+    assert len(server.requests) == 5
+    assert {"model", "messages", "max_completion_tokens"} == set(server.requests[-1])
+
+
+def test_the_key_is_sent_and_a_wrong_one_is_said(server: Scripted) -> None:
+    reader(server, api_key="secret").answer(HELLO)
+    assert server.keys == ["Bearer secret"]
+    server.failures = [401]
+    with pytest.raises(AccessDeniedError, match="LAMR_READER_KEY"):
+        reader(server).answer(HELLO)
+
+
+def test_a_server_that_is_not_there_is_said() -> None:
+    with Scripted(lambda _: "B") as gone:
+        url = gone.url
+    with pytest.raises(ServerUnavailableError, match="start the server"):
+        EndpointReader(url, "scripted", retries=0).answer(HELLO)
+
+
+def test_thinking_has_room_of_its_own_and_is_no_answer(server: Scripted) -> None:
+    server.answer = lambda _: "<think>A or C? The answer is A.</think>\nB"
+    one = reader(server, thinking=1000)
+    asked = one.ask(CHOICE_ITEM, CODE)
+    assert one.grade(CHOICE_ITEM, one.answer(asked)) == {"right": 1.0}
+    assert server.requests[0]["max_tokens"] == reader(server).ask(CHOICE_ITEM, CODE).longest + 1000
+
+
+def test_an_answer_that_is_cut_off_is_known_as_such(server: Scripted) -> None:
+    assert not reader(server).answer(HELLO).cut
+    server.finish = "length"
+    assert reader(server).answer(HELLO).cut
+
+
+def test_questions_are_under_way_together(server: Scripted) -> None:
+    server.held = threading.Event()
+    one = reader(server)
+    threads = [threading.Thread(target=one.answer, args=(HELLO,)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    threading.Timer(0.5, server.held.set).start()
+    for thread in threads:
+        thread.join()
+    assert server.most_at_once > 1
