@@ -16,7 +16,7 @@ from dataclasses import astuple, dataclass, fields
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lamr_evaluation.resampling import INTERVAL, Bootstrap, drawn, members
+from lamr_evaluation.resampling import Bootstrap, bootstrap_means
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -188,27 +188,3 @@ def summarize(values: FloatArray, clusters: ArrayLike, bootstrap: Bootstrap) -> 
     """
     mean, low, high = bootstrap_means(values, clusters, bootstrap)
     return Summary(len(values), Metrics(*mean.tolist()), Metrics(*low.tolist()), Metrics(*high.tolist()))
-
-
-def bootstrap_means(
-    values: FloatArray, clusters: ArrayLike, bootstrap: Bootstrap
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Means of columns, and the bounds of their intervals, float64 `[columns]` each; see `summarize`.
-
-    Args:
-        values: float `[items, columns]`, at least one item; NaN where undefined.
-        clusters, bootstrap: as for `summarize`.
-    """
-    known = ~np.isnan(values)
-    member, groups = members(clusters)
-    sums, counts = np.zeros((groups, values.shape[1])), np.zeros((groups, values.shape[1]))
-    np.add.at(sums, member, np.where(known, values, 0.0))
-    np.add.at(counts, member, known.astype(np.float64))
-    weights = drawn(groups, bootstrap)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = sums.sum(axis=0) / counts.sum(axis=0)
-        resampled = (weights @ sums) / (weights @ counts)
-    defined = ~np.isnan(resampled).all(axis=0)
-    low, high = np.full_like(mean, np.nan), np.full_like(mean, np.nan)
-    low[defined], high[defined] = np.nanpercentile(resampled[:, defined], INTERVAL, axis=0)
-    return mean, low, high

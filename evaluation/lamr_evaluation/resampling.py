@@ -118,3 +118,27 @@ def ratio(
     shares = shares[np.isfinite(shares)]
     low, high = np.percentile(shares, INTERVAL) if shares.size else (np.nan, np.nan)
     return Interval(value, float(low), float(high))
+
+
+def bootstrap_means(
+    values: FloatArray, clusters: ArrayLike, bootstrap: Bootstrap
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Means of columns, and the bounds of their intervals, float64 `[columns]` each; see `metrics.summarize`.
+
+    Args:
+        values: float `[items, columns]`, at least one item; NaN where undefined.
+        clusters, bootstrap: as for `metrics.summarize`.
+    """
+    known = ~np.isnan(values)
+    member, groups = members(clusters)
+    sums, counts = np.zeros((groups, values.shape[1])), np.zeros((groups, values.shape[1]))
+    np.add.at(sums, member, np.where(known, values, 0.0))
+    np.add.at(counts, member, known.astype(np.float64))
+    weights = drawn(groups, bootstrap)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = sums.sum(axis=0) / counts.sum(axis=0)
+        resampled = (weights @ sums) / (weights @ counts)
+    defined = ~np.isnan(resampled).all(axis=0)
+    low, high = np.full_like(mean, np.nan), np.full_like(mean, np.nan)
+    low[defined], high[defined] = np.nanpercentile(resampled[:, defined], INTERVAL, axis=0)
+    return mean, low, high

@@ -14,7 +14,7 @@ from lamr_evaluation.judge.power import items_needed
 from lamr_evaluation.judge.pruners import ORACLE, UNPRUNED, WHOLE
 from lamr_evaluation.judge.run import Answered, Judgement
 from lamr_evaluation.judge.tasks import GRADES
-from lamr_evaluation.metrics import BOOTSTRAP, Bootstrap, bootstrap_means
+from lamr_evaluation.resampling import BOOTSTRAP, Bootstrap, bootstrap_means
 
 FloatArray = NDArray[np.float64]
 Cell = tuple[str, float]
