@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -24,14 +26,16 @@ WRITABLE = [host.name for host in HOSTS.values() if host.settings]
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for variable in ("HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    for variable in ("HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.setenv(variable, str(tmp_path / variable.lower()))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     (tmp_path / "bin").mkdir()
     (tmp_path / "project").mkdir()
     monkeypatch.chdir(tmp_path / "project")
-    return tmp_path
+    with tempfile.TemporaryDirectory() as short:  # a socket's path is
+        monkeypatch.setenv("XDG_CACHE_HOME", short)
+        yield tmp_path
 
 
 def run(*arguments: str, code: int = 0) -> Any:
@@ -71,6 +75,12 @@ def test_what_a_team_checks_in_names_no_machine(home: Path) -> None:
             assert str(Path(thin.__file__).parent) not in text
             run("uninstall", name, "--shared")
     assert not list(Path.cwd().iterdir())
+
+
+def test_uninstalling_says_where_it_is_installed_otherwise(home: Path) -> None:
+    run("install", "claude-code", "--shared")
+    said = " ".join(run("uninstall", "claude-code", "--project").stderr.split())
+    assert f"it isn't installed; --shared for {Path.cwd() / '.claude' / 'settings.json'}" in said
 
 
 def test_a_host_without_such_settings_says_so(home: Path) -> None:
