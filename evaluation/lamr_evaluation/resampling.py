@@ -14,6 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 FloatArray = NDArray[np.float64]
 INTERVAL = (2.5, 97.5)
 """Percentiles of the bounds: 95 % lie between them."""
+LEAST = 5
+"""Items of a group, or clusters, below which there is no interval: so few say too little of how much they differ."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,8 @@ class Interval:
 def relative_difference(one: ArrayLike, other: ArrayLike, bootstrap: Bootstrap = BOOTSTRAP) -> Interval:
     """How far the mean of one group is from that of another, as a share of the other's, with its interval.
 
+    Fewer than `LEAST` items of a group give no interval.
+
     Args:
         one, other: float `[items]`, of different lengths; each group is drawn by itself.
         bootstrap: draws and seed.
@@ -46,6 +50,9 @@ def relative_difference(one: ArrayLike, other: ArrayLike, bootstrap: Bootstrap =
     groups = [np.asarray(group, np.float64) for group in (one, other)]
     if not all(group.size for group in groups) or not groups[1].mean():
         return Interval(np.nan, np.nan, np.nan)
+    value = float((groups[0].mean() - groups[1].mean()) / groups[1].mean())
+    if min(group.size for group in groups) < LEAST:
+        return Interval(value, np.nan, np.nan)
     seeds = (bootstrap.seed, bootstrap.seed + 1)
     mine, base = (
         drawn(group.size, Bootstrap(bootstrap.draws, seed)) @ group / group.size
@@ -55,8 +62,7 @@ def relative_difference(one: ArrayLike, other: ArrayLike, bootstrap: Bootstrap =
         shares = (mine - base) / base
     shares = shares[np.isfinite(shares)]
     low, high = np.percentile(shares, INTERVAL) if shares.size else (np.nan, np.nan)
-    value = (groups[0].mean() - groups[1].mean()) / groups[1].mean()
-    return Interval(float(value), float(low), float(high))
+    return Interval(value, float(low), float(high))
 
 
 _CHANCE, _POWER = 1.960, 0.842
@@ -98,7 +104,8 @@ def ratio(
 ) -> Interval:
     """The share that the sum of parts has of the sum of wholes, with its interval.
 
-    For two methods on the same items, the difference of their parts gives the paired difference of their shares.
+    For two methods on the same items, the difference of their parts gives the paired difference of their shares. Fewer
+    than `LEAST` clusters give no interval.
 
     Args:
         parts, wholes: float `[items]`.
@@ -113,6 +120,8 @@ def ratio(
     with np.errstate(invalid="ignore", divide="ignore"):
         part, whole = sums.sum(axis=0)
         value = float(part / whole) if whole else np.nan
+        if groups < LEAST:
+            return Interval(value, np.nan, np.nan)
         again = drawn(groups, bootstrap) @ sums
         shares = again[:, 0] / again[:, 1]
     shares = shares[np.isfinite(shares)]

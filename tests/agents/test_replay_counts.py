@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from lamr_agents.replay import (
     ways,
 )
 from lamr_agents.replay.bill import CALL_OUTPUT, Bill
-from lamr_agents.replay.figures import figures_of, losses
+from lamr_agents.replay.figures import WayFigures, figures_of, losses
 from lamr_agents.replay.prices import Price
 from lamr_agents.replay.ways import NEVER, ORACLE, filled
 from lamr_agents.skim import Skim, skim, untouched
@@ -548,15 +548,20 @@ def test_a_shorter_result_that_is_no_read_is_paid_for_less(tmp_path: Path) -> No
 
 
 def test_intervals_draw_sessions_with_their_sub_agents(tmp_path: Path) -> None:
-    logs = [written(tmp_path / f"{n}.jsonl") for n in range(6)]
-    with pruner() as asking:
-        replayed = [replay_log(log, ways(asking), PRICES) for log in logs]
-    assert {each.name for each in replayed} == {"s"}  # the samples' session: all logs belong to it
-    ours = figures_of(replayed)[0]
-    assert ours.net.low == pytest.approx(ours.net.value)
+    def figures(names: Sequence[str]) -> list[WayFigures]:
+        texts = [session().replace('"sessionId": "s"', f'"sessionId": "{name}"') for name in names]
+        logs = [written(tmp_path / f"{n}.jsonl", text=text) for n, text in enumerate(texts)]
+        with pruner() as asking:
+            return figures_of([replay_log(log, ways(asking), PRICES) for log in logs])
+
+    found = figures([f"s{n}" for n in range(6)])
+    ours, never = found[0], next(each for each in found if each.name == NEVER)
+    assert ours.net.low - 1e-9 <= ours.net.value <= ours.net.high + 1e-9
     assert (ours.ahead.low, ours.ahead.high) == (0, 0)
-    never = next(each for each in figures_of(replayed) if each.name == NEVER)
     assert never.ahead.value == pytest.approx(-ours.net.value)
+    assert never.ahead.high < 0
+    ours = figures(["s"] * 6)[0]  # one session and five sub-agents of it
+    assert ours.net.low != ours.net.low
 
 
 def test_sessions_are_replayed_from_the_oldest_and_told_from_the_latest(tmp_path: Path) -> None:

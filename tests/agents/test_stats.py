@@ -210,6 +210,14 @@ def test_sessions_left_alone_are_compared_with_the_others(tmp_path: Path, store:
     assert json.loads(stats.to_json())["comparison"]["left_alone"] == 6
 
 
+def test_a_few_sessions_show_no_difference(tmp_path: Path, store: Store) -> None:
+    for number in range(6):
+        met(store, f"s{number}", written(tmp_path / f"s{number}.jsonl"), held_out=number == 0)
+    stats = Stats(tuple(happened(store, PRICES)))
+    assert "too few" in stats.table()
+    assert json.loads(stats.to_json())["comparison"]["figures"][0]["difference"]["low"] is None
+
+
 def test_sessions_from_before_the_holdout_are_in_neither_group(tmp_path: Path, store: Store) -> None:
     met(store, "old", written(tmp_path / "old.jsonl"))
     stats = Stats(tuple(happened(store, PRICES)))

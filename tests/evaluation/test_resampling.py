@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from lamr_evaluation.resampling import Bootstrap, ratio
+from lamr_evaluation.resampling import Bootstrap, ratio, relative_difference
 
 FAST = Bootstrap(draws=400)
 
@@ -43,3 +43,11 @@ def test_the_interval_covers_the_share_that_sessions_were_drawn_from() -> None:
 def test_nothing_has_no_share(parts: list[float], wholes: list[float]) -> None:
     found = ratio(parts, wholes, [str(n) for n in range(len(parts))], FAST)
     assert all(map(math.isnan, (found.value, found.low, found.high)))
+
+
+def test_too_few_say_nothing_of_how_much_they_differ() -> None:
+    found = ratio([1.0, 2.0], [10.0, 10.0], ["a", "b"], FAST)
+    assert found.value == pytest.approx(0.15)
+    assert math.isnan(found.low)
+    assert math.isnan(relative_difference([2.0] * 40, [1.0] * 4, FAST).low)
+    assert relative_difference([2.0] * 40, [1.0] * 5, FAST).low == 1

@@ -228,7 +228,7 @@ def _dollars(value: float, sums: Sums) -> str:
 
 def _difference(interval: Interval) -> tuple[str, str]:
     if interval.low != interval.low:  # NaN
-        return "-", "-"
+        return "-", "too few"
     return f"{100 * interval.value:+.1f} %", f"{100 * interval.low:+.1f} to {100 * interval.high:+.1f}"
 
 
