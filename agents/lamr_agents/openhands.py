@@ -136,7 +136,7 @@ def _asked(action: Action, conversation: LocalConversation | None) -> _Call | No
     if not events:
         return None
     answer = [getattr(event, "llm_response_id", None) for event in events]
-    heard, earlier, call = Heard(), [], Event("call")
+    heard, earlier, call = Heard(), list[str](), Event("call")
     for step in events_of((event.model_dump(mode="json") for event in events), OPENHANDS_SDK):
         heard.hear(step)
         if step.kind == "compacted":
