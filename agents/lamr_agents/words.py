@@ -23,8 +23,8 @@ MORE_LINES = f"{NOTE} {{lines}} lines at a time; expand shows others]\n"
 MORE_MATCHES = f"{NOTE} there are more matches; narrow the search]\n"
 SHOWN_ABOVE = "{lines} are as shown above: {where}"
 _SHORTENED = "shortened; nothing that bears meaning is missing"
-_SHOWN = "{kept:,} of the lines {lines} are shown"
-_SHOWN_WITHOUT_NUMBERS = "{kept:,} of {lines:,} lines are shown"
+_SHOWN = "{kept} of the lines {lines} are shown"
+_SHOWN_WITHOUT_NUMBERS = "{kept} of {lines} lines are shown"
 _ITS_OWN = f"; {{alike}} of these have `{NOTE}` in them, which is the text's own"
 
 

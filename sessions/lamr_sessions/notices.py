@@ -43,7 +43,8 @@ NOTICES: Sequence[Notice] = (
     _row(
         "claude-code",
         "above",
-        r"<system-reminder>\n?\[Truncated: PARTIAL view(?: \u2014 showing lines (?P<first>\d+)-\d+ of (?P<total>\d+))?"
+        r"<system-reminder>\n?\[Truncated: PARTIAL view(?: \u2014 (?:[^\n]{1,4096}?: )?showing lines "
+        r"(?P<first>\d+)-\d+ of (?P<total>\d+))?"
         r"[^\n]{0,5000}?\]\n?</system-reminder>\n*",
     ),
     _row(

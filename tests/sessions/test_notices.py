@@ -94,6 +94,11 @@ BETWEEN = [
     "\n[... Observation truncated due to length ...]\n",
 ]
 BELOW = [
+    (
+        "\n\n<system-reminder>\n[Truncated: PARTIAL view \u2014 /w/a: b.py: showing lines 1-30 of 900 total (40000 "
+        "tokens, cap 25000). Call Read with offset=31 limit=30 for the next page.]\n</system-reminder>",
+        Stated(1, 900),
+    ),
     ("\n\n... [412 lines truncated] ...", Stated()),
     ("\n...\n</persisted-output>", Stated()),
     ("\n</output_tail>", Stated()),
