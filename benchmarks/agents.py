@@ -205,7 +205,7 @@ def shared_figures(repository: Path, calls: int) -> Iterator[Figure]:
 
 def javascript_figures(repository: Path, calls: int) -> Iterator[Figure]:
     """The whole as a host whose plugins are JavaScript waits for it."""
-    from tests.agents.javascript.played import GENERATIONS, command, play  # noqa: PLC0415 - few need node
+    from tests.agents.javascript.played import GENERATIONS, command, play
 
     code = "".join(split_lines(library_module("typing.py"))[:TYPING_LINES])
     with (

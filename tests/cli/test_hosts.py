@@ -26,7 +26,8 @@ WRITABLE = [host.name for host in HOSTS.values() if host.settings]
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for variable in ("HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
-        monkeypatch.setenv(variable, str(tmp_path / variable.lower()))
+        name = variable.removeprefix("XDG_").removesuffix("_HOME").lower()  # short, for the path of a socket
+        monkeypatch.setenv(variable, str(tmp_path / name))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     (tmp_path / "bin").mkdir()
     (tmp_path / "project").mkdir()
