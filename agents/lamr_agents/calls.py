@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from lamr_sessions import Heard
+from lamr_sessions.notices import gaps, stated
+from lamr_sessions.shown import framed
 from lamr_sessions.tools import shown_by
 
 from lamr_agents.hook_host import Call
 from lamr_agents.intent import intent_of, known_of
+from lamr_agents.regular_files import text_of
 from lamr_agents.skim import asked_for
 
 MOST_PATH = 4096
@@ -27,7 +31,7 @@ def call_of(  # noqa: PLR0913  # what a host says of one call
     text: str,
     folder: Path,
     hear: Callable[[], Heard],
-    failed: bool = False,
+    failed: Callable[[str], Any],
 ) -> Call | None:
     """A call whose result may be pruned; None where it shows no code of a file.
 
@@ -36,10 +40,10 @@ def call_of(  # noqa: PLR0913  # what a host says of one call
         tool: its name.
         given: its input.
         response: its output as the host gave it.
-        text: the code in there, without what the host puts around it.
+        text: the output's text, with what the host puts around the code.
         folder: the current one of the session.
         hear: gives what was said last, when it is needed.
-        failed: whether the tool reports an error.
+        failed: whether the tool reports an error, from what stands after the code.
     """
     seen = shown_by(tool, given)
     if seen is None:
@@ -47,7 +51,27 @@ def call_of(  # noqa: PLR0913  # what a host says of one call
     read, name = seen
     if len(read.path) > MOST_PATH or len(name) > MOST_PATH:
         return None
-    intent = intent_of(known_of(hear(), given, read.path))
-    read = replace(read, path=str(folder / read.path))
-    asked = asked_for(text, read, intent=intent, failed=failed, name=name)
-    return Call(session, tool, asked, intent, response)
+    before, code, after = framed(text)
+    heard = hear()
+    intent = intent_of(known_of(heard, given, read.path))
+    path = str(folder / read.path)
+    asked = asked_for(
+        code,
+        replace(read, path=path),
+        intent=intent,
+        failed=bool(failed(after)),
+        name=name,
+        stated=stated(before, after),
+        whole=text_of(path) if gaps(code) and not name else "",
+    )
+    return Call(
+        session, tool, asked, intent, response, seconds_of(heard.compacted), heard.seen.has(name or path)
+    )
+
+
+def seconds_of(when: str) -> float:
+    """A time of a host's log in seconds since 1970; 0 for none."""
+    try:
+        return datetime.fromisoformat(when.replace("Z", "+00:00")).timestamp()
+    except ValueError:
+        return 0.0

@@ -12,21 +12,25 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from lamr_sessions import Heard
+from lamr_sessions.commands import folder_of
 from lamr_sessions.formats import CLAUDE_CODE
-from lamr_sessions.tools import shown_by
+from lamr_sessions.notices import gaps
+from lamr_sessions.tools import command_of, shown_by
 
+from lamr_agents.calls import MOST_PATH, seconds_of
+from lamr_agents.claude_code_agents import hear
 from lamr_agents.hook_host import Call, HookHost
 from lamr_agents.intent import intent_of, known_of
+from lamr_agents.policy import PUT_ASIDE
+from lamr_agents.regular_files import text_of
 from lamr_agents.skim import Skim, asked_for
 from lamr_agents.thin import EVENT
-from lamr_agents.transcript import last_heard
+from lamr_agents.words import HOSTS_NUMBERS
 
 TOOLS = ("Read", "Bash")
 """The tools whose results are code: Bash where it prints files (`cat`, `sed -n`, `head`, `git show REVISION:PATH`)."""
-MOST_PATH = 4096
-"""Characters of a path, and of the names of several files; what is longer names none."""
-_NUMBERS = "[lamr: the host numbers the lines that are left; the markers carry the file's own numbers]\n"
+_NO_TEXT = {"notebook": "a notebook", "image": "an image", "pdf": "a PDF", "parts": "pages of a PDF"}
+"""The outputs of Read that aren't text, and why they pass."""
 
 
 def read_call(payload: Mapping[str, Any]) -> Call | None:
@@ -35,22 +39,40 @@ def read_call(payload: Mapping[str, Any]) -> Call | None:
     if not isinstance(tool, str) or not isinstance(given, Mapping) or not isinstance(response, Mapping):
         return None
     seen = shown_by(tool, given)
-    text = _text(tool, response)
-    if tool not in TOOLS or seen is None or text is None:
+    output = _output(tool, response)
+    if tool not in TOOLS or seen is None or output is None:
         return None
-    read, name = seen
+    (read, name), (text, uncut) = seen, output
     if len(read.path) > MOST_PATH or len(name) > MOST_PATH:
         return None
-    heard = hear(Path(str(payload.get("transcript_path") or "")))
+    agent = str(payload.get("agent_id") or "")
+    transcript = Path(str(payload.get("transcript_path") or ""))
+    heard = hear(transcript, agent, str(payload.get("agent_type") or ""))
     intent = intent_of(known_of(heard, given, read.path))
+    path = _placed(Path(str(payload.get("cwd") or "")), folder_of(command_of(tool, given) or ""), read.path)
     asked = asked_for(
         text,
-        replace(read, path=str(Path(str(payload.get("cwd") or "")) / read.path)),
+        replace(read, path=path),
         intent=intent,
         failed=bool(response.get("stderr")) or bool(response.get("interrupted")),
         name=name,
+        whole=text_of(path) if gaps(text) and not name else "",
     )
-    return Call(str(payload.get("session_id") or ""), tool, asked, intent, response)
+    session = str(payload.get("session_id") or "") + (f"/{agent}" if agent else "")
+    since, before = seconds_of(heard.compacted), heard.seen.has(name or path)
+    return Call(session, tool, replace(asked, uncut=uncut), intent, response, since, before)
+
+
+def _placed(cwd: Path, folder: str, path: str) -> str:
+    """The place of a file that a tool has read.
+
+    Args:
+        cwd: where the session is after the call. A sub-agent's goes back to where it was before.
+        folder: that the command went into.
+        path: from where the command began.
+    """
+    went = bool(folder) and (".." in folder or cwd.parts[-len(Path(folder).parts) :] == Path(folder).parts)
+    return str(cwd / (path[len(folder) :].lstrip("/") if went and not Path(path).is_absolute() else path))
 
 
 def answer(call: Call, shown: Skim) -> Mapping[str, Any] | None:
@@ -68,31 +90,33 @@ def answer(call: Call, shown: Skim) -> Mapping[str, Any] | None:
     return {"hookSpecificOutput": said}
 
 
-def hear(transcript: Path) -> Heard:
-    """What was said last in a transcript; nothing where it can't be read."""
-    return last_heard(transcript, CLAUDE_CODE, _may_be_users)
+def _output(tool: str, response: Mapping[str, Any]) -> tuple[str, str] | None:
+    """What a tool showed, and why it passes where it is no text; None for an output of another shape.
 
-
-def _may_be_users(line: bytes) -> bool:
-    """Whether a line can hold words of the user; results of tools, which are the user's by their role, can't."""
-    return b'"user"' in line and b'"tool_result"' not in line
-
-
-def _text(tool: str, response: Mapping[str, Any]) -> str | None:
+    Of an output that the host puts into a file, the hook is given the first 30,000 characters, and the agent 2,000.
+    """
+    file, kind = response.get("file"), response.get("type")
     if tool == "Bash":
         text = response.get("stdout")
-        return text if isinstance(text, str) and not response.get("isImage") else None
-    file = response.get("file")
-    text = file.get("content") if response.get("type") == "text" and isinstance(file, Mapping) else None
-    return text if isinstance(text, str) else None
+        uncut = _NO_TEXT["image"] if response.get("isImage") else ""
+        uncut = uncut or (PUT_ASIDE if response.get("persistedOutputPath") else "")
+    elif kind in _NO_TEXT:
+        text, uncut = "", _NO_TEXT[str(kind)]
+    else:
+        text = file.get("content") if kind == "text" and isinstance(file, Mapping) else None
+        uncut = ""
+    return (text, uncut) if isinstance(text, str) else None
 
 
 def _with_text(tool: str, response: Mapping[str, Any], text: str) -> dict[str, Any]:
     """The tool's output with another text, in the same shape."""
     if tool == "Bash":
         return {**response, "stdout": text}
-    text += _NUMBERS
-    return {**response, "file": {**response["file"], "content": text, "numLines": text.count("\n") + 1}}
+    text += HOSTS_NUMBERS
+    file = response["file"]
+    # Of a page of a long file, the host says by this number how far it goes and what to read next.
+    lines = file["numLines"] if file.get("truncatedByTokenCap") else text.count("\n") + 1
+    return {**response, "file": {**file, "content": text, "numLines": lines}}
 
 
 HOOK = HookHost(CLAUDE_CODE.name, read_call, answer)

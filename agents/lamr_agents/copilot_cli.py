@@ -20,7 +20,7 @@ from lamr_agents.hook_host import Call, HookHost
 from lamr_agents.host import Folder
 from lamr_agents.skim import Skim
 from lamr_agents.thin import FOLDER
-from lamr_agents.transcript import last_heard
+from lamr_agents.transcript import Voice, last_heard
 
 EVENT = "postToolUse"
 TOOLS = ("view", "bash")
@@ -43,13 +43,12 @@ def read_call(payload: Mapping[str, Any]) -> Call | None:
     if not isinstance(text, str):
         return None
     session = str(payload.get("sessionId") or "")
-    _, code, after = framed(text)
     return call_of(
         *(session, tool, given, result),
-        text=code,
+        text=text,
         folder=Path(str(payload.get("cwd") or "")),
         hear=lambda: hear(_log(session, payload.get(FOLDER))),
-        failed=result.get("resultType") != "success" or bool(_FAILED.search(after)),
+        failed=lambda after: result.get("resultType") != "success" or _FAILED.search(after),
     )
 
 
@@ -63,7 +62,7 @@ def answer(call: Call, shown: Skim) -> Mapping[str, Any] | None:
 
 def hear(log: Path) -> Heard:
     """What was said last in a session's log; nothing where it can't be read."""
-    return last_heard(log, COPILOT_CLI, lambda line: b'"user.message"' in line)
+    return last_heard(log, Voice(COPILOT_CLI, lambda line: b'"user.message"' in line))
 
 
 def _log(session: str, folder: Any) -> Path:

@@ -12,10 +12,12 @@ from typing import Any
 
 from lamr_client import LamrError, Pruner
 from lamr_sessions.commands import Read
+from lamr_sessions.notices import gaps
 
 from lamr_agents.intent import Known, intent_of
 from lamr_agents.local.texts import SHOW, Archive, Place, Texts, default_texts
 from lamr_agents.policy import Policy
+from lamr_agents.regular_files import text_of
 from lamr_agents.skim import Prunes, Skim, asked_for, skim_anyway
 
 TIMEOUT_SECONDS = 30.0
@@ -61,7 +63,8 @@ class Reads:
             failed: whether the tool reports an error.
         """
         intent = intent_of(known)
-        asked = asked_for(text, read, intent=intent, again=again, failed=failed, name=name)
+        whole = text_of(read.path) if gaps(text) and not name else ""
+        asked = asked_for(text, read, intent=intent, again=again, failed=failed, name=name, whole=whole)
         return skim_anyway(self._pruner, asked, intent, self._policy, archive=self._archive)
 
     def answer_show(self, command: str) -> tuple[str, int] | None:

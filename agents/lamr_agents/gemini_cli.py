@@ -26,7 +26,7 @@ from lamr_agents.calls import call_of
 from lamr_agents.hook_host import Call, HookHost
 from lamr_agents.host import Folder
 from lamr_agents.skim import Skim, unjudged
-from lamr_agents.transcript import last_heard
+from lamr_agents.transcript import Voice, last_heard
 
 EVENT = "AfterTool"
 READER = "read_file"
@@ -52,25 +52,26 @@ def read_call(payload: Mapping[str, Any]) -> Call | None:
     if not isinstance(text, str) or payload.get("original_request_name"):
         return None
     log = Path(str(payload.get("transcript_path") or ""))
-    _, code, after = framed(text)
     return call_of(
         *(
             str(payload.get("session_id") or ""),
             tool,
             given,
-            {**result, _FOLDER: str(log.parent.parent / _FOLDER)},
+            {**result, _FOLDER: _folder_of(log)},
         ),
-        text=code,
+        text=text,
         folder=Path(str(payload.get("cwd") or "")),
         hear=lambda: hear(log),
-        failed=bool(result.get("error")) or bool(_FAILED.search(after)),
+        failed=lambda after: result.get("error") or _FAILED.search(after),
     )
 
 
 def answer(call: Call, shown: Skim) -> Mapping[str, Any] | None:
     """What the hook prints; None where the result stays as it is without a word."""
     said: dict[str, Any] = {"hookEventName": EVENT}
-    if shown.cut:
+    if shown.cut and not call.response[_FOLDER]:
+        shown = unjudged(call.asked, "the host keeps no folder for the project")
+    elif shown.cut:
         before, _, after = framed(call.response[_TEXT])
         try:
             path = _written(Path(call.response[_FOLDER]), call.asked.path, f"{before}{shown.text}{after}")
@@ -86,8 +87,14 @@ def answer(call: Call, shown: Skim) -> Mapping[str, Any] | None:
 def hear(log: Path) -> Heard:
     """What was said last in a session's log; nothing where it can't be read."""
     return last_heard(
-        log, GEMINI_CLI_LINES, lambda line: b'"user"' in line and b'"functionResponse"' not in line
+        log, Voice(GEMINI_CLI_LINES, lambda line: b'"user"' in line and b'"functionResponse"' not in line)
     )
+
+
+def _folder_of(log: Path) -> str:
+    """Where what is shown is written, in the folder that the host keeps for a project; empty where it keeps none."""
+    known = log.is_absolute() and log.parent.name == "chats" and log.parent.is_dir()
+    return str(log.parent.parent / _FOLDER) if known else ""
 
 
 def _written(folder: Path, path: str, text: str) -> Path:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from lamr_agents.context import Context
 from lamr_agents.intent import Intent
 from lamr_agents.policy import Asked
 from lamr_agents.skim import Skim
@@ -17,11 +18,13 @@ class Call:
     """A call whose result may be pruned.
 
     Attributes:
-        session: the host's name for it.
+        session: the name of the agent's context; see `Context`.
         tool: its name.
         asked: what was asked for and came back.
         intent: what the agent is after.
         response: the tool's output as the host gave it.
+        since: of the context.
+        seen: whether the transcript tells that the agent saw the file before, as in a session that was forked.
     """
 
     session: str
@@ -29,6 +32,13 @@ class Call:
     asked: Asked
     intent: Intent
     response: Mapping[str, Any]
+    since: float = 0.0
+    seen: bool = False
+
+    @property
+    def context(self) -> Context:
+        """What the agent has seen."""
+        return Context(self.session, self.since)
 
 
 @dataclass(frozen=True)

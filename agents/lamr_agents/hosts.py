@@ -43,7 +43,7 @@ _ROWS = (
         hook=codex.HOOK,
         form=formats.CODEX,
         logs="sessions/**/*.jsonl",
-        remark="it runs the hook once you have reviewed it with /hooks, and shortens outputs over 10,000 characters",
+        remark="it runs the hook once you have reviewed it with /hooks",
     ),
     Host(
         "copilot-cli",

@@ -17,8 +17,9 @@ from typing import Any
 from lamr_client import LamrError
 from lamr_sessions import Event, Heard
 from lamr_sessions.commands import Read
+from lamr_sessions.notices import stated
 from lamr_sessions.shown import EXIT_CODE, OUTPUT, framed, packed_output
-from lamr_sessions.tools import same_file, shown_by
+from lamr_sessions.tools import shown_by
 
 from lamr_agents.intent import Intent, intent_of, known_of
 from lamr_agents.local.texts import Texts
@@ -57,7 +58,6 @@ class _Walk:
     begin: float = field(default_factory=time.monotonic)
     heard: Heard = field(default_factory=Heard)
     calls: dict[str, Event] = field(default_factory=dict)
-    labels: list[str] = field(default_factory=list)
     first_words: str = ""
 
     def left(self) -> float | None:
@@ -112,8 +112,7 @@ class Conversations:
             return result.text
         read, name = seen
         label = name or read.path
-        again = any(same_file(label, other) for other in walk.labels)
-        walk.labels.append(label)
+        again = walk.heard.seen.has(label)
         key = _key(walk.first_words, call, result.text)
         try:
             known = self._sent.find(key)
@@ -131,15 +130,17 @@ class Conversations:
         """What is sent in place of a new result's text."""
         intent = intent_of(known_of(walk.heard, call.arguments, read.path))
         packed = packed_output(text)
-        before, code, after = framed(text) if packed is None else ("", packed[OUTPUT], "")
+        before, code, after = framed(text if packed is None else packed[OUTPUT])
         failed = packed is not None and bool(packed.get(EXIT_CODE))
-        asked = asked_for(code, read, intent=intent, again=again, failed=failed, name=name)
+        said = stated(before, after)
+        asked = asked_for(code, read, intent=intent, again=again, failed=failed, name=name, stated=said)
         shown = self._skimmed(asked, intent, walk.left())
         if shown.told == code:
             return text
-        if packed is None:
-            return before + shown.told + after
-        return json.dumps({**packed, OUTPUT: shown.told}, indent=2, ensure_ascii=False)
+        whole = before + shown.told + after
+        return (
+            whole if packed is None else json.dumps({**packed, OUTPUT: whole}, indent=2, ensure_ascii=False)
+        )
 
     def _skimmed(self, asked: Asked, intent: Intent, left: float | None) -> Skim:
         if left is not None and left <= 0 and self._policy.passes(asked) is None:

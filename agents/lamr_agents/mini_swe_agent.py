@@ -46,7 +46,6 @@ class PruningEnvironment:
         self._environment = environment
         self._reads = Reads(make_pruner, policy, texts)
         self._heard, self._task = Heard(), ""
-        self._seen: set[str] = set()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._environment, name)
@@ -75,15 +74,14 @@ class PruningEnvironment:
         if not isinstance(text, str) or not text:
             return output
         pointed = () if seen is None else self._heard.pointers.at(seen[0].path)
-        self._heard.pointers.hear(Event("call", tool=SHELL, arguments=action))
-        self._heard.pointers.hear(Event("result", text))
+        again = seen is not None and self._heard.seen.has(seen[1] or seen[0].path)
+        for each in (Event("call", tool=SHELL, arguments=action), Event("result", text)):
+            self._heard.pointers.hear(each)
+            self._heard.seen.hear(each)
         if seen is None:
             return output
         read, name = seen
         known = Known(said=self._heard.said, task=self._task, pointed=pointed, history=self._heard.history)
-        label = name or read.path
-        again = label in self._seen
-        self._seen.add(label)
         failed = output.get("returncode") != 0
         shown = self._reads.skimmed(text, read, known, name=name, again=again, failed=failed)
         return {**output, "output": shown.told}

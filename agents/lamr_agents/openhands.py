@@ -141,7 +141,7 @@ def _asked(action: Action, conversation: LocalConversation | None) -> _Call | No
         if step.kind != "call":
             continue
         call, seen = step, shown_by(step.tool, step.arguments)
-        if seen is not None and answer[step.record] != answer[-1]:
+        if seen is not None and not seen[0].ranged and answer[step.record] != answer[-1]:
             earlier.append(seen[1] or seen[0].path)
     seen = shown_by(call.tool, call.arguments)
     path = seen[0].path if seen else ""

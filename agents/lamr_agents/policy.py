@@ -7,9 +7,14 @@ from dataclasses import dataclass
 
 from lamr_client import PruneResult
 from lamr_postprocess import detect_language
+from lamr_sessions.notices import NOTHING_STATED, Stated
 
 PRUNED, OUTLINED = "pruned", "outlined"
 """The reasons of a result that doesn't pass."""
+FAILED, RANGED, READ_AGAIN = "the tool reports an error", "a range was asked for", "read again after each cut"
+PUT_ASIDE = "the host put it into a file"
+IN_PARTS = frozenset({FAILED, RANGED, PUT_ASIDE})
+"""The reasons of a result that doesn't show the whole file, so that a later one isn't a second look at it."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +31,10 @@ class Asked:
         failed: whether the tool reports an error.
         name: of what lies in no file, such as a command's output; empty for a file's text.
         pointed: lines of the file that the session has pointed at, 1-based.
+        always_again: whether agents came back for each of the latest cuts of the file.
+        stated: what the host says of the lines that it left.
+        whole: the file as it is, where the host left out some of it and this machine has it; else empty.
+        uncut: why the host's module has it pass; empty where the policy decides.
     """
 
     text: str
@@ -39,6 +48,15 @@ class Asked:
     failed: bool = False
     name: str = ""
     pointed: tuple[int, ...] = ()
+    always_again: bool = False
+    stated: Stated = NOTHING_STATED
+    whole: str = ""
+    uncut: str = ""
+
+    @property
+    def from_line(self) -> int:
+        """The file's number of the first line, as far as nothing that stands before the lines says another."""
+        return (self.stated.first if self.first in (None, 0, 1) else self.first) or self.first or 1
 
     @property
     def label(self) -> str:
@@ -74,7 +92,7 @@ class Policy:
 
     def passes(self, asked: Asked) -> str | None:
         """Why a text passes before it is judged; None where it is to be judged."""
-        return next((reason for reason, holds in _BEFORE.items() if holds(self, asked)), None)
+        return asked.uncut or next((reason for reason, holds in _BEFORE.items() if holds(self, asked)), None)
 
     def passes_judged(self, result: PruneResult, tokens_in: int, tokens_out: int) -> str | None:
         """Why a text passes though it was judged; None where the result is to be shown.
@@ -89,20 +107,26 @@ class Policy:
             return "little to cut"
         return None
 
-    def kept(self, asked: Asked, first: int) -> list[tuple[int, int]]:
-        """First and last line, counted within the text from 1, of each range that is shown for what was pointed at.
+    def kept(self, asked: Asked, first: int, lines: int) -> list[tuple[int, int]]:
+        """First and last line, counted within a part from 1, of each range that is shown for what was pointed at.
 
         Args:
             asked: what was asked for.
-            first: the number of the text's first line in its file.
+            first: the file's number of the first line of a part of the text.
+            lines: of that part.
         """
-        pointed = [number for number in asked.pointed if first <= number < first + asked.lines]
+        pointed = [number for number in asked.pointed if first <= number < first + lines]
         if asked.name or len(pointed) > self.most_pointed:
             return []
         return [
             (max(1, number - first + 1 - self.before_pointed), number - first + 1 + self.after_pointed)
             for number in pointed
         ]
+
+    def ranges(self, asked: Asked) -> list[tuple[int, int]]:
+        """First and last line of what was asked for; none where that is the whole file."""
+        first = max(asked.first or 1, 1)
+        return [(first, first + asked.lines - 1)] if _is_a_range(self, asked) else []
 
     def is_beside_the_point(self, result: PruneResult) -> bool:
         """Whether a file doesn't seem to hold what is looked for."""
@@ -117,11 +141,13 @@ def _is_a_range(policy: Policy, asked: Asked) -> bool:
 
 
 _BEFORE: dict[str, Callable[[Policy, Asked], bool]] = {
-    "the tool reports an error": lambda _, asked: asked.failed,
+    FAILED: lambda _, asked: asked.failed,
+    "binary": lambda _, asked: "\0" in asked.text,
+    RANGED: _is_a_range,
     "not code": lambda _, asked: not detect_language("", asked.path).is_code,
     "small": lambda policy, asked: asked.tokens < policy.least_tokens or asked.lines < policy.least_lines,
-    "a range was asked for": _is_a_range,
     "shown before": lambda _, asked: asked.again,
+    READ_AGAIN: lambda _, asked: asked.always_again,
     "nothing is known of why": lambda _, asked: not asked.intended,
 }
 """In the order in which they are told; the first that holds is the reason."""

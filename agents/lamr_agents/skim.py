@@ -11,22 +11,20 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Protocol
 
-import numpy as np
 from lamr_client import DeadlineExceededError, LamrError, PruneResult
 from lamr_client.effort import EffortName
-from lamr_postprocess import approximate_tokens, detect_language, line_spans, prune_lines
-from lamr_postprocess.document import analyse
-from lamr_postprocess.listing import read_listing
-from lamr_postprocess.minified import minified
-from lamr_postprocess.render import NAMED
+from lamr_postprocess import approximate_tokens
 from lamr_sessions import Read
+from lamr_sessions.notices import NOTHING_STATED, Stated
 
 from lamr_agents.intent import Intent
+from lamr_agents.judge import Judge
+from lamr_agents.outlines import outline
+from lamr_agents.parts import Part, parts_of, renumbered
 from lamr_agents.policy import OUTLINED, PRUNED, Asked, Policy
 from lamr_agents.thin import AS_IT_CAME, NOT_PRUNED, NOTE, plain
+from lamr_agents.words import AN_OUTLINE, BY_NAME, BY_RANGE, IN_HASTE, note
 
-_BY_RANGE = "read a range of lines to see what a marker stands for"
-_WHY_OUTLINED = "an outline, since nothing here seems to answer: "
 _NO_ARCHIVE = "no file to read the rest from"
 _log = logging.getLogger("lamr.agents")
 
@@ -78,6 +76,8 @@ class Skim:
         kept_lines: 1-based numbers of the lines that are shown.
         lines: how many lines the text had.
         tokens_in, tokens_out: before and after, markers and note included, by `approximate_tokens`.
+        hidden: first and last line of each cut by the file's own numbers; none where these aren't known.
+        numbers: first and last line of what the text showed by these numbers, by part; none where any isn't known.
         result: what the pruner gave; None where it wasn't asked or failed.
         failed: whether the text passes because something failed.
         late: whether that was the time's end.
@@ -89,6 +89,8 @@ class Skim:
     lines: int
     tokens_in: int
     tokens_out: int
+    hidden: tuple[tuple[int, int], ...] = ()
+    numbers: tuple[tuple[int, int], ...] = ()
     result: PruneResult | None = None
     failed: bool = False
     late: bool = False
@@ -122,7 +124,15 @@ class Skim:
 
 
 def asked_for(  # noqa: PLR0913  # what a host knows of a call, one keyword a fact
-    text: str, read: Read, *, intent: Intent, again: bool = False, failed: bool = False, name: str = ""
+    text: str,
+    read: Read,
+    *,
+    intent: Intent,
+    again: bool = False,
+    failed: bool = False,
+    name: str = "",
+    stated: Stated = NOTHING_STATED,
+    whole: str = "",
 ) -> Asked:
     """What the policy judges by, with the text's size counted.
 
@@ -130,7 +140,7 @@ def asked_for(  # noqa: PLR0913  # what a host knows of a call, one keyword a fa
         text: the code that a tool showed, without what a host puts around it.
         read: the file, and the range that was asked for.
         intent: what the agent is after.
-        again, failed, name: see `Asked`.
+        again, failed, name, stated, whole: see `Asked`.
     """
     lines = text.count("\n") + (not text.endswith("\n"))
     tokens = approximate_tokens(text)
@@ -146,6 +156,8 @@ def asked_for(  # noqa: PLR0913  # what a host knows of a call, one keyword a fa
         failed,
         name,
         intent.pointed,
+        stated=stated,
+        whole=whole,
     )
 
 
@@ -176,41 +188,56 @@ def skim(  # noqa: PLR0913  # keyword-only, each with a default
     reason = policy.passes(asked) or (_NO_ARCHIVE if asked.name and archive is None else None)
     if reason is not None:
         return untouched(asked, reason)
-    pointed = policy.kept(asked, _first_line(asked))
+    parts = parts_of(asked)
+    ask = Judge(pruner, intent, policy, effort, within and within / sum(part.code for part in parts))
     try:
-        result = pruner.prune(
-            intent.query,
-            asked.text,
-            task=intent.task,
-            history=intent.history,
-            path=asked.path,
-            threshold=policy.threshold,
-            keep=pointed,
-            markers=NAMED,
-            effort=effort,
-            within=within,
-        )
+        results = [ask.of(part, asked) if part.code else None for part in parts]
     except LamrError as error:
         return unjudged(asked, error)
-    text, kept, done = result.text, result.kept_lines, PRUNED
-    if not pointed and policy.is_beside_the_point(result):
-        text, kept = outline(asked.text, asked.path)
-        done = OUTLINED
-    needed = archive if asked.name else None
-    undo = needed.how_to_show(asked.text, *largest_cut(kept, asked.lines)) if needed else _BY_RANGE
-    why = (_WHY_OUTLINED if done == OUTLINED else "") + haste(result)
-    first, alike = _first_line(asked), _alike(text)
-    text = _closed(text) + note(kept, asked.lines, undo, first=first, why=why, alike=alike)
+    best = max(filter(None, results), key=lambda result: result.relevance or -1.0)
+    outlined = policy.is_beside_the_point(best) and not any(ask.pointed(part, asked) for part in parts)
+    shown = _joined(asked, parts, results, outlined)
+    archive = archive if asked.name else None
+    text = _closed(shown.text) + _note(asked, shown, archive, (AN_OUTLINE if outlined else "") + haste(best))
     tokens = approximate_tokens(text)
-    reason = policy.passes_judged(result, asked.tokens, tokens)
+    reason = policy.passes_judged(best, asked.tokens, tokens)
     if reason is not None:
-        return untouched(asked, reason, result)
+        return untouched(asked, reason, best)
     try:
-        if needed:
-            needed.keep(asked.text)
+        if archive:
+            archive.keep(asked.text)
     except LamrError as error:
         return unjudged(asked, error)
-    return Skim(text, done, kept, asked.lines, asked.tokens, tokens, result)
+    return replace(shown, text=text, tokens_out=tokens, result=best)
+
+
+def _joined(
+    asked: Asked, parts: Sequence[Part], results: Sequence[PruneResult | None], outlined: bool
+) -> Skim:
+    """What is left of all parts, without the note; notices of the host stay as they are."""
+    texts, kept, gone, known = list[str](), list[int](), list[tuple[int, int]](), list[tuple[int, int]]()
+    for part, result in zip(parts, results, strict=True):
+        if result is None:
+            texts.append(part.text)
+            kept += range(part.row + 1, part.row + part.lines + 1)
+            continue
+        text, left = outline(part.text, asked.path) if outlined else (result.text, result.kept_lines)
+        texts.append(renumbered(text, left, part))
+        kept += [part.row + line for line in left]
+        gone += [] if asked.name else part.numbered(hidden(left, part.lines))
+        known += part.numbered([(1, part.lines)])
+    done = OUTLINED if outlined else PRUNED
+    numbers = known if len(known) == sum(part.code for part in parts) else []
+    sizes = (asked.lines, asked.tokens, 0)
+    return Skim("".join(texts), done, tuple(kept), *sizes, tuple(gone), tuple(numbers))
+
+
+def _note(asked: Asked, shown: Skim, archive: Archive | None, why: str) -> str:
+    undo = BY_RANGE if shown.numbers else BY_NAME
+    if archive:
+        undo = archive.how_to_show(asked.text, *largest_cut(shown.kept_lines, asked.lines))
+    kept, alike = len(shown.kept_lines), _alike(shown.text)
+    return note(kept, asked.lines, undo, numbers=shown.numbers, why=why, alike=alike)
 
 
 def skim_anyway(pruner: Prunes, asked: Asked, intent: Intent, policy: Policy, **options: Any) -> Skim:
@@ -224,40 +251,9 @@ def skim_anyway(pruner: Prunes, asked: Asked, intent: Intent, policy: Policy, **
         return unjudged(asked, error)
 
 
-def outline(code: str, path: str) -> tuple[str, tuple[int, ...]]:
-    """The headers of a file's definitions, as text, and the numbers of the lines that are left."""
-    listing = read_listing(code)
-    body = code if listing is None else listing.body
-    language = detect_language(body, path)
-    if why := minified(line_spans(body)):
-        return language.comment.wrap(f"... {why}") + "\n", ()
-    document = analyse(code, language, listing=listing, naming=approximate_tokens)
-    rows = () if document.definitions is None else document.definitions.rows.tolist()
-    nothing = np.zeros(document.spans.shape[0])
-    left = prune_lines(code, nothing, path=path, threshold=1.0, keep=[row + 1 for row in rows], markers=NAMED)
-    return left.text, left.kept_lines
-
-
-def note(  # noqa: PLR0913  # keyword-only but for the parts
-    kept: Sequence[int], lines: int, undo: str, *, first: int = 1, why: str = "", alike: int = 0
-) -> str:
-    """The last line of what an agent is shown: how much is hidden and how to see it.
-
-    Args:
-        kept: numbers of the lines that are shown.
-        lines: how many the text has.
-        undo: how hidden lines can be seen.
-        first: the number of the text's first line in its file.
-        why: what is said before.
-        alike: how many lines of the text itself look like words of lamr's.
-    """
-    own = f"; {alike} of these have `{NOTE}` in them, which is the text's own" if alike else ""
-    return f"{NOTE} {why}{len(kept)} of the lines {first}-{first + lines - 1} are shown{own}; {undo}]\n"
-
-
 def haste(result: PruneResult) -> str:
     """Say that a fault kept the encoder from reading, so that the line model judged; nothing where none did."""
-    return f"judged in haste ({result.effort}): " if result.effort and result.effort.faulty else ""
+    return IN_HASTE.format(why=result.effort) if result.effort and result.effort.faulty else ""
 
 
 def largest_cut(kept: Sequence[int], lines: int) -> tuple[int, int]:
@@ -269,12 +265,6 @@ def hidden(kept: Sequence[int], lines: int) -> list[tuple[int, int]]:
     """First and last line, 1-based, of each run of lines that aren't among those that are kept."""
     edges = [0, *kept, lines + 1]
     return [(a + 1, b - 1) for a, b in pairwise(edges) if b > a + 1]
-
-
-def _first_line(asked: Asked) -> int:
-    """The number of a text's first line in its file: the one that stands before it, else the one that was asked for."""
-    listing = read_listing(asked.text)
-    return (listing and listing.first) or asked.first or 1
 
 
 def because_of(error: Exception | str) -> str:
@@ -295,7 +285,7 @@ def _closed(text: str) -> str:
 def untouched(asked: Asked, reason: str, result: PruneResult | None = None) -> Skim:
     """What is shown of a text that passes."""
     every = tuple(range(1, asked.lines + 1))
-    return Skim(asked.text, plain(reason), every, asked.lines, asked.tokens, asked.tokens, result)
+    return Skim(asked.text, plain(reason), every, asked.lines, asked.tokens, asked.tokens, result=result)
 
 
 def unjudged(asked: Asked, error: Exception | str) -> Skim:

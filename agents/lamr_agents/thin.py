@@ -39,6 +39,8 @@ AS_IT_CAME = f"{NOTE} nothing is cut here; what begins with `{NOTE}` in the resu
 """What is said of a result that passes with words in it that look like lamr's."""
 _MOST_WORDS = 400
 _PAUSE = 0.02
+_TELLING = 0.05
+"""Seconds that telling the server of a small result may take."""
 _GRACE = 2.0
 """Seconds after the end of a server that was started: it also ends where another was quicker, which then listens."""
 _SERVE = "import sys; sys.path[:] = filter(None, sys.path); from lamr_cli.main import main; main()"
@@ -73,6 +75,7 @@ def _answer(options: "dict[str, str]", begin: float, shape: str) -> bytes:
     if "--passed" in options and options["--passed"].encode() in payload:
         return b""
     if len(payload) < SMALL:
+        tell(options.get("--socket", ""), payload, options.get("--host", ""))
         return beside(AS_IT_CAME, shape) if NOTE.encode() in payload else b""
     if len(payload) > MOST_BYTES:
         while sys.stdin.buffer.read(1 << 20) and time.monotonic() < deadline:
@@ -120,6 +123,24 @@ def _with_folder(payload: bytes, folder: str) -> bytes:
     import json  # noqa: PLC0415 - few have moved the folder
 
     return whole[:-1] + (', "%s": %s}' % (FOLDER, json.dumps(folder))).encode()  # noqa: UP031
+
+
+def tell(path: str, payload: bytes, host: str) -> None:
+    """Let the server know of a small result, where one listens: it may be a range of a file that was cut.
+
+    Nothing is waited for, and nothing started.
+    """
+    deadline = time.monotonic() + _TELLING
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    with connection:
+        try:
+            check_place(path)
+            connection.settimeout(_TELLING)
+            connection.connect(path)
+            check_peer(connection)
+            connection.sendall(_with_ours(payload, deadline, host))
+        except OSError:  # nobody listens, or none of the user's
+            return
 
 
 def _with_ours(payload: bytes, deadline: float, host: str) -> bytes:

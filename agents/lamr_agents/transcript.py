@@ -8,64 +8,78 @@ beginning, where the session's first task stands. Only regular files are read.
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from lamr_sessions import Event, Format, Heard, read_events
+
+from lamr_agents.regular_files import opened
 
 STEP_BYTES = 1 << 20
 """Of one step; a line that is longer is passed over."""
 STEPS_BACK = 16
 MOST_LINES = 4000
 """Of one step; more are so short that they say nothing."""
-_NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 
 
-def last_heard(log: Path, form: Format, may_be_users: Callable[[bytes], bool]) -> Heard:
+@dataclass(frozen=True)
+class Voice:
+    """Whose words are heard in a log.
+
+    Attributes:
+        form: the host's; each line is a record.
+        may_be_users: whether a line can hold words of the user; it may err towards True.
+        agent: the sub-agent; empty for the session's own agent, None for all whose steps the log has.
+    """
+
+    form: Format
+    may_be_users: Callable[[bytes], bool]
+    agent: str | None = ""
+
+    def events(self, lines: Iterable[bytes]) -> list[Event]:
+        """The steps that lines tell."""
+        found = read_events(b"\n".join(lines).decode("utf-8", "replace"), self.form)
+        return [event for event in found if self.agent in (None, event.agent)]
+
+
+def last_heard(log: Path, voice: Voice) -> Heard:
     """What was said last in a log; nothing where it can't be read.
 
     Args:
         log: the file; whoever runs the session may still write it.
-        form: the host's; each line is a record.
-        may_be_users: whether a line can hold words of the user; it may err towards True.
+        voice: whose words.
     """
     try:
-        with _opened(log) as stream:
-            return _heard_in(stream, form, may_be_users)
+        with opened(log) as stream:
+            return _heard_in(stream, voice)
     except (OSError, ValueError):  # there is none, or no file can have such a name
         return Heard()
 
 
-def _opened(path: Path) -> BinaryIO:
-    """Open a regular file; another could hold whoever opens it, or never end.
-
-    Raises:
-        OSError: it can't be opened, or is something else.
-    """
-    if not stat.S_ISREG(path.stat().st_mode):  # opening a device may do something by itself
-        raise FileNotFoundError(path)
-    stream = os.fdopen(os.open(path, os.O_RDONLY | _NO_WAIT), "rb", buffering=0)
-    if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-        stream.close()
-        raise FileNotFoundError(path)
-    return stream
+def last_events(log: Path, voice: Voice) -> list[Event]:
+    """The steps that the last mebibyte of a log tells; none where it can't be read."""
+    try:
+        with opened(log) as stream:
+            return voice.events(_step(stream, os.fstat(stream.fileno()).st_size)[0])
+    except (OSError, ValueError):
+        return []
 
 
-def _heard_in(stream: BinaryIO, form: Format, may_be_users: Callable[[bytes], bool]) -> Heard:
+def _heard_in(stream: BinaryIO, voice: Voice) -> Heard:
     lines, begin = _step(stream, os.fstat(stream.fileno()).st_size)
-    recent = _events(lines, form)
+    recent = voice.events(lines)
     heard = _heard(recent)
     for _ in range(STEPS_BACK):
         if heard.task or begin == 0:
             return heard
         lines, begin = _step(stream, begin)
-        heard = _heard_after(filter(may_be_users, lines), heard, recent, form)
+        heard = _heard_after(lines, heard, recent, voice)
     if not heard.task:
         stream.seek(0)
         first = stream.read(min(STEP_BYTES, begin)).split(b"\n")
-        heard = _heard_after(filter(may_be_users, first), heard, recent, form)
+        heard = _heard_after(first, heard, recent, voice)
     return heard
 
 
@@ -84,14 +98,10 @@ def _step(stream: BinaryIO, end: int) -> tuple[list[bytes], int]:
     return lines[-MOST_LINES:], begin
 
 
-def _heard_after(earlier: Iterable[bytes], heard: Heard, recent: Sequence[Event], form: Format) -> Heard:
-    """What was heard, with what was said earlier."""
-    before = _events(earlier, form)
+def _heard_after(earlier: Iterable[bytes], heard: Heard, recent: Sequence[Event], voice: Voice) -> Heard:
+    """What was heard, with what the user said earlier."""
+    before = voice.events(filter(voice.may_be_users, earlier))
     return _heard([*before, *recent]) if before else heard
-
-
-def _events(lines: Iterable[bytes], form: Format) -> list[Event]:
-    return read_events(b"\n".join(lines).decode("utf-8", "replace"), form)
 
 
 def _heard(events: Iterable[Event]) -> Heard:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shlex
 from collections.abc import Sequence
@@ -35,7 +36,7 @@ class Print:
     path: str
 
 
-_CHANGE_FOLDER = re.compile(r"^\s*cd\s+\S+\s*&&\s*")
+_CHANGE_FOLDER = re.compile(r"^\s*cd\s+(?P<folder>'[^'\n]+'|\"[^\"\n]+\"|\S+)\s*&&\s*")
 _QUIET = re.compile(r"\s?2>\s*(?:/dev/null|&1)")
 _COMPOUND = re.compile(r"[;&<>`\n]|\$\(|\|\|")
 _LINES = re.compile(r"(\d+),(\d+|\$)p;?$")
@@ -48,6 +49,7 @@ def read_by_command(command: str) -> Read | None:
     """The one file whose text a command prints: `cat`, `nl`, `sed -n A,Bp`, `head` or `tail -n +A`, alone or piped."""
     if len(command) > _LONGEST:
         return None
+    folder = folder_of(command)
     command = _QUIET.sub("", _CHANGE_FOLDER.sub("", command.strip()))
     if _COMPOUND.search(command):
         return None
@@ -76,7 +78,22 @@ def read_by_command(command: str) -> Read | None:
             files += operands
         else:
             return None
-    return Read(files[0], first, last) if len(files) == 1 else None
+    return Read(_within(folder, files[0]), first, last) if len(files) == 1 else None
+
+
+def folder_of(command: str) -> str:
+    """The folder that a command goes into before all else; empty where it stays, or where only a shell knows."""
+    found = _CHANGE_FOLDER.match(command[:_LONGEST])
+    return _plain(found["folder"].strip("'\"")) if found else ""
+
+
+def _plain(folder: str) -> str:
+    return "" if folder.startswith(("~", "-")) or "$" in folder else folder
+
+
+def _within(folder: str, path: str) -> str:
+    """A file's path from where the command began."""
+    return posixpath.join(folder, path) if folder not in ("", ".") else path
 
 
 def _count(words: list[str], operands: list[str]) -> tuple[str, list[str]]:
@@ -88,7 +105,7 @@ def _count(words: list[str], operands: list[str]) -> tuple[str, list[str]]:
 
 
 _SEPARATORS = frozenset({"&&", ";", "\n"})
-_SILENT = frozenset({"cd", "true"})
+_SILENT = frozenset({"true"})
 _SPEAKERS = frozenset({"echo", "printf", "pwd"})
 """Commands that print a line or so between files."""
 
@@ -98,12 +115,15 @@ def print_by_command(command: str) -> Print | None:
     if len(command) > _LONGEST:
         return None
     files: list[str] = []
+    folder = ""
     for words in _commands(_QUIET.sub("", command)):
         name, operands = words[0].lower(), [word for word in words[1:] if not word.startswith("-")]
         if name in ("cat", "bat"):
-            files += operands
+            files += [_within(folder, operand) for operand in operands]
         elif name == "git" and (shown := _revision(words)):
-            files.append(shown)
+            files.append(_within(folder, shown))
+        elif name == "cd":
+            folder = _within(folder, _plain(operands[0])) if operands else ""
         elif name not in _SILENT | _SPEAKERS:
             return None
     endings = {re.sub(r".*[./:]", "", file.lower()) for file in files}

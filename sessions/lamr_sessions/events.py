@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-Kind = Literal["user", "assistant", "thought", "call", "result"]
+Kind = Literal["user", "assistant", "thought", "call", "result", "compacted"]
 SHELL = "shell"
 """The tool of a call that names none: hosts that know one tool only run commands."""
 _RECORDS_LOOKED_AT = 200
@@ -25,10 +25,12 @@ class Event:
     """One step of a session.
 
     Attributes:
-        kind: words of the user, words of the assistant aloud or in thought, a tool's call, or its result.
-        text: the words, or the result's text; empty for a call.
+        kind: words of the user, words of the assistant aloud or in thought, a tool's call, or its result; or that the
+            context was compacted, so that nothing from before is in it word for word.
+        text: the words, or the result's text, or when it was compacted; empty for a call.
         call: the name that joins a call and its result; empty where the host gives none.
         tool, arguments: the called tool and its input; only for a call.
+        agent: the sub-agent whose step it is; empty for the session's own.
         record: index of the log's record that it is from; -1 for an event that no log gave.
     """
 
@@ -37,6 +39,7 @@ class Event:
     call: str = ""
     tool: str = ""
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    agent: str = ""
     record: int = field(default=-1, compare=False)
 
 
@@ -78,6 +81,7 @@ class Format:
         mark: ways in a record, and the values there, by which the log is recognized; None is any value.
         rules: which parts become events, in the order that a record's events have.
         renewed: the way to what records have in common of which the last counts; empty where each stands for itself.
+        agents: ways to what names the sub-agent that a record is of; the first that leads to something counts.
     """
 
     name: str
@@ -85,6 +89,7 @@ class Format:
     mark: Mapping[str, str | None]
     rules: Sequence[Rule]
     renewed: str = ""
+    agents: Sequence[str] = ()
 
 
 def recognize(log: str, formats: Iterable[Format]) -> Format | None:
@@ -115,7 +120,8 @@ def events_of(records: Iterable[Any], form: Format) -> list[Event]:
     events = []
     for place, record in enumerate(records):
         with contextlib.suppress(RecursionError):
-            events += [replace(event, record=place) for event in _events_of_one(record, form)]
+            agent = str(next(filter(None, (first_at(record, way) for way in form.agents)), ""))
+            events += [replace(event, record=place, agent=agent) for event in _events_of_one(record, form)]
     return events
 
 

@@ -24,8 +24,11 @@ CLAUDE_CODE = Format(
         Rule(
             "result", "message.content[]", _USER, {"type": "tool_result"}, text="content", call="tool_use_id"
         ),
+        Rule("compacted", record={"type": "system", "subtype": "compact_boundary"}, text="timestamp"),
     ),
+    agents=("agentId", "isSidechain"),
 )
+"""Until 2.1.233 a session's file holds its sub-agents' lines as well; since then each has a file of its own."""
 CODEX = Format(
     "codex",
     None,
@@ -38,6 +41,7 @@ CODEX = Format(
         Rule("call", "payload", {"payload.type": "custom_tool_call"}, call="call_id"),
         Rule("result", "payload", {"payload.type": "function_call_output"}, text="output", call="call_id"),
         Rule("result", "payload", {"payload.type": "custom_tool_call_output"}, text="output", call="call_id"),
+        Rule("compacted", record={"type": "compacted"}, text="timestamp"),
     ),
 )
 ENTIRE = Format(
@@ -67,7 +71,9 @@ COPILOT_CLI = Format(
             arguments="arguments",
         ),
         Rule("result", "data", {"type": "tool.execution_complete"}, text="result.content", call="toolCallId"),
+        Rule("compacted", record={"type": "session.compaction_complete"}, text="timestamp"),
     ),
+    agents=("agentId", "data.parentToolCallId"),
 )
 PI = Format(
     "pi",

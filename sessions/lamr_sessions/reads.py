@@ -13,6 +13,7 @@ from lamr_postprocess.detection import detect_language
 from lamr_sessions.commands import Read
 from lamr_sessions.events import Event
 from lamr_sessions.pointed import Pointers
+from lamr_sessions.seen import Seen
 from lamr_sessions.shown import Shown, shown_lines
 from lamr_sessions.tools import description_of, pattern_of, read_of
 
@@ -79,18 +80,23 @@ class Heard:
         aloud, thought: the assistant's last words since the user spoke.
         searched: what the assistant last searched for since then; empty where it didn't.
         pointers: the lines that were pointed at.
+        seen: the files that were shown.
+        compacted: when the context was last compacted, as the log writes times; empty where it wasn't.
     """
 
     aloud: str = ""
     thought: str = ""
     searched: str = ""
     pointers: Pointers = field(default_factory=Pointers)
+    seen: Seen = field(default_factory=Seen)
+    compacted: str = ""
     _messages: list[str] = field(default_factory=list)
     _statements: deque[str] = field(default_factory=lambda: deque(maxlen=_MOST_STATEMENTS))
 
     def hear(self, event: Event) -> None:
         """Take in the next event."""
         self.pointers.hear(event)
+        self.seen.hear(event)
         if event.kind == "user" and (words := spoken(event.text)):
             self._messages.append(words)
             self.aloud = self.thought = self.searched = ""
@@ -100,6 +106,8 @@ class Heard:
             self.thought = self._stated(event)
         elif event.kind == "call":
             self.searched = pattern_of(event.tool, event.arguments) or self.searched
+        elif event.kind == "compacted":
+            self.compacted = event.text
 
     def _stated(self, event: Event) -> str:
         words = event.text.strip()
@@ -129,12 +137,16 @@ class Heard:
 
 
 def big_reads(session: Sequence[Event]) -> Iterator[BigRead]:
-    """The session's big reads of files in a language with a grammar, in their order."""
+    """The session's big reads of files in a language with a grammar, in their order.
+
+    What is said before a read is what the same agent said: a sub-agent's task is the prompt that it was given.
+    """
     results = {
         event.call: place for place, event in enumerate(session) if event.kind == "result" and event.call
     }
-    heard = Heard()
+    agents: dict[str, Heard] = {}
     for place, event in enumerate(session):
+        heard = agents.setdefault(event.agent, Heard())
         heard.hear(event)
         if event.kind != "call":
             continue

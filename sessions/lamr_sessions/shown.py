@@ -10,6 +10,8 @@ from typing import Any
 
 from lamr_postprocess.listing import NUMBERED_BLANK, NUMBERS
 
+from lamr_sessions.notices import above, is_below
+
 OUTPUT, EXIT_CODE = "output", "returncode"
 """Keys of `packed_output`."""
 _NUMBERED_SHARE, _CONSECUTIVE_SHARE = 0.9, 0.95
@@ -22,20 +24,10 @@ _BEFORE = (
     re.compile(r"\A<path>[^<\n]{0,4096}</path>\s*<type>[^<\n]{0,99}</type>\s*"),
     re.compile(r"\ARead file [^\n]{0,4096}, lines \d+-\d+\n"),
     re.compile(r"\AHere's the result of running `cat -n` on .*:\n"),
-    re.compile(
-        r"\A\nIMPORTANT: The file content has been truncated\.\nStatus: .*\nAction: .*\n\n"
-        r"--- FILE CONTENT \(truncated\) ---\n"
-    ),
     re.compile(r"\A<untrusted_context>\nOutput: "),
 )
 _OPENING = re.compile(r"<(?P<tag>file|content|output)>\n?")
 _CLOSING = re.compile(r"</(?P<tag>file|content|output)>")
-_NOTICE = re.compile(
-    r"<shellId:|\(End of file|\(File has more lines|\(Output |\[\d+ more lines in file|[\[(]Showing lines |"
-    r"\[Output truncated\. |"
-    r"</untrusted_context>$|Process Group PGID: \d+$|Background PIDs: [\d, ]+$|Exit Code: \d+$"
-)
-"""How lines begin that hosts put below a file's text."""
 _REMINDER, _REMINDER_ENDS = "<system-reminder>", "</system-reminder>"
 _MOST_NOTICES = 50  # below one result
 _LONGEST_HEAD = 1 << 16  # characters of what a host puts before a text
@@ -76,6 +68,7 @@ def framed(result: str) -> tuple[str, str, str]:
     for pattern in _BEFORE:
         found = pattern.match(result[first : first + _LONGEST_HEAD])
         first += found.end() if found else 0
+    first = above(result, first)
     opening = _OPENING.match(result, first)
     tag = opening["tag"] if opening else ""
     begin = opening.end() if opening else first
@@ -104,7 +97,7 @@ def _above_notices(result: str, begin: int, tag: str) -> tuple[int, bool]:
             if closed:
                 break
             closed, pending, stop = found["tag"], stop, line_start
-        elif _NOTICE.match(line):
+        elif is_below(line):
             stop, pending = line_start, 0
         elif line.endswith(_REMINDER_ENDS) and (start := _reminder(result, begin, end)) >= 0:
             stop = start

@@ -15,7 +15,9 @@ from typing import Any
 
 import pytest
 from lamr_agents import thin
-from lamr_agents.claude_code import HOOK, hear, read_call
+from lamr_agents.claude_code import HOOK, read_call
+from lamr_agents.claude_code_agents import hear
+from lamr_agents.context import Context
 from lamr_agents.errors import SettingsError
 from lamr_agents.hosts import HOSTS
 from lamr_agents.installing import hook_command, installed, removed
@@ -218,9 +220,9 @@ def test_a_transcript_that_no_file_can_be_is_none(server: LocalServer) -> None:
 def test_the_store_counts_and_forgets(store: Store) -> None:
     shown = Shown("claude-code", "s", "Read", "/w/a.py", "pruned", 100, 40, 0.5)
     store.add(shown, now=0.0)
-    assert store.was_shown("s", "/w/a.py")
+    assert store.was_shown(Context("s"), "/w/a.py")
     store.add(Shown("claude-code", "s", "Read", "/w/b.py", "small", 10, 10, 0.0), now=MOST_DAYS * 86_400 + 1)
-    assert not store.was_shown("s", "/w/a.py")
+    assert not store.was_shown(Context("s"), "/w/a.py")
     (tally,) = store.tallies()
     assert (tally.reason, tally.results, tally.tokens_in, tally.tokens_out) == ("small", 1, 10, 10)
 

@@ -30,9 +30,8 @@ HOOKED = [host for host in HOSTS.values() if host.way is Way.HOOK]
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[LocalServer]:
     with closing(Store(tmp_path / "shown.sqlite3")) as store:
-        yield LocalServer(
-            tmp_path / "hook.sock", store, pruner, archive=Archive(Texts(tmp_path / "texts.sqlite3"))
-        )
+        archive = Archive(Texts(tmp_path / "texts.sqlite3"))
+        yield LocalServer(tmp_path / "hook.sock", store, pruner, archive=archive, seconds=60.0)
 
 
 @pytest.fixture(params=RECORDED.values(), ids=RECORDED)
@@ -81,7 +80,7 @@ def test_a_failure_is_told_in_the_hosts_own_words(host: Recorded, tmp_path: Path
         raise MissingPackageError("onnxruntime isn't installed")
 
     with closing(Store(tmp_path / "shown.sqlite3")) as store:
-        broken = LocalServer(tmp_path / "hook.sock", store, fails)
+        broken = LocalServer(tmp_path / "hook.sock", store, fails, seconds=60.0)
         answer = answered(broken, host.call(tmp_path, host.shell("cat a.py", CODE)))
         assert host.text_of(answer) is None
         assert host.aside(answer) == "[lamr: not pruned: MissingPackageError: onnxruntime isn't installed]"
@@ -116,7 +115,11 @@ def test_what_a_host_shortens_keeps_its_notice(server: LocalServer, tmp_path: Pa
     assert text.startswith(head)
     assert "def handler_30(" in text
     short = "Warning: truncated output (original token count: 28146)\nTotal output lines: 3636\n\n" + CODE
-    assert answered(server, codex.call(tmp_path, codex.shell("cat a.py", short))) == {}
+    text = codex.text_of(
+        answered(server, codex.call(tmp_path, codex.shell("cat a.py", short), session_id="s2"))
+    )
+    assert text is not None
+    assert text.startswith(short[: short.index("import os")])
 
 
 def test_a_range_that_is_asked_for_passes(server: LocalServer, tmp_path: Path) -> None:
@@ -164,6 +167,12 @@ def test_what_gemini_shows_is_the_users_alone_and_doesnt_pile_up(server: LocalSe
     folder.write_text("somebody's")
     answer = answered(server, gemini.call(tmp_path, gemini.shell("cat a.py", CODE), session_id="s4"))
     assert (gemini.aside(answer) or "").startswith("[lamr: not pruned: ")
+    call = json.loads(
+        gemini.call(tmp_path, gemini.shell("cat a.py", CODE), session_id="s5", transcript_path="chats/x")
+    )
+    call["tool_input"]["context_focus_question"] = "What does handler_30 write?"
+    answer = answered(server, json.dumps(call).encode())
+    assert gemini.aside(answer) == "[lamr: not pruned: the host keeps no folder for the project]"
 
 
 def test_each_hosts_process_asks_the_server_and_lets_pass_what_it_must(

@@ -10,8 +10,9 @@ import lamr_client
 import pytest
 from lamr_agents import Asked, Known, Policy, intent_of, skim
 from lamr_agents.local.texts import Archive, Place, Texts
+from lamr_agents.outlines import outline
 from lamr_agents.policy import OUTLINED, PRUNED
-from lamr_agents.skim import asked_for, outline
+from lamr_agents.skim import asked_for
 from lamr_client import AccessDeniedError, ServerUnavailableError
 from lamr_client.mock_transport import MockTransport, uniform_answer
 from lamr_sessions import Read
@@ -166,10 +167,10 @@ def test_what_the_session_pointed_at_is_shown_with_its_surroundings() -> None:
 
 def test_pointing_everywhere_points_nowhere() -> None:
     many = tuple(range(1, 14))
-    assert Policy().kept(replace(ASKED, pointed=many), 1) == []
-    assert Policy().kept(replace(ASKED, pointed=many[:1]), 1) == [(1, 9)]
-    assert Policy().kept(replace(ASKED, pointed=(120,)), 100) == [(18, 29)]
-    assert Policy().kept(replace(ASKED, pointed=(99,)), 100) == []
+    assert Policy().kept(replace(ASKED, pointed=many), 1, ASKED.lines) == []
+    assert Policy().kept(replace(ASKED, pointed=many[:1]), 1, ASKED.lines) == [(1, 9)]
+    assert Policy().kept(replace(ASKED, pointed=(120,)), 100, ASKED.lines) == [(18, 29)]
+    assert Policy().kept(replace(ASKED, pointed=(99,)), 100, ASKED.lines) == []
 
 
 def test_a_file_that_was_pointed_at_isnt_beside_the_point() -> None:

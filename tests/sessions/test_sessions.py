@@ -418,7 +418,7 @@ def test_only_files_in_a_language_with_a_grammar_count(path):
     ("command", "expected"),
     [
         ("cat a.py", Read("a.py")),
-        ("cd /w && cat -n a.py 2>/dev/null", Read("a.py")),
+        ("cd /w && cat -n a.py 2>/dev/null", Read("/w/a.py")),
         ("sed -n '5,90p' a.py", Read("a.py", 5, 90)),
         ('nl -ba a.py | sed -n "5,90p"', Read("a.py", 5, 90)),
         ("sed -n '5,$p' a.py", Read("a.py", 5)),
@@ -442,7 +442,7 @@ def test_reads_by_shell_commands(command, expected):
     ("command", "expected"),
     [
         ("cat a.py b.py", Print("a.py b.py", "a.py")),
-        ("cd /w && cat a.py && cat 'b c.py' 2>/dev/null", Print("a.py b c.py", "a.py")),
+        ("cd /w && cat a.py && cat 'b c.py' 2>/dev/null", Print("/w/a.py /w/b c.py", "/w/a.py")),
         ("echo '=== a;';cat a.py;echo\ncat b.py", Print("a.py b.py", "a.py")),
         ("cat src/*.py", Print("src/*.py", "src/*.py")),
         ("git show HEAD~2:src/a.py", Print("HEAD~2:src/a.py", "src/a.py")),

@@ -47,7 +47,8 @@ from lamr_agents.http.limits import RETRY_SECONDS, LimitMiddleware, Limits
 from lamr_agents.http.paths_page import POLICY, render_paths
 from lamr_agents.http.readiness import Readiness
 from lamr_agents.local.texts import Archive, Place, Texts, UnknownTextError, default_texts
-from lamr_agents.skim import largest_cut, note
+from lamr_agents.skim import largest_cut
+from lamr_agents.words import note
 
 STATUSES: Sequence[tuple[type[LamrError], int]] = (
     (UnknownTextError, 404),
@@ -174,7 +175,10 @@ def _keep(texts: Texts, body: PruneBody, result: PruneResult, url: str) -> dict[
     archive = Archive(texts, f"curl -s {url}v1/show/", "")
     lines = len(split_lines(body.code))
     undo = archive.how_to_show(body.code, *largest_cut(result.kept_lines, lines))
-    return {"key": archive.keep(body.code), "note": note(result.kept_lines, lines, undo)}
+    return {
+        "key": archive.keep(body.code),
+        "note": note(len(result.kept_lines), lines, undo, numbers=[(1, lines)]),
+    }
 
 
 def _add_state(app: FastAPI, metrics: _Metrics) -> None:

@@ -6,11 +6,11 @@ makes sure that one server listens; it ends after a time without calls.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import math
 import os
-import socketserver
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -28,10 +28,14 @@ from lamr_contract.private_files import open_private, private_folder, take_lock
 from lamr_agents.hook_host import Call, HookHost
 from lamr_agents.hosts import FIRST, hook_named
 from lamr_agents.intent import Intent
+from lamr_agents.local.listener import Listener
+from lamr_agents.local.places import place_of
 from lamr_agents.local.store import Shown, Store
+from lamr_agents.local.texts import key_of
+from lamr_agents.local.turns import Turns
 from lamr_agents.policy import Asked, Policy
 from lamr_agents.skim import Archive, Prunes, Skim, skim, unjudged
-from lamr_agents.thin import BESIDE, HOST, LEFT, MOST_BYTES, check_peer, check_place, unpruned
+from lamr_agents.thin import BESIDE, HOST, LEFT, MOST_BYTES, check_place, unpruned
 
 IDLE_SECONDS = 3600.0
 SPARE_SECONDS = 1.5
@@ -41,7 +45,6 @@ _OF_THE_HOOK = 1 << 10
 _LEAST_SECONDS = 0.05
 _SHY_SECONDS = 300.0
 """How long no text is tried that is as large as one that took too long: an agent shouldn't wait in vain each time."""
-_LOOK_SECONDS = 0.5
 _log = logging.getLogger("lamr.agents")
 
 
@@ -77,6 +80,7 @@ class LocalServer:
         self._seconds = seconds
         self._effort = effort
         self._gave_up = _GaveUp()
+        self._turns = Turns()
         self._pruner: Prunes | None = None
         self._making = threading.Lock()
         self._last_call = time.monotonic()
@@ -102,7 +106,7 @@ class LocalServer:
                 return False
             _sign(lock)
             self._path.unlink(missing_ok=True)
-            with closing(_Listener(str(self._path), self._handle)) as listener:
+            with closing(Listener(str(self._path), self._handle)) as listener:
                 self._path.chmod(0o600)
                 made = self._path.stat()
                 threading.Thread(target=self._load, daemon=True).start()
@@ -138,11 +142,19 @@ class LocalServer:
         call = host.read_call(payload)
         if call is None:
             return None
-        asked = replace(call.asked, again=self._store.was_shown(call.session, call.asked.label))
         left = payload.get(LEFT)
         seconds = min(self._seconds, left - SPARE_SECONDS) if isinstance(left, int | float) else self._seconds
-        shown = self._skim(asked, call.intent, max(seconds, _LEAST_SECONDS))
-        self._record(host, call, shown, time.perf_counter() - begin)
+        seconds = max(seconds, _LEAST_SECONDS)
+        with self._turns.of((call.session, call.asked.label), seconds):
+            place = "" if call.asked.name else place_of(call.asked.path)
+            asked = replace(
+                call.asked,
+                again=call.seen or self._store.was_shown(call.context, call.asked.label),
+                always_again=bool(place) and self._store.is_always_read_again(place),
+            )
+            left = max(seconds - (time.perf_counter() - begin), _LEAST_SECONDS)
+            shown = self._skim(asked, call.intent, left)
+            self._record(host, call, shown, place, time.perf_counter() - begin)
         return host.answer(call, shown)
 
     def _skim(self, asked: Asked, intent: Intent, seconds: float) -> Skim:
@@ -179,7 +191,11 @@ class LocalServer:
             self._gave_up = _GaveUp(asked.tokens, time.monotonic())
         return shown
 
-    def _record(self, host: HookHost, call: Call, shown: Skim, seconds: float) -> None:
+    def _record(self, host: HookHost, call: Call, shown: Skim, place: str, seconds: float) -> None:
+        asked = call.asked
+        place = place or key_of(asked.text)
+        if not asked.name:
+            self._store.look(call.context, asked.path, self._policy.ranges(asked), shown.tokens_out)
         self._store.add(
             Shown(
                 host.name,
@@ -190,6 +206,8 @@ class LocalServer:
                 shown.tokens_in,
                 shown.tokens_out,
                 seconds,
+                place if shown.cut else "",
+                shown.hidden,
             )
         )
 
@@ -220,7 +238,11 @@ class LocalServer:
             size += len(part)
             if size > MOST_BYTES + _OF_THE_HOOK:  # the hook sends no such call
                 return
-        connection.sendall(self.answer(b"".join(parts)) or b"{}")
+        answer = self.answer(b"".join(parts)) or b"{}"
+        with contextlib.suppress(
+            BrokenPipeError, ConnectionResetError
+        ):  # a hook that only told, or ran out of time
+            connection.sendall(answer)
 
 
 @dataclass(frozen=True)
@@ -261,30 +283,3 @@ def _sign(lock: BinaryIO) -> None:
     lock.truncate(0)
     lock.seek(0)
     lock.write(str(os.getpid()).encode())
-
-
-class _Listener(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
-    daemon_threads = True
-    timeout = _LOOK_SECONDS
-    request_queue_size = 64
-
-    def __init__(self, path: str, handle: Callable[[Any], None]) -> None:
-        class Handler(socketserver.BaseRequestHandler):
-            def handle(self) -> None:
-                handle(self.request)
-
-        super().__init__(path, Handler)
-
-    def verify_request(self, request: Any, client_address: Any) -> bool:  # noqa: ARG002 - the base's
-        try:
-            check_peer(request)
-        except OSError as error:
-            _log.warning("a call isn't heard: %s", error)
-            return False
-        return True
-
-    def close(self) -> None:
-        self.server_close()
-
-    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002 - the base's signature
-        _log.exception("a connection broke off")

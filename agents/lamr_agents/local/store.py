@@ -16,7 +16,10 @@ from pathlib import Path
 from lamr_client import InvalidInputError, LamrError
 from lamr_contract.private_files import cache_folder
 
+from lamr_agents.context import Context
+from lamr_agents.local import looks
 from lamr_agents.local.database import Database
+from lamr_agents.policy import IN_PARTS, READ_AGAIN
 from lamr_agents.thin import NOT_PRUNED, SOCKET
 
 MOST_ROWS = 50_000
@@ -49,6 +52,9 @@ class Shown:
         reason: `pruned`, `outlined`, or why the result passed.
         tokens_in, tokens_out: as `Skim` counts them.
         seconds: that it took.
+        place: where a cut hides lines, the file within its project (`local.places`) or the key of the kept text; else
+            empty.
+        hidden: first and last line of each run of these, by the file's own numbers.
     """
 
     host: str
@@ -59,6 +65,8 @@ class Shown:
     tokens_in: int
     tokens_out: int
     seconds: float
+    place: str = ""
+    hidden: looks.Ranges = ()
 
 
 @dataclass(frozen=True)
@@ -100,16 +108,36 @@ class Store:
 
     def __init__(self, path: Path) -> None:
         self._database = Database(
-            path, _TABLE, lambda why: StoreError(f"{path}: what was shown can't be kept there ({why})")
+            path,
+            _TABLE + looks.TABLE,
+            lambda why: StoreError(f"{path}: what was shown can't be kept there ({why})"),
         )
+        self._looks = looks.Looks(self._database)
 
-    def was_shown(self, session: str, path: str) -> bool:
-        """Whether a session saw a file before."""
+    def was_shown(self, context: Context, path: str) -> bool:
+        """Whether an agent saw a file before, cut or whole."""
+        parts = sorted(IN_PARTS)
+        query = (
+            "SELECT 1 FROM shown WHERE session = ? AND path = ? AND at >= ? "
+            f"AND reason NOT IN ({', '.join('?' * len(parts))}) LIMIT 1"
+        )
         with self._database.rows() as rows:
             found = rows.execute(
-                "SELECT 1 FROM shown WHERE session = ? AND path = ? LIMIT 1", (_name(session), _name(path))
-            )
-            return found.fetchone() is not None
+                query, (_name(context.session), _name(path), context.since, *parts)
+            ).fetchone()
+        return found is not None
+
+    def look(self, context: Context, path: str, ranges: looks.Ranges, tokens: int) -> None:
+        """Record that an agent reads a file; see `local.looks`."""
+        self._looks.look(_name(context.session), context.since, _name(path), ranges, tokens)
+
+    def show(self, key: str, tokens: int) -> None:
+        """Record that `lamr show` prints so many tokens of a kept text."""
+        self._looks.show(key, tokens)
+
+    def is_always_read_again(self, place: str, now: float | None = None) -> bool:
+        """Whether agents came back for each of the latest cuts of a file; see `local.looks`."""
+        return self._looks.always(_name(place), READ_AGAIN, now)
 
     def add(self, shown: Shown, now: float | None = None) -> None:
         """Record a result, and forget those that are too old or too many."""
@@ -126,7 +154,9 @@ class Store:
             shown.seconds,
         )
         with self._database.rows() as rows:
-            rows.execute("INSERT INTO shown VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+            added = rows.execute("INSERT INTO shown VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row).lastrowid
+            if shown.place and added is not None:
+                looks.record(rows, added, _name(shown.place), shown.hidden)
             rows.execute("DELETE FROM shown WHERE at < ?", (now - MOST_DAYS * 86_400,))
             rows.execute("DELETE FROM shown WHERE rowid <= (SELECT max(rowid) FROM shown) - ?", (MOST_ROWS,))
 

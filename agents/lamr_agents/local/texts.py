@@ -21,6 +21,7 @@ from lamr_postprocess import split_lines
 
 from lamr_agents.local.database import Database
 from lamr_agents.local.store import default_folder
+from lamr_agents.words import BY_COMMAND
 
 MOST_DAYS = 7.0
 MOST_BYTES = 128 << 20
@@ -172,7 +173,8 @@ class Archive:
 
     def how_to_show(self, text: str, first: int, last: int) -> str:
         """Say how these lines of a text are shown."""
-        return f"`{self.command}{self.between}{key_of(text)}:{first}-{last}` prints the lines {first}-{last}"
+        place = {"command": self.command, "between": self.between, "key": key_of(text)}
+        return BY_COMMAND.format(**place, first=first, last=last)
 
 
 def show_command(texts: Path | None = None) -> str:

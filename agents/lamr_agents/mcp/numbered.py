@@ -5,6 +5,7 @@ from __future__ import annotations
 from lamr_postprocess import split_lines
 
 from lamr_agents.thin import NOTE
+from lamr_agents.words import MORE_LINES
 
 MOST_CHARACTERS = 60_000
 """Of one answer: hosts take 25,000 tokens, and a token of code has hardly ever fewer than 2.4 characters."""
@@ -28,7 +29,7 @@ def ranged(code: str, first: int, last: int, wanted: int | None = None) -> str:
     """Numbered lines, and a line that says so where there are more of those that were wanted (None: of all)."""
     lines = split_lines(code)
     missing = min(len(lines) if wanted is None else wanted, len(lines)) > last
-    more = f"[lamr: {last - first + 1} lines at a time; expand shows others]\n" if missing else ""
+    more = MORE_LINES.format(lines=last - first + 1) if missing else ""
     return numbered("".join(lines[first - 1 : last]), first) + more
 
 

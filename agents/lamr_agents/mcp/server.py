@@ -29,10 +29,11 @@ from lamr_agents.faults import words_of
 from lamr_agents.mcp.numbered import bounded, numbered, ranged
 from lamr_agents.mcp.packing import Packer, Wanted
 from lamr_agents.mcp.roots import Reach, ask_for_roots
+from lamr_agents.outlines import outline as outline_of
 from lamr_agents.policy import Policy
 from lamr_agents.skim import haste
-from lamr_agents.skim import outline as outline_of
 from lamr_agents.thin import NOT_PRUNED, NOTE
+from lamr_agents.words import FILE_ENDS, MORE_MATCHES
 
 MOST_LINES = 800
 """Of one answer of `expand`."""
@@ -204,7 +205,7 @@ class _Tools:
         if not 1 <= first <= last:
             raise ToolError(f"lines {first}-{last}: lines count from 1, and a range goes upwards")
         count = len(split_lines(code))
-        end = f"[lamr: the file has {count} lines]\n" if last > count else ""
+        end = FILE_ENDS.format(lines=count) if last > count else ""
         return ranged(code, first, min(last, first + MOST_LINES - 1), wanted=last) + end
 
     @_telling
@@ -227,7 +228,7 @@ class _Tools:
         """
         found, more = await asyncio.to_thread(self._reach.workspace(roots).search, pattern, path)
         lines = [f"{visible(each.path)}:{each.line}:{each.text}\n" for each in found]
-        lines += ["[lamr: there are more matches; narrow the search]\n"] if more else []
+        lines += [MORE_MATCHES] if more else []
         return "".join(lines) or "no match\n"
 
     @_telling

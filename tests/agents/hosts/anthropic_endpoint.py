@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -25,9 +25,9 @@ def tool_results(body: dict[str, Any]) -> list[str]:
 
 
 @contextmanager
-def endpoint(script: Script) -> Iterator[Endpoint]:
-    """Serve a script until the end of the block."""
-    played = Endpoint("", script, tool_results)
+def endpoint(script: Script, others: Mapping[str, Script] | None = None) -> Iterator[Endpoint]:
+    """Serve scripts until the end of the block."""
+    played = Endpoint("", script, tool_results, others=others or {})
 
     def answer(path: str, body: dict[str, Any]) -> tuple[str, str]:
         if not path.startswith("/v1/messages") or "count_tokens" in path:

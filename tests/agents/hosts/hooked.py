@@ -1,4 +1,4 @@
-"""What sessions of hosts with a hook share: installing it with a server of the session's own, and ending that."""
+"""What sessions of hosts with a hook share: installing it with a server of the session's own, and what they show."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lamr_agents.host import Host
-from lamr_agents.installing import hook_command, installed
+from lamr_agents.installing import hook_command, installed, removed
 from lamr_agents.local.server import lock_of
 from lamr_agents.local.store import Store
 
@@ -23,22 +23,45 @@ from tests.agents.samples import CODE, SAID
 
 SECONDS = 240
 """Of a session, at the most."""
+OTHERS = '{ "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]},\n   "env": {} }'
+"""Settings of somebody who has a hook already."""
 PATIENCE = 100
 """Seconds that the hook waits here: a busy machine takes longer to load the model than an agent's user would wait."""
 
 
-def install(host: Host, settings: Path, folder: Path, serve: Sequence[str]) -> None:
-    """Put a host's hook into a file of settings; its server keeps what it knows in a folder.
+@contextmanager
+def hooked(host: Host, settings: Path, folder: Path, serve: Sequence[str] | None) -> Iterator[None]:
+    """Put a host's hook into a file of settings for a session; afterwards the file is what it was, to the byte.
 
     Args:
         host: whose hook it is.
         settings: the file.
         folder: where the server's socket and store lie.
-        serve: more options of the server.
+        serve: more options of the server; None for a session without the hook.
     """
+    if serve is None:
+        yield
+        return
+    before = _bytes(settings)
+    install(host, settings, folder, serve)
+    put_in = _bytes(settings)
+    with ending(folder):
+        yield
+    untouched = _bytes(settings) == put_in  # a host may have written it anew
+    removed(host, settings).write()
+    left = _bytes(settings)
+    assert left == before if untouched else b"thin.py" not in (left or b"")
+
+
+def install(host: Host, settings: Path, folder: Path, serve: Sequence[str]) -> None:
+    """Put a host's hook into a file of settings; its server keeps what it knows in a folder."""
     assert host.hook
     options = ["--store", str(folder / "shown.sqlite3"), "--idle", "60", "--timeout", str(PATIENCE), *serve]
     installed(host, settings, hook_command(host.hook, options, folder / "s", PATIENCE)).write()
+
+
+def _bytes(path: Path) -> bytes | None:
+    return path.read_bytes() if path.exists() else None
 
 
 @contextmanager

@@ -29,8 +29,9 @@ class Endpoint:
         url: where it listens.
         script: what is answered.
         results_of: the texts of the results of tools that a request carries.
-        others: what is answered in sessions whose first message has these words, such as a sub-agent's.
         requests: the bodies of the requests that carry tools, which are those of the session itself.
+        others: what is answered in sessions whose first message has these words, such as a sub-agent's.
+        others_requests: the bodies of their requests.
     """
 
     url: str
@@ -38,14 +39,15 @@ class Endpoint:
     results_of: Callable[[dict[str, Any]], list[str]]
     requests: list[dict[str, Any]] = field(default_factory=list)
     others: Mapping[str, Script] = field(default_factory=dict)
+    others_requests: list[dict[str, Any]] = field(default_factory=list)
 
     def answer(self, body: dict[str, Any]) -> Step:
         """The step for a request: as many results of tools as it carries are done."""
         if not body.get("tools"):
             return Step("A title")
-        self.requests.append(body)
-        results = self.results_of(body)
         first = json.dumps(body.get("messages", [])[:1])
-        script = next((script for words, script in self.others.items() if words in first), self.script)
+        script = next((script for words, script in self.others.items() if words in first), None)
+        (self.requests if script is None else self.others_requests).append(body)
+        script, results = script or self.script, self.results_of(body)
         step = script[min(len(results), len(script) - 1)]
         return step if isinstance(step, Step) else step(results)

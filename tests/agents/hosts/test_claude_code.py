@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 
 from lamr_agents.hosts import HOSTS
+from lamr_agents.local.store import Store
+from lamr_agents.policy import PUT_ASIDE
 
 from tests.agents.hosts.anthropic_endpoint import endpoint, tool_results
-from tests.agents.hosts.cuts import hidden_line, largest_cut
+from tests.agents.hosts.cuts import hidden_line, is_cut, largest_cut
 from tests.agents.hosts.hooked import (
+    OTHERS,
     SECONDS,
     Player,
     check_unreachable,
     check_with_and_without,
-    ending,
-    install,
+    hooked,
 )
 from tests.agents.hosts.scripted import Endpoint, Script, Step
 from tests.agents.samples import CODE, LINES, SAID, TASK, line_of
@@ -35,6 +38,7 @@ def play(
     serve: list[str] | None,
     *more: str,
     tools: str = "Read,Bash",
+    others: Mapping[str, Script] | None = None,
     through: Callable[[str], AbstractContextManager[str]] = nullcontext,
 ) -> tuple[Endpoint, str]:
     """Run a session in a folder; `serve` are the options of the hook's server, None is a session without the hook.
@@ -45,15 +49,17 @@ def play(
         serve: options of the server.
         more: options of the host's command.
         tools: those that it may call.
+        others: what sub-agents say, by their prompts.
         through: gives the address that the host knows, for the model's own.
     """
     project, home = folder / "project", folder / "home"
     project.mkdir(parents=True)
     home.mkdir()
     (project / "a.py").write_text(CODE, encoding="utf-8")
-    if serve is not None:
-        install(HOST, project / ".claude" / "settings.json", folder, serve)
-    with endpoint(script) as model, ending(folder), through(model.url) as url:
+    settings = project / ".claude" / "settings.local.json"
+    settings.parent.mkdir()
+    settings.write_text(OTHERS)
+    with endpoint(script, others) as model, hooked(HOST, settings, folder, serve), through(model.url) as url:
         environment = {
             **os.environ,
             "HOME": str(home),
@@ -86,6 +92,69 @@ CLAUDE_CODE = Player(
 
 def test_a_session_with_the_hook_and_without(tmp_path: Path) -> None:
     check_with_and_without(CLAUDE_CODE, tmp_path)
+    with closing(sqlite3.connect(tmp_path / "with" / "shown.sqlite3")) as rows:
+        found = rows.execute("SELECT ranges, wholes FROM cuts").fetchall()
+    assert found == [(1, 1)]  # what the agent came back for
+
+
+def test_a_cut_read_counts_as_one_for_an_edit_and_for_a_new_file_in_its_place(tmp_path: Path) -> None:
+    """The host asks for a read before both; a line that was hidden can be edited as well."""
+    path = str(tmp_path / "project" / "a.py")
+    edited = "    value_7 = None  # edited"
+
+    def edit(results: list[str]) -> Step:
+        old = hidden_line(results[0])
+        return Step("Now the edit.", "Edit", {"file_path": path, "old_string": old, "new_string": edited})
+
+    steps: Script = [
+        Step(SAID, "Read", {"file_path": path}),
+        edit,
+        Step("Again.", "Write", {"file_path": path, "content": "x = 1\n"}),
+        Step("Done."),
+    ]
+    model, said = play(tmp_path, steps, [], tools="Read,Edit,Write")
+    assert said.strip() == "Done."
+    read, done, written = tool_results(model.requests[-1])
+    assert is_cut(read)
+    assert "has been updated" in done
+    assert "has been updated" in written
+    assert Path(path).read_text() == "x = 1\n"
+
+
+PROMPT = "Find out what handler_40 does, please, and tell nobody else about it before you are sure of it."
+
+
+def test_a_sub_agents_read_is_cut_for_what_it_says_itself(tmp_path: Path) -> None:
+    path = str(tmp_path / "project" / "a.py")
+    given = {"description": "look", "prompt": PROMPT, "subagent_type": "Explore", "run_in_background": False}
+    own: Script = [Step("I'll look at handler_40 first.", "Read", {"file_path": path}), Step("It writes.")]
+    steps: Script = [
+        Step(SAID, "Read", {"file_path": path}),
+        Step("Another looks at the fortieth.", "Agent", given),
+        Step("Done."),
+    ]
+    model, said = play(tmp_path, steps, [], tools="Read,Agent", others={PROMPT: own})
+    assert said.strip() == "Done."
+    (seen,) = tool_results(model.others_requests[-1])
+    read = tool_results(model.requests[-1])[0]
+    assert "def handler_40(" in seen
+    assert "value_30 =" not in seen
+    assert "value_30 =" in read
+    assert "value_40 =" not in read
+    rows = Store(tmp_path / "shown.sqlite3").tallies()
+    assert [(row.reason, row.results) for row in rows] == [("pruned", 2)]
+
+
+def test_an_output_that_the_host_puts_into_a_file_passes(tmp_path: Path) -> None:
+    """The agent is shown the first 2,000 characters and the file's name."""
+    command = {"command": "cat a.py a.py a.py a.py", "description": "Show a.py"}
+    model, said = play(tmp_path, [Step(SAID, "Bash", command), Step("Done.")], [])
+    assert said.strip() == "Done."
+    (shown,) = tool_results(model.requests[-1])
+    assert shown.startswith("<persisted-output>")
+    assert not is_cut(shown)
+    (row,) = Store(tmp_path / "shown.sqlite3").tallies()
+    assert row.reason == PUT_ASIDE
 
 
 def test_what_fails_is_told_and_the_session_goes_on(tmp_path: Path, free_port: int) -> None:

@@ -14,8 +14,7 @@ from tests.agents.hosts.hooked import (
     Player,
     check_unreachable,
     check_with_and_without,
-    ending,
-    install,
+    hooked,
 )
 from tests.agents.hosts.responses_endpoint import endpoint, tool_results
 from tests.agents.hosts.scripted import Endpoint, Script
@@ -40,9 +39,7 @@ def play(folder: Path, script: Script, serve: list[str] | None) -> tuple[Endpoin
     project.mkdir(parents=True)
     home.mkdir(parents=True)
     (project / "a.py").write_text(CODE, encoding="utf-8")
-    if serve is not None:
-        install(HOST, home / "hooks.json", folder, serve)
-    with endpoint(script) as model, ending(folder):
+    with endpoint(script) as model, hooked(HOST, home / "hooks.json", folder, serve):
         (home / "config.toml").write_text(CONFIGURATION % model.url)
         environment = {
             **os.environ,

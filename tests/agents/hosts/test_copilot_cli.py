@@ -14,8 +14,7 @@ from tests.agents.hosts.hooked import (
     Player,
     check_unreachable,
     check_with_and_without,
-    ending,
-    install,
+    hooked,
 )
 from tests.agents.hosts.scripted import Endpoint, Script
 from tests.agents.samples import CODE, TASK
@@ -30,9 +29,7 @@ def play(folder: Path, script: Script, serve: list[str] | None) -> tuple[Endpoin
     project.mkdir(parents=True)
     home.mkdir()
     (project / "a.py").write_text(CODE, encoding="utf-8")
-    if serve is not None:
-        install(HOST, home / "moved" / "hooks" / "lamr.json", folder, serve)
-    with endpoint(script) as model, ending(folder):
+    with endpoint(script) as model, hooked(HOST, home / "moved" / "hooks" / "lamr.json", folder, serve):
         environment = {
             **os.environ,
             "HOME": str(home),

@@ -15,8 +15,7 @@ from tests.agents.hosts.hooked import (
     Player,
     check_unreachable,
     check_with_and_without,
-    ending,
-    install,
+    hooked,
 )
 from tests.agents.hosts.scripted import Endpoint, Script
 from tests.agents.samples import CODE, TASK
@@ -33,9 +32,7 @@ def play(folder: Path, script: Script, serve: list[str] | None) -> tuple[Endpoin
     settings = home / "moved" / ".gemini" / "settings.json"
     settings.parent.mkdir(parents=True)
     settings.write_text(json.dumps({"security": {"auth": {"selectedType": "gemini-api-key"}}}))
-    if serve is not None:
-        install(HOST, settings, folder, serve)
-    with endpoint(script) as model, ending(folder):
+    with endpoint(script) as model, hooked(HOST, settings, folder, serve):
         environment = {
             **os.environ,
             "HOME": str(home),

@@ -119,11 +119,7 @@ def test_a_sub_agent_reads_for_its_own_words(tmp_path: Path) -> None:
     assert "Done." in said
     own, answer = tool_results(model.requests[-1])
     assert "value_17" in answer
-    (other,) = (
-        results[0]
-        for body in model.requests
-        if prompt in json.dumps(body["messages"][0]) and (results := tool_results(body))
-    )
+    (other,) = tool_results(model.others_requests[-1])
     for shown, needed in ((own, 30), (other, 17)):
         number = line_of(f"value_{needed} =")
         assert f"{number}: {LINES[number - 1]}" in shown

@@ -1,0 +1,240 @@
+"""Second looks: what is counted of them, and the files that aren't cut any more because of them."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lamr_agents.context import Context
+from lamr_agents.local.looks import ALWAYS, REMEMBERED_DAYS, TRIED_AGAIN
+from lamr_agents.local.places import place_of
+from lamr_agents.local.server import LocalServer
+from lamr_agents.local.store import MOST_DAYS, Shown, Store
+from lamr_agents.local.texts import Archive, Texts
+from lamr_agents.policy import PRUNED, RANGED, READ_AGAIN
+from lamr_agents.thin import SMALL
+from lamr_cli.main import app
+from lamr_postprocess import approximate_tokens
+from typer.testing import CliRunner
+
+from tests.agents.samples import CODE, LINES, pruner
+from tests.agents.test_claude_code import BASH, READ, hook, payload, running, said, transcript
+
+__all__ = ["transcript"]
+
+FILE = "/w/a.py"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "folder" / "shown.sqlite3"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[Store]:
+    with closing(Store(path)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def server(tmp_path: Path, store: Store) -> LocalServer:
+    return LocalServer(tmp_path / "hook.sock", store, pruner)
+
+
+def cut(session: str, reason: str = PRUNED, **more: Any) -> Shown:
+    place, hidden = (FILE, ((10, 90), (100, 300))) if reason == PRUNED else ("", ())
+    return Shown("claude-code", session, "Read", FILE, reason, 1000, 400, 0.1, place, hidden, **more)
+
+
+def looks(path: Path) -> list[tuple[int, int, int]]:
+    """Ranges, wholes and tokens of each cut, in their order."""
+    with closing(sqlite3.connect(path)) as rows:
+        return rows.execute("SELECT ranges, wholes, tokens FROM cuts ORDER BY shown").fetchall()
+
+
+def test_what_an_agent_comes_back_for_is_counted_where_it_was_hidden(store: Store, path: Path) -> None:
+    store.add(cut("s"))
+    store.look(Context("s"), FILE, [(91, 99)], 50)  # was shown
+    store.look(Context("other"), FILE, [(20, 40)], 50)
+    store.look(Context("s"), "/w/b.py", [(20, 40)], 50)
+    assert looks(path) == [(0, 0, 0)]
+    store.look(Context("s"), FILE, [(85, 95)], 60)
+    store.look(Context("s"), FILE, [(300, 310)], 70)
+    store.look(Context("s"), FILE, [], 1000)
+    assert looks(path) == [(2, 1, 1130)]
+
+
+def test_a_cut_from_before_the_context_was_compacted_is_no_cut_of_it(store: Store, path: Path) -> None:
+    store.add(cut("s"), now=100.0)
+    assert store.was_shown(Context("s", since=99.0), FILE)
+    assert not store.was_shown(Context("s", since=101.0), FILE)
+    store.look(Context("s", since=101.0), FILE, [], 1000)
+    assert looks(path) == [(0, 0, 0)]
+
+
+def test_a_range_is_no_first_look_at_the_file(store: Store) -> None:
+    store.add(cut("s", RANGED))
+    assert not store.was_shown(Context("s"), FILE)
+    store.add(cut("s", "little to cut"))
+    assert store.was_shown(Context("s"), FILE)
+
+
+def test_a_file_that_is_always_read_again_is_cut_no_more_until_it_is_tried_again(store: Store) -> None:
+    for number in range(ALWAYS):
+        assert not store.is_always_read_again(FILE, now=1e6)
+        store.add(cut(f"s{number}"), now=1e6)
+        store.look(Context(f"s{number}"), FILE, [(20, 40)], 50)
+    assert store.is_always_read_again(FILE, now=1e6)
+    assert not store.is_always_read_again("/w/b.py", now=1e6)
+    assert not store.is_always_read_again(FILE, now=1e6 + (REMEMBERED_DAYS + 1) * 86_400)
+    for _ in range(TRIED_AGAIN):
+        assert store.is_always_read_again(FILE, now=1e6)
+        store.add(cut("later", READ_AGAIN), now=1e6)
+    assert not store.is_always_read_again(FILE, now=1e6)
+    store.add(cut("tried"), now=1e6)
+    assert not store.is_always_read_again(FILE, now=1e6)  # nobody came back yet
+    store.look(Context("tried"), FILE, [], 50)
+    assert store.is_always_read_again(FILE, now=1e6)
+
+
+def test_one_agent_that_had_enough_ends_it(store: Store) -> None:
+    for number in range(ALWAYS + 1):
+        store.add(cut(f"s{number}"))
+        if number != 1:
+            store.look(Context(f"s{number}"), FILE, [], 50)
+    assert not store.is_always_read_again(FILE)
+
+
+def test_what_is_kept_of_cuts_goes_with_their_rows(store: Store, path: Path) -> None:
+    store.add(cut("s"), now=0.0)
+    store.add(cut("s", "small"), now=MOST_DAYS * 86_400 + 1)
+    assert looks(path) == []
+
+
+def test_a_store_of_an_earlier_version_goes_on(path: Path) -> None:
+    path.parent.mkdir(mode=0o700)
+    with closing(sqlite3.connect(path)) as rows:
+        rows.execute(
+            "CREATE TABLE shown (at REAL NOT NULL, host TEXT NOT NULL, session TEXT NOT NULL, tool TEXT NOT NULL, path "
+            "TEXT NOT NULL, reason TEXT NOT NULL, tokens_in INTEGER NOT NULL, tokens_out INTEGER NOT NULL, seconds "
+            "REAL NOT NULL)"
+        )
+        rows.execute(
+            "INSERT INTO shown VALUES (9e9, 'claude-code', 's', 'Read', '/w/a.py', 'pruned', 9, 4, 0.1)"
+        )
+        rows.commit()
+    with closing(Store(path)) as store:
+        assert store.was_shown(Context("s"), FILE)
+        store.add(cut("s"))
+        assert sum(tally.results for tally in store.tallies()) == 2
+
+
+def ask(server: LocalServer, given: dict[str, Any], text: str, session: str, log: str) -> str:
+    """What the agent sees."""
+    lines = text.count("\n")
+    file = {**READ["file"], "content": text, "numLines": lines, "startLine": given.get("offset", 1)}  # type: ignore[dict-item]
+    call = payload("Read", given, {**READ, "file": file}, session_id=session, transcript_path=log)
+    answer = server.answer(json.dumps(call).encode())
+    replaced = said(answer).get("updatedToolOutput") if answer else None
+    return replaced["file"]["content"] if replaced else text
+
+
+def test_the_server_cuts_a_file_no_more_that_agents_always_come_back_for(
+    server: LocalServer, transcript: str, path: Path
+) -> None:
+    some = "\n".join(LINES[199:239])
+    for number in range(ALWAYS):
+        assert "lines pruned" in ask(server, {"file_path": FILE}, CODE, f"s{number}", transcript)
+        ranged = {"file_path": FILE, "offset": 200, "limit": 40}
+        assert ask(server, ranged, some, f"s{number}", transcript) == some
+    assert [row[:2] for row in looks(path)] == [(1, 0)] * ALWAYS
+    assert ask(server, {"file_path": FILE}, CODE, "next", transcript) == CODE
+    reasons = {tally.reason for tally in Store(path).tallies()}
+    assert reasons == {PRUNED, RANGED, READ_AGAIN}
+
+
+def test_what_lamr_show_prints_is_counted(tmp_path: Path, store: Store, path: Path, transcript: str) -> None:
+    texts = path.with_name("texts.sqlite3")
+    server = LocalServer(tmp_path / "hook.sock", store, pruner, archive=Archive(Texts(texts)))
+    both = CODE + CODE.replace("handler_", "other_")
+    given = {"command": "cat a.py b.py"}
+    answer = server.answer(
+        json.dumps(payload("Bash", given, {**BASH, "stdout": both}, transcript_path=transcript)).encode()
+    )
+    (shown,) = re.findall(r"`lamr show (\S+)`", said(answer)["updatedToolOutput"]["stdout"])
+    assert looks(path) == [(0, 0, 0)]
+    done = CliRunner().invoke(app, ["show", shown, "--texts", str(texts)])
+    assert done.exit_code == 0
+    ((ranges, wholes, tokens),) = looks(path)
+    assert (ranges, wholes) == (1, 0)
+    assert tokens == approximate_tokens(done.stdout)
+    path.write_bytes(b"broken" * 999)
+    assert CliRunner().invoke(app, ["show", shown, "--texts", str(texts)]).stdout == done.stdout
+
+
+def test_a_small_range_is_told_to_a_server_that_listens_and_starts_none(
+    tmp_path: Path, server: LocalServer, transcript: str, path: Path
+) -> None:
+    place = str(tmp_path / "hook.sock")
+    given = {"file_path": FILE, "offset": 200, "limit": 20}
+    file = {**READ["file"], "content": "\n".join(LINES[199:219]), "numLines": 20, "startLine": 200}  # type: ignore[dict-item]
+    call = json.dumps(payload("Read", given, {**READ, "file": file}, transcript_path=transcript)).encode()
+    assert len(call) < SMALL
+    assert hook(call, "--socket", place).stdout == b""
+    assert not Path(place).exists()
+    with running(server):
+        ask(server, {"file_path": FILE}, CODE, "s1", transcript)
+        assert hook(call, "--socket", place).stdout == b""
+        deadline = time.monotonic() + 60
+        while looks(path)[0][0] == 0 and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert looks(path)[0][0] == 1
+
+
+def test_of_two_reads_at_once_one_is_cut(tmp_path: Path, store: Store, transcript: str) -> None:
+    """Whichever comes first: the other one is a second look, as if it had come later."""
+    both = threading.Barrier(2)
+    server = LocalServer(tmp_path / "hook.sock", store, pruner)
+    seen: list[str] = []
+
+    def read() -> None:
+        both.wait(30)
+        seen.append(ask(server, {"file_path": FILE}, CODE, "s", transcript))
+
+    threads = [threading.Thread(target=read) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted("lines pruned" in text for text in seen) == [False, True]
+
+
+def test_a_file_of_a_work_tree_is_that_of_its_repository(tmp_path: Path) -> None:
+    main, tree = tmp_path / "main", tmp_path / "trees" / "one"
+    main.mkdir()
+
+    def git(*words: str) -> None:
+        who = ("-c", "user.name=a", "-c", "user.email=a@b.c")
+        subprocess.run(["git", *who, *words], cwd=main, check=True, capture_output=True)
+
+    git("init", "-q")
+    git("commit", "-q", "--allow-empty", "-m", "a")
+    git("worktree", "add", "-q", str(tree))
+    assert place_of(str(tree / "src" / "a.py")) == str(main / "src" / "a.py")
+    assert place_of(str(main / "src" / "a.py")) == str(main / "src" / "a.py")
+    assert place_of("/nowhere/at/all.py") == "/nowhere/at/all.py"
+
+
+@pytest.mark.parametrize("said", ["gitdir: ../x", "gitdir:", "\0", "x" * 9999, "gitdir: " + "a" * 9000])
+def test_a_git_file_that_leads_nowhere_changes_nothing(tmp_path: Path, said: str) -> None:
+    (tmp_path / ".git").write_text(said)
+    assert place_of(str(tmp_path / "a.py")) == str(tmp_path / "a.py")
