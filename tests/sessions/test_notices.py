@@ -69,9 +69,9 @@ ABOVE = [
     (
         "...870 lines truncated...\n\nThe tool call succeeded but the output was truncated. Full output "
         "saved to: /h/t\n",
-        Stated(),
+        Stated(tail=True),
     ),
-    ("...output truncated...\n\nFull output saved to: /h/tool_1\n\n", Stated()),
+    ("...output truncated...\n\nFull output saved to: /h/tool_1\n\n", Stated(tail=True)),
 ]
 BETWEEN = [
     "\n\n... [412 lines truncated] ...\n\n",
@@ -94,7 +94,7 @@ BETWEEN = [
     "\n[... Observation truncated due to length ...]\n",
 ]
 BELOW = [
-    ("[Output truncated. Continue reading with offset: 305]", Stated()),
+    ("\n[Output truncated. Continue reading with offset: 305]", Stated()),
     ("\n\n... [412 lines truncated] ...", Stated()),
     ("\n...\n</persisted-output>", Stated()),
     ("\n</output_tail>", Stated()),
