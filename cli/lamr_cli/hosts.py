@@ -102,11 +102,15 @@ def uninstall(
     lamr uninstall claude-code
     """
     from lamr_agents.hosts import HOSTS
-    from lamr_agents.installing import removed, settings_path
+    from lamr_agents.installing import installed_in, removed, settings_path
 
-    agent = HOSTS[host]
-    change = removed(agent, settings_path(agent, _scope(project, shared)))
-    _make(agent, change, dry_run, "nothing to do: it isn't installed")
+    agent, scope = HOSTS[host], _scope(project, shared)
+    change = removed(agent, settings_path(agent, scope))
+    others = [
+        f"--{each.value} for {path}" for each, path in installed_in(agent)[0].items() if each is not scope
+    ]
+    elsewhere = f"; {', '.join(others)}" if others else ""
+    _make(agent, change, dry_run, f"nothing to do: it isn't installed{elsewhere}")
 
 
 def status(

@@ -74,6 +74,12 @@ def test_what_a_team_checks_in_names_no_machine(home: Path) -> None:
     assert not list(Path.cwd().iterdir())
 
 
+def test_uninstalling_says_where_it_is_installed_otherwise(home: Path) -> None:
+    run("install", "claude-code", "--shared")
+    said = " ".join(run("uninstall", "claude-code", "--project").stderr.split())
+    assert f"it isn't installed; --shared for {Path.cwd() / '.claude' / 'settings.json'}" in said
+
+
 def test_a_host_without_such_settings_says_so(home: Path) -> None:
     for arguments, remedy in (
         (("gemini-cli", "--project"), "use --shared"),

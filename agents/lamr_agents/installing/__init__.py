@@ -7,7 +7,7 @@ keeps what was put in; `change` writes. `install` is what commands call, and `pr
 from lamr_agents.installing.change import Change
 from lamr_agents.installing.commands import Scope, hook_command, server_command, shared_command
 from lamr_agents.installing.install import installed, removed, settings_path
-from lamr_agents.installing.presence import Presence, presences
+from lamr_agents.installing.presence import Presence, installed_in, presences
 
 __all__ = [
     "Change",
@@ -15,6 +15,7 @@ __all__ = [
     "Scope",
     "hook_command",
     "installed",
+    "installed_in",
     "presences",
     "removed",
     "server_command",

@@ -57,10 +57,11 @@ def presences(hosts: Mapping[str, Host], calls: Mapping[str, LastCall]) -> list[
     """
     with ThreadPoolExecutor(max(1, len(hosts))) as pool:
         programs = list(pool.map(_program, hosts.values()))
-    return [
-        Presence(host, *program, *_settings(host), calls.get(host.name))
-        for host, program in zip(hosts.values(), programs, strict=True)
-    ]
+    known = []
+    for host, program in zip(hosts.values(), programs, strict=True):
+        places, trouble = installed_in(host)
+        known.append(Presence(host, *program, tuple(places.values()), trouble, calls.get(host.name)))
+    return known
 
 
 def _program(host: Host) -> tuple[str, str]:
@@ -83,11 +84,11 @@ def _program(host: Host) -> tuple[str, str]:
     return path, found[0] if found else ""
 
 
-def _settings(host: Host) -> tuple[tuple[Path, ...], str]:
-    """The files in which lamr's entry stands, and why others can't be read."""
+def installed_in(host: Host) -> tuple[dict[Scope, Path], str]:
+    """The files in which lamr's entry stands, and why others can't be read; an empty text where all can."""
     if host.settings is None:
-        return (), ""
-    found: dict[Path, None] = {}
+        return {}, ""
+    found: dict[Scope, Path] = {}
     trouble = ""
     for scope, has in zip(Scope, (True, host.settings.project, host.settings.shared), strict=True):
         if not has:
@@ -95,7 +96,7 @@ def _settings(host: Host) -> tuple[tuple[Path, ...], str]:
         try:
             path = settings_path(host, scope)
             if is_installed(host, path):
-                found[path] = None
+                found[scope] = path
         except (LamrError, OSError) as error:
             trouble = trouble or str(error)
-    return tuple(found), trouble
+    return found, trouble

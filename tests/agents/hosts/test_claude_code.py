@@ -11,7 +11,9 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 
+import pytest
 from lamr_agents.hosts import HOSTS
+from lamr_agents.installing import installed, shared_command
 from lamr_agents.local.store import Store
 from lamr_agents.policy import PUT_ASIDE
 
@@ -53,11 +55,11 @@ def play(
         through: gives the address that the host knows, for the model's own.
     """
     project, home = folder / "project", folder / "home"
-    project.mkdir(parents=True)
+    project.mkdir(parents=True, exist_ok=True)
     home.mkdir()
     (project / "a.py").write_text(CODE, encoding="utf-8")
     settings = project / ".claude" / "settings.local.json"
-    settings.parent.mkdir()
+    settings.parent.mkdir(exist_ok=True)
     settings.write_text(OTHERS)
     with endpoint(script, others) as model, hooked(HOST, settings, folder, serve), through(model.url) as url:
         environment = {
@@ -159,6 +161,23 @@ def test_an_output_that_the_host_puts_into_a_file_passes(tmp_path: Path) -> None
 
 def test_what_fails_is_told_and_the_session_goes_on(tmp_path: Path, free_port: int) -> None:
     check_unreachable(CLAUDE_CODE, tmp_path, free_port)
+
+
+def test_what_a_team_checks_in_is_silent_where_there_is_no_lamr(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = os.environ["PATH"].split(os.pathsep)
+    without = [place for place in places if not (Path(place) / "lamr-hook").exists()]
+    monkeypatch.setenv("PATH", os.pathsep.join(without))
+    assert HOST.hook
+    installed(HOST, tmp_path / "project" / ".claude" / "settings.json", shared_command(HOST.hook)).write()
+    path = tmp_path / "project" / "a.py"
+    model, said = play(tmp_path, [CLAUDE_CODE.read(path), Step("Done.")], None)
+    assert said.strip() == "Done."
+    (whole,) = tool_results(model.requests[-1])
+    assert CODE.rstrip("\n").split("\n")[-1] in whole
+    assert "[lamr" not in json.dumps(model.requests[-1]["messages"])
+    assert "hook error" not in json.dumps(model.requests[-1]["messages"]).lower()
 
 
 def test_tools_of_the_mcp_server_answer_with_texts_as_they_are(tmp_path: Path) -> None:

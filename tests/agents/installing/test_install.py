@@ -223,6 +223,19 @@ def test_a_record_that_is_broken_costs_nothing_but_blanks(tmp_path: Path) -> Non
     assert path.read_text() == '{"a": 1}\n'
 
 
+def test_where_no_record_can_be_kept_lamr_is_installed_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "state").write_text("somebody's file")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    path = tmp_path / "settings.json"
+    path.write_text('{"a": 1}\n')
+    installed(CLAUDE, path, COMMAND).write()
+    assert "thin.py" in path.read_text()
+    removed(CLAUDE, path).write()
+    assert path.read_text() == '{"a": 1}\n'
+
+
 def test_somebody_elses_file_is_not_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "lamr.json"
     path.write_text("mine")
