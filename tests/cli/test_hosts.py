@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -24,15 +26,16 @@ WRITABLE = [host.name for host in HOSTS.values() if host.settings]
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for variable in ("HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
-        name = variable.removeprefix("XDG_").removesuffix("_HOME").lower()  # short, for the path of a socket
-        monkeypatch.setenv(variable, str(tmp_path / name))
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    for variable in ("HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(variable, str(tmp_path / variable.lower()))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     (tmp_path / "bin").mkdir()
     (tmp_path / "project").mkdir()
     monkeypatch.chdir(tmp_path / "project")
-    return tmp_path
+    with tempfile.TemporaryDirectory() as short:  # a socket's path is
+        monkeypatch.setenv("XDG_CACHE_HOME", short)
+        yield tmp_path
 
 
 def run(*arguments: str, code: int = 0) -> Any:
