@@ -21,8 +21,8 @@ HOSTS_NUMBERS = (
 FILE_ENDS = f"{NOTE} the file has {{lines}} lines]\n"
 MORE_LINES = f"{NOTE} {{lines}} lines at a time; expand shows others]\n"
 MORE_MATCHES = f"{NOTE} there are more matches; narrow the search]\n"
-_SHOWN = "{kept:,} of the lines {lines} are shown"
-_SHOWN_WITHOUT_NUMBERS = "{kept:,} of {lines:,} lines are shown"
+_SHOWN = "{kept} of the lines {lines} are shown"
+_SHOWN_WITHOUT_NUMBERS = "{kept} of {lines} lines are shown"
 _ITS_OWN = f"; {{alike}} of these have `{NOTE}` in them, which is the text's own"
 
 

@@ -73,7 +73,7 @@ COPILOT_CLI = Format(
         Rule("result", "data", {"type": "tool.execution_complete"}, text="result.content", call="toolCallId"),
         Rule("compacted", record={"type": "session.compaction_complete"}, text="timestamp"),
     ),
-    agents=("agentId", "data.parentToolCallId"),
+    agents=("data.parentToolCallId", "agentId"),
 )
 PI = Format(
     "pi",
@@ -98,6 +98,7 @@ OPENCODE = Format(
         Rule("assistant", "parts[]", {"info.role": "assistant"}, {"type": "text"}),
         Rule("call", "parts[]", part={"type": "tool"}, call="callID", tool="tool", arguments="state.input"),
         Rule("result", "parts[]", part={"type": "tool"}, call="callID", text="state.output"),
+        Rule("compacted", "parts[]", part={"type": "compaction"}, text="type"),
         Rule("compacted", "info", {"info.role": "assistant", "info.summary": None}, text="time.created"),
         Rule("user", record={"type": "user"}),
         Rule("thought", "content[]", {"type": "assistant"}, {"type": "reasoning"}),
@@ -154,6 +155,7 @@ OPENHANDS_SDK = Format(
             arguments="tool_call.arguments",
         ),
         Rule("result", record={"kind": "ObservationEvent"}, text="observation.content", call="tool_call_id"),
+        Rule("compacted", record={"kind": "Condensation"}, text="timestamp"),
     ),
 )
 """OpenHands since its SDK, which keeps a file an event; `logs` joins them."""

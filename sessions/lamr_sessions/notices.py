@@ -43,7 +43,8 @@ NOTICES: Sequence[Notice] = (
     _row(
         "claude-code",
         "above",
-        r"<system-reminder>\n?\[Truncated: PARTIAL view(?: \u2014 showing lines (?P<first>\d+)-\d+ of (?P<total>\d+))?"
+        r"<system-reminder>\n?\[Truncated: PARTIAL view(?: \u2014 (?:[^\n]{1,4096}?: )?showing lines "
+        r"(?P<first>\d+)-\d+ of (?P<total>\d+))?"
         r"[^\n]{0,5000}?\]\n?</system-reminder>\n*",
     ),
     _row(
@@ -176,11 +177,10 @@ def stated(*parts: str) -> Stated:
     tail = False
     for place, part in enumerate(parts):
         for notice in NOTICES:
-            speaks = notice.pattern.groups and not (place and notice.where == "above")
-            found = notice.pattern.search(part) if speaks else None
+            found = notice.pattern.search(part) if notice.pattern.groups else None
             if found:
                 said = found.groupdict()
                 first = first or int(said.get("first") or 0) or None
                 total = total or int(said.get("total") or 0) or None
-                tail = tail or said.get("tail") is not None
+                tail = tail or (place == 0 and said.get("tail") is not None)
     return Stated(first, total, tail)

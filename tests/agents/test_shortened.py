@@ -107,7 +107,7 @@ def test_numbers_that_nobody_knows_are_left_out(whole: str) -> None:
     are_the_files(before)
     last = shown.text.splitlines()[-1]
     assert last.endswith(
-        f" of {SHORT.count(chr(10)):,} lines are shown; read a range of lines to see what a marker stands for, or "
+        f" of {SHORT.count(chr(10))} lines are shown; read a range of lines to see what a marker stands for, or "
         "search the file for a name in it where it has no numbers]"
     )
     assert all(last < ENDS // 100 * 4 for _, last in shown.hidden)  # those of the beginning alone

@@ -94,7 +94,14 @@ BETWEEN = [
     "\n[... Observation truncated due to length ...]\n",
 ]
 BELOW = [
+    ("\n</untrusted_context>", Stated()),
+    ("\nExit Code: 1", Stated()),
     ("\n[Output truncated. Continue reading with offset: 305]", Stated()),
+    (
+        "\n\n<system-reminder>\n[Truncated: PARTIAL view \u2014 /w/a: b.py: showing lines 1-30 of 900 total (40000 "
+        "tokens, cap 25000). Call Read with offset=31 limit=30 for the next page.]\n</system-reminder>",
+        Stated(1, 900),
+    ),
     ("\n\n... [412 lines truncated] ...", Stated()),
     ("\n...\n</persisted-output>", Stated()),
     ("\n</output_tail>", Stated()),

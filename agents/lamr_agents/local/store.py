@@ -136,7 +136,7 @@ class Store:
         self._looks.show(key, tokens)
 
     def is_always_read_again(self, place: str, now: float | None = None) -> bool:
-        """Whether agents came back for each of the latest cuts of a file; see `local.looks`."""
+        """Whether each of the latest cuts of a file was in vain; see `local.looks`."""
         return self._looks.always(_name(place), READ_AGAIN, now)
 
     def add(self, shown: Shown, now: float | None = None) -> None:
