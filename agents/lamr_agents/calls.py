@@ -55,14 +55,15 @@ def call_of(  # noqa: PLR0913  # what a host says of one call
     heard = hear()
     intent = intent_of(known_of(heard, given, read.path))
     path = str(folder / read.path)
+    said = stated(before, after)
     asked = asked_for(
         code,
         replace(read, path=path),
         intent=intent,
         failed=bool(failed(after)),
         name=name,
-        stated=stated(before, after),
-        whole=text_of(path) if gaps(code) and not name else "",
+        stated=said,
+        whole=text_of(path) if (said.tail or gaps(code)) and not name else "",
     )
     return Call(
         session, tool, asked, intent, response, seconds_of(heard.compacted), heard.seen.has(name or path)
@@ -70,7 +71,9 @@ def call_of(  # noqa: PLR0913  # what a host says of one call
 
 
 def seconds_of(when: str) -> float:
-    """A time of a host's log in seconds since 1970; 0 for none."""
+    """A time of a host's log, as it is written or in milliseconds, in seconds since 1970; 0 for none."""
+    if when.isdecimal():
+        return int(when[:15]) / 1000
     try:
         return datetime.fromisoformat(when.replace("Z", "+00:00")).timestamp()
     except ValueError:

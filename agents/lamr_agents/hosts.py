@@ -92,7 +92,7 @@ _ROWS = (
         ),
         hook=javascript.HOOK_OPENCODE,
         form=formats.OPENCODE,
-        remark="one file for the plugins of OpenCode 1 and 2; of 2, the types of its source were tried",
+        remark="since 1.3.10; OpenCode 2, which the same file serves, was tried by the types of its source",
     ),
     Host(
         "pi",

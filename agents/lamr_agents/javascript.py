@@ -66,10 +66,10 @@ def _reader(form: Format) -> Callable[[Mapping[str, Any]], Call | None]:
             return None
         return call_of(
             *(str(payload.get("session") or ""), tool, given, payload),
-            text=framed(text)[1],
+            text=text,
             folder=Path(str(payload.get("cwd") or "")) / str(given.get("workdir") or ""),
             hear=lambda: hear(payload.get("messages"), form),
-            failed=lambda _after: payload.get("failed") is True,
+            failed=lambda _: payload.get("failed") is True,
         )
 
     return read_call

@@ -208,7 +208,8 @@ def holds(value: Any, wanted: Mapping[str, str | None]) -> bool:
 def _event(rule: Rule, part: Any) -> Event | None:
     call = first_at(part, rule.call)
     call = call if isinstance(call, str) else ""
-    words = _words(first_at(part, rule.text))
+    said = first_at(part, rule.text)
+    words = str(said) if isinstance(said, int) and rule.kind == "compacted" else _words(said)
     if rule.unless and rule.unless.search(words):
         return None
     if rule.pattern:

@@ -99,11 +99,13 @@ OPENCODE = Format(
         Rule("call", "parts[]", part={"type": "tool"}, call="callID", tool="tool", arguments="state.input"),
         Rule("result", "parts[]", part={"type": "tool"}, call="callID", text="state.output"),
         Rule("compacted", "parts[]", part={"type": "compaction"}, text="type"),
+        Rule("compacted", "info", {"info.role": "assistant", "info.summary": None}, text="time.created"),
         Rule("user", record={"type": "user"}),
         Rule("thought", "content[]", {"type": "assistant"}, {"type": "reasoning"}),
         Rule("assistant", "content[]", {"type": "assistant"}, {"type": "text"}),
         Rule("call", "content[]", {"type": "assistant"}, {"type": "tool"}, arguments="state.input"),
         Rule("result", "content[]", {"type": "assistant"}, {"type": "tool"}, text="state.content"),
+        Rule("compacted", record={"type": "compaction", "status": "completed"}, text="time.created"),
     ),
 )
 """The first rules read what OpenCode 1 exports and gives its plugins, the others what OpenCode 2 gives them."""

@@ -27,7 +27,7 @@ class Notice:
         where: they stand.
         pattern: the words. Above, they begin the text; below, they begin a line and go to the text's end, another
             notice left out; between, they stand anywhere. Groups: `first` is the number of the first line that is
-            shown, `total` how many lines the whole output has.
+            shown, `total` how many lines the whole output has; an empty `tail` says that its end is shown.
     """
 
     host: str
@@ -96,13 +96,18 @@ NOTICES: Sequence[Notice] = (
     _row(
         "opencode",
         "above",
-        r"\.\.\.\d+ (?:lines|bytes) truncated\.\.\.\n\nThe tool call succeeded [^\n]{1,4400}\n",
+        r"(?P<tail>)\.\.\.\d+ (?:lines|bytes) truncated\.\.\.\n\nThe tool call succeeded [^\n]{1,4400}\n",
     ),
-    _row("opencode", "above", r"\.\.\.output truncated\.\.\.\n\nFull output saved to: [^\n]{1,4096}\n\n"),
+    _row(
+        "opencode",
+        "above",
+        r"(?P<tail>)\.\.\.output truncated\.\.\.\n\nFull output saved to: [^\n]{1,4096}\n\n",
+    ),
     _row("opencode", "below", r"\.\.\.\d+ (?:lines|bytes) truncated\.\.\."),
     _row("opencode", "below", r"The tool call succeeded but the output was truncated\."),
     _row("opencode", "below", r"Use (?:the Task tool|Grep) to "),
     _row("opencode", "below", r"\((?:End of file|File has more lines|Output |Showing lines )"),
+    _row("opencode", "below", r"\[Output truncated\. Continue reading with offset: "),
     _row("openhands", "between", r"<response clipped><NOTE>[^<]{1,600}</NOTE>"),
     _row("openhands", "between", r"\n?\[\.\.\. Observation truncated due to length \.\.\.\]\n?"),
     _row("pi", "below", r"\[Showing lines (?P<first>\d+)-\d+ of (?P<total>\d+)"),
@@ -119,10 +124,13 @@ _BETWEEN = tuple(notice.pattern for notice in NOTICES if notice.where == "betwee
 
 @dataclass(frozen=True)
 class Stated:
-    """What notices say: the number of the first line that is shown, and how many the whole has; None where unsaid."""
+    """What notices say: the number of the first line that is shown, and how many the whole has, None where unsaid; and
+    whether its end alone is shown.
+    """
 
     first: int | None = None
     total: int | None = None
+    tail: bool = False
 
 
 NOTHING_STATED = Stated()
@@ -164,13 +172,15 @@ def gaps(text: str) -> list[Gap]:
 
 
 def stated(*parts: str) -> Stated:
-    """What the notices in some parts of an output say."""
+    """What the notices in some parts of an output say; the first part is what stands above the text, if any does."""
     first = total = None
-    for part in parts:
+    tail = False
+    for place, part in enumerate(parts):
         for notice in NOTICES:
             found = notice.pattern.search(part) if notice.pattern.groups else None
             if found:
                 said = found.groupdict()
                 first = first or int(said.get("first") or 0) or None
                 total = total or int(said.get("total") or 0) or None
-    return Stated(first, total)
+                tail = tail or (place == 0 and said.get("tail") is not None)
+    return Stated(first, total, tail)

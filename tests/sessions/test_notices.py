@@ -69,9 +69,9 @@ ABOVE = [
     (
         "...870 lines truncated...\n\nThe tool call succeeded but the output was truncated. Full output "
         "saved to: /h/t\n",
-        Stated(),
+        Stated(tail=True),
     ),
-    ("...output truncated...\n\nFull output saved to: /h/tool_1\n\n", Stated()),
+    ("...output truncated...\n\nFull output saved to: /h/tool_1\n\n", Stated(tail=True)),
 ]
 BETWEEN = [
     "\n\n... [412 lines truncated] ...\n\n",
@@ -94,6 +94,9 @@ BETWEEN = [
     "\n[... Observation truncated due to length ...]\n",
 ]
 BELOW = [
+    ("\n</untrusted_context>", Stated()),
+    ("\nExit Code: 1", Stated()),
+    ("\n[Output truncated. Continue reading with offset: 305]", Stated()),
     (
         "\n\n<system-reminder>\n[Truncated: PARTIAL view \u2014 /w/a: b.py: showing lines 1-30 of 900 total (40000 "
         "tokens, cap 25000). Call Read with offset=31 limit=30 for the next page.]\n</system-reminder>",

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,7 @@ class Generation:
         show: what that tool shows of a file's code.
         shell: the tool that runs commands.
         user, assistant: a message that says something.
+        compacted: the message that says that the context was compacted, at a time in seconds since 1970.
         shown_of: the text in what the driver prints of a call; None where the file left the result as it was.
     """
 
@@ -62,6 +64,7 @@ class Generation:
     shell: str
     user: Callable[[str], Mapping[str, Any]]
     assistant: Callable[[str], Mapping[str, Any]]
+    compacted: Callable[[int], Mapping[str, Any]]
     shown_of: Callable[[Any], str | None]
 
     @property
@@ -110,6 +113,10 @@ OPENCODE_1 = Generation(
     "bash",
     lambda words: _info("user", _text("the file that it names", synthetic=True), _text(words)),
     lambda words: _info("assistant", {"type": "step-start"}, _text(words)),
+    lambda at: {
+        "info": {"id": "m", "role": "assistant", "summary": True, "time": {"created": 1000 * at}},
+        "parts": [_text("What was done.")],
+    },
     lambda result: result,
 )
 OPENCODE_2 = Generation(
@@ -120,6 +127,12 @@ OPENCODE_2 = Generation(
     "shell",
     lambda words: {"type": "user", "id": "m", "text": words, "time": {"created": 1}},
     lambda words: {"type": "assistant", "id": "m", "content": [_text(words)], "agent": "build"},
+    lambda at: {
+        "type": "compaction",
+        "status": "completed",
+        "summary": "Done.",
+        "time": {"created": 1000 * at},
+    },
     lambda result: result["content"] if isinstance(result["content"], str) else result["content"][0]["text"],
 )
 PI = Generation(
@@ -130,6 +143,11 @@ PI = Generation(
     "bash",
     lambda words: _entry("user", words),
     lambda words: _entry("assistant", words),
+    lambda at: {
+        "type": "compaction",
+        "summary": "Done.",
+        "timestamp": f"{datetime.fromtimestamp(at, timezone.utc)}",
+    },
     lambda result: None if result is None else result["content"][0]["text"],
 )
 GENERATIONS = (OPENCODE_1, OPENCODE_2, PI)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -95,6 +96,47 @@ def test_a_read_is_pruned_for_what_was_said_and_its_cut_comes_whole(
     assert "of the lines 1-" in shown
     assert passed == ([CODE, CODE] if generation is not PI else [None, None])
     assert elsewhere == shown  # another session, such as a sub-agent's, has its own "shown before"
+
+
+@each
+def test_what_was_shown_before_the_context_was_compacted_is_shown_again(
+    tmp_path: Path, socket: Path, generation: Generation
+) -> None:
+    hook, task = command(generation, socket), generation.user(TASK)
+    for passed, at in ((False, 1), (True, 1), (False, int(time.time()) + 60)):
+        sessions = {"s1": [task, generation.compacted(at), generation.assistant(SAID)]}
+        (shown,) = texts(generation, play(tmp_path, generation, hook, [generation.read()], sessions))
+        assert (
+            shown == (None if generation is PI else generation.shown)
+            if passed
+            else "lines pruned" in str(shown)
+        )
+
+
+def test_the_numbers_of_an_output_that_the_host_shortened_are_the_files_or_missing(
+    tmp_path: Path, socket: Path
+) -> None:
+    first = line_of("def handler_5(")
+    tail = "".join(f"{line}\n" for line in LINES[first - 1 :])
+    notice = "...output truncated...\n\nFull output saved to: /data/tool_1\n\n"
+    call = {"tool": "bash", "session": "s1", "input": {"command": "cat a.py"}, "text": f"{notice}{tail}"}
+    (shown,) = texts(OPENCODE_1, play(tmp_path, OPENCODE_1, command(OPENCODE_1, socket), [call]))
+    assert shown
+    assert shown.startswith(notice)
+    assert "lines pruned: " in shown
+    assert "of 273 lines are shown" in shown
+    (tmp_path / "a.py").write_text("".join(f"{line}\n" for line in LINES))
+    call = {**call, "session": "s3", "input": {"command": "cat a.py", "workdir": str(tmp_path)}}
+    hook = command(OPENCODE_1, socket)
+    (shown,) = texts(OPENCODE_1, play(tmp_path, OPENCODE_1, hook, [call], {"s3": OPENCODE_1.said()}))
+    assert f"of the lines {first}-{len(LINES)} are shown" in str(shown)
+    end = f"\n[Showing lines {first}-{len(LINES)} of {len(LINES)}. Full output: /tmp/pi-bash-1.log]"
+    call = {**call, "session": "s2", "text": f"{tail}{end}"}
+    (shown,) = texts(PI, play(tmp_path, PI, command(PI, socket), [call], {"s2": PI.said()}))
+    assert shown
+    assert shown.endswith(end)
+    assert f"of the lines {first}-{len(LINES)} are shown" in shown
+    assert "def handler_30(" in shown
 
 
 def test_what_the_host_puts_around_stays(tmp_path: Path, socket: Path) -> None:
