@@ -8,7 +8,7 @@ PINS   := tests/agents/hosts/installed
 # The first of these that runs and is recent enough; pyenv keeps its versions beside its shims.
 OPENHANDS_PYTHON ?= $(PYTHON) python3.12 python3.13 $(wildcard $(or $(PYENV_ROOT),$(HOME)/.pyenv)/versions/3.1[23].*/bin/python)
 
-.PHONY: help demo test test-hosts attack world lint format typecheck bench wheel clean
+.PHONY: help demo test test-hosts test-llama-cpp attack world lint format typecheck bench wheel clean
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -21,6 +21,10 @@ test: $(VENV)/.installed-dev lint typecheck   ## lint, type-check and run every 
 
 test-hosts: $(VENV)/.installed-dev $(HOSTS)/.python $(HOSTS)/.npm $(HOSTS)/.openhands   ## scripted sessions with the agents themselves (npm and 2 GB)
 	LAMR_HOSTS=$(abspath $(HOSTS)) $(BIN)/python -m pytest -rP tests/agents/hosts
+
+test-llama-cpp: $(VENV)/.installed-dev   ## causal models by llama-cpp-python, which pip compiles (CMake, a C++ compiler, an hour)
+	$(PIP) install --quiet --editable '.[llama-cpp]'
+	$(BIN)/python -m pytest tests/contract/test_llama_cpp_scorer.py
 
 attack: $(VENV)/.installed-dev   ## try all that the campaign against lamr knows (about ten minutes, on loopback)
 	$(BIN)/python -m tests.attack

@@ -82,7 +82,7 @@ def evaluate(
         str | None,
         typer.Option(
             help="With repositories: also measure packs by this causal language model; as in `lamr pack`.",
-            metavar="HOST:PORT|CHECKPOINT",
+            metavar="MODEL",
         ),
     ] = None,
     strict: Annotated[

@@ -38,9 +38,9 @@ def export(
     perplexity: Annotated[
         str | None,
         typer.Option(
-            help="Instead: the folder or Hugging Face id of any causal language model; what is served are "
+            help="Instead: the folder, GGUF file or Hugging Face id of any causal language model; what is served are "
             "log-probabilities of tokens.",
-            metavar="CHECKPOINT",
+            metavar="MODEL",
         ),
     ] = None,
     output: Annotated[

@@ -24,7 +24,7 @@ MODEL_HELP = (
     "that `lamr export --perplexity` wrote, HOST:PORT of a server of that, or http://HOST/v1 of vLLM, SGLang or "
     "llama.cpp."
 )
-_METAVAR = "FOLDER|FILE|ID|HOST:PORT|URL"
+_METAVAR = "MODEL"
 _ENVIRONMENT = "LAMR_PERPLEXITY"
 Perplexity = Annotated[
     str, typer.Option("--model", "--perplexity", help=MODEL_HELP, envvar=_ENVIRONMENT, metavar=_METAVAR)

@@ -11,32 +11,26 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 import numpy as np
 from lamr_contract.errors import (
-    AccessDeniedError,
-    DeadlineExceededError,
     InvalidInputError,
-    MissingPackageError,
     ModelMismatchError,
-    OverloadedError,
     ServerError,
     ServerUnavailableError,
 )
 from lamr_contract.packed_batch import cut_by_tokens
 from lamr_contract.perplexity.causal_scorer import IntArray, check_sequences
-from lamr_errors import how_to_install, visible
+from lamr_errors import visible
 from numpy.typing import NDArray
 
 from lamr_client.closing import Closing
-from lamr_client.proxy import is_loopback
+from lamr_client.endpoint import Endpoint
 
 REQUEST_TOKENS = 16_384
 """Of the prompts that one request holds."""
 USUAL_WINDOW = 4096
 """The longest sequence for a server that doesn't tell its window."""
-RETRIES = 5
 _FORCED = 1e6  # beyond all that a model gives a token
 _EVERY = 1_000_000  # more than any vocabulary has tokens
 _PROBE = "def probe(a, b): return a"
@@ -110,10 +104,10 @@ class EndpointScorer(Closing):
         """
         base, _, named = url.partition("#")
         self._base = base.rstrip("/")
-        self._client = _client(self._base, api_key, timeout)
+        self._endpoint = Endpoint(self._base, api_key, timeout)
         try:
             self.name, told = self._choose(model or named or None)
-            ids = self.encode(_PROBE)
+            ids = self._probed()
             self.max_tokens, self._plain = self._window(told), int(ids[-1])
             self._form = self._find_form(ids.tolist())
         except BaseException:
@@ -129,7 +123,7 @@ class EndpointScorer(Closing):
         """See `CausalScorer.encode`."""
         body: dict[str, Any] = {"model": self.name, "prompt": text, "content": text}
         body |= {"add_special_tokens": True, "add_special": True, "parse_special": False}
-        answer = self._ask(f"{_root(self._base)}/tokenize", body)
+        answer = self._endpoint.ask(f"{self._endpoint.root}/tokenize", body)
         with self._reads("the tokens of a text"):
             return np.array(answer["tokens"], np.int64).reshape(len(answer["tokens"]))
 
@@ -161,11 +155,13 @@ class EndpointScorer(Closing):
 
     def close(self) -> None:
         """Let go of the connections; closing twice is harmless."""
-        self._client.close()
+        self._endpoint.close()
 
     def _choose(self, wanted: str | None) -> tuple[str, dict[str, Any]]:
         """The model's name, and what the server tells of it."""
-        answer = self._ask(f"{self._base}/models", retries=0)  # so that a wrong address is told at once
+        answer = self._endpoint.ask(
+            f"{self._base}/models", retries=0
+        )  # so that a wrong address is told at once
         with self._reads("its models"):
             models = {str(each["id"]): dict(each) for each in answer["data"]}
         names = ", ".join(sorted(models)) or "none"
@@ -182,12 +178,30 @@ class EndpointScorer(Closing):
             )
         return wanted, models[wanted]
 
+    def _probed(self) -> IntArray:
+        """The tokens of a few words, from a server that can count tokens."""
+        try:
+            return self.encode(_PROBE)
+        except ServerUnavailableError:
+            raise
+        except (ServerError, ModelMismatchError) as error:
+            raise self._unfit(f"counts no tokens at /tokenize ({error})") from error
+
+    def _unfit(self, lack: str) -> ModelMismatchError:
+        return ModelMismatchError(
+            f"{self._base} {lack}; vLLM, SGLang and llama.cpp's server do. Ollama and endpoints for chats don't: give "
+            "their model as a GGUF file or a folder",
+            server=self._base,
+        )
+
     def _window(self, told: dict[str, Any]) -> int:
         """The longest sequence: vLLM and SGLang tell it of the model, llama.cpp of its slots."""
         size = told.get("max_model_len")
         if not isinstance(size, int):
             with contextlib.suppress(ServerError, ModelMismatchError, KeyError, TypeError):
-                size = self._ask(f"{_root(self._base)}/props")["default_generation_settings"]["n_ctx"]
+                size = self._endpoint.ask(f"{self._endpoint.root}/props")["default_generation_settings"][
+                    "n_ctx"
+                ]
         # One token is generated after a prompt, since some servers refuse to generate none.
         return size - 1 if isinstance(size, int) and size > 1 else USUAL_WINDOW
 
@@ -203,15 +217,11 @@ class EndpointScorer(Closing):
         ):
             self._forced(ids[:-1], ids[-1])
             return None
-        raise ModelMismatchError(
-            f"{self._base} tells no log-probabilities of a prompt; vLLM, SGLang and llama.cpp's server do. Ollama and "
-            "endpoints for chats don't: give their model as a GGUF file or a folder",
-            server=self._base,
-        )
+        raise self._unfit("tells no log-probabilities of a prompt")
 
     def _whole(self, form: _Whole, prompts: list[list[int]]) -> list[Log]:
         body = {"model": self.name, "prompt": prompts, "max_tokens": 1, "temperature": 0, **form.asked}
-        answer = self._ask(f"{self._base}/completions", body)
+        answer = self._endpoint.ask(f"{self._base}/completions", body)
         with self._reads("log-probabilities of the prompt"):
             choices = sorted(answer["choices"], key=lambda choice: int(choice.get("index", 0)))
             return [
@@ -235,18 +245,8 @@ class EndpointScorer(Closing):
     def _generated(self, before: list[int], token: int, among: int) -> list[dict[str, Any]]:
         body = {"prompt": before, "n_predict": 1, "n_probs": among, "cache_prompt": True}
         body |= {"logit_bias": [[token, _FORCED]], "temperature": 0}
-        answer = self._ask(f"{_root(self._base)}/completion", body)
+        answer = self._endpoint.ask(f"{self._endpoint.root}/completion", body)
         return list(answer.get("completion_probabilities", []))
-
-    def _ask(self, url: str, body: dict[str, Any] | None = None, retries: int = RETRIES) -> Any:
-        """The JSON that answers; after what may pass, the client asks again, later and later."""
-        import openai  # noqa: PLC0415 - part of an extra
-
-        client = self._client.with_options(max_retries=retries)
-        with _renamed(openai, self._base):
-            if body is None:
-                return client.get(url, cast_to=object)
-            return client.post(url, body=body, cast_to=object)
 
     @contextlib.contextmanager
     def _reads(self, what: str) -> Iterator[None]:
@@ -260,29 +260,6 @@ class EndpointScorer(Closing):
             ) from error
 
 
-def _client(base: str, api_key: str | None, timeout: float) -> Any:
-    parts = urlsplit(base)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InvalidInputError(
-            f"an endpoint's address is like http://127.0.0.1:8000/v1, not {base!r}", argument="url"
-        )
-    if api_key and parts.scheme == "http" and not is_loopback(parts.netloc):
-        raise InvalidInputError(
-            f"the API key would travel unencrypted; write https://{parts.netloc}", argument="url"
-        )
-    try:
-        from openai import OpenAI  # noqa: PLC0415 - part of an extra
-    except ImportError as error:
-        raise MissingPackageError(
-            f"an endpoint needs the package openai: {how_to_install('endpoint')}", package="openai"
-        ) from error
-    return OpenAI(base_url=base, api_key=api_key or "none", timeout=timeout)
-
-
-def _root(base: str) -> str:
-    return base.removesuffix("/v1")
-
-
 def _checked(values: list[Any], count: int) -> Log:
     """Numbers as float32 `[count]`.
 
@@ -293,31 +270,3 @@ def _checked(values: list[Any], count: int) -> Log:
     if numbers.shape != (count,) or not np.isfinite(numbers).all() or numbers.max(initial=0) > 1e-3:
         raise ValueError(f"{len(values)} numbers for {count} tokens, or no logarithms of probabilities")
     return numbers
-
-
-@contextlib.contextmanager
-def _renamed(openai: Any, server: str) -> Iterator[None]:
-    """Turn the client's errors into ours."""
-    try:
-        yield
-    except openai.APITimeoutError as error:
-        raise DeadlineExceededError(f"{server} doesn't answer in time", server=server) from error
-    except openai.APIConnectionError as error:
-        raise ServerUnavailableError(
-            f"nothing answers at {server} ({visible(str(error.__cause__ or error))[:200]}); start the server, or check "
-            "the address",
-            server=server,
-        ) from error
-    except (openai.AuthenticationError, openai.PermissionDeniedError) as error:
-        raise AccessDeniedError(
-            f"{server} wants a key that it knows: set LAMR_API_KEY ({visible(str(error))[:200]})",
-            server=server,
-        ) from error
-    except openai.RateLimitError as error:
-        raise OverloadedError(
-            f"{server} is asked too much ({visible(str(error))[:200]})", server=server
-        ) from error
-    except openai.OpenAIError as error:
-        raise ServerError(
-            f"{server} refuses a request ({visible(str(error))[:300]})", server=server
-        ) from error

@@ -14,6 +14,7 @@ from tokenizers import Tokenizer
 
 from lamr_export.causal_model import CausalModel
 from lamr_export.checkpoint import tokenizer_path
+from lamr_export.config import CHECKPOINT_CONFIG
 from lamr_export.errors import CheckpointError
 from lamr_export.gguf import SUFFIX, load_gguf
 from lamr_export.sources import checkpoint_folder
@@ -63,6 +64,11 @@ def load_causal(
         content = tokenizer.to_str().encode()
         return CausalSource(path.stem, CausalModel(plain), tokenizer, content, _digest([path]))
     folder = checkpoint_folder(what, revision, progress)
+    if not (folder / CHECKPOINT_CONFIG).is_file():
+        raise CheckpointError(
+            f"{folder} holds no causal model: neither {CHECKPOINT_CONFIG} nor a single {SUFFIX} file, nor what "
+            "`lamr export --perplexity` writes"
+        )
     progress(f"reading {folder}")
     file = tokenizer_path(folder)
     model = CausalModel.load(folder)

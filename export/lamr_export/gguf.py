@@ -6,6 +6,8 @@ GPT-2's rule; the file says by which rule its model does.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
 from pathlib import Path
 from typing import Any
@@ -55,8 +57,11 @@ def load_gguf(file: Path) -> tuple[PreTrainedModel, Tokenizer]:
     rule = _word_rule(file)
     given: dict[str, Any] = {"gguf_file": file.name, "local_files_only": True}
     try:
-        tokenizer = AutoTokenizer.from_pretrained(file.parent, **given).backend_tokenizer
-        model = AutoModelForCausalLM.from_pretrained(file.parent, dtype=torch.float32, **given)
+        with contextlib.redirect_stderr(
+            io.StringIO()
+        ):  # its bar heeds neither --quiet nor a missing terminal
+            tokenizer = AutoTokenizer.from_pretrained(file.parent, **given).backend_tokenizer
+            model = AutoModelForCausalLM.from_pretrained(file.parent, dtype=torch.float32, **given)
     except Exception as error:  # a damaged file makes its readers fail in their own ways
         raise CheckpointError(
             f"{file}: transformers can't read this model ({str(error)[:300] or type(error).__name__}); "

@@ -95,7 +95,7 @@ def test_what_names_no_model_is_told(name, files, message, tmp_path, monkeypatch
 
 
 def test_a_folder_without_a_model_is_told(tmp_path) -> None:
-    with pytest.raises(CheckpointError, match=r"tokenizer\.json is missing"):
+    with pytest.raises(CheckpointError, match=r"neither config\.json nor a single \.gguf file"):
         scorer_of(str(tmp_path))
 
 

@@ -99,9 +99,8 @@ def serving(script: Script) -> Iterator[str]:
                 status = script.failures.pop(0)
             elif (answer := script.answer(self.path, body)) is None:
                 status = 404
-            data = json.dumps(
-                script.spoil(answer) if status == 200 else {"error": {"message": "no"}}
-            ).encode()
+            told = script.spoil(answer) if status == 200 else {"error": {"message": "no"}}
+            data = told if isinstance(told, bytes) else json.dumps(told).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(data)))

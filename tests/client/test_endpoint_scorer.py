@@ -63,6 +63,14 @@ def test_a_host_that_tells_of_no_prompt_is_told_apart(local) -> None:
         EndpointScorer(url)
 
 
+def test_a_host_that_counts_no_tokens_is_told_apart(local) -> None:
+    script = Script(local, "echo")
+    known = script.answer
+    script.answer = lambda path, body: None if path == "/tokenize" else known(path, body)
+    with serving(script) as url, pytest.raises(ModelMismatchError, match=r"counts no tokens.*Ollama.*GGUF"):
+        EndpointScorer(url)
+
+
 def test_a_model_is_chosen_by_name_among_several(local) -> None:
     script = Script(local, "echo")
     script.models = [{"id": "other"}, {"id": MODEL}]
@@ -132,6 +140,17 @@ def test_damaged_answers_have_a_name(local, spoil) -> None:
     with serving(script) as url, EndpointScorer(url) as scorer:
         script.spoil = spoil
         with pytest.raises(ModelMismatchError, match="log-probabilities of the prompt"):
+            scorer.log_probs([np.arange(9)])
+
+
+@pytest.mark.parametrize("data", [b"", b"<html>", b"{", b"\xff\xfe", b"[" * 100_000])
+def test_what_is_no_json_has_a_name(local, data) -> None:
+    script = Script(local, "echo")
+    with serving(script) as url, EndpointScorer(url) as scorer:
+        script.spoil = lambda answer: data
+        with pytest.raises(
+            (ServerError, ModelMismatchError), match=r"without JSON|log-probabilities of the prompt"
+        ):
             scorer.log_probs([np.arange(9)])
 
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import torch
 from gguf import GGUFWriter
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 from transformers import Qwen2Config, Qwen2ForCausalLM
@@ -45,6 +46,26 @@ def bpe() -> Tokenizer:
     )
     tokenizer.train_from_iterator([SAMPLE, "x      y  1\n" * 50], trainer)
     return tokenizer
+
+
+def tiny(tokenizer: Tokenizer) -> Qwen2ForCausalLM:
+    """A small model with random weights for a tokenizer."""
+    torch.manual_seed(0)
+    config = Qwen2Config(
+        vocab_size=tokenizer.get_vocab_size(),
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=512,
+        tie_word_embeddings=True,
+    )
+    model = Qwen2ForCausalLM(config).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn(parameter.shape) * 0.1)
+    return model
 
 
 def write_gguf(file: Path, model: Qwen2ForCausalLM, tokenizer: Tokenizer, rule: str) -> Path:

@@ -141,5 +141,8 @@ def test_what_cannot_be_exported_is_refused(checkpoint, tmp_path) -> None:
     with pytest.raises(CheckpointError, match="not a folder"):
         export_causal(tmp_path / "nothing", tmp_path / "out")
     (tmp_path / "bare").mkdir()
+    with pytest.raises(CheckpointError, match="holds no causal model"):
+        export_causal(tmp_path / "bare", tmp_path / "out")
+    (tmp_path / "bare" / "config.json").write_text("{}")
     with pytest.raises(CheckpointError, match=r"tokenizer\.json is missing"):
         export_causal(tmp_path / "bare", tmp_path / "out")

@@ -13,11 +13,11 @@ from lamr_export import CheckpointError, TorchScorer
 from lamr_export.gguf import WORDS
 from lamr_repositories.compression import CompressionOptions, compress
 from tokenizers import Regex, pre_tokenizers
-from transformers import Qwen2Config, Qwen2ForCausalLM
+from transformers import Qwen2ForCausalLM
 
 from tests.repositories.compression.causal_models import SAMPLE
 
-from .gguf_files import bpe, write_gguf
+from .gguf_files import bpe, tiny, write_gguf
 
 TEXT = "x      y  12\r\n\tdef f(a_b): return 'é 漢' + \"1\" * 2345 <|end|>\n\n\n    z   1"
 
@@ -29,22 +29,7 @@ def tokenizer():
 
 @pytest.fixture(scope="module")
 def plain(tokenizer) -> Qwen2ForCausalLM:
-    torch.manual_seed(0)
-    config = Qwen2Config(
-        vocab_size=tokenizer.get_vocab_size(),
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        max_position_embeddings=512,
-        tie_word_embeddings=True,
-    )
-    model = Qwen2ForCausalLM(config).eval()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(torch.randn(parameter.shape) * 0.1)
-    return model
+    return tiny(tokenizer)
 
 
 @pytest.fixture(scope="module")
