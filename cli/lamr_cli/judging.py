@@ -131,14 +131,14 @@ class _Readers:
 
     def endpoint(self, name: str) -> Reader:
         """Return a model of the endpoint as a reader."""
-        from lamr_evaluation.judge.endpoint_reader import EndpointReader
+        from lamr_evaluation.judge.endpoint_reader import KEY_FROM, EndpointReader
 
         if self._asked.reader is None:
             raise typer.BadParameter("--opinion needs --reader, the endpoint that has the model")
         made = EndpointReader(
             self._asked.reader,
             name,
-            api_key=os.environ.get("LAMR_READER_KEY", ""),
+            api_key=os.environ.get(KEY_FROM, ""),
             at_once=self._asked.at_once,
             thinking=self._asked.thinking,
         )
