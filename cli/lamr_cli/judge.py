@@ -121,7 +121,10 @@ def judge(
         Path | None, typer.Option(help="Where answers are kept; default: in the user's cache folder.")
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Prune, say what asking would cost, and ask nothing.")
+        bool,
+        typer.Option(
+            "--dry-run", help="Prune, say what asking would cost and what was kept, and ask nothing."
+        ),
     ] = False,
     by: Annotated[
         str | None,

@@ -58,7 +58,8 @@ def judged(found: list[Item], asked: Asked) -> tuple[JudgeReport | None, Judgeme
     """Make what judges, say what it will cost, and let it judge."""
     from lamr_contract.cache import Cache
     from lamr_contract.private_files import cache_folder
-    from lamr_evaluation.judge import Bench, Judgement, JudgeReport, Ledger, figures_of, judge
+    from lamr_evaluation.judge import Bench, JudgeReport, Ledger, figures_of, judge
+    from lamr_evaluation.judge.gold import gold_table
     from lamr_evaluation.judge.opinions import Opinion
     from lamr_evaluation.judge.power import forewarning
 
@@ -67,8 +68,6 @@ def judged(found: list[Item], asked: Asked) -> tuple[JudgeReport | None, Judgeme
 
     def on_foreseen(cost: Cost, known: int) -> None:
         say(f"asking costs at most {cost}; {known:,} answers are kept from before", err=True)
-        if asked.dry_run:
-            raise _DryRun
 
     with contextlib.ExitStack() as stack:
         readers = _Readers(asked, stack)
@@ -88,12 +87,13 @@ def judged(found: list[Item], asked: Asked) -> tuple[JudgeReport | None, Judgeme
             progress,
         )
         try:
-            judgement = judge(found, bench)
+            judgement = judge(found, bench, dry_run=asked.dry_run)
         except KeyboardInterrupt:
             say("what was answered is kept; the same command goes on from there", err=True)
             raise
-        except _DryRun:
-            return None, Judgement(found)
+        if asked.dry_run:
+            say(gold_table(judgement))
+            return None, judgement
         report = JudgeReport(
             bench.reader.name,
             figures_of(judgement, asked.by),
@@ -104,10 +104,6 @@ def judged(found: list[Item], asked: Asked) -> tuple[JudgeReport | None, Judgeme
             judgement.problems,
         )
     return report, judgement
-
-
-class _DryRun(Exception):  # noqa: N818  # ends a run, and is no error
-    """Ends a run before anything is asked."""
 
 
 class _Readers:
@@ -131,14 +127,14 @@ class _Readers:
 
     def endpoint(self, name: str) -> Reader:
         """Return a model of the endpoint as a reader."""
-        from lamr_evaluation.judge.endpoint_reader import EndpointReader
+        from lamr_evaluation.judge.endpoint_reader import KEY_FROM, EndpointReader
 
         if self._asked.reader is None:
             raise typer.BadParameter("--opinion needs --reader, the endpoint that has the model")
         made = EndpointReader(
             self._asked.reader,
             name,
-            api_key=os.environ.get("LAMR_READER_KEY", ""),
+            api_key=os.environ.get(KEY_FROM, ""),
             at_once=self._asked.at_once,
             thinking=self._asked.thinking,
         )

@@ -34,13 +34,16 @@ class Endpoint:
         root: without it.
     """
 
-    def __init__(self, base: str, api_key: str | None = None, timeout: float = 600.0) -> None:
+    def __init__(
+        self, base: str, api_key: str | None = None, timeout: float = 600.0, key_from: str = "LAMR_API_KEY"
+    ) -> None:
         """Ask nothing yet.
 
         Args:
             base: such as `http://127.0.0.1:8000/v1`.
             api_key: opens the server.
             timeout: seconds for each request.
+            key_from: the variable that holds the key, for errors.
 
         Raises:
             InvalidInputError: the address isn't one, or the key would travel in the clear.
@@ -62,6 +65,7 @@ class Endpoint:
                 f"an endpoint needs the package openai: {how_to_install('endpoint')}", package="openai"
             ) from error
         self.base, self.root = base, base.removesuffix("/v1")
+        self._key_from = key_from
         self._openai: Any = openai
         self._client: Any = openai.OpenAI(base_url=base, api_key=api_key or "none", timeout=timeout)
 
@@ -101,7 +105,7 @@ class Endpoint:
             ) from error
         except (openai.AuthenticationError, openai.PermissionDeniedError) as error:
             raise AccessDeniedError(
-                f"{server} wants a key that it knows: set LAMR_API_KEY ({_told(error)})", server=server
+                f"{server} wants a key that it knows: set {self._key_from} ({_told(error)})", server=server
             ) from error
         except openai.RateLimitError as error:
             raise OverloadedError(f"{server} is asked too much ({_told(error)})", server=server) from error

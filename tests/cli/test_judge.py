@@ -63,6 +63,7 @@ def test_the_page_from_top_to_bottom(server: Scripted, project: Path, tmp_path: 
     dry = lamr("-d", data, *reader, "--price", "2", "8", "--dry-run")
     assert dry.exit_code == 0, dry.output
     assert "asking costs at most" in dry.output
+    assert "of the lines that the answer needs" in dry.stdout
     assert "$" in dry.output
     assert "1 point needs" in dry.output
     assert not server.requests

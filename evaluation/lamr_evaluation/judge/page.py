@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 from lamr_postprocess.static_page import shown, shown_lines, static_page
 
+from lamr_evaluation.judge.bench import Answered, Judgement
 from lamr_evaluation.judge.items import CHOICE, Item
 from lamr_evaluation.judge.report import JudgeReport
-from lamr_evaluation.judge.run import Answered, Judgement
 from lamr_evaluation.records import bare_lines
 
 MOST_CHARACTERS = 32 << 20

@@ -29,6 +29,7 @@ class Scripted:
         requests: all that came.
         paid: tokens read and written of answered requests.
         counts: whether it says how many tokens it counted.
+        spoil: changes an answer before it is sent.
         finish: why its answers end.
         held: an event that every answer waits for, or None.
     """
@@ -40,6 +41,7 @@ class Scripted:
     keys: list[str | None] = field(default_factory=list)
     paid: list[int] = field(default_factory=lambda: [0, 0])
     counts: bool = True
+    spoil: Callable[[Any], Any] = lambda reply: reply
     finish: str = "stop"
     most_at_once: int = 0
     held: threading.Event | None = None
@@ -87,7 +89,9 @@ class Scripted:
             with self._turn:
                 self.paid[0] += read
                 self.paid[1] += words(text)
-            return 200, _completion(body["model"], text, self.finish, read if self.counts else None)
+            return 200, self.spoil(
+                _completion(body["model"], text, self.finish, read if self.counts else None)
+            )
         finally:
             with self._turn:
                 self._under_way -= 1

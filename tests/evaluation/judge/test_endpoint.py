@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from lamr_contract.errors import AccessDeniedError, ServerError, ServerUnavailableError
+from lamr_contract.errors import AccessDeniedError, InvalidInputError, ServerError, ServerUnavailableError
 from lamr_evaluation.judge import RefusedError
 from lamr_evaluation.judge.asking import Chat
 from lamr_evaluation.judge.endpoint_reader import EndpointReader
@@ -47,7 +47,7 @@ def test_what_can_be_tried_again_is(server: Scripted) -> None:
 
 def test_retries_come_to_an_end(server: Scripted) -> None:
     server.failures = [503] * 9
-    with pytest.raises(ServerError, match="fails"):
+    with pytest.raises(ServerError, match="refuses a request"):
         reader(server, retries=1).answer(HELLO)
     assert len(server.requests) == 2
 
@@ -86,8 +86,22 @@ def test_the_key_is_sent_and_a_wrong_one_is_said(server: Scripted) -> None:
 def test_a_server_that_is_not_there_is_said() -> None:
     with Scripted(lambda _: "B") as gone:
         url = gone.url
-    with pytest.raises(ServerUnavailableError, match="start the server"):
+    with pytest.raises(ServerUnavailableError, match="nothing answers"):
         EndpointReader(url, "scripted", retries=0).answer(HELLO)
+
+
+@pytest.mark.parametrize(
+    "spoil", [lambda _: {"choices": []}, lambda _: [], lambda _: {"choices": [{"text": "B"}]}]
+)
+def test_an_answer_of_another_form_is_said(server: Scripted, spoil) -> None:
+    server.spoil = spoil
+    with pytest.raises(ServerError, match="not as /chat/completions does"):
+        reader(server).answer(HELLO)
+
+
+def test_a_key_does_not_travel_in_the_clear() -> None:
+    with pytest.raises(InvalidInputError, match="unencrypted"):
+        EndpointReader("http://example.org/v1", "m", api_key="secret")
 
 
 def test_thinking_has_room_of_its_own_and_is_no_answer(server: Scripted) -> None:

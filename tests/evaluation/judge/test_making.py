@@ -116,6 +116,17 @@ def test_counts_and_bounds_are_kept(folder: Path) -> None:
     assert made(folder, min_tokens=5000, max_tokens=6000) == []
 
 
+def test_very_long_files_are_left_out_and_others_give_a_few_candidates(tmp_path: Path) -> None:
+    function = "def name_{0}(first):\n    total_{0} = first\n    total_{0} += {0}\n    shown = name_{1}(LIMIT_{1})\n\n"
+    text = "".join(f"LIMIT_{n} = {n}\n" for n in range(300))
+    text += "".join(function.format(n, n - 1) for n in range(300))
+    (tmp_path / "long.py").write_text(text)
+    (tmp_path / "longer.py").write_text(text * 10)
+    items = made(tmp_path, per_file=2, count=50, max_tokens=100_000)
+    assert {(each.path, each.task) for each in items} == {("long.py", "choice"), ("long.py", "completion")}
+    assert len(items) == 4
+
+
 def test_a_wheel_is_read_as_a_folder_is(folder: Path, tmp_path: Path) -> None:
     wheel = tmp_path / "wire-1.0-py3-none-any.whl"
     with zipfile.ZipFile(wheel, "w") as archive:

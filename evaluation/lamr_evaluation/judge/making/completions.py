@@ -24,14 +24,11 @@ _STATEMENT = re.compile(r"^(?!#|//|/\*|\*|--|;|@|\"\"\"|''').*(?:\w\(|\s=\s|\w\[
 """Lines that do something: neither comments nor prose, and none of a list of arguments."""
 _QUOTES = re.compile(r"\"\"\"|'''")
 _BODY = 3  # rows of a function that stand above the hole
-_LONGEST_WALK = 4000  # rows of a file that are tried
 
 
 def completions_of(source: SourceFile) -> Iterator[Item]:
     """Yield a hole for each function in the second half of a file that has one."""
     lines = bare_lines(source.text)
-    if len(lines) > _LONGEST_WALK:
-        return
     opening = language_named(source.language).comment.opening
     rows_of: dict[str, list[int]] = defaultdict(list)
     for row, line in enumerate(lines):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import heapq
 import itertools
 from collections import Counter as Count
 from collections import defaultdict
@@ -21,6 +22,7 @@ from lamr_evaluation.judge.making.sources import Sources
 from lamr_evaluation.judge.making.windows import fitted
 
 MADE = (CHOICE, COMPLETION, PLACE)
+_CANDIDATES = 4  # for each item of a file that is wanted, since not all fit
 _OF_FILES = {CHOICE: choices_of, COMPLETION: completions_of}
 
 
@@ -78,13 +80,33 @@ def make_items(
     if _OF_FILES.keys() & found.keys():
         for number, source in enumerate(sources.files(), 1):
             for task in _OF_FILES.keys() & found.keys():
-                found[task] += _OF_FILES[task](source)
+                found[task] += _few(_OF_FILES[task](source), options)
             progress("files", number, number)
     if PLACE in wanted:
         for history in sources.histories():
-            found[PLACE] += places_of(history)
+            found[PLACE] += _few(places_of(history), options)
     chosen = (_chosen(found[task], options, count) for task in wanted)
     return [replace(item, id=f"{item.task}-{n}") for items in chosen for n, item in enumerate(items, 1)]
+
+
+def _few(items: Iterable[Item], options: MakingOptions) -> list[Item]:
+    """Return a few items of each file and rule, those that come first by chance: each holds its code."""
+    most = _CANDIDATES * options.per_file
+    kept: dict[tuple[str, str], list[Item]] = defaultdict(list)
+    for item in items:
+        group = kept[item.path, _rule(item)]
+        group.append(item)
+        if len(group) > 2 * most:
+            group[:] = heapq.nsmallest(most, group, key=lambda each: _chance(each, options.seed))
+    return [
+        item
+        for group in kept.values()
+        for item in heapq.nsmallest(most, group, key=lambda each: _chance(each, options.seed))
+    ]
+
+
+def _rule(item: Item) -> str:
+    return item.made.split(" ")[0]
 
 
 def _chosen(items: Iterable[Item], options: MakingOptions, count: Counter) -> list[Item]:
@@ -106,7 +128,7 @@ def _chosen(items: Iterable[Item], options: MakingOptions, count: Counter) -> li
 def _in_turn(items: Iterable[Item], options: MakingOptions) -> Iterator[Item]:
     groups: dict[str, dict[str, list[Item]]] = defaultdict(lambda: defaultdict(list))
     for item in sorted(items, key=lambda each: _chance(each, options.seed)):
-        groups[item.project][item.made.split(" ")[0]].append(item)
+        groups[item.project][_rule(item)].append(item)
     return _turns(_turns(rules.values()) for _, rules in sorted(groups.items()))
 
 

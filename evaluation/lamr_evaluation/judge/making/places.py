@@ -11,7 +11,7 @@ from lamr_repositories.kinds import is_code, is_test, left_out_by_path
 
 from lamr_evaluation import histories
 from lamr_evaluation.judge.items import PLACE, Item
-from lamr_evaluation.judge.making.sources import History
+from lamr_evaluation.judge.making.sources import MOST_CHARACTERS, History
 from lamr_evaluation.records import bare_lines
 
 MOST_COMMITS = 3000
@@ -61,7 +61,7 @@ def _message(text: str) -> str:
 def _item(  # noqa: PLR0913, PLR0917  # what a row of a history is
     history: History, made: str, message: str, path: str, data: bytes | None, hunks: list[histories.Hunk]
 ) -> Item | None:
-    decoded = None if data is None else decode(data)
+    decoded = None if data is None or len(data) > MOST_CHARACTERS else decode(data)
     if decoded is None:
         return None
     code = decoded.text.replace("\r\n", "\n")

@@ -1,7 +1,7 @@
 """What items are made from: the source files of folders and wheels, and the git directories of repositories among them.
 
-Tests are left out, and so is what `lamr pack` leaves out: generated, vendored and minified files, and those with
-secrets.
+Tests and very long files are left out, and so is what `lamr pack` leaves out: generated, vendored and minified files,
+and those with secrets.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from lamr_repositories.walk import WalkCount, WalkOptions, look_at, walk
 
 from lamr_evaluation.errors import DataError
 
+MOST_CHARACTERS = 200_000
+"""Of a file; a longer one is seldom written by hand."""
 _BARE_NAMES = ("repo", ".git", "repo.git")
 
 
@@ -116,6 +118,8 @@ def _of_wheel(path: Path) -> Iterator[SourceFile]:
 
 
 def _wanted(project: str, path: str, text: str) -> Iterator[SourceFile]:
+    if len(text) > MOST_CHARACTERS or is_test(path):
+        return
     language = detect_language(text, path).name
-    if is_code(language) and not is_test(path):
+    if is_code(language):
         yield SourceFile(project, path, text.replace("\r\n", "\n").replace("\r", "\n"), language)
