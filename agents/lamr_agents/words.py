@@ -19,7 +19,7 @@ HOSTS_NUMBERS = (
     f"{NOTE} the host numbers the lines that are left; the markers carry the file's own numbers]\n"
 )
 SHOWN_ABOVE = "{lines} are as shown above: {where}"
-_SHORTENED = "shortened; nothing that bears meaning is missing"
+SHORTENED_NOTE = "shortened; nothing that bears meaning is missing"
 _SHOWN = "{kept:,} of the lines {lines} are shown"
 _SHOWN_WITHOUT_NUMBERS = "{kept:,} of {lines:,} lines are shown"
 _ITS_OWN = f"; {{alike}} of these have `{NOTE}` in them, which is the text's own"
@@ -56,4 +56,4 @@ def shortened_note(undo: str) -> str:
     Args:
         undo: how it can be seen as it came.
     """
-    return f"{NOTE} {_SHORTENED}; {undo}]\n"
+    return f"{NOTE} {SHORTENED_NOTE}; {undo}]\n"
