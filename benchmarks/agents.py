@@ -2,15 +2,18 @@
 
     python -m benchmarks.agents [--files 200] [--calls 20] [--repository DIR] [--json]
 
-The hook is timed as Claude Code runs it, a process a call, against a warm local server, on a file of about 2,000 lines
-and on a small result, which the server needn't see. CPU times hold on a busy machine, those by the clock don't. Named
-cuts are made on installed Python files with random masks like a model's, as they are and within a budget.
+The hook of each host is timed as the host runs it, a process a call with the command of its settings, against a warm
+local server, on a file of about 2,000 lines, and on a small result, which the server needn't see. `lamr-hook` is the
+command that teams check in. Hosts whose plugins are JavaScript are played by node. Gemini CLI calls its hook once more
+for what takes a result's place, which counts. CPU times hold on a busy machine, those by the clock don't. Named cuts
+are made on installed Python files with random masks like a model's, as they are and within a budget.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import resource
 import statistics
 import subprocess
@@ -18,13 +21,18 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from lamr_agents import thin
+from lamr_agents.host import Way
+from lamr_agents.hosts import HOSTS
+from lamr_agents.installing import hook_command
 from lamr_agents.local.server import LocalServer
 from lamr_agents.local.store import Store
 from lamr_agents.policy import Policy
@@ -40,6 +48,7 @@ from benchmarks.sources import library_module, python_files
 OWN_MILLISECONDS, WHOLE_MILLISECONDS = 60.0, 120.0
 TYPING_LINES = 2000
 BUDGET_SHARE = 0.3
+QUESTION = "How are generic aliases cached, and what happens if it fails?"
 
 PARSER = model_options(__doc__)
 PARSER.add_argument("--files", type=int, default=200, help="files to cut (%(default)s)")
@@ -64,18 +73,56 @@ def serving(folder: Path, make_pruner: Callable[[], Prunes], policy: Policy | No
 
 
 def payload(number: int, transcript: Path, code: str, path: str = "/w/typing.py") -> bytes:
-    """A call of Read as the host sends it, each in a session of its own."""
+    """A call of Read as Claude Code sends it, each in a session of its own."""
     content = {"filePath": path, "content": code, "numLines": code.count("\n") + 1, "startLine": 1}
-    return json.dumps(
-        {
-            "session_id": str(number),
-            "transcript_path": str(transcript),
-            "hook_event_name": "PostToolUse",
-            "tool_name": "Read",
-            "tool_input": {"file_path": path},
-            "tool_response": {"type": "text", "file": content},
-        }
-    ).encode()
+    return _named(number, transcript, "Read", {"file_path": path}, {"type": "text", "file": content})
+
+
+def _named(number: int, transcript: Path, tool: str, given: Any, response: Any) -> bytes:
+    """A call in the names that most hosts give its parts."""
+    called = {"tool_name": tool, "tool_input": given, "tool_response": response}
+    session = {"session_id": str(number), "transcript_path": str(transcript), "cwd": "/w"}
+    return json.dumps({**session, "hook_event_name": thin.EVENT, **called}).encode()
+
+
+def _copilot(number: int, code: str) -> bytes:
+    result = {"resultType": "success", "textResultForLlm": code}
+    called = {"toolName": "view", "toolArgs": {"path": "/w/typing.py"}, "toolResult": result}
+    return json.dumps({"sessionId": f"s{number}", "cwd": "/w", **called}).encode()
+
+
+PAYLOADS: Mapping[str, Callable[[int, Path, str], bytes]] = {
+    "claude-code": payload,
+    "codex": lambda number, folder, code: _named(
+        *(number, folder / "codex.jsonl", "Bash", {"command": "cat /w/typing.py"}, code)
+    ),
+    "copilot-cli": lambda number, _, code: _copilot(number, code),
+    "gemini-cli": lambda number, folder, code: _named(
+        *(number, folder / "tmp" / "chats" / "gemini.jsonl", "read_file", {"file_path": "/w/typing.py"}),
+        {"llmContent": code},
+    ),
+}
+"""What each host with a hook sends: for a session's number, the folder of the sessions' logs, and a file's code."""
+
+
+def write_logs(folder: Path, words: str, calls: range) -> None:
+    """Write a session's log of each host, in which the user has said this."""
+    message = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": words}]}
+    logs: dict[str, Any] = {
+        "claude.jsonl": json.loads(said(words)),
+        "codex.jsonl": {"timestamp": "t", "type": "response_item", "payload": message},
+        "tmp/chats/gemini.jsonl": {"id": "1", "type": "user", "content": [{"text": words}]},
+        **{
+            f"copilot/session-state/s{number}/events.jsonl": {
+                "type": "user.message",
+                "data": {"content": words},
+            }
+            for number in calls
+        },
+    }
+    for name, record in logs.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(json.dumps(record) + "\n", encoding="utf-8")
 
 
 def said(words: str) -> str:
@@ -94,34 +141,96 @@ class Run:
 
 
 def call(socket: Path, data: bytes) -> Run:
+    """Run Claude Code's hook against a server."""
+    hook = HOSTS["claude-code"].hook
+    assert hook
+    return _run(hook_command(hook, socket=socket, limit=120).words, data)
+
+
+def _run(command: Sequence[str], data: bytes, **environment: str) -> Run:
     """Run the hook's process from its start to its end."""
-    command = [sys.executable, "-I", "-S", thin.__file__, "--socket", str(socket), "--limit", "120"]
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    done = subprocess.run(command, input=data, capture_output=True, check=True)
+    done = subprocess.run(
+        command, input=data, capture_output=True, check=True, env={**os.environ, **environment}
+    )
     wall, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return Run(1e3 * wall, 1e3 * cpu, done.stdout)
 
 
 def hook_figures(repository: Path, calls: int) -> Iterator[Figure]:
-    """The hook's own time, and the whole."""
+    """The hook's own time, and the whole, of each host with a hook."""
     code = "".join(split_lines(library_module("typing.py"))[:TYPING_LINES])
+    hooks = {host.name: host.hook for host in HOSTS.values() if host.way is Way.HOOK and host.hook}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        transcript = folder / "transcript.jsonl"
-        transcript.write_text(said("How are generic aliases cached, and what happens if it fails?"))
-        own = [call(folder / "none", b"{}") for _ in range(calls)]
+        sessions = iter(range((calls + 1) * len(hooks)))
+        write_logs(folder, QUESTION, range((calls + 1) * len(hooks)))
+        moved = {"COPILOT_HOME": str(folder / "copilot")}
         with serving(folder, lambda: Pruner(model=repository)) as socket:
-            call(socket, payload(-1, transcript, code))
-            whole = [call(socket, payload(n, transcript, code)) for n in range(calls)]
-    assert all(b"updatedToolOutput" in run.printed for run in whole)
-    yield from _spread("hook: a small result, CPU time", [run.cpu for run in own], OWN_MILLISECONDS)
-    yield from _spread("hook: a small result, by the clock", [run.wall for run in own])
+            commands = {
+                host: hook_command(hook, socket=socket, limit=120).words for host, hook in hooks.items()
+            }
+            own = [_run(commands["claude-code"], b"{}") for _ in range(calls)]
+            yield from _spread("hook: a small result, CPU time", [run.cpu for run in own], OWN_MILLISECONDS)
+            yield from _spread("hook: a small result, by the clock", [run.wall for run in own])
+            for host, command in commands.items():
+                make = PAYLOADS[host]
+                log = folder / "claude.jsonl" if host == "claude-code" else folder
+                numbers = islice(sessions, calls + 1)
+                runs = [_run(command, make(number, log, code), **moved) for number in numbers][1:]
+                passing = hooks[host].passed.encode()
+                runs = [_followed(run, _run(command, passing)) if passing else run for run in runs]
+                assert all(_is_cut(run.printed) for run in runs), host
+                cpu, wall = [run.cpu for run in runs], [run.wall for run in runs]
+                yield from _spread(f"{host}: a large file, its process's CPU time", cpu, OWN_MILLISECONDS)
+                yield from _spread(f"{host}: the whole, {TYPING_LINES} lines", wall, WHOLE_MILLISECONDS)
+
+
+def shared_figures(repository: Path, calls: int) -> Iterator[Figure]:
+    """The whole by the command that is the same on every machine."""
+    code = "".join(split_lines(library_module("typing.py"))[:TYPING_LINES])
+    program = [sys.executable, "-c", "from lamr_cli.hook import main; main()"]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_logs(folder, QUESTION, range(0))
+        with serving(folder, lambda: Pruner(model=repository)) as socket:
+            command = [*program, "--socket", str(socket), "--limit", "120", "--host", "claude-code"]
+            runs = [_run(command, payload(n, folder / "claude.jsonl", code)) for n in range(-1, calls)][1:]
+    assert all(_is_cut(run.printed) for run in runs)
     yield from _spread(
-        "hook: a large file, its process's CPU time", [run.cpu for run in whole], OWN_MILLISECONDS
+        f"lamr-hook: the whole, {TYPING_LINES} lines", [run.wall for run in runs], WHOLE_MILLISECONDS
     )
-    name_of_whole = f"hook: the whole, {TYPING_LINES} lines"
-    yield from _spread(name_of_whole, [run.wall for run in whole], WHOLE_MILLISECONDS)
+
+
+def javascript_figures(repository: Path, calls: int) -> Iterator[Figure]:
+    """The whole as a host whose plugins are JavaScript waits for it."""
+    from tests.agents.javascript.played import GENERATIONS, command, play
+
+    code = "".join(split_lines(library_module("typing.py"))[:TYPING_LINES])
+    with (
+        tempfile.TemporaryDirectory() as name,
+        serving(Path(name), lambda: Pruner(model=repository)) as socket,
+    ):
+        for generation in GENERATIONS:
+            sessions = {
+                f"{generation.name}{number}": generation.said(QUESTION) for number in range(-1, calls)
+            }
+            reads = [generation.read(session, text=generation.show(code)) for session in sessions]
+            played = play(Path(name), generation, command(generation, socket), reads, sessions)
+            assert all("lines pruned" in json.dumps(result) for result in played["results"]), generation.name
+            title = f"{generation.name}: the whole, {TYPING_LINES} lines"
+            yield from _spread(title, played["milliseconds"][1:], WHOLE_MILLISECONDS)
+
+
+def _followed(first: Run, second: Run) -> Run:
+    """Both runs as one, which prints what the first did."""
+    return Run(first.wall + second.wall, first.cpu + second.cpu, first.printed)
+
+
+def _is_cut(printed: bytes) -> bool:
+    keys = (b"updatedToolOutput", b"stopReason", b"modifiedResult", b"tailToolCallRequest")
+    return any(key in printed for key in keys)
 
 
 def _spread(name: str, values: list[float], target: float | None = None) -> Iterator[Figure]:
@@ -173,6 +282,8 @@ def measure(options: argparse.Namespace) -> Iterator[Figure | str]:
     """All figures."""
     yield from naming_figures(options.files)
     yield from hook_figures(options.repository, options.calls)
+    yield from shared_figures(options.repository, options.calls)
+    yield from javascript_figures(options.repository, options.calls)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from lamr_sessions.formats import CLAUDE_CODE
 from lamr_sessions.notices import gaps
 from lamr_sessions.tools import command_of, shown_by
 
+from lamr_agents.calls import MOST_PATH, seconds_of
 from lamr_agents.claude_code_agents import hear
 from lamr_agents.hook_host import Call, HookHost
 from lamr_agents.intent import intent_of, known_of
@@ -33,8 +33,6 @@ TOOLS = ("Read", "Bash")
 what commands print, which can be shortened."""
 _NO_TEXT = {"notebook": "a notebook", "image": "an image", "pdf": "a PDF", "parts": "pages of a PDF"}
 """The outputs of Read that aren't text, and why they pass."""
-MOST_PATH = 4096
-"""Characters of a path, and of the names of several files; what is longer names none."""
 
 
 def read_call(payload: Mapping[str, Any]) -> Call | None:
@@ -63,7 +61,7 @@ def read_call(payload: Mapping[str, Any]) -> Call | None:
         whole=text_of(path) if gaps(text) and not name else "",
     )
     session = str(payload.get("session_id") or "") + (f"/{agent}" if agent else "")
-    since, before = _seconds(heard.compacted), heard.seen.has(name or path)
+    since, before = seconds_of(heard.compacted), heard.seen.has(name or path)
     return Call(session, tool, replace(asked, uncut=uncut), intent, response, since, before)
 
 
@@ -77,14 +75,6 @@ def _placed(cwd: Path, folder: str, path: str) -> str:
     """
     went = bool(folder) and (".." in folder or cwd.parts[-len(Path(folder).parts) :] == Path(folder).parts)
     return str(cwd / (path[len(folder) :].lstrip("/") if went and not Path(path).is_absolute() else path))
-
-
-def _seconds(when: str) -> float:
-    """A time of the host's log in seconds since 1970; 0 for none."""
-    try:
-        return datetime.fromisoformat(when.replace("Z", "+00:00")).timestamp()
-    except ValueError:
-        return 0.0
 
 
 def answer(call: Call, shown: Skim) -> Mapping[str, Any] | None:

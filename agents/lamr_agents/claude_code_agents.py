@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ def hear(transcript: Path, agent: str = "", kind: str = "") -> Heard:
     """
     if not agent:
         return last_heard(transcript, Voice(CLAUDE_CODE, _may_be_users))
-    if not _NAME.fullmatch(agent):
+    if not _NAME.fullmatch(agent) or not transcript.name:
         return Heard()
     logs = list(_own_logs(transcript, agent))
     voices = [(log, Voice(CLAUDE_CODE, _may_be_users, None)) for log in logs]
@@ -59,10 +60,9 @@ def _own_logs(transcript: Path, agent: str) -> Iterator[Path]:
         yield transcript
     folder = transcript.with_suffix("") / "subagents"
     yield folder / name
-    try:
-        yield from folder.glob(f"*/*/{name}")
-    except (OSError, ValueError):
-        return
+    with suppress(OSError, ValueError):
+        if not (folder / name).exists():
+            yield from folder.glob(f"*/*/{name}")
 
 
 def _prompt(transcript: Path, agent: str, kind: str, logs: Sequence[Path]) -> str:

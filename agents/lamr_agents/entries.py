@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from lamr_agents.host import Command, Listed, Named
+from lamr_agents.host import Command, Listed, Named, Whole
 
-LIMIT_SECONDS = 8
-"""How long a hook may hold the agent up; the host ends it two seconds later."""
+_GRACE_SECONDS = 2
+"""From a hook's own end to that by the host."""
 MCP = "lamr"
 """The name of lamr's server of MCP in the settings of its clients."""
 
@@ -24,10 +25,26 @@ def hook_of(event: str, tools: Sequence[str], *, second: int = 1, **more: Any) -
     """
 
     def make(command: Command) -> Mapping[str, Any]:
-        hook = {"type": "command", "command": command.line, "timeout": second * (LIMIT_SECONDS + 2), **more}
+        hook = {
+            "type": "command",
+            "command": command.line,
+            "timeout": second * (command.limit + _GRACE_SECONDS),
+            **more,
+        }
         return {"matcher": "|".join(tools), "hooks": [hook]}
 
     return Listed(("hooks", event), make)
+
+
+def copilot_hook(event: str, tools: Sequence[str]) -> Whole:
+    """A file of hooks as Copilot CLI reads them, with one hook in it."""
+
+    def make(command: Command) -> str:
+        seconds = command.limit + _GRACE_SECONDS
+        hook = {"type": "command", "matcher": "|".join(tools), "bash": command.line, "timeoutSec": seconds}
+        return json.dumps({"version": 1, "hooks": {event: [hook]}}, indent=2) + "\n"
+
+    return Whole(make)
 
 
 def server_of(key: str, **more: Any) -> Named:

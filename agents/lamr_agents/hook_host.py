@@ -52,9 +52,13 @@ class HookHost:
         answer: what is printed for a call and what is shown of it; None where the result stays as it is without a
             word.
         beside: the JSON that tells the agent something beside a result that stays; `%s` stands for the words.
+        variable: the environment variable that names the host's folder to the hook; empty where calls name files.
+        passed: what stands in a call that passes at once; empty for nothing.
     """
 
     name: str
     read_call: Callable[[Mapping[str, Any]], Call | None]
     answer: Callable[[Call, Skim], Mapping[str, Any] | None]
     beside: str = BESIDE
+    variable: str = ""
+    passed: str = ""

@@ -15,6 +15,9 @@ from lamr_sessions import Format
 from lamr_agents.errors import SettingsError
 from lamr_agents.hook_host import HookHost
 
+LIMIT_SECONDS = 8
+"""How long a hook may hold the agent up."""
+
 
 class Way(str, Enum):
     """How a host lets lamr in."""
@@ -66,10 +69,12 @@ class Command:
     Attributes:
         words: the program and its arguments.
         guard: a shell's command around the line of these words, where `%s` stands for it; empty for none.
+        limit: seconds that it may hold the agent up; the host ends it two seconds later.
     """
 
     words: Sequence[str]
     guard: str = ""
+    limit: int = LIMIT_SECONDS
 
     @property
     def line(self) -> str:
@@ -140,7 +145,8 @@ class Host:
         name: what `lamr install` and calls name it.
         title: its makers' name for it.
         way: how lamr gets in.
-        version, on: what it was tried with, and the day; of a host that can't run in tests, of its documentation.
+        version, on: what it was tried with, and the day; of a host that can't run here, no version and the day on which
+            its documentation was read.
         folder: where it keeps what is the user's.
         programs: the names of its program.
         settings: where lamr's entry goes; None where nothing is installed.

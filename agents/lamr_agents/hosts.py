@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from lamr_client import InvalidInputError
 from lamr_sessions import formats
 
-from lamr_agents import claude_code
-from lamr_agents.entries import hook_of, server_of
+from lamr_agents import claude_code, codex, copilot_cli, gemini_cli, javascript
+from lamr_agents.entries import copilot_hook, hook_of, server_of
 from lamr_agents.hook_host import HookHost
 from lamr_agents.host import Folder, Host, Settings, Way
 from lamr_agents.thin import EVENT
@@ -33,32 +33,99 @@ _ROWS = (
         logs="projects/**/*.jsonl",
     ),
     Host(
+        "codex",
+        "Codex",
+        Way.HOOK,
+        *("0.169.0", "2026-11-25"),
+        folder=codex.HOME,
+        programs=("codex",),
+        settings=Settings(hook_of(EVENT, codex.TOOLS), user="hooks.json", shared=".codex/hooks.json"),
+        hook=codex.HOOK,
+        form=formats.CODEX,
+        logs="sessions/**/*.jsonl",
+        remark="it runs the hook once you have reviewed it with /hooks",
+    ),
+    Host(
+        "copilot-cli",
+        "Copilot CLI",
+        Way.HOOK,
+        *("1.0.102", "2026-11-25"),
+        folder=copilot_cli.HOME,
+        programs=("copilot",),
+        settings=Settings(
+            copilot_hook(copilot_cli.EVENT, copilot_cli.TOOLS),
+            user="hooks/lamr.json",
+            shared=".github/hooks/lamr.json",
+        ),
+        hook=copilot_cli.HOOK,
+        form=formats.COPILOT_CLI,
+        logs=f"{copilot_cli.LOGS}/**/*.jsonl",
+        remark="it refuses to show whole files over some 30 kB",
+    ),
+    Host(
+        "gemini-cli",
+        "Gemini CLI",
+        Way.HOOK,
+        *("0.61.0", "2026-11-25"),
+        folder=gemini_cli.HOME,
+        programs=("gemini",),
+        settings=Settings(
+            hook_of(gemini_cli.EVENT, gemini_cli.TOOLS, second=1000, name="lamr"),
+            user="settings.json",
+            shared=".gemini/settings.json",
+        ),
+        hook=gemini_cli.HOOK,
+        form=formats.GEMINI_CLI_LINES,
+        logs="tmp/*/chats/*.json*",
+    ),
+    Host(
+        "opencode",
+        "OpenCode",
+        Way.PLUGIN,
+        *("1.18.33", "2026-11-25"),
+        folder=Folder(".config/opencode", "XDG_CONFIG_HOME", "opencode"),
+        programs=("opencode",),
+        settings=Settings(
+            javascript.file_of("opencode", "read", "bash", "shell"),
+            user="plugins/lamr.js",
+            shared=".opencode/plugins/lamr.js",
+        ),
+        hook=javascript.HOOK_OPENCODE,
+        form=formats.OPENCODE,
+        remark="since 1.3.10; OpenCode 2, which the same file serves, was tried by the types of its source",
+    ),
+    Host(
+        "pi",
+        "pi",
+        Way.EXTENSION,
+        *("1.3.0", "2026-11-25"),
+        folder=Folder(".pi/agent", "PI_CODING_AGENT_DIR"),
+        programs=("pi",),
+        settings=Settings(
+            javascript.file_of("pi", "read", "bash", "powershell"),
+            user="extensions/lamr.js",
+            shared=".pi/extensions/lamr.js",
+        ),
+        hook=javascript.HOOK_PI,
+        form=formats.PI,
+        logs="sessions/**/*.jsonl",
+        remark="a project's extensions run where the project is trusted",
+    ),
+    Host(
         "cursor",
         "Cursor",
         Way.MCP,
-        *("3.2", "2026-11-25"),
+        *("", "2026-11-25"),
         folder=Folder(".cursor"),
         programs=("cursor", "cursor-agent"),
         settings=Settings(server_of("mcpServers"), user="mcp.json", shared=".cursor/mcp.json"),
         remark=f"{_NO_HOOK} (only that of a tool of MCP)",
     ),
     Host(
-        "codex",
-        "Codex",
-        Way.MCP,
-        *("0.169.0", "2026-11-25"),
-        folder=Folder(".codex", "CODEX_HOME"),
-        programs=("codex",),
-        settings=Settings(server_of("mcp_servers"), user="config.toml", shared=".codex/config.toml"),
-        form=formats.CODEX,
-        logs="sessions/**/*.jsonl",
-        remark=_NO_HOOK,
-    ),
-    Host(
         "kiro",
         "Kiro",
         Way.MCP,
-        *("1.0", "2026-11-25"),
+        *("", "2026-11-25"),
         folder=Folder(".kiro"),
         programs=("kiro", "kiro-cli"),
         settings=Settings(
@@ -70,7 +137,7 @@ _ROWS = (
         "windsurf",
         "Windsurf",
         Way.MCP,
-        *("2.0", "2026-11-25"),
+        *("", "2026-11-25"),
         folder=Folder(".codeium/windsurf"),
         programs=("windsurf",),
         settings=Settings(server_of("mcpServers"), user="mcp_config.json"),
@@ -80,12 +147,25 @@ _ROWS = (
         "zed",
         "Zed",
         Way.MCP,
-        *("1.0", "2026-11-25"),
+        *("", "2026-11-25"),
         folder=Folder(".config/zed", "XDG_CONFIG_HOME", "zed"),
         programs=("zed", "zeditor"),
         settings=Settings(server_of("context_servers"), user="settings.json", shared=".zed/settings.json"),
         remark="it has no hooks",
     ),
+    Host(
+        "openhands",
+        "OpenHands",
+        Way.CLASS,
+        *("1.58.0", "2026-11-25"),
+        folder=Folder(".openhands"),
+        form=formats.OPENHANDS_SDK,
+        logs="conversations/*",
+    ),
+    Host(
+        "mini-swe-agent", "mini-swe-agent", Way.CLASS, *("2.4.6", "2026-11-25"), form=formats.MINI_SWE_AGENT
+    ),
+    Host("litellm", "LiteLLM's proxy", Way.PROXY, *("1.99.4", "2026-11-25")),
 )
 HOSTS: Mapping[str, Host] = {host.name: host for host in _ROWS}
 FIRST = "claude-code"

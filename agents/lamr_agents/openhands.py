@@ -22,7 +22,7 @@ from lamr_sessions.formats import OPENHANDS_SDK
 from lamr_sessions.shown import framed
 from lamr_sessions.tools import same_file, shown_by
 from openhands.sdk import TextContent, Tool
-from openhands.sdk.event import ActionEvent, MessageEvent
+from openhands.sdk.event import ActionEvent, Condensation, MessageEvent
 from openhands.sdk.tool import Action, Observation, ToolDefinition, ToolExecutor, register_tool
 from openhands.tools.file_editor import FileEditorAction, FileEditorTool
 from openhands.tools.file_editor.utils.constants import (
@@ -129,15 +129,18 @@ class _Call:
 def _asked(action: Action, conversation: LocalConversation | None) -> _Call | None:
     """The call that an action stands for; None where no event of the conversation has it."""
     branch = [] if conversation is None else conversation.state.active_branch()
-    events = [event for event in branch if isinstance(event, (MessageEvent, ActionEvent))]
+    told = (MessageEvent, ActionEvent, Condensation)
+    events = [event for event in branch if isinstance(event, told)]
     while events and getattr(events[-1], "action", None) != action:
         events.pop()
     if not events:
         return None
     answer = [getattr(event, "llm_response_id", None) for event in events]
-    heard, earlier, call = Heard(), [], Event("call")
+    heard, earlier, call = Heard(), list[str](), Event("call")
     for step in events_of((event.model_dump(mode="json") for event in events), OPENHANDS_SDK):
         heard.hear(step)
+        if step.kind == "compacted":
+            earlier.clear()
         if step.kind != "call":
             continue
         call, seen = step, shown_by(step.tool, step.arguments)

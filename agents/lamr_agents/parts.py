@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lamr_postprocess import split_lines
 from lamr_postprocess.listing import read_listing
@@ -51,12 +51,15 @@ def parts_of(asked: Asked) -> tuple[Part, ...]:
     """The parts of a text, which together make it up; mostly one."""
     ends = list(gaps(asked.text))
     if not ends:
-        return (_part(asked.text, 0, asked.from_line),)
+        end = asked.stated.tail and not asked.name
+        return (
+            _part(asked.text, 0, _of_the_end(asked.text, asked, asked.stated) if end else asked.from_line),
+        )
     pieces, at, said = list[tuple[str, bool]](), 0, asked.stated
     for gap in ends:
         pieces += [(asked.text[at : gap.start], True), (asked.text[gap.start : gap.stop], False)]
         at = gap.stop
-        said = Stated(said.first, said.total or stated(pieces[-1][0]).total)
+        said = replace(said, total=said.total or stated(pieces[-1][0]).total)
     pieces.append((asked.text[at:], True))
     return tuple(_placed([piece for piece in pieces if piece[0]], asked, said))
 
@@ -93,7 +96,7 @@ def _of_the_end(text: str, asked: Asked, said: Stated) -> int | None:
     if said.total:
         return max(said.total + first - count, 1)
     lines = _bare(asked.whole) if asked.last is None else []
-    begins = lines[first - 1 : first] == _bare(asked.text)[:1]
+    begins = said.tail or lines[first - 1 : first] == _bare(asked.text)[:1]
     return len(lines) - count + 1 if begins and lines[-count:] == _bare(text) else None
 
 

@@ -35,7 +35,7 @@ class Asked:
         failed: whether the tool reports an error.
         name: of what lies in no file, such as a command's output; empty for a file's text.
         pointed: lines of the file that the session has pointed at, 1-based.
-        always_again: whether agents came back for each of the latest cuts of the file.
+        always_again: whether each of the latest cuts of the file was in vain, since agents read it again.
         stated: what the host says of the lines that it left.
         whole: the file as it is, where the host left out some of it and this machine has it; else empty.
         uncut: why the host's module has it pass; empty where the policy decides.

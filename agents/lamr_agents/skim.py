@@ -11,19 +11,16 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Protocol
 
-import numpy as np
 from lamr_client import DeadlineExceededError, LamrError, PruneResult
 from lamr_client.effort import EffortName
-from lamr_postprocess import approximate_tokens, detect_language, line_spans, prune_lines
-from lamr_postprocess.document import analyse
-from lamr_postprocess.listing import read_listing
-from lamr_postprocess.minified import minified
-from lamr_postprocess.render import NAMED
+from lamr_postprocess import approximate_tokens
 from lamr_sessions import Read
 from lamr_sessions.notices import NOTHING_STATED, Stated
 
 from lamr_agents.intent import Intent
+from lamr_agents.judge import Judge
 from lamr_agents.lossless import Earlier
+from lamr_agents.outlines import outline
 from lamr_agents.parts import Part, parts_of, renumbered
 from lamr_agents.policy import CUTTING, OUTLINED, PRUNED, SHORTENED, Asked, Policy
 from lamr_agents.shortening import remember, shortened
@@ -214,7 +211,7 @@ def _pruned(  # noqa: PLR0913, PLR0917  # as `skim`
     if reason is not None:
         return untouched(asked, reason)
     parts = parts_of(asked)
-    ask = _Ask(pruner, intent, policy, effort, within and within / sum(part.code for part in parts))
+    ask = Judge(pruner, intent, policy, effort, within and within / sum(part.code for part in parts))
     try:
         results = [ask.of(part, asked) if part.code else None for part in parts]
     except LamrError as error:
@@ -236,40 +233,6 @@ def _pruned(  # noqa: PLR0913, PLR0917  # as `skim`
     return replace(shown, text=text, tokens_out=tokens, result=best)
 
 
-@dataclass(frozen=True)
-class _Ask:
-    """How the parts of a text are judged."""
-
-    pruner: Prunes
-    intent: Intent
-    policy: Policy
-    effort: EffortName
-    within: float | None
-
-    def pointed(self, part: Part, asked: Asked) -> list[tuple[int, int]]:
-        """The lines of a part that are shown because the session pointed at them."""
-        return [] if part.first is None else self.policy.kept(asked, part.first, part.lines)
-
-    def of(self, part: Part, asked: Asked) -> PruneResult:
-        """What the pruner gives for a part.
-
-        Raises:
-            LamrError: it fails.
-        """
-        return self.pruner.prune(
-            self.intent.query,
-            part.text,
-            task=self.intent.task,
-            history=self.intent.history,
-            path=asked.path,
-            threshold=self.policy.threshold,
-            keep=self.pointed(part, asked),
-            markers=NAMED,
-            effort=self.effort,
-            within=self.within,
-        )
-
-
 def _joined(
     asked: Asked, parts: Sequence[Part], results: Sequence[PruneResult | None], outlined: bool
 ) -> Skim:
@@ -287,8 +250,8 @@ def _joined(
         known += part.numbered([(1, part.lines)])
     done = OUTLINED if outlined else PRUNED
     numbers = known if len(known) == sum(part.code for part in parts) else []
-    text = "".join(texts)
-    return Skim(text, done, tuple(kept), asked.lines, asked.tokens, 0, tuple(gone), tuple(numbers))
+    sizes = (asked.lines, asked.tokens, 0)
+    return Skim("".join(texts), done, tuple(kept), *sizes, tuple(gone), tuple(numbers))
 
 
 def _note(asked: Asked, shown: Skim, archive: Archive | None, why: str) -> str:
@@ -308,20 +271,6 @@ def skim_anyway(pruner: Prunes, asked: Asked, intent: Intent, policy: Policy, **
     except Exception as error:
         _log.exception("a result could not be judged")
         return unjudged(asked, error)
-
-
-def outline(code: str, path: str) -> tuple[str, tuple[int, ...]]:
-    """The headers of a file's definitions, as text, and the numbers of the lines that are left."""
-    listing = read_listing(code)
-    body = code if listing is None else listing.body
-    language = detect_language(body, path)
-    if why := minified(line_spans(body)):
-        return language.comment.wrap(f"... {why}") + "\n", ()
-    document = analyse(code, language, listing=listing, naming=approximate_tokens)
-    rows = () if document.definitions is None else document.definitions.rows.tolist()
-    nothing = np.zeros(document.spans.shape[0])
-    left = prune_lines(code, nothing, path=path, threshold=1.0, keep=[row + 1 for row in rows], markers=NAMED)
-    return left.text, left.kept_lines
 
 
 def haste(result: PruneResult) -> str:

@@ -26,13 +26,15 @@ HOST = "lamr_host"
 """What a call is sent with: the name of the host, as the hook's command has it."""
 SOCKET = "agents/hook.sock"
 """The socket in lamr's cache folder at which the user's own server listens."""
+FOLDER = "lamr_folder"
+"""What a call is sent with: the host's folder, where the hook's environment names one."""
 EVENT = "PostToolUse"
 BESIDE = '{"hookSpecificOutput": {"hookEventName": "' + EVENT + '", "additionalContext": %s}}'
 """How most hosts are told something beside a result; `%s` stands for the words, as JSON."""
 NOTE = "[lamr:"
 """How whatever lamr says to an agent begins."""
 NOT_PRUNED = "not pruned"
-"""How the reason of a result begins that passes because something failed; for people, never to be compared."""
+"""How the reason of a result begins that passes because something failed."""
 AS_IT_CAME = f"{NOTE} nothing is cut here; what begins with `{NOTE}` in the result is its own text]"
 """What is said of a result that passes with words in it that look like lamr's."""
 _MOST_WORDS = 400
@@ -70,6 +72,8 @@ def _answer(options: "dict[str, str]", begin: float, shape: str) -> bytes:
     if sys.stdin is None:
         return unpruned("standard input is closed", shape)
     payload = sys.stdin.buffer.read(MOST_BYTES + 1)
+    if "--passed" in options and options["--passed"].encode() in payload:
+        return b""
     if len(payload) < SMALL:
         tell(options.get("--socket", ""), payload, options.get("--host", ""))
         return beside(AS_IT_CAME, shape) if NOTE.encode() in payload else b""
@@ -77,6 +81,7 @@ def _answer(options: "dict[str, str]", begin: float, shape: str) -> bytes:
         while sys.stdin.buffer.read(1 << 20) and time.monotonic() < deadline:
             pass  # a host may take it for an error that nobody reads what it writes
         return unpruned(f"the call has more than {MOST_BYTES >> 20} MiB", shape)
+    payload = _with_folder(payload, os.environ.get(options.get("--variable", ""), ""))
     host = options.get("--host", "")
     return ask(options["--socket"], payload, deadline, options.get("--serve", "[]"), host)
 
@@ -108,6 +113,16 @@ def ask(path: str, payload: bytes, deadline: float, serve: str, host: str = "") 
     if not parts:
         raise ConnectionError("the local server went away")
     return b"".join(parts)
+
+
+def _with_folder(payload: bytes, folder: str) -> bytes:
+    """The call with `FOLDER` as its last key, where there is a folder."""
+    whole = payload.rstrip()
+    if not folder or not whole.endswith(b"}"):
+        return payload
+    import json  # noqa: PLC0415 - few have moved the folder
+
+    return whole[:-1] + (', "%s": %s}' % (FOLDER, json.dumps(folder))).encode()  # noqa: UP031
 
 
 def tell(path: str, payload: bytes, host: str) -> None:

@@ -18,10 +18,19 @@ IN_HASTE = "judged in haste ({why}): "
 HOSTS_NUMBERS = (
     f"{NOTE} the host numbers the lines that are left; the markers carry the file's own numbers]\n"
 )
+MARK = f"{NOTE} "
+"""How a line begins that stands for others that aren't shown."""
+STATES = "{count} earlier states of this progress"
+REPEATED = "the {lines} {times} more times"
+A_LICENCE = "a licence"
+BEGIN_WITH = "lines that begin with"
 SHOWN_ABOVE = "{lines} are as shown above: {where}"
 SHORTENED_NOTE = "shortened; nothing that bears meaning is missing"
-_SHOWN = "{kept:,} of the lines {lines} are shown"
-_SHOWN_WITHOUT_NUMBERS = "{kept:,} of {lines:,} lines are shown"
+FILE_ENDS = f"{NOTE} the file has {{lines}} lines]\n"
+MORE_LINES = f"{NOTE} {{lines}} lines at a time; expand shows others]\n"
+MORE_MATCHES = f"{NOTE} there are more matches; narrow the search]\n"
+_SHOWN = "{kept} of the lines {lines} are shown"
+_SHOWN_WITHOUT_NUMBERS = "{kept} of {lines} lines are shown"
 _ITS_OWN = f"; {{alike}} of these have `{NOTE}` in them, which is the text's own"
 
 

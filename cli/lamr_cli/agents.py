@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,7 @@ import typer
 
 from lamr_cli.arguments import EffortName, Model, Profile, Server
 from lamr_cli.credentials import credentials
-from lamr_cli.hosts import Effort, HoldOut, KeepTexts
+from lamr_cli.hosts import Effort, HoldOut, KeepTexts, status
 from lamr_cli.pages import write_page
 from lamr_cli.printing import print_exactly, say
 from lamr_cli.progress import bar
@@ -35,14 +36,23 @@ def show(
 
     lamr show 3fa9c1d2e4b7:155-326
     """
+    from lamr_agents.local.store import Store, StoreError, default_store
     from lamr_agents.local.texts import Place, Texts, default_texts
+    from lamr_postprocess import approximate_tokens
 
     wanted = Place.parse(place)
     path = texts or default_texts()
     if not path.exists():
         say(f"{path}: no texts are kept here", err=True)
         raise typer.Exit(2)
-    print_exactly(Texts(path).lines(wanted))
+    lines = Texts(path).lines(wanted)
+    print_exactly(lines)
+    if (record := path.with_name(default_store().name)).exists():
+        with suppress(StoreError):  # the lines are what was asked for
+            Store(record).show(wanted.key, approximate_tokens(lines))
+
+
+app.command("status")(status)
 
 
 @app.command("serve")

@@ -1,8 +1,12 @@
-"""`lamr install` and `lamr uninstall`: lamr in the settings of the agents that people use."""
+"""`lamr install`, `lamr uninstall` and `lamr agents status`: lamr in the settings of the agents that people use."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,7 +15,8 @@ from lamr_cli.printing import say
 
 if TYPE_CHECKING:
     from lamr_agents.host import Host
-    from lamr_agents.installing import Change, Scope
+    from lamr_agents.installing import Change, Presence, Scope
+    from lamr_agents.local.store import LastCall
 
 
 def _known(name: str) -> str:
@@ -110,11 +115,87 @@ def uninstall(
     lamr uninstall claude-code
     """
     from lamr_agents.hosts import HOSTS
-    from lamr_agents.installing import removed, settings_path
+    from lamr_agents.installing import installed_in, removed, settings_path
 
-    agent = HOSTS[host]
-    change = removed(agent, settings_path(agent, _scope(project, shared)))
-    _make(agent, change, dry_run, "nothing to do: it isn't installed")
+    agent, scope = HOSTS[host], _scope(project, shared)
+    change = removed(agent, settings_path(agent, scope))
+    others = [
+        f"--{each.value} for {path}" for each, path in installed_in(agent)[0].items() if each is not scope
+    ]
+    elsewhere = f"; {', '.join(others)}" if others else ""
+    _make(agent, change, dry_run, f"nothing to do: it isn't installed{elsewhere}")
+
+
+def status(
+    store: Annotated[Path | None, typer.Option(help="The record to read; default: your own.")] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="List also the agents that aren't on this machine.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all that is known of each agent.")] = False,
+) -> None:
+    """Print which agents are on this machine, where lamr is installed, and what it last did there.
+
+    lamr agents status
+    """
+    from lamr_agents.hosts import HOSTS
+    from lamr_agents.installing import presences
+
+    found = presences(HOSTS, {call.host: call for call in _last_calls(store)})
+    if as_json:
+        say(json.dumps([_told(each) for each in found]))
+        return
+    shown = [each for each in found if every or each.here]
+    say("\n".join(map(_line, shown)) or "no agent that lamr knows is on this machine; --all lists them")
+
+
+def _line(each: Presence) -> str:
+    """What is known of an agent, for people: a line, and more of them below it."""
+    version = each.version or ("version unknown" if each.program else "not found")
+    below = [f"installed in {path}" for path in each.installed] or ["not installed"]
+    below = below if each.host.settings else []
+    below += [each.trouble] if each.trouble else []
+    if each.last:
+        below.append(f"last call {_time(each.last.at)}")
+    if each.last and each.last.failed_at:
+        below.append(f"last error {_time(each.last.failed_at)}: {each.last.error}")
+    below += [each.host.remark] if each.host.remark else []
+    return "\n  ".join([f"{each.host.title} {version}, {each.host.way.value} ({each.host.name})", *below])
+
+
+def _told(each: Presence) -> dict[str, Any]:
+    """What is known of an agent, for machines."""
+    host, last = each.host, each.last
+    return {
+        "agent": host.name,
+        "title": host.title,
+        "way": host.way.value,
+        "tried_with": host.version,
+        "tried_on": host.on,
+        "program": each.program,
+        "version": each.version,
+        "installed": list(map(str, each.installed)),
+        "trouble": each.trouble,
+        "last_call": _time(last.at) if last else None,
+        "last_error": last.error if last and last.failed_at else None,
+        "last_error_at": _time(last.failed_at) if last and last.failed_at else None,
+    }
+
+
+def _last_calls(store: Path | None) -> Sequence[LastCall]:
+    from lamr_agents.local.store import Store, default_store
+
+    path = store or default_store()
+    if not path.exists():
+        return ()
+    opened = Store(path)
+    try:
+        return opened.last_calls()
+    finally:
+        opened.close()
+
+
+def _time(at: float) -> str:
+    return datetime.fromtimestamp(at).astimezone().isoformat(" ", "seconds")
 
 
 def _scope(project: bool, shared: bool) -> Scope:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from lamr_cli.arguments import EFFORT_HELP, EffortName, Model, Server, Within
+from lamr_cli.arguments import EFFORT_HELP, CacheFile, EffortName, Model, NoCache, Server, Within, cache_file
 from lamr_cli.credentials import credentials
 from lamr_cli.extras import needs_extra
 from lamr_cli.stopping import end_well_on_sigterm
@@ -43,8 +43,10 @@ def mcp(
     effort: Annotated[EffortName, typer.Option(help=EFFORT_HELP)] = EffortName.AUTO,
     within: Within = None,
     timeout: Annotated[float, typer.Option(help="Seconds for one pruning.", min=0.001)] = 30.0,
+    cache: CacheFile = None,
+    no_cache: NoCache = False,
 ) -> None:
-    """Give agents tools that read files for a question: read_file, expand, outline, search, prune_text.
+    """Give agents tools that read files for a question: read_file, pack, expand, outline, search, prune_text.
 
     Nothing outside the roots is read, wherever links lead. A client's own roots narrow those that are named here. Over
     HTTP nobody is asked who he is: listen on loopback, where web pages of other places get no answer.
@@ -56,17 +58,26 @@ def mcp(
         import uvicorn
         from lamr_agents.http.connections import server_options
         from lamr_agents.http.limits import Limits
+        from lamr_agents.mcp.packing import Packer
         from lamr_agents.mcp.roots import Reach
         from lamr_agents.mcp.server import create_server
     from lamr_agents.workspace import Workspace
-    from lamr_client import AsyncPruner
+    from lamr_client import AsyncPruner, Pruner
+    from lamr_repositories import PackOptions, default_cache_file
+
+    kept = cache_file(cache, no_cache, default_cache_file())
 
     def make_pruner() -> AsyncPruner:
         return AsyncPruner(server, model=model, timeout=timeout, **credentials(server))
 
+    def make_packing() -> Pruner:
+        return Pruner(server, model=model, timeout=timeout, cache=kept, **credentials(server))
+
     folders = Workspace(root or [Path.cwd()]).roots
     reach = Reach(folders, not root and transport is Way.STDIO)
-    made = create_server(reach, make_pruner, effort.value, within)
+    options = PackOptions(effort=effort.value, within=within)
+    packer = Packer(make_packing, {"model": model, "server": server, "cache": kept, "options": options})
+    made = create_server(reach, make_pruner, packer, effort.value, within)
     if transport is Way.STDIO:
         made.run("stdio")
     else:

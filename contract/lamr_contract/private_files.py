@@ -178,7 +178,7 @@ def write_whole(path: Path, text: str) -> None:
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     part = Path(name)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:  # its line ends are the caller's
             stream.write(text)
         part.chmod(mode)
         part.replace(target)

@@ -51,6 +51,7 @@ class Rule:
         kind: the kind of the events.
         at: the way from the record to the parts; empty for the record itself.
         record, part: ways and the values that must stand there, in the record and in each part; None is any value.
+        without: keys that a part must not have, or with a false value.
         text, call, tool, arguments: the ways from a part to the event's fields.
         pattern: what the text must match; its first group, if it has one, becomes the text. A call whose text matches
             runs that text as a command.
@@ -61,6 +62,7 @@ class Rule:
     at: str = ""
     record: Mapping[str, str | None] = field(default_factory=dict)
     part: Mapping[str, str | None] = field(default_factory=dict)
+    without: Sequence[str] = ()
     text: str = "text"
     call: str = "id"
     tool: str = "name"
@@ -78,6 +80,7 @@ class Format:
         records: the way to the list of records in a log that is one JSON value; None where each line is a record.
         mark: ways in a record, and the values there, by which the log is recognized; None is any value.
         rules: which parts become events, in the order that a record's events have.
+        renewed: the way to what records have in common of which the last counts; empty where each stands for itself.
         agents: ways to what names the sub-agent that a record is of; the first that leads to something counts.
     """
 
@@ -85,6 +88,7 @@ class Format:
     records: str | None
     mark: Mapping[str, str | None]
     rules: Sequence[Rule]
+    renewed: str = ""
     agents: Sequence[str] = ()
 
 
@@ -124,9 +128,13 @@ def events_of(records: Iterable[Any], form: Format) -> list[Event]:
 def _events_of_one(record: Any, form: Format) -> Iterator[Event]:
     for rule in form.rules:
         if holds(record, rule.record):
-            parts = (part for part in _follow(record, rule.at) if holds(part, rule.part))
+            parts = (part for part in _follow(record, rule.at) if _is_meant(part, rule))
             found = (_event(rule, part) for part in parts)
             yield from (event for event in found if event is not None)
+
+
+def _is_meant(part: Any, rule: Rule) -> bool:
+    return holds(part, rule.part) and not any(first_at(part, key) for key in rule.without)
 
 
 def read_records(log: str, form: Format) -> list[Any]:
@@ -144,7 +152,16 @@ def read_records(log: str, form: Format) -> list[Any]:
                 records.append(json.loads(line))
             except (ValueError, RecursionError):
                 continue
-    return records
+    return _last_of_each(records, form.renewed) if form.renewed else records
+
+
+def _last_of_each(records: Iterable[Any], way: str) -> list[Any]:
+    """The records, of those with one name the last, at the place of the first."""
+    last: dict[Any, Any] = {}
+    for place, record in enumerate(records):
+        name = first_at(record, way)
+        last[name if isinstance(name, str) else place] = record
+    return list(last.values())
 
 
 def _parsed(log: str) -> Any:
@@ -191,7 +208,8 @@ def holds(value: Any, wanted: Mapping[str, str | None]) -> bool:
 def _event(rule: Rule, part: Any) -> Event | None:
     call = first_at(part, rule.call)
     call = call if isinstance(call, str) else ""
-    words = _words(first_at(part, rule.text))
+    said = first_at(part, rule.text)
+    words = str(said) if isinstance(said, int) and rule.kind == "compacted" else _words(said)
     if rule.unless and rule.unless.search(words):
         return None
     if rule.pattern:

@@ -73,7 +73,7 @@ COPILOT_CLI = Format(
         Rule("result", "data", {"type": "tool.execution_complete"}, text="result.content", call="toolCallId"),
         Rule("compacted", record={"type": "session.compaction_complete"}, text="timestamp"),
     ),
-    agents=("agentId", "data.parentToolCallId"),
+    agents=("data.parentToolCallId", "agentId"),
 )
 PI = Format(
     "pi",
@@ -85,6 +85,7 @@ PI = Format(
         Rule("assistant", "message.content[]", _ASSISTANT, {"type": "text"}),
         Rule("call", "message.content[]", _ASSISTANT, {"type": "toolCall"}, arguments="arguments"),
         Rule("result", "message", {"message.role": "toolResult"}, text="content", call="toolCallId"),
+        Rule("compacted", record={"type": "compaction"}, text="timestamp"),
     ),
 )
 OPENCODE = Format(
@@ -92,24 +93,33 @@ OPENCODE = Format(
     "messages",
     {"info.role": None, "parts": None},
     (
-        Rule("user", "parts[]", {"info.role": "user"}, {"type": "text"}),
+        Rule("user", "parts[]", {"info.role": "user"}, {"type": "text"}, without=("synthetic",)),
         Rule("thought", "parts[]", {"info.role": "assistant"}, {"type": "reasoning"}),
         Rule("assistant", "parts[]", {"info.role": "assistant"}, {"type": "text"}),
         Rule("call", "parts[]", part={"type": "tool"}, call="callID", tool="tool", arguments="state.input"),
         Rule("result", "parts[]", part={"type": "tool"}, call="callID", text="state.output"),
+        Rule("compacted", "parts[]", part={"type": "compaction"}, text="type"),
+        Rule("compacted", "info", {"info.role": "assistant", "info.summary": None}, text="time.created"),
+        Rule("user", record={"type": "user"}),
+        Rule("thought", "content[]", {"type": "assistant"}, {"type": "reasoning"}),
+        Rule("assistant", "content[]", {"type": "assistant"}, {"type": "text"}),
+        Rule("call", "content[]", {"type": "assistant"}, {"type": "tool"}, arguments="state.input"),
+        Rule("result", "content[]", {"type": "assistant"}, {"type": "tool"}, text="state.content"),
+        Rule("compacted", record={"type": "compaction", "status": "completed"}, text="time.created"),
     ),
 )
-GEMINI_CLI = Format(
-    "gemini-cli",
-    "messages",
-    {"type": None, "content": None, "timestamp": None},
-    (
-        Rule("user", record={"type": "user"}, text="content"),
-        Rule("assistant", record={"type": "gemini"}, text="content"),
-        Rule("call", "toolCalls[]", {"type": "gemini"}, arguments="args"),
-        Rule("result", "toolCalls[]", {"type": "gemini"}, text="result[].functionResponse.response.output"),
-    ),
+"""The first rules read what OpenCode 1 exports and gives its plugins, the others what OpenCode 2 gives them."""
+_GEMINI = (
+    Rule("user", record={"type": "user"}, text="content"),
+    Rule("assistant", record={"type": "gemini"}, text="content"),
+    Rule("call", "toolCalls[]", {"type": "gemini"}, arguments="args"),
+    Rule("result", "toolCalls[]", {"type": "gemini"}, text="result[].functionResponse.response.output"),
 )
+GEMINI_CLI = Format("gemini-cli", "messages", {"type": None, "content": None, "timestamp": None}, _GEMINI)
+GEMINI_CLI_LINES = Format(
+    "gemini-cli", None, {"type": "gemini", "content": None, "tokens": None}, _GEMINI, renewed="id"
+)
+"""Gemini CLI since it keeps a line a record, and writes a record again when the results of its tools are there."""
 OPENHANDS = Format(
     "openhands",
     "history",
@@ -145,6 +155,7 @@ OPENHANDS_SDK = Format(
             arguments="tool_call.arguments",
         ),
         Rule("result", record={"kind": "ObservationEvent"}, text="observation.content", call="tool_call_id"),
+        Rule("compacted", record={"kind": "Condensation"}, text="timestamp"),
     ),
 )
 """OpenHands since its SDK, which keeps a file an event; `logs` joins them."""
@@ -183,6 +194,7 @@ FORMATS = (
     PI,
     OPENCODE,
     GEMINI_CLI,
+    GEMINI_CLI_LINES,
     OPENHANDS,
     OPENHANDS_SDK,
     SWE_AGENT,

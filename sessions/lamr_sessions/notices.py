@@ -27,7 +27,7 @@ class Notice:
         where: they stand.
         pattern: the words. Above, they begin the text; below, they begin a line and go to the text's end, another
             notice left out; between, they stand anywhere. Groups: `first` is the number of the first line that is
-            shown, `total` how many lines the whole output has.
+            shown, `total` how many lines the whole output has; an empty `tail` says that its end is shown.
     """
 
     host: str
@@ -43,7 +43,8 @@ NOTICES: Sequence[Notice] = (
     _row(
         "claude-code",
         "above",
-        r"<system-reminder>\n?\[Truncated: PARTIAL view(?: \u2014 showing lines (?P<first>\d+)-\d+ of (?P<total>\d+))?"
+        r"<system-reminder>\n?\[Truncated: PARTIAL view(?: \u2014 (?:[^\n]{1,4096}?: )?showing lines "
+        r"(?P<first>\d+)-\d+ of (?P<total>\d+))?"
         r"[^\n]{0,5000}?\]\n?</system-reminder>\n*",
     ),
     _row(
@@ -95,18 +96,25 @@ NOTICES: Sequence[Notice] = (
     _row(
         "opencode",
         "above",
-        r"\.\.\.\d+ (?:lines|bytes) truncated\.\.\.\n\nThe tool call succeeded [^\n]{1,4400}\n",
+        r"(?P<tail>)\.\.\.\d+ (?:lines|bytes) truncated\.\.\.\n\nThe tool call succeeded [^\n]{1,4400}\n",
     ),
-    _row("opencode", "above", r"\.\.\.output truncated\.\.\.\n\nFull output saved to: [^\n]{1,4096}\n\n"),
+    _row(
+        "opencode",
+        "above",
+        r"(?P<tail>)\.\.\.output truncated\.\.\.\n\nFull output saved to: [^\n]{1,4096}\n\n",
+    ),
     _row("opencode", "below", r"\.\.\.\d+ (?:lines|bytes) truncated\.\.\."),
     _row("opencode", "below", r"The tool call succeeded but the output was truncated\."),
     _row("opencode", "below", r"Use (?:the Task tool|Grep) to "),
     _row("opencode", "below", r"\((?:End of file|File has more lines|Output |Showing lines )"),
+    _row("opencode", "below", r"\[Output truncated\. Continue reading with offset: "),
     _row("openhands", "between", r"<response clipped><NOTE>[^<]{1,600}</NOTE>"),
     _row("openhands", "between", r"\n?\[\.\.\. Observation truncated due to length \.\.\.\]\n?"),
     _row("pi", "below", r"\[Showing lines (?P<first>\d+)-\d+ of (?P<total>\d+)"),
     _row("pi", "below", r"\[(?:Showing last |\d+ more lines in file)"),
     _row("copilot-cli", "below", r"<shellId:"),
+    _row("gemini-cli", "below", r"</untrusted_context>$"),
+    _row("gemini-cli", "below", r"(?:Process Group PGID|Exit Code): \d+$|Background PIDs: [\d, ]+$"),
 )
 """Hosts' words, from their sources and from recorded sessions (November 2026)."""
 _ABOVE = tuple(notice.pattern for notice in NOTICES if notice.where == "above")
@@ -116,10 +124,13 @@ _BETWEEN = tuple(notice.pattern for notice in NOTICES if notice.where == "betwee
 
 @dataclass(frozen=True)
 class Stated:
-    """What notices say: the number of the first line that is shown, and how many the whole has; None where unsaid."""
+    """What notices say: the number of the first line that is shown, and how many the whole has, None where unsaid; and
+    whether its end alone is shown.
+    """
 
     first: int | None = None
     total: int | None = None
+    tail: bool = False
 
 
 NOTHING_STATED = Stated()
@@ -151,21 +162,25 @@ def gaps(text: str) -> list[Gap]:
     found = sorted(match.span() for pattern in _BETWEEN for match in pattern.finditer(text))
     if not 0 < len(found) <= MOST_BETWEEN:
         return []
-    places = []
+    places: list[Gap] = []
     for start, stop in found:
-        after = text.find("\n", stop)
-        places.append(Gap(text.rfind("\n", 0, start) + 1, len(text) if after < 0 else after + 1))
+        begin, after = text.rfind("\n", 0, start) + 1, text.find("\n", stop)
+        if places and begin < places[-1].stop:  # both in one line
+            begin = places.pop().start
+        places.append(Gap(begin, len(text) if after < 0 else after + 1))
     return places
 
 
 def stated(*parts: str) -> Stated:
-    """What the notices in some parts of an output say."""
+    """What the notices in some parts of an output say; the first part is what stands above the text, if any does."""
     first = total = None
-    for part in parts:
+    tail = False
+    for place, part in enumerate(parts):
         for notice in NOTICES:
             found = notice.pattern.search(part) if notice.pattern.groups else None
             if found:
                 said = found.groupdict()
                 first = first or int(said.get("first") or 0) or None
                 total = total or int(said.get("total") or 0) or None
-    return Stated(first, total)
+                tail = tail or (place == 0 and said.get("tail") is not None)
+    return Stated(first, total, tail)

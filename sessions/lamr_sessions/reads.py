@@ -146,7 +146,9 @@ def big_reads(session: Sequence[Event]) -> Iterator[BigRead]:
     }
     agents: dict[str, Heard] = {}
     for place, event in enumerate(session):
-        heard = agents.setdefault(event.agent, Heard())
+        if event.agent not in agents:
+            agents[event.agent] = _begun(event.agent, session[:place])
+        heard = agents[event.agent]
         heard.hear(event)
         if event.kind != "call":
             continue
@@ -169,6 +171,15 @@ def big_reads(session: Sequence[Event]) -> Iterator[BigRead]:
                 heard.pointers.at(read.path),
                 heard.history,
             )
+
+
+def _begun(agent: str, before: Sequence[Event]) -> Heard:
+    """What an agent has heard when it begins: the prompt, where a call started it that the log names it by."""
+    heard = Heard()
+    prompt = next((event.arguments.get("prompt") for event in before if agent and event.call == agent), None)
+    if isinstance(prompt, str):
+        heard.hear(Event("user", prompt))
+    return heard
 
 
 def spoken(message: str) -> str:

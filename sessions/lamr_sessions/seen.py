@@ -6,6 +6,8 @@ compacted is gone.
 
 from __future__ import annotations
 
+import re
+
 from lamr_sessions.events import Event
 from lamr_sessions.tools import same_file, shown_by
 
@@ -17,22 +19,25 @@ class Seen:
     """What the session's results have shown so far."""
 
     def __init__(self) -> None:
-        self._asked: dict[str, str] = {}
-        self._shown: list[str] = []
+        self._asked: dict[str, Event] = {}
+        self._answered: list[Event] = []
 
     def hear(self, event: Event) -> None:
         """Take in the next event."""
         if event.kind == "compacted":
-            self._shown.clear()
+            self._answered.clear()
         elif event.kind == "call":
-            shows = shown_by(event.tool, event.arguments)
-            if shows and not shows[0].ranged:
-                self._asked[event.call] = shows[1] or shows[0].path
+            self._asked[event.call] = event
         elif event.kind == "result":
-            label = self._asked.pop(event.call, "")
-            if label and len(event.text) > MOST_ASIDE:
-                self._shown.append(label)
+            call = self._asked.pop(event.call, None)
+            if call and len(event.text) > MOST_ASIDE:
+                self._answered.append(call)
 
     def has(self, label: str) -> bool:
         """Whether a file, or an output by its name, was shown."""
-        return any(same_file(label, other) for other in self._shown)
+        last = re.split(r"[/\\]", label)[-1]
+        calls = (call for call in self._answered if last in str(call.arguments))  # most name another file
+        shows = (shown_by(call.tool, call.arguments) for call in calls)
+        return any(
+            same_file(label, name or read.path) for read, name in filter(None, shows) if not read.ranged
+        )

@@ -22,7 +22,9 @@ _BEFORE = (
     ),
     re.compile(r"\A<returncode>.*?</returncode>\s*"),
     re.compile(r"\A<path>[^<\n]{0,4096}</path>\s*<type>[^<\n]{0,99}</type>\s*"),
+    re.compile(r"\ARead file [^\n]{0,4096}, lines \d+-\d+\n"),
     re.compile(r"\AHere's the result of running `cat -n` on .*:\n"),
+    re.compile(r"\A<untrusted_context>\nOutput: "),
 )
 _OPENING = re.compile(r"<(?P<tag>file|content|output)>\n?")
 _CLOSING = re.compile(r"</(?P<tag>file|content|output)>")

@@ -78,6 +78,10 @@ class MessageEvent(Model):
     pass
 
 
+class Condensation(Model):
+    pass
+
+
 class ToolExecutor:
     pass
 
@@ -113,7 +117,11 @@ def install(monkeypatch: pytest.MonkeyPatch) -> dict[str, type]:
     names: dict[str, dict[str, Any]] = {
         "openhands": {},
         "openhands.sdk": {"TextContent": TextContent, "Tool": Model},
-        "openhands.sdk.event": {"ActionEvent": ActionEvent, "MessageEvent": MessageEvent},
+        "openhands.sdk.event": {
+            "ActionEvent": ActionEvent,
+            "Condensation": Condensation,
+            "MessageEvent": MessageEvent,
+        },
         "openhands.sdk.tool": {
             "Action": Model,
             "Observation": Observation,

@@ -6,6 +6,7 @@ Payloads and lines of transcripts are those that Claude Code 2.1.330 writes, wit
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -151,6 +152,16 @@ def test_a_sub_agent_that_nothing_is_known_of_gets_the_whole(
     transcript.write_text(PARENT + starts("t2", OTHERS_PROMPT), encoding="utf-8")
     call = payload("Read", {"file_path": "/w/a.py"}, READ, transcript_path=str(transcript), agent_id=agent)
     assert server.answer(json.dumps(call).encode()) == b""
+
+
+def test_a_sub_agent_without_any_transcript_gets_the_whole(server: LocalServer) -> None:
+    call = payload("Read", {"file_path": "/w/a.py"}, READ, transcript_path="", agent_id=AGENT)
+    assert server.answer(json.dumps(call).encode()) == b""
+
+
+def test_what_only_looks_like_a_sub_agents_file_isnt_waited_for(transcript: Path) -> None:
+    os.mkfifo(own_log(transcript))
+    assert words_of(call_of(transcript)) == (PROMPT, "")
 
 
 def is_cut(server: LocalServer, transcript: Path, tool: str = "Read", **more: Any) -> bool:

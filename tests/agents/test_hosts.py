@@ -106,3 +106,22 @@ def test_a_host_without_a_hook_is_refused() -> None:
     done = CliRunner().invoke(app, ["install", "none", "--dry-run"])
     assert done.exit_code == 2
     assert "is not one of claude-code" in " ".join(done.output.split())
+
+
+def test_the_guide_lists_every_host_with_its_version_and_day() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "agents.md").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("| ")]
+    for host in HOSTS.values():
+        if host is not OTHER:
+            assert any(host.title in row and (host.version or "documentation") in row for row in rows), (
+                host.title
+            )
+            assert host.on in page
+
+
+def test_the_programs_are_tried_in_the_versions_that_the_table_names() -> None:
+    folder = Path(__file__).parent / "hosts" / "installed"
+    pins = "".join(file.read_text(encoding="utf-8") for file in folder.iterdir())
+    names = {"claude-code", "codex", "copilot-cli", "gemini-cli", "openhands", "mini-swe-agent", "litellm"}
+    for name in names:
+        assert HOSTS[name].version in pins, name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import subprocess
 import threading
@@ -18,11 +19,15 @@ from lamr_agents.local.looks import ALWAYS, REMEMBERED_DAYS, TRIED_AGAIN
 from lamr_agents.local.places import place_of
 from lamr_agents.local.server import LocalServer
 from lamr_agents.local.store import MOST_DAYS, Shown, Store
+from lamr_agents.local.texts import Archive, Texts
 from lamr_agents.policy import PRUNED, RANGED, READ_AGAIN
 from lamr_agents.thin import SMALL
+from lamr_cli.main import app
+from lamr_postprocess import approximate_tokens
+from typer.testing import CliRunner
 
 from tests.agents.samples import CODE, LINES, pruner
-from tests.agents.test_claude_code import READ, hook, payload, running, said, transcript
+from tests.agents.test_claude_code import BASH, READ, hook, payload, running, said, transcript
 
 __all__ = ["transcript"]
 
@@ -87,7 +92,8 @@ def test_a_file_that_is_always_read_again_is_cut_no_more_until_it_is_tried_again
     for number in range(ALWAYS):
         assert not store.is_always_read_again(FILE, now=1e6)
         store.add(cut(f"s{number}"), now=1e6)
-        store.look(Context(f"s{number}"), FILE, [(20, 40)], 50)
+        store.look(Context(f"s{number}"), FILE, [(20, 40)], 100)
+        store.look(Context(f"s{number}"), FILE, [(120, 240)], 200)  # half of what the cut saved
     assert store.is_always_read_again(FILE, now=1e6)
     assert not store.is_always_read_again("/w/b.py", now=1e6)
     assert not store.is_always_read_again(FILE, now=1e6 + (REMEMBERED_DAYS + 1) * 86_400)
@@ -99,6 +105,13 @@ def test_a_file_that_is_always_read_again_is_cut_no_more_until_it_is_tried_again
     assert not store.is_always_read_again(FILE, now=1e6)  # nobody came back yet
     store.look(Context("tried"), FILE, [], 50)
     assert store.is_always_read_again(FILE, now=1e6)
+
+
+def test_a_range_of_what_was_cut_is_what_the_note_says_to_read(store: Store) -> None:
+    for number in range(2 * ALWAYS):
+        store.add(cut(f"s{number}"))
+        store.look(Context(f"s{number}"), FILE, [(20, 40)], 299)
+        assert not store.is_always_read_again(FILE)
 
 
 def test_one_agent_that_had_enough_ends_it(store: Store) -> None:
@@ -146,15 +159,32 @@ def ask(server: LocalServer, given: dict[str, Any], text: str, session: str, log
 def test_the_server_cuts_a_file_no_more_that_agents_always_come_back_for(
     server: LocalServer, transcript: str, path: Path
 ) -> None:
-    some = "\n".join(LINES[199:239])
     for number in range(ALWAYS):
         assert "lines pruned" in ask(server, {"file_path": FILE}, CODE, f"s{number}", transcript)
-        ranged = {"file_path": FILE, "offset": 200, "limit": 40}
-        assert ask(server, ranged, some, f"s{number}", transcript) == some
-    assert [row[:2] for row in looks(path)] == [(1, 0)] * ALWAYS
+        assert ask(server, {"file_path": FILE}, CODE, f"s{number}", transcript) == CODE
+    assert [row[:2] for row in looks(path)] == [(0, 1)] * ALWAYS
     assert ask(server, {"file_path": FILE}, CODE, "next", transcript) == CODE
     reasons = {tally.reason for tally in Store(path).tallies()}
-    assert reasons == {PRUNED, RANGED, READ_AGAIN}
+    assert reasons == {PRUNED, "shown before", READ_AGAIN}
+
+
+def test_what_lamr_show_prints_is_counted(tmp_path: Path, store: Store, path: Path, transcript: str) -> None:
+    texts = path.with_name("texts.sqlite3")
+    server = LocalServer(tmp_path / "hook.sock", store, pruner, archive=Archive(Texts(texts)))
+    both = CODE + CODE.replace("handler_", "other_")
+    given = {"command": "cat a.py b.py"}
+    answer = server.answer(
+        json.dumps(payload("Bash", given, {**BASH, "stdout": both}, transcript_path=transcript)).encode()
+    )
+    (shown,) = re.findall(r"`lamr show (\S+)`", said(answer)["updatedToolOutput"]["stdout"])
+    assert looks(path) == [(0, 0, 0)]
+    done = CliRunner().invoke(app, ["show", shown, "--texts", str(texts)])
+    assert done.exit_code == 0
+    ((ranges, wholes, tokens),) = looks(path)
+    assert (ranges, wholes) == (1, 0)
+    assert tokens == approximate_tokens(done.stdout)
+    path.write_bytes(b"broken" * 999)
+    assert CliRunner().invoke(app, ["show", shown, "--texts", str(texts)]).stdout == done.stdout
 
 
 def test_a_small_range_is_told_to_a_server_that_listens_and_starts_none(

@@ -64,6 +64,14 @@ def test_a_file_that_an_earlier_answer_showed_passes(module: Any, transport: Moc
     assert "lines pruned" in terminal(command.action, host.conversation([user, view, together])).text
 
 
+def test_what_the_host_has_condensed_since_is_no_earlier_look(module: Any) -> None:
+    user, view, seen, command, printed = host.recorded()
+    terminal = executor_of(module, "terminal", lambda *_: printed.observation)
+    condensed = host.Condensation(kind="Condensation", timestamp="2026-11-25T22:25:20", llm_response_id="r")
+    events = [user, view, seen, condensed, command]
+    assert "lines pruned" in terminal(command.action, host.conversation(events)).text
+
+
 def test_nothing_is_pruned_where_nothing_is_known_or_something_failed(module: Any) -> None:
     user, _, _, command, printed = host.recorded()
     for observation, events in (

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from lamr_sessions import FORMATS, Edit, Event, Read, big_reads, later_use, read_events, recognize
 from lamr_sessions.reads import MOST_HISTORY, spoken
+from lamr_sessions.seen import Seen
 from lamr_sessions.shown import framed, shown_lines
 from lamr_sessions.tools import (
     Print,
@@ -57,6 +58,54 @@ def entire(kind, *parts):
 
 def copilot(kind, **data):
     return {"type": kind, "data": data}
+
+
+def test_a_sub_agents_read_in_copilots_log_follows_its_own_words():
+    """Its steps name the call that started it, and its prompt stands in that call alone."""
+    prompt = (
+        "Find out, please, how the forty-second line comes to its value, and report it to me in one sentence."
+    )
+    task = {"toolCallId": "t", "name": "task", "arguments": {"prompt": prompt, "agent_type": "explore"}}
+    view = {"toolCallId": "1", "name": "view", "arguments": {"path": "a.py"}}
+    log = jsonl(
+        copilot("user.message", content=TASK),
+        copilot("assistant.message", content="Another looks into it.", toolRequests=[task]),
+        copilot("assistant.message", content="I'll read it.", toolRequests=[view], parentToolCallId="t"),
+        copilot("assistant.message", content="Meanwhile I wait."),
+        copilot(
+            "tool.execution_complete", toolCallId="1", result={"content": NUMBERED}, parentToolCallId="t"
+        ),
+    )
+    (read,) = big_reads(read_events(log, recognize(log, FORMATS)))
+    assert (read.task, read.intent, read.history) == (prompt, "I'll read it.", "")
+
+
+@pytest.mark.parametrize(
+    ("host", "record"),
+    [
+        (
+            "claude-code",
+            {"type": "system", "subtype": "compact_boundary", "timestamp": "T", "sessionId": "s"},
+        ),
+        ("codex", {"type": "compacted", "timestamp": "T", "payload": {"message": ""}}),
+        ("copilot-cli", {"type": "session.compaction_complete", "timestamp": "T", "data": {}}),
+        ("pi", {"type": "compaction", "timestamp": "T", "summary": "s", "firstKeptEntryId": "1"}),
+        ("openhands-sdk", {"kind": "Condensation", "timestamp": "T", "forgotten_event_ids": []}),
+    ],
+)
+def test_a_compaction_is_an_event_after_which_nothing_was_seen(host, record):
+    form = next(form for form in FORMATS if form.name == host)
+    (event,) = read_events(jsonl(record), form)
+    assert (event.kind, event.text) == ("compacted", "T")
+    seen = Seen()
+    for each in (
+        Event("call", call="1", tool="Read", arguments={"file_path": "/w/a.py"}),
+        Event("result", NUMBERED * 9, "1"),
+    ):
+        seen.hear(each)
+    assert seen.has("a.py")
+    seen.hear(event)
+    assert not seen.has("a.py")
 
 
 def pi(role, *parts, **more):

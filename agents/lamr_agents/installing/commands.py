@@ -11,10 +11,9 @@ from enum import Enum
 from pathlib import Path
 
 from lamr_agents import thin
-from lamr_agents.entries import LIMIT_SECONDS
 from lamr_agents.errors import SettingsError
 from lamr_agents.hook_host import HookHost
-from lamr_agents.host import Command
+from lamr_agents.host import LIMIT_SECONDS, Command
 from lamr_agents.local.store import check_socket, default_socket
 
 SHARED_HOOK = "lamr-hook"
@@ -31,13 +30,16 @@ class Scope(str, Enum):
     SHARED = "shared"
 
 
-def hook_command(host: HookHost, serve: Sequence[str] = (), socket: Path | None = None) -> Command:
+def hook_command(
+    host: HookHost, serve: Sequence[str] = (), socket: Path | None = None, limit: int = LIMIT_SECONDS
+) -> Command:
     """The command of a hook on this machine.
 
     Args:
         host: whose hook it is.
         serve: options of the local server, which the hook starts when none listens.
         socket: where it listens.
+        limit: seconds that the hook may hold the agent up.
 
     Raises:
         SettingsError: this system's Python has no Unix sockets.
@@ -49,8 +51,8 @@ def hook_command(host: HookHost, serve: Sequence[str] = (), socket: Path | None 
             "the agent in WSL (docs/install.md says what runs where)"
         )
     place = check_socket(socket or default_socket())
-    words = [sys.executable, "-I", "-S", thin.__file__, "--socket", str(place), "--limit", str(LIMIT_SECONDS)]
-    return Command([*words, *_options(host, serve)])
+    words = [sys.executable, "-I", "-S", thin.__file__, "--socket", str(place), "--limit", str(limit)]
+    return Command([*words, *_options(host, serve)], limit=limit)
 
 
 def shared_command(host: HookHost, serve: Sequence[str] = ()) -> Command:
@@ -70,5 +72,15 @@ def server_command(serve: Sequence[str] = (), shared: bool = False) -> Command:
 
 
 def _options(host: HookHost, serve: Sequence[str]) -> list[str]:
-    beside = ["--beside", host.beside] if host.beside != thin.BESIDE else []
-    return ["--host", host.name, *beside, *(["--serve", json.dumps(list(serve))] if serve else [])]
+    """What the hook's process is told of its host, and of its server's options; what goes without saying isn't said."""
+    options = {
+        "--beside": "" if host.beside == thin.BESIDE else host.beside,
+        "--variable": host.variable,
+        "--passed": host.passed,
+        "--serve": json.dumps(list(serve)) if serve else "",
+    }
+    return [
+        "--host",
+        host.name,
+        *(word for option, value in options.items() if value for word in (option, value)),
+    ]

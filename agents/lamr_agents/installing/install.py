@@ -54,9 +54,10 @@ def installed(host: Host, path: Path, command: Command) -> Change:
     """
     entry = _settings(host).entry
     before, known = _read(path), recall(host.name, path)
+    folders = known.folders if known else ()
     try:
         if isinstance(entry, Whole):
-            return _installed_whole(host, path, before, entry.make(command))
+            return _installed_whole(host, path, before, entry.make(command), folders)
         form = _form_of(path)
         made = entry.make(command)
         clean = _clean(form, before, entry, known)
@@ -66,7 +67,6 @@ def installed(host: Host, path: Path, command: Command) -> Change:
             after = before
     except SettingsError as error:
         raise SettingsError(f"{path}: {error}; {_UNCHANGED}") from error
-    folders = known.folders if known and clean is None else ()
     return Change(
         *(host.name, path, before, after),
         Written(digest_of(after), tuple(splices), levels, clean is None, folders),
@@ -103,7 +103,10 @@ def is_installed(host: Host, path: Path) -> bool:
     entry, text = _settings(host).entry, _read(path)
     if text is None:
         return False
-    return _is_whole(text) if isinstance(entry, Whole) else _form_of(path).has(text, entry)
+    try:
+        return _is_whole(text) if isinstance(entry, Whole) else _form_of(path).has(text, entry)
+    except SettingsError as error:
+        raise SettingsError(f"{path}: {error}") from error
 
 
 class _Form(Protocol):
@@ -148,10 +151,12 @@ def _clean(form: _Form, text: str | None, entry: Listed | Named, known: Written 
     return None if known is not None and known.new and not form.data_of(left) else left
 
 
-def _installed_whole(host: Host, path: Path, before: str | None, after: str) -> Change:
+def _installed_whole(
+    host: Host, path: Path, before: str | None, after: str, folders: tuple[str, ...]
+) -> Change:
     if before is not None and not _is_whole(before):
         raise SettingsError("somebody else's file has this name; move it away first")
-    return Change(host.name, path, before, after, Written(digest_of(after), (), 0, True))
+    return Change(host.name, path, before, after, Written(digest_of(after), (), 0, True, folders))
 
 
 def _is_whole(text: str) -> bool:

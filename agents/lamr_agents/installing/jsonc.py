@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from lamr_agents.errors import SettingsError
+
 MOST_DEPTH = 100
 _BLANK = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
 _STRING = re.compile(r'"[^"\\\x00-\x1f]*(?:\\[^\x00-\x1f][^"\\\x00-\x1f]*)*"')
@@ -21,7 +23,7 @@ _BRACKETS = {"{": "}", "[": "]"}
 BOM = "\ufeff"
 
 
-class JsoncError(ValueError):
+class JsoncError(SettingsError):
     """A text isn't JSON; the message names the line."""
 
 

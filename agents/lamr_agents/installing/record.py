@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Mapping
@@ -9,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from lamr_contract.private_files import private_folder, state_folder, write_whole
+from lamr_contract.private_files import NoHomeError, private_folder, state_folder, write_whole
 
 from lamr_agents.installing.splice import Splice
 
@@ -56,18 +57,18 @@ def recall(host: str, path: Path) -> Written | None:
 def remember(host: str, path: Path, written: Written | None) -> None:
     """Keep what was put into a file; None where nothing is in it any more.
 
-    Raises:
-        OSError: it can't be kept.
+    Where nothing can be kept, the entry is found by its form later, and comes out with the blanks that it needs.
     """
     everything = {key: value for key, value in _all().items() if key != _key(host, path)}
     if written is not None:
         everything[_key(host, path)] = asdict(written)
-    file = state_folder() / _NAME
-    if not everything:
-        file.unlink(missing_ok=True)
-        return
-    private_folder(file.parent)
-    write_whole(file, json.dumps(everything, indent=1) + "\n")
+    with contextlib.suppress(OSError, NoHomeError):
+        file = state_folder() / _NAME
+        if not everything:
+            file.unlink(missing_ok=True)
+            return
+        private_folder(file.parent)
+        write_whole(file, json.dumps(everything, indent=1) + "\n")
 
 
 def _key(host: str, path: Path) -> str:
@@ -77,6 +78,6 @@ def _key(host: str, path: Path) -> str:
 def _all() -> Mapping[str, Any]:
     try:
         found = json.loads((state_folder() / _NAME).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):  # without it, entries are found by their form
+    except (OSError, NoHomeError, ValueError, RecursionError):  # without it, entries are found by their form
         return {}
     return found if isinstance(found, dict) else {}

@@ -1,4 +1,4 @@
-"""The socket of the local server: a thread a connection, and no connection from another user."""
+"""The socket that hooks speak to: a thread for each connection, and none for other users' processes."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _log = logging.getLogger("lamr.agents")
 
 
 class Listener(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
-    """Listens at a path and hands each connection to a function.
+    """One thread a connection of the same user; others aren't heard.
 
     Args:
-        path: of the socket, which is made.
-        handle: takes a connection; it is closed afterwards.
+        path: of the socket.
+        handle: answers a connection.
     """
 
     daemon_threads = True
@@ -41,7 +41,6 @@ class Listener(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
         return True
 
     def close(self) -> None:
-        """Listen no more."""
         self.server_close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002 - the base's signature

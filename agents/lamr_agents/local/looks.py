@@ -6,6 +6,7 @@ and no code. It goes when its row of `shown` goes.
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import time
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ from lamr_agents.local.database import Database
 TABLE = """
 CREATE TABLE IF NOT EXISTS cuts (
     shown INTEGER PRIMARY KEY, -- rowid of the cut's row in `shown`
-    place TEXT NOT NULL,       -- the file within its project, whichever work tree it was read in
+    place TEXT NOT NULL,       -- the file within its project, whichever work tree it was read in; or a kept text's key
     hidden TEXT NOT NULL,      -- the file's lines that the cut hides, as `7-120,140-300`; empty where they aren't known
     ranges INTEGER NOT NULL DEFAULT 0, -- later reads of a range of these lines: what the note says to do
     wholes INTEGER NOT NULL DEFAULT 0, -- later reads of the whole file, which come uncut
@@ -25,8 +26,12 @@ CREATE INDEX IF NOT EXISTS cuts_of ON cuts (place);
 CREATE TRIGGER IF NOT EXISTS cuts_go AFTER DELETE ON shown BEGIN DELETE FROM cuts WHERE shown = old.rowid; END;
 """
 ALWAYS = 3
-"""Cuts of a file in a row that agents came back for until it isn't cut any more. In recorded sessions 36 of 100 cuts
-are come back for, so that three in a row are chance in 5 of 100 files."""
+"""Cuts of a file in a row that were in vain until it isn't cut any more. In recorded sessions agents come back for
+something of 36 of 100 cuts, so that three in a row are chance in at most 5 of 100 files."""
+_IN_VAIN = "wholes > 0 OR 2 * tokens >= tokens_in - tokens_out"
+"""A cut that saved nothing, because agents came back for the whole file or for half of what it had saved: each later
+read is one more request over the whole context. A range of a large file, as the note says, costs less than the file.
+"""
 TRIED_AGAIN = 5
 """Reads that such a file comes whole before it is cut again, to see whether that still holds."""
 REMEMBERED_DAYS = 30
@@ -35,6 +40,7 @@ MOST_HIDDEN = 4000
 """Characters of `hidden` that are kept."""
 
 Ranges = Sequence[tuple[int, int]]
+_RANGE = re.compile(r"(\d+)-(\d+)")
 
 
 class Looks:
@@ -70,8 +76,17 @@ class Looks:
                 (tokens, found[0]),
             )
 
+    def show(self, key: str, tokens: int) -> None:
+        """Record that lines of a kept text are shown; see `look`."""
+        with self._database.rows() as rows:
+            rows.execute(
+                "UPDATE cuts SET ranges = ranges + 1, tokens = tokens + ? "
+                "WHERE shown = (SELECT max(shown) FROM cuts WHERE place = ?)",
+                (tokens, key),
+            )
+
     def always(self, place: str, uncut: str, now: float | None = None) -> bool:
-        """Whether agents came back for each of the latest cuts of a file.
+        """Whether each of the latest cuts of a file was in vain.
 
         Args:
             place: the file.
@@ -81,11 +96,11 @@ class Looks:
         oldest = (time.time() if now is None else now) - REMEMBERED_DAYS * 86_400
         with self._database.rows() as rows:
             cuts = rows.execute(
-                "SELECT cuts.shown, ranges + wholes FROM cuts JOIN shown ON cuts.shown = shown.rowid "
+                f"SELECT cuts.shown, {_IN_VAIN} FROM cuts JOIN shown ON cuts.shown = shown.rowid "
                 "WHERE place = ? AND at >= ? ORDER BY cuts.shown DESC LIMIT ?",
                 (place, oldest, ALWAYS),
             ).fetchall()
-            if len(cuts) < ALWAYS or not all(looks for _, looks in cuts):
+            if len(cuts) < ALWAYS or not all(in_vain for _, in_vain in cuts):
                 return False
             left = rows.execute(
                 "SELECT count(*) FROM shown WHERE rowid > ? AND reason = ? AND path IN "
@@ -114,8 +129,7 @@ def _written(ranges: Ranges) -> str:
 
 
 def _read(text: str) -> list[tuple[int, int]]:
-    pairs = (each.split("-") for each in text.split(",") if each)
-    return [(int(first), int(last)) for first, last in pairs]
+    return [(int(first), int(last)) for first, last in _RANGE.findall(text)]
 
 
 def _meet(some: Ranges, others: Ranges) -> bool:

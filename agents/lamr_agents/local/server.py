@@ -33,6 +33,7 @@ from lamr_agents.local.listener import Listener
 from lamr_agents.local.places import place_of
 from lamr_agents.local.sessions import seen_in
 from lamr_agents.local.store import Shown, Store
+from lamr_agents.local.texts import key_of
 from lamr_agents.local.turns import Turns
 from lamr_agents.lossless import Contexts, Earlier
 from lamr_agents.policy import HIDING, Asked, Policy
@@ -195,6 +196,8 @@ class LocalServer:
                         within=left,
                     )
                 )
+            except LamrError as error:  # such as a pruner that can't be made: it is recorded like others
+                done.set_result(unjudged(asked, error))
             except BaseException as error:
                 done.set_exception(error)
 
@@ -211,6 +214,7 @@ class LocalServer:
 
     def _record(self, host: HookHost, call: Call, shown: Skim, place: str, seconds: float) -> None:
         asked = call.asked
+        place = place or key_of(asked.text)
         if not asked.name:
             self._store.look(call.context, asked.path, self._policy.ranges(asked), shown.tokens_out)
         self._store.add(

@@ -20,7 +20,7 @@ from lamr_agents.context import Context
 from lamr_agents.local import looks, sessions
 from lamr_agents.local.database import Database
 from lamr_agents.policy import IN_PARTS, READ_AGAIN
-from lamr_agents.thin import SOCKET
+from lamr_agents.thin import NOT_PRUNED, SOCKET
 
 MOST_ROWS = 50_000
 MOST_DAYS = 90
@@ -52,7 +52,8 @@ class Shown:
         reason: `pruned`, `outlined`, or why the result passed.
         tokens_in, tokens_out: as `Skim` counts them.
         seconds: that it took.
-        place: the file within its project (`local.places`), where a cut of it hides lines; empty where nothing does.
+        place: where a cut hides lines, the file within its project (`local.places`) or the key of the kept text; else
+            empty.
         hidden: first and last line of each run of these, by the file's own numbers.
     """
 
@@ -105,6 +106,23 @@ class Decision:
     looked: bool
 
 
+@dataclass(frozen=True)
+class LastCall:
+    """A host's last call, and the last that failed.
+
+    Attributes:
+        host: its name.
+        at: seconds since 1970.
+        error: why one failed; empty where none did.
+        failed_at: when that was; None where none did.
+    """
+
+    host: str
+    at: float
+    error: str = ""
+    failed_at: float | None = None
+
+
 class Store:
     """The file, which is opened when it is first needed; threads and processes may share it.
 
@@ -139,8 +157,12 @@ class Store:
         """Record that an agent reads a file; see `local.looks`."""
         self._looks.look(_name(context.session), context.since, _name(path), ranges, tokens)
 
+    def show(self, key: str, tokens: int) -> None:
+        """Record that `lamr show` prints so many tokens of a kept text."""
+        self._looks.show(key, tokens)
+
     def is_always_read_again(self, place: str, now: float | None = None) -> bool:
-        """Whether agents came back for each of the latest cuts of a file; see `local.looks`."""
+        """Whether each of the latest cuts of a file was in vain; see `local.looks`."""
         return self._looks.always(_name(place), READ_AGAIN, now)
 
     def add(self, shown: Shown, now: float | None = None) -> None:
@@ -193,6 +215,17 @@ class Store:
         """The sessions that hooks were called in, the oldest first."""
         with self._database.rows() as rows:
             return sessions.all_of(rows)
+
+    def last_calls(self) -> Sequence[LastCall]:
+        """The last call of each host."""
+        with self._database.rows() as rows:
+            found = rows.execute(
+                "SELECT host, max(at), coalesce((SELECT reason FROM shown AS failed WHERE failed.host = shown.host "
+                "AND reason LIKE ? ORDER BY at DESC LIMIT 1), ''), max(CASE WHEN reason LIKE ? THEN at END) "
+                "FROM shown GROUP BY host ORDER BY host",
+                (f"{NOT_PRUNED}%", f"{NOT_PRUNED}%"),
+            )
+            return [LastCall(*row) for row in found.fetchall()]
 
     def close(self) -> None:
         """Close the file."""

@@ -1,4 +1,4 @@
-"""Tools of the Model Context Protocol: read a file for a question, expand a cut, outline, search, prune a text.
+"""Tools of the Model Context Protocol: read a file for a question, pack many, expand a cut, outline, search, prune.
 
 What a tool answers is text for a model, with the file's own line numbers. Errors that a caller can mend are answered as
 such.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import wraps
 from importlib.metadata import version
@@ -22,24 +22,23 @@ from lamr_postprocess.render import NAMED
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.resolve import Resolve
-from mcp_types import ListRootsResult
+from mcp_types import ListRootsResult, Tool
 from pydantic import ValidationError
 
 from lamr_agents.faults import words_of
+from lamr_agents.mcp.numbered import bounded, numbered, ranged
+from lamr_agents.mcp.packing import Packer, Wanted
 from lamr_agents.mcp.roots import Reach, ask_for_roots
+from lamr_agents.outlines import outline as outline_of
 from lamr_agents.policy import Policy
 from lamr_agents.skim import haste
-from lamr_agents.skim import outline as outline_of
 from lamr_agents.thin import NOT_PRUNED, NOTE
+from lamr_agents.words import FILE_ENDS, MORE_MATCHES
 
 MOST_LINES = 800
 """Of one answer of `expand`."""
 MOST_UNPRUNED_LINES = 2000
 """Of a file that couldn't be pruned."""
-MOST_CHARACTERS = 60_000
-"""Of one answer: hosts take 25,000 tokens, and a token of code has hardly ever fewer than 2.4 characters."""
-MOST_OF_A_LINE = 2_000
-"""Characters of a line that is shown as it is in the file."""
 MOST_FAULTS = 10
 """Of a call's arguments that are named."""
 Roots = Annotated[ListRootsResult, Resolve(ask_for_roots)]
@@ -52,6 +51,7 @@ _INSTRUCTIONS = (
 def create_server(
     reach: Reach,
     make_pruner: Callable[[], AsyncPruner],
+    packer: Packer,
     effort: EffortName = "auto",
     within: float | None = None,
 ) -> MCPServer:
@@ -60,6 +60,7 @@ def create_server(
     Args:
         reach: the folders whose files may be read.
         make_pruner: gives the pruner; called in a thread, when a tool first needs it.
+        packer: packs folders; closed with the server.
         effort, within: of each pruning, see `lamr_client.Pruner.prune`.
     """
     warm = _Warm(make_pruner)
@@ -70,6 +71,7 @@ def create_server(
             yield
         finally:
             await warm.close()
+            packer.close()
 
     server = _Server(
         "lamr",
@@ -78,8 +80,8 @@ def create_server(
         lifespan=lifespan,
         log_level="WARNING",
     )
-    tools = _Tools(reach, warm, {"effort": effort, "within": within})
-    for tool in (tools.read_file, tools.expand, tools.outline, tools.search, tools.prune_text):
+    tools = _Tools(reach, warm, packer, {"effort": effort, "within": within})
+    for tool in (tools.read_file, tools.pack, tools.expand, tools.outline, tools.search, tools.prune_text):
         # Else hosts get the text once more as a field of a structure, and some show the model that one, with its line
         # ends and quotes escaped. `getdoc` takes the source's indentation off what the model is told in every session.
         server.add_tool(tool, description=inspect.getdoc(tool), structured_output=False)
@@ -87,7 +89,12 @@ def create_server(
 
 
 class _Server(MCPServer):
-    """The protocol's server, whose words about wrong arguments are for a model: which argument, and what is wrong."""
+    """The protocol's server, with fewer words about arguments, and those about wrong ones for a model."""
+
+    async def list_tools(self) -> list[Tool]:
+        """The tools without the titles that a generator makes from names: a model pays for them in each request."""
+        tools = await super().list_tools()
+        return [tool.model_copy(update={"input_schema": _untitled(tool.input_schema)}) for tool in tools]
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
         try:
@@ -98,6 +105,16 @@ class _Server(MCPServer):
             faults = error.__cause__.errors(include_input=False, include_url=False)[:MOST_FAULTS]
             said = "; ".join(f"{'.'.join(map(str, each['loc']))}: {words_of(each)}" for each in faults)
             raise ToolError(visible(f"the arguments of {name} can't be used: {said}")) from error
+
+
+def _untitled(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool's schema without titles, of itself or of its arguments."""
+    arguments = {name: _without_title(each) for name, each in schema["properties"].items()}
+    return {**_without_title(schema), "properties": arguments}
+
+
+def _without_title(schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in schema.items() if key != "title"}
 
 
 _Tool = TypeVar("_Tool", bound=Callable[..., Any])
@@ -117,24 +134,13 @@ def _telling(tool: _Tool) -> _Tool:
     return cast(_Tool, told)
 
 
-def bounded(answer: str) -> str:
-    """The beginning of an answer that is longer than hosts take, in whole lines, with a line that says so."""
-    if len(answer) <= MOST_CHARACTERS:
-        return answer
-    end = answer.rfind("\n", 0, MOST_CHARACTERS) + 1 or MOST_CHARACTERS
-    break_ = "" if answer[end - 1] == "\n" else "\n"
-    return (
-        f"{answer[:end]}{break_}{NOTE} these are {end:,} of the answer's {len(answer):,} characters; ask for less: "
-        "expand shows a range of lines, search the lines that match]\n"
-    )
-
-
 class _Tools:
     """The tools; their docstrings and arguments are what a model is told of them, `roots` is asked of the client."""
 
-    def __init__(self, reach: Reach, warm: _Warm, limits: Mapping[str, Any]) -> None:
+    def __init__(self, reach: Reach, warm: _Warm, packer: Packer, limits: Mapping[str, Any]) -> None:
         self._reach = reach
         self._warm = warm
+        self._packer = packer
         self._limits = limits
 
     @_telling
@@ -162,8 +168,29 @@ class _Tools:
         except InvalidInputError:
             raise
         except LamrError as error:
-            return _not_pruned(error) + _range(code, 1, MOST_UNPRUNED_LINES)
-        return _numbered(code, 1) if result.status == "passthrough" else result.text + _fault(result)
+            return _not_pruned(error) + ranged(code, 1, MOST_UNPRUNED_LINES)
+        return numbered(code, 1) if result.status == "passthrough" else result.text + _fault(result)
+
+    @_telling
+    async def pack(
+        self,
+        question: str,
+        max_tokens: int = 8_000,
+        paths: Sequence[str] = (),
+        task: str = "",
+        *,
+        roots: Roots,
+    ) -> str:
+        """Show the lines of many files that answer a question, as read_file does of one.
+
+        Args:
+            question: what you want to know.
+            max_tokens: of the answer.
+            paths: files or folders to look in; everything without any.
+            task: what the question serves.
+        """
+        wanted = Wanted(question, max_tokens, paths, task)
+        return await asyncio.to_thread(self._packer.pack, self._reach.workspace(roots), wanted)
 
     @_telling
     async def expand(self, path: str, first: int, last: int, *, roots: Roots) -> str:
@@ -178,8 +205,8 @@ class _Tools:
         if not 1 <= first <= last:
             raise ToolError(f"lines {first}-{last}: lines count from 1, and a range goes upwards")
         count = len(split_lines(code))
-        end = f"[lamr: the file has {count} lines]\n" if last > count else ""
-        return _range(code, first, min(last, first + MOST_LINES - 1), wanted=last) + end
+        end = FILE_ENDS.format(lines=count) if last > count else ""
+        return ranged(code, first, min(last, first + MOST_LINES - 1), wanted=last) + end
 
     @_telling
     async def outline(self, path: str, *, roots: Roots) -> str:
@@ -201,7 +228,7 @@ class _Tools:
         """
         found, more = await asyncio.to_thread(self._reach.workspace(roots).search, pattern, path)
         lines = [f"{visible(each.path)}:{each.line}:{each.text}\n" for each in found]
-        lines += ["[lamr: there are more matches; narrow the search]\n"] if more else []
+        lines += [MORE_MATCHES] if more else []
         return "".join(lines) or "no match\n"
 
     @_telling
@@ -251,23 +278,3 @@ def _fault(result: PruneResult) -> str:
 
 def _not_pruned(error: LamrError) -> str:
     return f"{NOTE} {NOT_PRUNED}: {type(error).__name__}: {visible(str(error))}]\n"
-
-
-def _range(code: str, first: int, last: int, wanted: int | None = None) -> str:
-    """Numbered lines, and a line that says so where there are more of those that were wanted (None: of all)."""
-    lines = split_lines(code)
-    missing = min(len(lines) if wanted is None else wanted, len(lines)) > last
-    more = f"[lamr: {last - first + 1} lines at a time; expand shows others]\n" if missing else ""
-    return _numbered("".join(lines[first - 1 : last]), first) + more
-
-
-def _numbered(text: str, first: int) -> str:
-    return "".join(f"{number}\t{_shortened(line)}" for number, line in enumerate(split_lines(text), first))
-
-
-def _shortened(line: str) -> str:
-    """A line as it is, or the beginning of a very long one."""
-    if len(line) <= MOST_OF_A_LINE:
-        return line
-    end = "\n" if line.endswith("\n") else ""
-    return f"{line[:MOST_OF_A_LINE]} {NOTE} {MOST_OF_A_LINE:,} of the line's {len(line):,} characters]{end}"

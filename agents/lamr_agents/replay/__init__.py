@@ -6,7 +6,7 @@ the ways to cut that are compared, `outcome` counts what each comes to, and `ses
 JSON, and `page` one HTML page.
 """
 
-from lamr_agents.replay.find import LOGS, find_logs
+from lamr_agents.replay.find import find_logs
 from lamr_agents.replay.prices import Prices, bundled_prices, read_prices
 from lamr_agents.replay.recorded import NoSessionError, Recorded, Result, record_of
 from lamr_agents.replay.report import Report
@@ -15,7 +15,6 @@ from lamr_agents.replay.session import Replayed, replay, replay_log
 from lamr_agents.replay.ways import Judge, Way, pruned, remembered, same_size, ways
 
 __all__ = [
-    "LOGS",
     "Judge",
     "NoSessionError",
     "Prices",

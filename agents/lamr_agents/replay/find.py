@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from lamr_sessions import is_conversation
 
 from lamr_agents.errors import LogError
+from lamr_agents.hosts import HOSTS
 
-LOGS: Mapping[str, str] = {
-    "claude-code": ".claude/projects/**/*.jsonl",
-    "codex": ".codex/sessions/**/*.jsonl",
-    "pi": ".pi/agent/sessions/**/*.jsonl",
-    "gemini-cli": ".gemini/tmp/*/chats/*.json",
-    "copilot-cli": ".copilot/session-state/**/*.jsonl",
-    "openhands-sdk": ".openhands/conversations/*",
-}
-"""The logs of each host in a user's home. Others have no place of their own: name their files or folders."""
 _ENDINGS = (".jsonl", ".json", ".traj")
 
 
@@ -33,19 +25,24 @@ def find_logs(paths: Iterable[Path], home: Path | None = None) -> list[Path]:
     for path in paths:
         if not path.exists():
             raise LogError(f"{path}: doesn't exist; name files of sessions or folders that hold some")
-    try:
-        base = home or Path.home()
-    except RuntimeError as error:
-        raise LogError(f"{error}; set HOME, or name files or folders") from error
+    known = [(host.folder.path(home), host.logs) for host in HOSTS.values() if host.folder and host.logs]
     # Reading a pipe that lies there would never end; one that is named is meant.
     places = paths or [
-        place for form in LOGS.values() for place in base.glob(form) if place.is_file() or place.is_dir()
+        place for folder, form in known for place in folder.glob(form) if place.is_file() or place.is_dir()
     ]
     found = list(_under(places))
     if not found:
-        where = ", ".join(map(str, paths)) or ", ".join(f"~/{form}" for form in LOGS.values())
+        where = ", ".join(_short(path, home) for path in paths or (folder / form for folder, form in known))
         raise LogError(f"no logs of sessions in {where}; name files or folders")
     return sorted(set(found))
+
+
+def _short(path: Path, home: Path | None) -> str:
+    """A path as people write it who are at home."""
+    try:
+        return f"~/{path.relative_to(home or Path.home())}"
+    except (ValueError, RuntimeError):
+        return str(path)
 
 
 def _under(paths: Iterable[Path]) -> Iterator[Path]:

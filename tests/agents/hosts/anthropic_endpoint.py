@@ -1,53 +1,14 @@
-"""A model endpoint on loopback in the shape of Anthropic's API that plays a fixed session and remembers its requests.
-
-A step of the script is what the model answers: words, and tools that it calls. The endpoint knows no host.
-"""
+"""A model endpoint on loopback in the shape of Anthropic's API that plays a session and keeps its requests."""
 
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-
-@dataclass(frozen=True)
-class Step:
-    """One answer: words, and the name and input of the tool that is called after them, if one is."""
-
-    words: str
-    tool: str = ""
-    arguments: dict[str, Any] = field(default_factory=dict)
-
-
-Script = Sequence[Step | Callable[[list[str]], Step]]
-"""Steps; one that depends on what the tools have shown is made from the texts of all results so far."""
-
-
-@dataclass
-class Endpoint:
-    """What was asked so far.
-
-    Attributes:
-        url: where it listens.
-        requests: the bodies of the requests that carry tools, which are those of the session itself.
-    """
-
-    url: str
-    script: Script
-    requests: list[dict[str, Any]] = field(default_factory=list)
-
-    def answer(self, body: dict[str, Any]) -> Step:
-        """The step for a request: as many results of tools as it carries are done."""
-        if not body.get("tools"):
-            return Step("A title")
-        self.requests.append(body)
-        results = tool_results(body)
-        step = self.script[min(len(results), len(self.script) - 1)]
-        return step if isinstance(step, Step) else step(results)
+from tests.agents.hosts.listening import EVENTS, JSON, listening
+from tests.agents.hosts.scripted import Endpoint, Script, Step
 
 
 def tool_results(body: dict[str, Any]) -> list[str]:
@@ -64,53 +25,18 @@ def tool_results(body: dict[str, Any]) -> list[str]:
 
 
 @contextmanager
-def endpoint(script: Script) -> Iterator[Endpoint]:
-    """Serve a script until the end of the block."""
-    played = Endpoint("", script)
+def endpoint(script: Script, others: Mapping[str, Script] | None = None) -> Iterator[Endpoint]:
+    """Serve scripts until the end of the block."""
+    played = Endpoint("", script, tool_results, others=others or {})
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+    def answer(path: str, body: dict[str, Any]) -> tuple[str, str]:
+        if not path.startswith("/v1/messages") or "count_tokens" in path:
+            return JSON, json.dumps({"input_tokens": 1})
+        message = _message(played.answer(body), body)
+        return (EVENTS, "".join(_events(message))) if body.get("stream") else (JSON, json.dumps(message))
 
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"] or 0)))
-            if not self.path.startswith("/v1/messages") or "count_tokens" in self.path:
-                return self._send("application/json", json.dumps({"input_tokens": 1}))
-            step = played.answer(body)
-            message = _message(step, body)
-            if not body.get("stream"):
-                return self._send("application/json", json.dumps(message))
-            return self._send("text/event-stream", "".join(_events(message)))
-
-        def do_GET(self) -> None:
-            self._send("application/json", "{}")
-
-        do_HEAD = do_GET  # noqa: N815 - the base class names it
-
-        def _send(self, kind: str, text: str) -> None:
-            data = text.encode()
-            self.send_response(200)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    class Server(ThreadingHTTPServer):
-        def handle_error(self, request: Any, client_address: Any) -> None:
-            pass  # the host drops connections when it ends
-
-    server = Server(("127.0.0.1", 0), Handler)
-    played.url = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
+    with listening(answer) as played.url:
         yield played
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def _message(step: Step, body: dict[str, Any]) -> dict[str, Any]:

@@ -14,8 +14,9 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from tests.agents.hosts import test_claude_code as claude_code
-from tests.agents.hosts.anthropic_endpoint import Endpoint, Script, Step, endpoint, tool_results
+from tests.agents.hosts.anthropic_endpoint import endpoint, tool_results
 from tests.agents.hosts.cuts import hidden_line, is_cut, largest_cut
+from tests.agents.hosts.scripted import Endpoint, Script, Step
 from tests.agents.hosts.test_killed_server import AWAY, Restartable, triton
 from tests.agents.hosts.test_litellm import HOSTS, SECONDS, proxy
 from tests.agents.samples import CODE, LINES, SAID, TASK

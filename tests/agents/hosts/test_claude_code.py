@@ -4,27 +4,34 @@ from __future__ import annotations
 
 import json
 import os
-import signal
+import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 
-from lamr_agents.claude_code import HOOK
-from lamr_agents.entries import LIMIT_SECONDS
-from lamr_agents.installing import hook_command, installed
-from lamr_agents.local.server import lock_of
+import pytest
+from lamr_agents.hosts import HOSTS
+from lamr_agents.installing import installed, shared_command
 from lamr_agents.local.store import Store
+from lamr_agents.policy import PUT_ASIDE
 
-from tests.agents.hosts.anthropic_endpoint import Endpoint, Script, Step, endpoint, tool_results
-from tests.agents.hosts.cuts import hidden_line, largest_cut
+from tests.agents.hosts.anthropic_endpoint import endpoint, tool_results
+from tests.agents.hosts.cuts import hidden_line, is_cut, largest_cut
+from tests.agents.hosts.hooked import (
+    OTHERS,
+    SECONDS,
+    Player,
+    check_unreachable,
+    check_with_and_without,
+    hooked,
+)
+from tests.agents.hosts.scripted import Endpoint, Script, Step
 from tests.agents.samples import CODE, LINES, SAID, TASK, line_of
 
 CLAUDE = Path(os.environ["LAMR_HOSTS"]) / "node_modules" / ".bin" / "claude"
-SECONDS = 240
-PATIENCE = 100
-"""Seconds that the hook waits here: a busy machine takes longer to load the model than an agent's user would wait."""
+HOST = HOSTS["claude-code"]
 
 
 def play(
@@ -33,6 +40,7 @@ def play(
     serve: list[str] | None,
     *more: str,
     tools: str = "Read,Bash",
+    others: Mapping[str, Script] | None = None,
     through: Callable[[str], AbstractContextManager[str]] = nullcontext,
 ) -> tuple[Endpoint, str]:
     """Run a session in a folder; `serve` are the options of the hook's server, None is a session without the hook.
@@ -43,32 +51,17 @@ def play(
         serve: options of the server.
         more: options of the host's command.
         tools: those that it may call.
+        others: what sub-agents say, by their prompts.
         through: gives the address that the host knows, for the model's own.
     """
     project, home = folder / "project", folder / "home"
-    project.mkdir(parents=True)
+    project.mkdir(parents=True, exist_ok=True)
     home.mkdir()
     (project / "a.py").write_text(CODE, encoding="utf-8")
-    sockets = folder / "s"
-    if serve is not None:
-        options = [
-            "--store",
-            str(folder / "shown.sqlite3"),
-            "--idle",
-            "60",
-            "--timeout",
-            str(PATIENCE),
-            *serve,
-        ]
-        command = hook_command(HOOK, options, sockets).replace(
-            f"--limit {LIMIT_SECONDS}", f"--limit {PATIENCE}"
-        )
-        settings = project / ".claude" / "settings.json"
-        installed(HOOK, settings, command).write()
-        written = json.loads(settings.read_text())
-        written["hooks"]["PostToolUse"][0]["hooks"][0]["timeout"] = PATIENCE + 2
-        settings.write_text(json.dumps(written))
-    with endpoint(script) as model, ending(sockets), through(model.url) as url:
+    settings = project / ".claude" / "settings.local.json"
+    settings.parent.mkdir(exist_ok=True)
+    settings.write_text(OTHERS)
+    with endpoint(script, others) as model, hooked(HOST, settings, folder, serve), through(model.url) as url:
         environment = {
             **os.environ,
             "HOME": str(home),
@@ -90,69 +83,101 @@ def play(
     return model, done.stdout
 
 
-@contextmanager
-def ending(socket: Path) -> Iterator[None]:
-    """End the server that a hook has started, if one has."""
-    try:
-        yield
-    finally:
-        if lock_of(socket).exists():
-            os.kill(int(lock_of(socket).read_text()), signal.SIGTERM)
-
-
-def script(project: Path, cut: tuple[int, int] | None = None) -> Script:
-    """Reads a file, some of what was cut, and the file again; `cut` is for a session that cuts nothing."""
-    path = str(project / "a.py")
-
-    def some_of_the_cut(results: list[str]) -> Step:
-        first, last = cut or largest_cut(results[0])
-        given = {"file_path": path, "offset": first, "limit": last - first + 1}
-        return Step("Now what was cut.", "Read", given)
-
-    return [
-        Step(SAID, "Read", {"file_path": path}),
-        some_of_the_cut,
-        Step("The same by the shell.", "Bash", {"command": "cat a.py", "description": "Show a.py"}),
-        Step("Done."),
-    ]
-
-
-def sent(model: Endpoint) -> int:
-    """Characters of all requests."""
-    return sum(len(json.dumps(body["messages"])) for body in model.requests)
+CLAUDE_CODE = Player(
+    play,
+    *(tool_results, "messages", "Read"),
+    lambda path: {"file_path": path},
+    lambda path, first, last: {"file_path": path, "offset": first, "limit": last - first + 1},
+    "Bash",
+)
 
 
 def test_a_session_with_the_hook_and_without(tmp_path: Path) -> None:
-    with_hook, said = play(tmp_path / "with", script(tmp_path / "with" / "project"), [])
-    whole, ranged, again = tool_results(with_hook.requests[-1])
-    same = script(tmp_path / "without" / "project", largest_cut(whole))
-    without, _ = play(tmp_path / "without", same, None)
+    check_with_and_without(CLAUDE_CODE, tmp_path)
+    with closing(sqlite3.connect(tmp_path / "with" / "shown.sqlite3")) as rows:
+        found = rows.execute("SELECT ranges, wholes FROM cuts").fetchall()
+    assert found == [(1, 1)]  # what the agent came back for
+
+
+def test_a_cut_read_counts_as_one_for_an_edit_and_for_a_new_file_in_its_place(tmp_path: Path) -> None:
+    """The host asks for a read before both; a line that was hidden can be edited as well."""
+    path = str(tmp_path / "project" / "a.py")
+    edited = "    value_7 = None  # edited"
+
+    def edit(results: list[str]) -> Step:
+        old = hidden_line(results[0])
+        return Step("Now the edit.", "Edit", {"file_path": path, "old_string": old, "new_string": edited})
+
+    steps: Script = [
+        Step(SAID, "Read", {"file_path": path}),
+        edit,
+        Step("Again.", "Write", {"file_path": path, "content": "x = 1\n"}),
+        Step("Done."),
+    ]
+    model, said = play(tmp_path, steps, [], tools="Read,Edit,Write")
     assert said.strip() == "Done."
-    assert "def handler_30(request, response):" in whole
-    assert "): handler_" in whole  # the cuts are named
-    hidden = hidden_line(whole)
-    assert hidden not in whole
-    assert "of the lines 1-" in whole
-    assert hidden in ranged  # the cut can be undone in one step
-    assert "[lamr" not in ranged
-    assert hidden in again  # a file that was shown before isn't cut again
-    assert tool_results(without.requests[-1])[0].count("handler_") > 50
-    print(f"characters sent to the model: {sent(without):,} without lamr, {sent(with_hook):,} with it")
-    assert sent(with_hook) < sent(without)
-    reasons = {tally.reason for tally in Store(tmp_path / "with" / "shown.sqlite3").tallies()}
-    assert reasons == {"pruned", "shown before"}, reasons
+    read, done, written = tool_results(model.requests[-1])
+    assert is_cut(read)
+    assert "has been updated" in done
+    assert "has been updated" in written
+    assert Path(path).read_text() == "x = 1\n"
 
 
-def test_a_pruner_that_cant_be_reached_is_told_and_the_session_goes_on(
-    tmp_path: Path, free_port: int
+PROMPT = "Find out what handler_40 does, please, and tell nobody else about it before you are sure of it."
+
+
+def test_a_sub_agents_read_is_cut_for_what_it_says_itself(tmp_path: Path) -> None:
+    path = str(tmp_path / "project" / "a.py")
+    given = {"description": "look", "prompt": PROMPT, "subagent_type": "Explore", "run_in_background": False}
+    own: Script = [Step("I'll look at handler_40 first.", "Read", {"file_path": path}), Step("It writes.")]
+    steps: Script = [
+        Step(SAID, "Read", {"file_path": path}),
+        Step("Another looks at the fortieth.", "Agent", given),
+        Step("Done."),
+    ]
+    model, said = play(tmp_path, steps, [], tools="Read,Agent", others={PROMPT: own})
+    assert said.strip() == "Done."
+    (seen,) = tool_results(model.others_requests[-1])
+    read = tool_results(model.requests[-1])[0]
+    assert "def handler_40(" in seen
+    assert "value_30 =" not in seen
+    assert "value_30 =" in read
+    assert "value_40 =" not in read
+    rows = Store(tmp_path / "shown.sqlite3").tallies()
+    assert [(row.reason, row.results) for row in rows] == [("pruned", 2)]
+
+
+def test_an_output_that_the_host_puts_into_a_file_passes(tmp_path: Path) -> None:
+    """The agent is shown the first 2,000 characters and the file's name."""
+    command = {"command": "cat a.py a.py a.py a.py", "description": "Show a.py"}
+    model, said = play(tmp_path, [Step(SAID, "Bash", command), Step("Done.")], [])
+    assert said.strip() == "Done."
+    (shown,) = tool_results(model.requests[-1])
+    assert shown.startswith("<persisted-output>")
+    assert not is_cut(shown)
+    (row,) = Store(tmp_path / "shown.sqlite3").tallies()
+    assert row.reason == PUT_ASIDE
+
+
+def test_what_fails_is_told_and_the_session_goes_on(tmp_path: Path, free_port: int) -> None:
+    check_unreachable(CLAUDE_CODE, tmp_path, free_port)
+
+
+def test_what_a_team_checks_in_is_silent_where_there_is_no_lamr(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    serve = ["--server", f"127.0.0.1:{free_port}", "--timeout", "2"]
-    model, said = play(tmp_path, [*script(tmp_path / "project")[:1], Step("Done.")], serve)
+    places = os.environ["PATH"].split(os.pathsep)
+    without = [place for place in places if not (Path(place) / "lamr-hook").exists()]
+    monkeypatch.setenv("PATH", os.pathsep.join(without))
+    assert HOST.hook
+    installed(HOST, tmp_path / "project" / ".claude" / "settings.json", shared_command(HOST.hook)).write()
+    path = tmp_path / "project" / "a.py"
+    model, said = play(tmp_path, [CLAUDE_CODE.read(path), Step("Done.")], None)
     assert said.strip() == "Done."
     (whole,) = tool_results(model.requests[-1])
     assert CODE.rstrip("\n").split("\n")[-1] in whole
-    assert "lines pruned" not in whole
-    assert "[lamr: not pruned: ServerUnavailableError" in json.dumps(model.requests[-1]["messages"])
+    assert "[lamr" not in json.dumps(model.requests[-1]["messages"])
+    assert "hook error" not in json.dumps(model.requests[-1]["messages"]).lower()
 
 
 def test_tools_of_the_mcp_server_answer_with_texts_as_they_are(tmp_path: Path) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import sys
 import time
@@ -13,19 +11,25 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import mcp
-import psutil
 import pytest
-from lamr_agents.local.server import LocalServer, lock_of
+from lamr_agents.local.server import LocalServer
 from lamr_agents.local.store import Store
-from lamr_client import Pruner, bundled_repository
-from lamr_serving import ServerOptions, TritonServer
+from lamr_client import Pruner
 
-from tests.agents.hosts import test_claude_code as claude_code
 from tests.agents.hosts import test_openhands as openhands
-from tests.agents.hosts.anthropic_endpoint import Step, tool_results
+from tests.agents.hosts.anthropic_endpoint import tool_results
 from tests.agents.hosts.cuts import is_cut
+from tests.agents.hosts.hooked import Player, check_killed
+from tests.agents.hosts.restartable import Restartable
+from tests.agents.hosts.scripted import Step
+from tests.agents.hosts.test_claude_code import CLAUDE_CODE
+from tests.agents.hosts.test_codex import CODEX
+from tests.agents.hosts.test_copilot_cli import COPILOT_CLI
+from tests.agents.hosts.test_gemini_cli import GEMINI_CLI
 from tests.agents.hosts.test_litellm import model, proxy, send
 from tests.agents.hosts.test_mini_swe_agent import LAMR, observations, play
+from tests.agents.hosts.test_opencode import OPENCODE
+from tests.agents.hosts.test_pi import PI
 from tests.agents.http.test_http import Site
 from tests.agents.mcp.test_mcp import text_of
 from tests.agents.samples import CODE, SAID, session
@@ -33,36 +37,18 @@ from tests.agents.test_claude_code import READ, payload, said
 from tests.agents.test_messages import openai
 from tests.agents.test_messages import text_of as text_of_message
 
+PLAYERS = {
+    "claude": CLAUDE_CODE,
+    "codex": CODEX,
+    "copilot": COPILOT_CLI,
+    "gemini": GEMINI_CLI,
+    "opencode": OPENCODE,
+    "pi": PI,
+}
 QUESTION = "What does handler_30 write?"
-RECONNECT_SECONDS = 5.0
-"""How long the sessions that follow a script wait for their client to connect again; gRPC tries every second."""
 BACK_SECONDS = 60.0
 """How long the others ask again, which a busy machine may need."""
 AWAY = "not pruned: ServerUnavailableError"
-
-
-class Restartable:
-    """A Triton at one port that can be killed and started again."""
-
-    def __init__(self, port: int) -> None:
-        self.address = f"127.0.0.1:{port}"
-        self._options = ServerOptions(grpc_port=port)
-        self._running: TritonServer | None = None
-
-    def start(self, settle: float = RECONNECT_SECONDS) -> None:
-        self._running = TritonServer(bundled_repository(), self._options)
-        self._running.start()
-        time.sleep(settle)
-
-    def kill(self) -> None:
-        assert self._running is not None
-        psutil.Process(self._running.pid).kill()
-        self.stop()
-
-    def stop(self) -> None:
-        if self._running is not None:
-            self._running.stop()
-            self._running = None
 
 
 def attempts() -> Iterator[None]:
@@ -136,35 +122,9 @@ def test_litellm(tmp_path: Path, triton: Restartable, unused_port: int) -> None:
     assert is_cut(third), third[-400:]
 
 
-def test_claude_code(tmp_path: Path, triton: Restartable) -> None:
-    project = tmp_path / "project"
-
-    def read(name: str, before: Callable[[], None]) -> Callable[[list[str]], Step]:
-        def step(_: list[str]) -> Step:
-            before()
-            (project / name).write_text(CODE)
-            return Step(SAID, "Read", {"file_path": str(project / name)})
-
-        return step
-
-    def kill_the_hooks_server() -> None:
-        os.kill(int(lock_of(tmp_path / "s").read_text()), signal.SIGKILL)
-
-    script = [
-        read("a.py", lambda: None),
-        read("b.py", triton.kill),
-        read("c.py", triton.start),
-        read("d.py", kill_the_hooks_server),
-        Step("Done."),
-    ]
-    model, said = claude_code.play(tmp_path, script, ["--server", triton.address])
-    assert said.strip() == "Done."
-    first, second, third, fourth = tool_results(model.requests[-1])
-    assert is_cut(first)
-    assert not is_cut(second)
-    assert f"[lamr: {AWAY}" in json.dumps(model.requests[2]["messages"])
-    assert is_cut(third), third[-400:]
-    assert is_cut(fourth), fourth[-400:]
+@pytest.mark.parametrize("player", PLAYERS.values(), ids=PLAYERS)
+def test_hosts_with_a_hook(player: Player, tmp_path: Path, triton: Restartable) -> None:
+    check_killed(player, tmp_path, triton)
 
 
 def test_claude_codes_hook(tmp_path: Path, triton: Restartable) -> None:

@@ -15,8 +15,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from tests.agents.hosts.anthropic_endpoint import Step, endpoint, tool_results
+from tests.agents.hosts.anthropic_endpoint import endpoint, tool_results
 from tests.agents.hosts.cuts import hidden_line, is_cut
+from tests.agents.hosts.scripted import Step
 from tests.agents.samples import CODE, NUMBERED
 from tests.agents.test_messages import DONE, GO_ON, IMAGE, anthropic, many, openai, text_of
 

@@ -52,6 +52,8 @@ def read_and_expand(folder: Path, target: list[str]) -> None:
     number = line_of("value_30 =")
     assert f"{number}\t{LINES[number - 1]}" in shown
     assert hidden_line(shown) not in shown
+    packed = call(folder, target, "pack", question=QUESTION, max_tokens=2000)
+    assert f"{number}\t{LINES[number - 1]}" in packed
     first, last = largest_cut(shown)
     assert hidden_line(shown) in call(folder, target, "expand", path="a.py", first=first, last=last)
 
@@ -84,7 +86,7 @@ def _answers(address: str) -> bool:
 def test_over_standard_input_and_output(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(CODE, encoding="utf-8")
     tools = {tool["name"] for tool in inspect(tmp_path, LAMR, "tools/list")["tools"]}
-    assert tools == {"read_file", "expand", "outline", "search", "prune_text"}
+    assert tools == {"read_file", "pack", "expand", "outline", "search", "prune_text"}
     read_and_expand(tmp_path, LAMR)
     outline = call(tmp_path, LAMR, "outline", path="a.py")
     assert "def handler_59(" in outline

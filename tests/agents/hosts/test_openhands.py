@@ -12,8 +12,9 @@ import pytest
 from lamr_agents.replay import bundled_prices, find_logs, replay_log
 from lamr_client import Pruner
 
-from tests.agents.hosts.anthropic_endpoint import Endpoint, Script, Step, endpoint, tool_results
+from tests.agents.hosts.anthropic_endpoint import endpoint, tool_results
 from tests.agents.hosts.cuts import hidden_line, is_cut, largest_cut
+from tests.agents.hosts.scripted import Endpoint, Script, Step
 from tests.agents.samples import CODE, LINES, SAID, TASK, line_of
 
 PYTHON = Path(os.environ["LAMR_HOSTS"]) / "openhands" / "bin" / "python"

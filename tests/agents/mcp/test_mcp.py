@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import mcp
 import mcp_types
 import pytest
+from lamr_agents.mcp.numbered import MOST_CHARACTERS
+from lamr_agents.mcp.packing import Packer
 from lamr_agents.mcp.roots import Reach
-from lamr_agents.mcp.server import MOST_CHARACTERS, MOST_UNPRUNED_LINES, create_server
-from lamr_client import AccessDeniedError, AsyncPruner, ModelMismatchError, ServerUnavailableError
-from lamr_client.mock_transport import AsyncMockTransport, uniform_answer
+from lamr_agents.mcp.server import MOST_UNPRUNED_LINES, create_server
+from lamr_client import AccessDeniedError, AsyncPruner, ModelMismatchError, Pruner, ServerUnavailableError
+from lamr_client.mock_transport import AsyncMockTransport, MockTransport, uniform_answer
+from lamr_postprocess import approximate_tokens
 
 from tests.agents.samples import CODE, LINES, line_of
 from tests.client.conftest import free_port
 
 __all__ = ["free_port"]
 QUESTION = "What does handler_30 write?"
+MOST_TOLD = 720
+"""Tokens of what a model is told of all tools, which it pays for in each request."""
 SMALL = "def f():\n    return 1\n"
 
 
@@ -33,14 +39,29 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def packer(errors: Sequence[Exception] = ()) -> Packer:
+    def make() -> Pruner:
+        transport = MockTransport(lambda request: uniform_answer(request, 0.5), errors=list(errors))
+        return Pruner(transport=transport, retries=0)
+
+    return Packer(make, {})
+
+
 def in_process(
-    root: Path, *, transport: AsyncMockTransport | None = None, roots: Any = None, **more: Any
+    root: Path,
+    *,
+    transport: AsyncMockTransport | None = None,
+    roots: Any = None,
+    packing_errors: Sequence[Exception] = (),
+    **more: Any,
 ) -> mcp.Client:
     def make() -> AsyncPruner:
         asked = transport or AsyncMockTransport(lambda request: uniform_answer(request, 0.5))
         return AsyncPruner(transport=asked, retries=0)
 
-    return mcp.Client(create_server(Reach([root]), make), list_roots_callback=roots, **more)
+    return mcp.Client(
+        create_server(Reach([root]), make, packer(packing_errors)), list_roots_callback=roots, **more
+    )
 
 
 def listing(*folders: Path) -> Any:
@@ -80,6 +101,8 @@ async def test_answers_are_texts_and_nothing_else(root: Path) -> None:
         tools = (await client.list_tools()).tools
         assert all(tool.output_schema is None for tool in tools)
         assert not any("\n        " in (tool.description or "") for tool in tools)
+        told = "".join(f"{tool.name}{tool.description}{json.dumps(tool.input_schema)}" for tool in tools)
+        assert approximate_tokens(told) < MOST_TOLD
         answer = await client.call_tool("read_file", {"path": "small.py", "question": QUESTION})
         assert answer.structured_content is None
         assert [part.type for part in answer.content] == ["text"]
@@ -157,7 +180,7 @@ async def test_effort_and_time_are_those_of_the_server(root: Path) -> None:
     def make() -> AsyncPruner:
         return AsyncPruner(transport=transport)
 
-    async with mcp.Client(create_server(Reach([root]), make, "instant", 5.0)) as client:
+    async with mcp.Client(create_server(Reach([root]), make, packer(), "instant", 5.0)) as client:
         assert "pruned (1-" in await text_of(client, "read_file", path="a.py", question=QUESTION)
         await text_of(client, "prune_text", text=CODE, question=QUESTION)
     assert not transport.requests
@@ -213,7 +236,7 @@ async def test_the_command_speaks_over_standard_input_and_output(root: Path) -> 
     server = mcp.StdioServerParameters(command=sys.executable, args=command)
     async with mcp.Client(server) as client:
         tools = {tool.name for tool in (await client.list_tools()).tools}
-        assert tools == {"read_file", "expand", "outline", "search", "prune_text"}
+        assert tools == {"read_file", "pack", "expand", "outline", "search", "prune_text"}
         assert "handler_30" in await text_of(client, "read_file", path="a.py", question=QUESTION)
 
 

@@ -28,6 +28,8 @@ def _settings(make: Callable[[Path], Any], *, project: bool = False) -> Callable
         path.parent.mkdir(parents=True)
         (place.folder / "victim").write_text("{}")
         make(path)
+        regular = path.is_file() and path.stat().st_size < 1 << 20
+        before = path.read_bytes() if regular else None
         words = []
         for change in (lambda: installed(HOST, path, COMMAND), lambda: removed(HOST, path)):
             try:
@@ -38,9 +40,10 @@ def _settings(make: Callable[[Path], Any], *, project: bool = False) -> Callable
                 words.append("done")
             except LamrError as error:
                 words.append(f"refused: {error}")
+        same = " AS IT WAS" if words[-1] == "done" and regular and path.read_bytes() == before else ""
         kept = (place.folder / "victim").read_text() == "{}"
         left = sorted(each.name for each in path.parent.iterdir() if each.name != path.name)
-        return f"{' / '.join(words)}{'' if kept else ' CHANGED'}{f' LEFT {left}' if left else ''}"
+        return f"{' / '.join(words)}{same}{'' if kept else ' CHANGED'}{f' LEFT {left}' if left else ''}"
 
     return attempt
 
@@ -55,6 +58,7 @@ def _chdir(folder: Path) -> Iterator[None]:
         os.chdir(before)
 
 
+AS_IT_WAS = "done / done AS IT WAS"
 REFUSED = r"refused: .*nothing was changed.* / refused: .*nothing was changed.*"
 SETTINGS: Mapping[str, tuple[Callable[[Path], Any], str]] = {
     "a FIFO": (os.mkfifo, REFUSED),
@@ -65,15 +69,26 @@ SETTINGS: Mapping[str, tuple[Callable[[Path], Any], str]] = {
     "no UTF-8": (lambda path: path.write_bytes(b'{"a": "\xff"}'), REFUSED),
     "with a key twice": (lambda path: path.write_text('{"model": "a", "model": "b"}'), REFUSED),
     "with NaN": (lambda path: path.write_text('{"a": NaN}'), REFUSED),
-    "with 1e999": (lambda path: path.write_text('{"a": 1e999}'), REFUSED),
-    "with a number of 10,000 digits": (lambda path: path.write_text('{"a": ' + "9" * 10_000 + "}"), REFUSED),
+    "with 1e999": (lambda path: path.write_text('{"a": 1e999}'), AS_IT_WAS),
+    "with a number of 10,000 digits": (
+        lambda path: path.write_text('{"a": ' + "9" * 10_000 + "}"),
+        AS_IT_WAS,
+    ),
+    "with comments, a BOM and CRLF": (
+        lambda path: path.write_bytes(b'\xef\xbb\xbf{\r\n\t// mine\r\n\t"a": [1,],\r\n}'),
+        AS_IT_WAS,
+    ),
+    "read-only": (
+        lambda path: (path.write_text("{}"), path.chmod(0o444)),
+        "refused: .*read-only.* / done AS IT WAS",
+    ),
     "whose hooks are a text": (
         lambda path: path.write_text('{"hooks": {"PostToolUse": [{"hooks": "abc"}]}}'),
         REFUSED,
     ),
     "whose hooks are null": (lambda path: path.write_text('{"hooks": null}'), REFUSED),
-    "with half a character": (lambda path: path.write_text('{"a": "\\ud800"}'), "done / done"),
-    "empty": (Path.touch, "done / done"),
+    "with half a character": (lambda path: path.write_text('{"a": "\\ud800"}'), AS_IT_WAS),
+    "empty": (Path.touch, AS_IT_WAS),
 }
 
 

@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from lamr_agents.context import Context
 from lamr_agents.local.server import LocalServer
-from lamr_agents.local.store import Store
+from lamr_agents.local.store import Shown, Store
 
 from tests.agents.samples import pruner
 from tests.attack.case import Case
@@ -43,7 +44,7 @@ def _stored(make: Callable[[Path], Any]) -> Callable[[Place], str]:
 
 def _made(path: Path) -> Store:
     store = Store(path)
-    store.was_shown("s", "p")
+    store.was_shown(Context("s"), "p")
     return store
 
 
@@ -60,12 +61,30 @@ def _of_other_tables(path: Path) -> None:
         rows.execute("CREATE TABLE shown (at REAL, session TEXT, path TEXT)")
 
 
+def _of_other_cuts(path: Path) -> None:
+    with sqlite3.connect(path) as rows:
+        rows.execute("CREATE TABLE cuts (shown INTEGER PRIMARY KEY, hidden TEXT)")
+
+
+def _of_cuts_without_lines(path: Path) -> None:
+    """Those of the file that is read, as somebody has changed them."""
+    store = _made(path)
+    store.add(Shown("claude-code", "a", "Read", "/w/a.py", "pruned", 9, 4, 0.1, "/w/a.py", ((1, 2),)))
+    store.close()
+    with sqlite3.connect(path) as rows:
+        rows.execute(
+            "UPDATE cuts SET hidden = 'x-y,9-,99999999999999999999999-3,-', ranges = 'many', tokens = 'few'"
+        )
+
+
 ONCE = r"\[lamr: not pruned: StoreError: .*it is set aside as shown.sqlite3.broken.*\] / pruned"
 BOTH = rf"{NOTE} / {NOTE}"
 STORES: Mapping[str, tuple[Callable[[Path], Any], str]] = {
     "garbage": (lambda path: path.write_bytes(b"garbage" * 1000), ONCE),
     "torn in its midst": (_torn, ONCE),
     "with another version's tables": (_of_other_tables, ONCE),
+    "with another version's cuts": (_of_other_cuts, ONCE),
+    "with cuts of no lines": (_of_cuts_without_lines, "as it came / pruned"),
     "a link to a victim's file": (lambda path: path.symlink_to(path.parents[1] / "victim"), BOTH),
     "a second name of a victim's file": (lambda path: os.link(path.parents[1] / "victim", path), BOTH),
     "a FIFO": (os.mkfifo, BOTH),

@@ -1,0 +1,80 @@
+"""A host's call with a result of a tool, as far as hosts don't differ: which file it shows, and what is looked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from lamr_sessions import Heard
+from lamr_sessions.notices import gaps, stated
+from lamr_sessions.shown import framed
+from lamr_sessions.tools import shown_by
+
+from lamr_agents.hook_host import Call
+from lamr_agents.intent import intent_of, known_of
+from lamr_agents.regular_files import text_of
+from lamr_agents.skim import asked_for
+
+MOST_PATH = 4096
+"""Characters of a path, and of the names of several files; what is longer names none."""
+
+
+def call_of(  # noqa: PLR0913  # what a host says of one call
+    session: str,
+    tool: str,
+    given: Mapping[str, Any],
+    response: Mapping[str, Any],
+    *,
+    text: str,
+    folder: Path,
+    hear: Callable[[], Heard],
+    failed: Callable[[str], Any],
+) -> Call | None:
+    """A call whose result may be pruned; None where it shows no code of a file.
+
+    Args:
+        session: the host's name for it.
+        tool: its name.
+        given: its input.
+        response: its output as the host gave it.
+        text: the output's text, with what the host puts around the code.
+        folder: the current one of the session.
+        hear: gives what was said last, when it is needed.
+        failed: whether the tool reports an error, from what stands after the code.
+    """
+    seen = shown_by(tool, given)
+    if seen is None:
+        return None
+    read, name = seen
+    if len(read.path) > MOST_PATH or len(name) > MOST_PATH:
+        return None
+    before, code, after = framed(text)
+    heard = hear()
+    intent = intent_of(known_of(heard, given, read.path))
+    path = str(folder / read.path)
+    said = stated(before, after)
+    asked = asked_for(
+        code,
+        replace(read, path=path),
+        intent=intent,
+        failed=bool(failed(after)),
+        name=name,
+        stated=said,
+        whole=text_of(path) if (said.tail or gaps(code)) and not name else "",
+    )
+    return Call(
+        session, tool, asked, intent, response, seconds_of(heard.compacted), heard.seen.has(name or path)
+    )
+
+
+def seconds_of(when: str) -> float:
+    """A time of a host's log, as it is written or in milliseconds, in seconds since 1970; 0 for none."""
+    if when.isdecimal():
+        return int(when[:15]) / 1000
+    try:
+        return datetime.fromisoformat(when.replace("Z", "+00:00")).timestamp()
+    except ValueError:
+        return 0.0

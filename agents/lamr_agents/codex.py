@@ -1,0 +1,58 @@
+"""Codex: what its `PostToolUse` hook says of a command, and the answer that replaces the output.
+
+The host takes the reason of a hook that stops the result for the result itself, and the turn goes on. It shortens
+outputs over some 10,000 characters before a hook gets them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lamr_sessions import Heard
+from lamr_sessions.formats import CODEX
+from lamr_sessions.shown import framed
+
+from lamr_agents.calls import call_of
+from lamr_agents.hook_host import Call, HookHost
+from lamr_agents.host import Folder
+from lamr_agents.skim import Skim
+from lamr_agents.thin import EVENT
+from lamr_agents.transcript import Voice, last_heard
+
+TOOLS = ("Bash",)
+"""The tool whose results are code: the shell, by the name that hooks know."""
+HOME = Folder(".codex", "CODEX_HOME")
+
+
+def read_call(payload: Mapping[str, Any]) -> Call | None:
+    """A hook's call; None where it is none of a command that prints files."""
+    tool, given, text = (payload.get(key) for key in ("tool_name", "tool_input", "tool_response"))
+    if tool not in TOOLS or not isinstance(given, Mapping) or not isinstance(text, str):
+        return None
+    return call_of(
+        *(str(payload.get("session_id") or ""), tool, given, {"output": text}),
+        text=text,
+        folder=Path(str(payload.get("cwd") or "")),
+        hear=lambda: hear(Path(str(payload.get("transcript_path") or ""))),
+        failed=lambda _: False,  # the hook isn't told
+    )
+
+
+def answer(call: Call, shown: Skim) -> Mapping[str, Any] | None:
+    """What the hook prints; None where the output stays as it is without a word."""
+    if shown.cut:
+        before, _, after = framed(call.response["output"])
+        return {"continue": False, "stopReason": f"{before}{shown.text}{after}"}
+    if shown.aside:
+        return {"hookSpecificOutput": {"hookEventName": EVENT, "additionalContext": shown.aside}}
+    return None
+
+
+def hear(log: Path) -> Heard:
+    """What was said last in a session's log; nothing where it can't be read."""
+    return last_heard(log, Voice(CODEX, lambda line: b'"user"' in line))
+
+
+HOOK = HookHost(CODEX.name, read_call, answer)

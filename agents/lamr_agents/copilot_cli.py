@@ -1,0 +1,76 @@
+"""Copilot CLI: what its `postToolUse` hook says of a call, and the answer that replaces a tool's result.
+
+The hook names no transcript: the session's log is looked for by its name, in the host's folder. `view` shows files
+without numbers, and refuses whole files over some 30 kB; agents then ask for ranges.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lamr_sessions import Heard
+from lamr_sessions.formats import COPILOT_CLI
+from lamr_sessions.shown import framed
+
+from lamr_agents.calls import call_of
+from lamr_agents.hook_host import Call, HookHost
+from lamr_agents.host import Folder
+from lamr_agents.skim import Skim
+from lamr_agents.thin import FOLDER
+from lamr_agents.transcript import Voice, last_heard
+
+EVENT = "postToolUse"
+TOOLS = ("view", "bash")
+"""The tools whose results are code: bash where it prints files."""
+HOME = Folder(".copilot", "COPILOT_HOME")
+LOGS = "session-state"
+"""The folder of sessions there; each has one of its own, with its events in `events.jsonl`."""
+BESIDE = '{"additionalContext": %s}'
+_TEXT = "textResultForLlm"
+_NAME = re.compile(r"[\w-]{1,100}")
+_FAILED = re.compile(r"<shellId: \w+ completed with exit code (?!0>)")
+
+
+def read_call(payload: Mapping[str, Any]) -> Call | None:
+    """A hook's call; None where it is none of a tool that reads a file."""
+    tool, given, result = (payload.get(key) for key in ("toolName", "toolArgs", "toolResult"))
+    if tool not in TOOLS or not isinstance(given, Mapping) or not isinstance(result, Mapping):
+        return None
+    text = result.get(_TEXT)
+    if not isinstance(text, str):
+        return None
+    session = str(payload.get("sessionId") or "")
+    return call_of(
+        *(session, tool, given, result),
+        text=text,
+        folder=Path(str(payload.get("cwd") or "")),
+        hear=lambda: hear(_log(session, payload.get(FOLDER))),
+        failed=lambda after: result.get("resultType") != "success" or _FAILED.search(after),
+    )
+
+
+def answer(call: Call, shown: Skim) -> Mapping[str, Any] | None:
+    """What the hook prints; None where the result stays as it is without a word."""
+    if shown.cut:
+        before, _, after = framed(call.response[_TEXT])
+        return {"modifiedResult": {**call.response, _TEXT: f"{before}{shown.text}{after}"}}
+    return {"additionalContext": shown.aside} if shown.aside else None
+
+
+def hear(log: Path) -> Heard:
+    """What was said last in a session's log; nothing where it can't be read."""
+    return last_heard(log, Voice(COPILOT_CLI, lambda line: b'"user.message"' in line))
+
+
+def _log(session: str, folder: Any) -> Path:
+    """The log of a session, in the folder that the hook's own environment names, or else in the user's."""
+    if not _NAME.fullmatch(session):
+        return Path()
+    home = Path(folder) if isinstance(folder, str) and folder else HOME.path()
+    return home / LOGS / session / "events.jsonl"
+
+
+HOOK = HookHost(COPILOT_CLI.name, read_call, answer, BESIDE, variable=HOME.variable)

@@ -1,0 +1,117 @@
+"""Gemini CLI: what its `AfterTool` hook says of a call, and the answer that replaces a tool's result.
+
+A hook may refuse a result with words of its own, but the agent then gets them as an error. It may also have another
+tool called, whose result takes the place of the first: so what is shown is written into the folder that the host keeps
+for the project, which `read_file` may read, and `read_file` shows it. The agent gets a result like any other. The hook
+is called for that one as well, and lets it pass.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import time
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lamr_contract.private_files import open_private, private_folder
+from lamr_sessions import Heard
+from lamr_sessions.formats import GEMINI_CLI_LINES
+from lamr_sessions.shown import framed
+
+from lamr_agents.calls import call_of
+from lamr_agents.hook_host import Call, HookHost
+from lamr_agents.host import Folder
+from lamr_agents.skim import Skim, unjudged
+from lamr_agents.transcript import Voice, last_heard
+
+EVENT = "AfterTool"
+READER = "read_file"
+TOOLS = (READER, "run_shell_command")
+"""The tools whose results are code: the shell where it prints files."""
+HOME = Folder(".gemini", "GEMINI_CLI_HOME", ".gemini")
+BESIDE = '{"hookSpecificOutput": {"hookEventName": "' + EVENT + '", "additionalContext": %s}}'
+PASSED = '"original_request_name":'
+"""What stands in the call for a result that took another's place."""
+_TEXT = "llmContent"
+_FAILED = re.compile(r"^(?:Exit Code|Error|Signal): ", re.MULTILINE)
+_FOLDER = "lamr"
+_SECONDS = 3600.0
+"""After which what was shown is removed: `read_file` has long shown it."""
+
+
+def read_call(payload: Mapping[str, Any]) -> Call | None:
+    """A hook's call; None where it is none of a tool that reads a file."""
+    tool, given, result = (payload.get(key) for key in ("tool_name", "tool_input", "tool_response"))
+    if tool not in TOOLS or not isinstance(given, Mapping) or not isinstance(result, Mapping):
+        return None
+    text = result.get(_TEXT)
+    if not isinstance(text, str) or payload.get("original_request_name"):
+        return None
+    log = Path(str(payload.get("transcript_path") or ""))
+    return call_of(
+        *(
+            str(payload.get("session_id") or ""),
+            tool,
+            given,
+            {**result, _FOLDER: _folder_of(log)},
+        ),
+        text=text,
+        folder=Path(str(payload.get("cwd") or "")),
+        hear=lambda: hear(log),
+        failed=lambda after: result.get("error") or _FAILED.search(after),
+    )
+
+
+def answer(call: Call, shown: Skim) -> Mapping[str, Any] | None:
+    """What the hook prints; None where the result stays as it is without a word."""
+    said: dict[str, Any] = {"hookEventName": EVENT}
+    if shown.cut and not call.response[_FOLDER]:
+        shown = unjudged(call.asked, "the host keeps no folder for the project")
+    elif shown.cut:
+        before, _, after = framed(call.response[_TEXT])
+        try:
+            path = _written(Path(call.response[_FOLDER]), call.asked.path, f"{before}{shown.text}{after}")
+        except OSError as error:
+            shown = unjudged(call.asked, error)
+        else:
+            said["tailToolCallRequest"] = {"name": READER, "args": {"file_path": str(path)}}
+    if shown.aside:
+        said["additionalContext"] = shown.aside
+    return {"hookSpecificOutput": said} if len(said) > 1 else None
+
+
+def hear(log: Path) -> Heard:
+    """What was said last in a session's log; nothing where it can't be read."""
+    return last_heard(
+        log, Voice(GEMINI_CLI_LINES, lambda line: b'"user"' in line and b'"functionResponse"' not in line)
+    )
+
+
+def _folder_of(log: Path) -> str:
+    """Where what is shown is written, in the folder that the host keeps for a project; empty where it keeps none."""
+    known = log.is_absolute() and log.parent.name == "chats" and log.parent.is_dir()
+    return str(log.parent.parent / _FOLDER) if known else ""
+
+
+def _written(folder: Path, path: str, text: str) -> Path:
+    """The file that holds what is shown of another.
+
+    Raises:
+        OSError: it can't be written.
+    """
+    private_folder(folder)
+    for old in folder.iterdir():
+        with contextlib.suppress(OSError):
+            if time.time() - old.stat().st_mtime > _SECONDS:
+                old.unlink()
+    file = folder / f"{uuid.uuid4().hex[:8]}-{Path(path).name[-100:] or 'output'}.txt"
+    with os.fdopen(open_private(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "w", encoding="utf-8") as stream:
+        stream.write(text)
+    return file
+
+
+HOOK = HookHost("gemini-cli", read_call, answer, BESIDE, passed=PASSED)

@@ -1,0 +1,94 @@
+"""Hosts whose plugins are JavaScript: OpenCode and pi. Their file runs lamr's hook with what the session said.
+
+A host's file is made of three: `LAMR`, a line of what Python knows; `ask.js`, which runs the hook; and the host's own,
+which reads its events and puts the text in its place. A call holds the session's name, the folder, the tool and its
+input, the text that it shows, whether it failed, and the session's latest messages as the host keeps them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from lamr_sessions import Format, Heard
+from lamr_sessions.events import events_of
+from lamr_sessions.formats import OPENCODE, PI
+from lamr_sessions.shown import framed
+
+from lamr_agents.calls import call_of
+from lamr_agents.hook_host import Call, HookHost
+from lamr_agents.host import Command, Whole
+from lamr_agents.skim import Skim
+from lamr_agents.thin import NOT_PRUNED, NOTE, SMALL
+
+BESIDE = '{"beside": %s}'
+MOST_HEARD = 1 << 18
+"""Characters of messages that a call holds, and as many of the user's: what is heard is of the last 60 steps."""
+
+
+def file_of(host: str, *tools: str) -> Whole:
+    """A host's file.
+
+    Args:
+        host: its name.
+        tools: those whose results are code.
+    """
+
+    def make(command: Command) -> str:
+        known = {
+            "command": command.words,
+            "optional": bool(command.guard),
+            "seconds": command.limit + 2,
+            "tools": tools,
+            "small": SMALL,
+            "heard": MOST_HEARD,
+            "note": NOTE,
+            "failed": f"{NOTE} {NOT_PRUNED}: ",
+        }
+        data = files("lamr_agents") / "data"
+        parts = [(data / name).read_text(encoding="utf-8") for name in ("ask.js", f"{host}.js")]
+        return "\n".join(
+            [f"// `lamr install {host}` wrote this file.\nconst LAMR = {json.dumps(known)}", *parts]
+        )
+
+    return Whole(make)
+
+
+def _reader(form: Format) -> Callable[[Mapping[str, Any]], Call | None]:
+    """What reads calls that hold messages of a format."""
+
+    def read_call(payload: Mapping[str, Any]) -> Call | None:
+        tool, given, text = (payload.get(key) for key in ("tool", "input", "text"))
+        if not isinstance(tool, str) or not isinstance(given, Mapping) or not isinstance(text, str):
+            return None
+        return call_of(
+            *(str(payload.get("session") or ""), tool, given, payload),
+            text=text,
+            folder=Path(str(payload.get("cwd") or "")) / str(given.get("workdir") or ""),
+            hear=lambda: hear(payload.get("messages"), form),
+            failed=lambda _: payload.get("failed") is True,
+        )
+
+    return read_call
+
+
+def hear(messages: Any, form: Format) -> Heard:
+    """What was said last in a session's messages."""
+    heard = Heard()
+    for event in events_of(messages if isinstance(messages, list) else [], form):
+        heard.hear(event)
+    return heard
+
+
+def answer(call: Call, shown: Skim) -> Mapping[str, Any] | None:
+    """What the host's file gets; None where the result stays as it is without a word."""
+    if shown.cut:
+        before, _, after = framed(call.response["text"])
+        return {"text": f"{before}{shown.text}{after}"}
+    return {"beside": shown.aside} if shown.aside else None
+
+
+HOOK_OPENCODE, HOOK_PI = (HookHost(form.name, _reader(form), answer, BESIDE) for form in (OPENCODE, PI))

@@ -1,0 +1,59 @@
+"""How the parts of a tool's text are judged: each by itself, all for the same intent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lamr_client import PruneResult
+from lamr_client.effort import EffortName
+from lamr_postprocess.render import NAMED
+
+from lamr_agents.intent import Intent
+from lamr_agents.parts import Part
+from lamr_agents.policy import Asked, Policy
+
+if TYPE_CHECKING:
+    from lamr_agents.skim import Prunes
+
+
+@dataclass(frozen=True)
+class Judge:
+    """A pruner, and all that the parts of one text have in common.
+
+    Attributes:
+        pruner: judges the lines.
+        intent: what the agent is after.
+        policy: the limits.
+        effort: how much the encoder reads.
+        within: seconds for each part; None for the pruner's own.
+    """
+
+    pruner: Prunes
+    intent: Intent
+    policy: Policy
+    effort: EffortName
+    within: float | None
+
+    def pointed(self, part: Part, asked: Asked) -> list[tuple[int, int]]:
+        """The lines of a part that are shown because the session pointed at them."""
+        return [] if part.first is None else self.policy.kept(asked, part.first, part.lines)
+
+    def of(self, part: Part, asked: Asked) -> PruneResult:
+        """What the pruner gives for a part.
+
+        Raises:
+            LamrError: it fails.
+        """
+        return self.pruner.prune(
+            self.intent.query,
+            part.text,
+            task=self.intent.task,
+            history=self.intent.history,
+            path=asked.path,
+            threshold=self.policy.threshold,
+            keep=self.pointed(part, asked),
+            markers=NAMED,
+            effort=self.effort,
+            within=self.within,
+        )

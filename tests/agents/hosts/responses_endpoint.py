@@ -1,0 +1,49 @@
+"""A model endpoint on loopback in the shape of OpenAI's Responses API that plays a session and keeps its requests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tests.agents.hosts.listening import EVENTS, JSON, listening
+from tests.agents.hosts.scripted import Endpoint, Script, Step
+
+
+def tool_results(body: dict[str, Any]) -> list[str]:
+    """The texts of the results of tools that a request carries."""
+    return [item["output"] for item in body["input"] if item.get("type") == "function_call_output"]
+
+
+@contextmanager
+def endpoint(script: Script) -> Iterator[Endpoint]:
+    """Serve a script until the end of the block."""
+    played = Endpoint("", script, tool_results)
+
+    def answer(path: str, body: dict[str, Any]) -> tuple[str, str]:
+        if not path.endswith("/responses"):
+            return JSON, "{}"
+        step, number = played.answer(body), len(tool_results(body))
+        events = _events(step, f"{number:04}")
+        return EVENTS, "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
+
+    with listening(answer) as played.url:
+        yield played
+
+
+def _events(step: Step, number: str) -> Iterator[dict[str, Any]]:
+    words = [{"type": "output_text", "text": step.words}]
+    items: list[dict[str, Any]] = [
+        {"type": "message", "role": "assistant", "id": f"msg_{number}", "content": words}
+    ]
+    if step.tool:
+        arguments = json.dumps(step.arguments)
+        call = {"id": f"fc_{number}", "call_id": f"call_{number}", "name": step.tool, "arguments": arguments}
+        items.append({"type": "function_call", **call})
+    yield {"type": "response.created", "response": {"id": f"resp_{number}"}}
+    for place, item in enumerate(items):
+        yield {"type": "response.output_item.done", "output_index": place, "item": item}
+    usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
+    usage |= {"input_tokens_details": None, "output_tokens_details": None}
+    yield {"type": "response.completed", "response": {"id": f"resp_{number}", "usage": usage}}

@@ -1,0 +1,85 @@
+"""Codex itself, against a scripted model: with the hook, without it, and with a pruner that can't be reached."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from lamr_agents.hosts import HOSTS
+
+from tests.agents.hosts.hooked import (
+    SECONDS,
+    Player,
+    check_unreachable,
+    check_with_and_without,
+    hooked,
+)
+from tests.agents.hosts.responses_endpoint import endpoint, tool_results
+from tests.agents.hosts.scripted import Endpoint, Script
+from tests.agents.samples import CODE, TASK
+
+PROGRAM = Path(os.environ["LAMR_HOSTS"]) / "node_modules" / ".bin" / "codex"
+HOST = HOSTS["codex"]
+CONFIGURATION = """
+model = "gpt-5.4"
+model_provider = "scripted"
+[model_providers.scripted]
+name = "scripted"
+base_url = "%s/v1"
+wire_api = "responses"
+env_key = "SCRIPTED_KEY"
+"""
+
+
+def play(folder: Path, script: Script, serve: list[str] | None) -> tuple[Endpoint, str]:
+    """Run a session in a folder; `serve` are the options of the hook's server, None is a session without the hook."""
+    project, home = folder / "project", folder / "home" / "moved"
+    project.mkdir(parents=True)
+    home.mkdir(parents=True)
+    (project / "a.py").write_text(CODE, encoding="utf-8")
+    with endpoint(script) as model, hooked(HOST, home / "hooks.json", folder, serve):
+        (home / "config.toml").write_text(CONFIGURATION % model.url)
+        environment = {
+            **os.environ,
+            "HOME": str(home.parent),
+            "CODEX_HOME": str(home),
+            "SCRIPTED_KEY": "none",
+        }
+        command = [
+            str(PROGRAM),
+            "exec",
+            "--skip-git-repo-check",
+            "--dangerously-bypass-approvals-and-sandbox",
+        ]
+        done = subprocess.run(
+            [*command, "--dangerously-bypass-hook-trust", TASK],
+            cwd=project,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=True,
+        )
+    return model, done.stdout
+
+
+def _cat(path: str) -> dict[str, Any]:
+    return {"cmd": f"cat {path}"}
+
+
+def _lines(path: str, first: int, last: int) -> dict[str, Any]:
+    return {"cmd": f"sed -n {first},{last}p {path}"}
+
+
+CODEX = Player(play, tool_results, "input", "exec_command", _cat, _lines, "exec_command", "cmd")
+
+
+def test_a_session_with_the_hook_and_without(tmp_path: Path) -> None:
+    check_with_and_without(CODEX, tmp_path)
+
+
+def test_what_fails_is_told_and_the_session_goes_on(tmp_path: Path, free_port: int) -> None:
+    check_unreachable(CODEX, tmp_path, free_port)

@@ -1,0 +1,351 @@
+"""The files for OpenCode and pi: what they hand over, what they show, and what they say when something fails."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lamr_agents.host import Command
+from lamr_agents.installing import shared_command
+from lamr_agents.javascript import HOOK_OPENCODE, MOST_HEARD, hear
+from lamr_agents.local.server import LocalServer
+from lamr_agents.local.store import Store
+from lamr_agents.local.texts import Archive, Texts
+from lamr_agents.policy import Policy
+from lamr_agents.thin import AS_IT_CAME, SMALL
+
+from tests.agents.javascript.played import (
+    GENERATIONS,
+    OPENCODE_1,
+    OPENCODE_2,
+    PI,
+    Generation,
+    command,
+    node,
+    play,
+    texts,
+)
+from tests.agents.samples import CODE, LINES, SAID, TASK, line_of, pruner
+
+each = pytest.mark.parametrize("generation", GENERATIONS, ids=lambda generation: generation.name)
+NOWHERE = Command(["/nowhere/lamr"])
+
+
+@pytest.fixture
+def socket(tmp_path: Path) -> Iterator[Path]:
+    """That of a local server with a model of one rule."""
+    path, ready = tmp_path / "hook.sock", threading.Event()
+    with closing(Store(tmp_path / "shown.sqlite3")) as store:
+        archive = Archive(Texts(tmp_path / "texts.sqlite3"))
+        server = LocalServer(path, store, pruner, archive=archive, seconds=60.0, policy=Policy())
+        thread = threading.Thread(target=server.run, kwargs={"ready": ready.set})
+        thread.start()
+        ready.wait()
+        yield path
+        server.stop()
+        thread.join()
+
+
+def writing(folder: Path, says: str = "{}", code: int = 0) -> Command:
+    """A hook that keeps what it reads, and prints something."""
+    program = (
+        "import sys, pathlib; data = sys.stdin.read(); "
+        f"pathlib.Path({str(folder / 'heard.json')!r}).write_text(data); print({says!r}); sys.exit({code})"
+    )
+    return Command([sys.executable, "-c", program])
+
+
+def heard(folder: Path) -> dict[str, Any]:
+    """What such a hook has read."""
+    value: dict[str, Any] = json.loads((folder / "heard.json").read_text())
+    return value
+
+
+@each
+def test_what_was_said_is_heard_from_the_hosts_own_messages(generation: Generation) -> None:
+    messages = [*generation.said("Fix it.", "Where is it?"), *generation.said()]
+    heard = hear(messages, generation.form)
+    assert (heard.said, heard.task, heard.history) == (SAID, TASK, "Where is it?")
+    for nonsense in (None, "x", [None, 1, "x", {"parts": 1}, {"type": "user", "text": {}}]):
+        assert hear(nonsense, generation.form).said == ""
+
+
+@each
+def test_a_read_is_pruned_for_what_was_said_and_its_cut_comes_whole(
+    tmp_path: Path, socket: Path, generation: Generation
+) -> None:
+    first = line_of("def handler_7(")
+    ranged = generation.read(input={**generation.reader, "offset": first, "limit": 20}, text=CODE)
+    again = {"tool": generation.shell, "session": "s1", "input": {"command": "cat a.py"}, "text": CODE}
+    other = generation.read(session="s2")
+    sessions = {"s1": generation.said(), "s2": generation.said()}
+    calls = [generation.read(), ranged, again, other]
+    shown, *passed, elsewhere = texts(
+        generation, play(tmp_path, generation, command(generation, socket), calls, sessions)
+    )
+    assert shown
+    assert "def handler_30(" in shown
+    assert "value_7 =" not in shown
+    assert len(shown) < len(CODE) / 2
+    assert "of the lines 1-" in shown
+    assert passed == ([CODE, CODE] if generation is not PI else [None, None])
+    assert elsewhere == shown  # another session, such as a sub-agent's, has its own "shown before"
+
+
+@each
+def test_what_was_shown_before_the_context_was_compacted_is_shown_again(
+    tmp_path: Path, socket: Path, generation: Generation
+) -> None:
+    hook, task = command(generation, socket), generation.user(TASK)
+    for passed, at in ((False, 1), (True, 1), (False, int(time.time()) + 60)):
+        sessions = {"s1": [task, generation.compacted(at), generation.assistant(SAID)]}
+        (shown,) = texts(generation, play(tmp_path, generation, hook, [generation.read()], sessions))
+        assert (
+            shown == (None if generation is PI else generation.shown)
+            if passed
+            else "lines pruned" in str(shown)
+        )
+
+
+def test_the_numbers_of_an_output_that_the_host_shortened_are_the_files_or_missing(
+    tmp_path: Path, socket: Path
+) -> None:
+    first = line_of("def handler_5(")
+    tail = "".join(f"{line}\n" for line in LINES[first - 1 :])
+    notice = "...output truncated...\n\nFull output saved to: /data/tool_1\n\n"
+    call = {"tool": "bash", "session": "s1", "input": {"command": "cat a.py"}, "text": f"{notice}{tail}"}
+    (shown,) = texts(OPENCODE_1, play(tmp_path, OPENCODE_1, command(OPENCODE_1, socket), [call]))
+    assert shown
+    assert shown.startswith(notice)
+    assert "lines pruned: " in shown
+    assert "of 273 lines are shown" in shown
+    (tmp_path / "a.py").write_text("".join(f"{line}\n" for line in LINES))
+    call = {**call, "session": "s3", "input": {"command": "cat a.py", "workdir": str(tmp_path)}}
+    hook = command(OPENCODE_1, socket)
+    (shown,) = texts(OPENCODE_1, play(tmp_path, OPENCODE_1, hook, [call], {"s3": OPENCODE_1.said()}))
+    assert f"of the lines {first}-{len(LINES)} are shown" in str(shown)
+    end = f"\n[Showing lines {first}-{len(LINES)} of {len(LINES)}. Full output: /tmp/pi-bash-1.log]"
+    call = {**call, "session": "s2", "text": f"{tail}{end}"}
+    (shown,) = texts(PI, play(tmp_path, PI, command(PI, socket), [call], {"s2": PI.said()}))
+    assert shown
+    assert shown.endswith(end)
+    assert f"of the lines {first}-{len(LINES)} are shown" in shown
+    assert "def handler_30(" in shown
+
+
+def test_what_the_host_puts_around_stays(tmp_path: Path, socket: Path) -> None:
+    (shown,) = texts(OPENCODE_1, play(tmp_path, OPENCODE_1, command(OPENCODE_1, socket), [OPENCODE_1.read()]))
+    assert shown
+    framed = OPENCODE_1.shown
+    assert shown.startswith(framed[: framed.index("1: ")])
+    assert shown.endswith(framed[framed.index("(End of file") :])
+    number = line_of("value_30 =")
+    assert f"\n{number}: {LINES[number - 1]}\n" in shown
+    call = OPENCODE_2.read(metadata={"truncated": True})
+    notice = "\n[Output truncated. Continue reading with offset: 305]"
+    call["text"] += notice
+    (shown,) = texts(OPENCODE_2, play(tmp_path, OPENCODE_2, command(OPENCODE_2, socket), [call]))
+    assert shown
+    assert shown.startswith("Read file a.py, lines 1-")
+    assert shown.endswith(notice)
+
+
+@each
+def test_each_session_has_its_own_words_and_the_user_is_heard_however_long_ago(
+    tmp_path: Path, generation: Generation
+) -> None:
+    long = [generation.assistant(f"step {number}") for number in range(300)]
+    sessions = {
+        "s1": [generation.user(TASK), *long, generation.assistant(SAID)],
+        "s2": generation.said(
+            "Find the parser.",
+            "It is in parse().",
+        ),
+    }
+    hook = writing(tmp_path)
+    play(tmp_path, generation, hook, [generation.read()], sessions)
+    words = json.dumps(heard(tmp_path)["messages"])
+    assert TASK in words
+    assert SAID in words
+    play(tmp_path, generation, hook, [generation.read(session="s2")], sessions)
+    call = heard(tmp_path)
+    assert "It is in parse()." in json.dumps(call["messages"])
+    assert TASK not in json.dumps(call["messages"])
+    assert (call["session"], call["cwd"], call["tool"]) == ("s2", "/w", "read")
+    assert (call["input"], call["text"]) == (generation.reader, generation.shown)
+
+
+def test_a_long_session_is_asked_for_its_end_alone(tmp_path: Path) -> None:
+    messages = [OPENCODE_1.user(TASK), *(OPENCODE_1.assistant(f"step {n}") for n in range(300))]
+    hook, read = writing(tmp_path), OPENCODE_1.read()
+    played = play(tmp_path, OPENCODE_1, hook, [read, read], {"s1": messages})
+    assert played["asked"] == [100, "all", 100]
+    assert TASK in json.dumps(heard(tmp_path)["messages"])
+    said = {"session": "s1", "said": OPENCODE_1.user("Now the parser.")}
+    played = play(tmp_path, OPENCODE_1, hook, [said, read], {"s1": messages[1:]})
+    assert played["asked"] == [100]
+    assert "Now the parser." in json.dumps(heard(tmp_path)["messages"][0])
+
+
+def test_words_of_the_user_are_kept_over_a_compaction(tmp_path: Path) -> None:
+    said = {"session": "s1", "said": "Now the parser."}
+    sessions = {"s1": [{"type": "compaction", "summary": "…"}, OPENCODE_2.assistant(SAID)]}
+    play(tmp_path, OPENCODE_2, writing(tmp_path), [said, OPENCODE_2.read()], sessions)
+    assert [message["type"] for message in heard(tmp_path)["messages"]] == ["user", "compaction", "assistant"]
+
+
+@each
+def test_much_that_was_said_is_handed_over_in_part(tmp_path: Path, generation: Generation) -> None:
+    big = [generation.assistant("x" * (MOST_HEARD // 3)) for _ in range(9)]
+    messages = [
+        generation.user("y" * (3 * MOST_HEARD)),
+        generation.user(TASK),
+        *big,
+        generation.assistant(SAID),
+    ]
+    play(tmp_path, generation, writing(tmp_path), [generation.read()], {"s1": messages})
+    kept = json.dumps(heard(tmp_path)["messages"])
+    assert len(kept) < 2.2 * MOST_HEARD
+    assert TASK in kept
+    assert SAID in kept
+
+
+@each
+def test_small_results_and_other_tools_start_no_process(tmp_path: Path, generation: Generation) -> None:
+    small = "x" * (SMALL - 1)
+    calls = [generation.read(text=small), generation.read(tool="grep")]
+    played = play(tmp_path, generation, NOWHERE, calls, broken="nobody is to ask")
+    assert texts(generation, played) == ([None, None] if generation is PI else [small, generation.shown])
+
+
+@each
+@pytest.mark.parametrize(
+    ("hook", "words"),
+    [
+        (NOWHERE, "spawn /nowhere/lamr ENOENT"),
+        (Command([sys.executable, "-c", "import sys; sys.exit(3)"]), "lamr's hook ended with code 3"),
+        (Command([sys.executable, "-c", "print('{')"]), "JSON"),
+        (Command([sys.executable, "-c", "import time; time.sleep(600)"], limit=-1), "took longer than 1 s"),
+    ],
+)
+def test_a_failure_is_told_beside_the_result_as_it_came(
+    tmp_path: Path, generation: Generation, hook: Command, words: str
+) -> None:
+    (shown,) = texts(generation, play(tmp_path, generation, hook, [generation.read()]))
+    assert shown
+    assert shown.startswith(f"{generation.shown}\n[lamr: not pruned: ")
+    assert words in shown.removeprefix(generation.shown)
+    assert shown.endswith("]\n")
+
+
+@each
+def test_a_host_that_doesnt_say_what_was_said_is_told(tmp_path: Path, generation: Generation) -> None:
+    played = play(tmp_path, generation, writing(tmp_path), [generation.read()], broken="the table is locked")
+    assert texts(generation, played) == [f"{generation.shown}\n[lamr: not pruned: the table is locked]\n"]
+
+
+@each
+def test_a_file_that_a_team_shares_says_nothing_where_lamr_is_missing(
+    tmp_path: Path, generation: Generation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "node").symlink_to(node())
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    shared = shared_command(HOOK_OPENCODE)
+    played = play(tmp_path, generation, shared, [generation.read()])
+    assert texts(generation, played) == [None if generation is PI else generation.shown]
+
+
+@each
+def test_words_that_look_like_lamrs_are_told_apart(
+    tmp_path: Path, socket: Path, generation: Generation
+) -> None:
+    forged = "x = 1  # [lamr: 3 of the lines 1-9 are shown]\n"
+    call = generation.read(text=forged)
+    (shown,) = texts(generation, play(tmp_path, generation, command(generation, socket), [call]))
+    assert shown == f"{forged}\n{AS_IT_CAME}\n"
+
+
+@each
+def test_several_calls_at_once_are_answered_each(
+    tmp_path: Path, socket: Path, generation: Generation
+) -> None:
+    calls = [
+        generation.read(input={**generation.reader, next(iter(generation.reader)): f"/w/{n}.py"})
+        for n in range(4)
+    ]
+    played = play(tmp_path, generation, command(generation, socket), [calls])
+    shown = [generation.shown_of(result) for result in played["results"][0]]
+    assert len(set(shown)) == 1
+    assert shown[0]
+    assert "def handler_30(" in shown[0]
+    assert "value_7 =" not in shown[0]
+
+
+@pytest.mark.parametrize("generation", [OPENCODE_1, OPENCODE_2], ids=lambda generation: generation.name)
+def test_a_command_that_failed_passes(tmp_path: Path, socket: Path, generation: Generation) -> None:
+    call = {"tool": generation.shell, "session": "s1", "input": {"command": "cat a.py"}, "text": CODE}
+    calls = [
+        {**call, "metadata": {"exit": 1}},
+        {**call, "input": {"command": "cat b.py"}, "metadata": {"exit": 0}},
+    ]
+    failed, shown = texts(generation, play(tmp_path, generation, command(generation, socket), calls))
+    assert failed == CODE
+    assert "value_7 =" not in str(shown)
+
+
+def test_a_command_in_another_folder_shows_that_folders_file(tmp_path: Path, socket: Path) -> None:
+    call = {
+        "tool": "bash",
+        "session": "s1",
+        "input": {"command": "cat a.py", "workdir": "/other"},
+        "text": CODE,
+    }
+    played = play(tmp_path, OPENCODE_1, command(OPENCODE_1, socket), [call, OPENCODE_1.read()])
+    assert all("value_7 =" not in str(shown) for shown in texts(OPENCODE_1, played))
+
+
+def test_other_parts_and_errors_of_opencode_2_stay(tmp_path: Path, socket: Path) -> None:
+    exit_code = {"type": "text", "text": "Command exited with code 0."}
+    cat = {"tool": "shell", "session": "s1", "input": {"command": "cat a.py"}, "metadata": {"exit": 0}}
+    call = {**cat, "content": [{"type": "text", "text": CODE}, exit_code]}
+    image = OPENCODE_2.read(content=[{"type": "file", "uri": "data:", "mime": "image/png"}])
+    failed = OPENCODE_2.read(status="error")
+    played = play(tmp_path, OPENCODE_2, command(OPENCODE_2, socket), [call, image, failed])
+    result, picture, error = played["results"]
+    assert result["content"][1:] == [exit_code]
+    assert "value_7 =" not in result["content"][0]["text"]
+    assert result["output"] == "whole"
+    assert picture["content"] == image["content"]
+    assert error is None
+
+
+def test_what_a_script_of_the_agents_gets_isnt_cut(tmp_path: Path, socket: Path) -> None:
+    structured = PI.read(structuredContent=CODE, isError=False)
+    calls = [
+        PI.read(parentToolCallId="c0"),
+        PI.read(isError=True),
+        PI.read(
+            content=[{"type": "text", "text": CODE}, {"type": "image", "data": "", "mimeType": "image/png"}]
+        ),
+        structured,
+    ]
+    *others, result = play(tmp_path, PI, command(PI, socket), calls)["results"]
+    assert others == [None, None, None]
+    assert result["structuredContent"] == CODE
+    assert result["content"][0]["text"] != CODE
+
+
+def test_a_turn_that_the_user_ends_doesnt_wait(tmp_path: Path) -> None:
+    hook = Command([sys.executable, "-c", "import time; time.sleep(600)"], limit=500)
+    (shown,) = texts(PI, play(tmp_path, PI, hook, [PI.read(abort=50)]))
+    assert shown
+    assert "not pruned: The operation was aborted" in shown
