@@ -27,6 +27,7 @@ from lamr_agents.lossless import Earlier, rows_of
 from lamr_agents.policy import Asked, Policy
 from lamr_agents.profiles import DEFAULT, PROFILES
 from lamr_agents.skim import Prunes, Skim, asked_for, skim_anyway, unjudged
+from lamr_agents.words import SHORTENED_NOTE
 
 Message = Mapping[str, Any]
 
@@ -127,6 +128,7 @@ class Conversations:
         except LamrError:
             known = None  # what can't be remembered isn't changed
         sent = result.text if known is None else known
+        walk.earlier.note_cut(label, sent != result.text and SHORTENED_NOTE not in sent)
         walk.earlier.add(label, rows_of(framed(sent)[1]), None)
         return sent
 

@@ -18,6 +18,14 @@ IN_HASTE = "judged in haste ({why}): "
 HOSTS_NUMBERS = (
     f"{NOTE} the host numbers the lines that are left; the markers carry the file's own numbers]\n"
 )
+MARK = f"{NOTE} "
+"""How a line begins that stands for others that aren't shown."""
+STATES = "{count} earlier states of this progress"
+REPEATED = "the {lines} {times} more times"
+A_LICENCE = "a licence"
+BEGIN_WITH = "lines that begin with"
+SHOWN_ABOVE = "{lines} are as shown above: {where}"
+SHORTENED_NOTE = "shortened; nothing that bears meaning is missing"
 FILE_ENDS = f"{NOTE} the file has {{lines}} lines]\n"
 MORE_LINES = f"{NOTE} {{lines}} lines at a time; expand shows others]\n"
 MORE_MATCHES = f"{NOTE} there are more matches; narrow the search]\n"
@@ -59,4 +67,4 @@ def shortened_note(undo: str) -> str:
     Args:
         undo: how it can be seen as it came.
     """
-    return f"{NOTE} {_SHORTENED}; {undo}]\n"
+    return f"{NOTE} {SHORTENED_NOTE}; {undo}]\n"

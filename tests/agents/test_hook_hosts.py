@@ -18,6 +18,7 @@ from lamr_agents.installing import hook_command
 from lamr_agents.local.server import LocalServer
 from lamr_agents.local.store import Store
 from lamr_agents.local.texts import Archive, Texts
+from lamr_agents.policy import Policy
 from lamr_client import MissingPackageError
 
 from tests.agents.payloads import RECORDED, Recorded
@@ -31,7 +32,9 @@ HOOKED = [host for host in HOSTS.values() if host.way is Way.HOOK]
 def server(tmp_path: Path) -> Iterator[LocalServer]:
     with closing(Store(tmp_path / "shown.sqlite3")) as store:
         archive = Archive(Texts(tmp_path / "texts.sqlite3"))
-        yield LocalServer(tmp_path / "hook.sock", store, pruner, archive=archive, seconds=60.0)
+        yield LocalServer(
+            tmp_path / "hook.sock", store, pruner, archive=archive, seconds=60.0, policy=Policy()
+        )
 
 
 @pytest.fixture(params=RECORDED.values(), ids=RECORDED)
@@ -80,7 +83,7 @@ def test_a_failure_is_told_in_the_hosts_own_words(host: Recorded, tmp_path: Path
         raise MissingPackageError("onnxruntime isn't installed")
 
     with closing(Store(tmp_path / "shown.sqlite3")) as store:
-        broken = LocalServer(tmp_path / "hook.sock", store, fails, seconds=60.0)
+        broken = LocalServer(tmp_path / "hook.sock", store, fails, seconds=60.0, policy=Policy())
         answer = answered(broken, host.call(tmp_path, host.shell("cat a.py", CODE)))
         assert host.text_of(answer) is None
         assert host.aside(answer) == "[lamr: not pruned: MissingPackageError: onnxruntime isn't installed]"

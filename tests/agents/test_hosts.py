@@ -17,6 +17,7 @@ from lamr_agents.hosts import HOSTS, host_named
 from lamr_agents.installing import Scope, hook_command, installed, removed, settings_path
 from lamr_agents.local.server import LocalServer
 from lamr_agents.local.store import Store
+from lamr_agents.profiles import PROFILES
 from lamr_agents.skim import Skim
 from lamr_cli.main import app
 from lamr_client import InvalidInputError
@@ -54,7 +55,7 @@ def other(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[LocalServer]:
     with closing(Store(tmp_path / "shown.sqlite3")) as store:
-        yield LocalServer(tmp_path / "hook.sock", store, pruner)
+        yield LocalServer(tmp_path / "hook.sock", store, pruner, policy=PROFILES["eager"])
 
 
 def call(transcript: str, **more: Any) -> bytes:

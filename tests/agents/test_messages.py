@@ -114,6 +114,23 @@ def test_a_second_look_passes(conversations: Conversations) -> None:
     assert text_of(sent[-1]) == CODE
 
 
+def test_a_third_look_names_what_stands_above(tmp_path: Path, transport: MockTransport) -> None:
+    policy = Policy(threshold=0.45, shortens=True)
+    told = Conversations(Pruner(transport=transport, retries=0), Texts(tmp_path / "sent.sqlite3"), policy)
+    messages = openai(CODE)
+    for number in (2, 3):
+        again = openai(CODE)[2:]
+        again[0]["tool_calls"][0]["id"] = again[1]["tool_call_id"] = f"c{number}"
+        told.pruned(messages)
+        messages += again
+    sent = told.pruned(messages)
+    looks = [text_of(each) for each in sent if each["role"] == "tool"]
+    assert "lines pruned" in looks[0]
+    assert looks[1] == CODE
+    assert looks[2].splitlines()[0] == "[lamr: lines 1-303 are as shown above: a.py]"
+    assert told.pruned([*messages, DONE, GO_ON])[: len(sent)] == sent
+
+
 IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aaaa"}}
 
 

@@ -205,7 +205,7 @@ def test_claude_codes_shell_is_aligned_with_the_file_where_it_ran(
 @pytest.fixture
 def server(tmp_path: Path) -> Any:
     with closing(Store(tmp_path / "shown.sqlite3")) as store:
-        yield LocalServer(tmp_path / "hook.sock", store, pruner)
+        yield LocalServer(tmp_path / "hook.sock", store, pruner, policy=Policy())
 
 
 def test_a_page_of_a_long_file_keeps_the_number_by_which_the_host_says_what_to_read_next(

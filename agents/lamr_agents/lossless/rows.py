@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-MARK = "[lamr: "
-"""How a row begins that stands for lines that aren't shown."""
+from lamr_agents.words import MARK
 
 
 @dataclass(frozen=True)

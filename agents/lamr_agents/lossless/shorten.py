@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from lamr_agents.lossless.earlier import Earlier
 from lamr_agents.lossless.rows import Row, joined, rows_of
 from lamr_agents.lossless.steps import OF_FILES, OF_OUTPUT
+from lamr_agents.words import BEGIN_WITH
 
 LEAST_SAVED = 240
 """Characters that a shorter text must save, so that the note below it pays."""
@@ -38,7 +39,7 @@ class Shorter:
 
 def _names(row: Row) -> bool:
     """Whether a mark only names what the next rows begin with."""
-    return row.mark and row.first == row.last and "begin with" in row.text
+    return row.mark and row.first == row.last and BEGIN_WITH in row.text
 
 
 def shorten(text: str, *, is_file: bool, earlier: Earlier | None = None, first: int | None = 1) -> Shorter:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from itertools import groupby, takewhile
 
 from lamr_agents.lossless.rows import Row, marked, size
+from lamr_agents.words import A_LICENCE, BEGIN_WITH, MARK, REPEATED, STATES
 
 LEAST_CHARACTERS = 120
 """What a marker must save: it costs some 60 characters itself."""
@@ -75,7 +76,7 @@ def without_progress(rows: Sequence[Row]) -> list[Row]:
         if len(run) < 3 or size(gone) < LEAST_CHARACTERS or not _grows([row.text for row in run]):
             out += run
         else:
-            out += [marked(f"{len(gone)} earlier states of this progress", gone, shown=False), run[-1]]
+            out += [marked(STATES.format(count=len(gone)), gone, shown=False), run[-1]]
     return out
 
 
@@ -104,7 +105,7 @@ def without_repeats(rows: Sequence[Row]) -> list[Row]:
         gone = rows[first : first + period * times]
         if gone and size(gone) >= LEAST_CHARACTERS:
             lines = "line above" if period == 1 else f"{period} lines above"
-            out += [*rows[at:first], marked(f"the {lines} {times} more times", gone)]
+            out += [*rows[at:first], marked(REPEATED.format(lines=lines, times=times), gone)]
             at += period * (times + 1)
         else:
             out.append(rows[at])
@@ -142,7 +143,7 @@ def without_licence(rows: Sequence[Row]) -> list[Row]:
     gone = head[:end]
     if size(gone) < LEAST_CHARACTERS or _closes_elsewhere(gone):
         return list(rows)
-    return [*rows[:begin], marked("a licence", gone, shown=False), *rows[begin + end :]]
+    return [*rows[:begin], marked(A_LICENCE, gone, shown=False), *rows[begin + end :]]
 
 
 def _is_comment(line: str) -> bool:
@@ -183,7 +184,7 @@ def _named_once(run: Sequence[Row]) -> list[Row]:
     shared = low[: low.rfind("/", 0, alike) + 1]
     if len(shared) < LEAST_PREFIX or len(shared) * len(run) < 2 * LEAST_CHARACTERS:
         return list(run)
-    head = Row(f"[lamr: {len(run)} lines that begin with {shared}]", run[0].first, run[0].first, mark=True)
+    head = Row(f"{MARK}{len(run)} {BEGIN_WITH} {shared}]", run[0].first, run[0].first, mark=True)
     return [head, *(Row(row.text[len(shared) :], row.first, row.last, row.shown) for row in run)]
 
 

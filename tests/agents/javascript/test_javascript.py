@@ -18,6 +18,7 @@ from lamr_agents.javascript import HOOK_OPENCODE, MOST_HEARD, hear
 from lamr_agents.local.server import LocalServer
 from lamr_agents.local.store import Store
 from lamr_agents.local.texts import Archive, Texts
+from lamr_agents.policy import Policy
 from lamr_agents.thin import AS_IT_CAME, SMALL
 
 from tests.agents.javascript.played import (
@@ -43,7 +44,7 @@ def socket(tmp_path: Path) -> Iterator[Path]:
     path, ready = tmp_path / "hook.sock", threading.Event()
     with closing(Store(tmp_path / "shown.sqlite3")) as store:
         archive = Archive(Texts(tmp_path / "texts.sqlite3"))
-        server = LocalServer(path, store, pruner, archive=archive, seconds=60.0)
+        server = LocalServer(path, store, pruner, archive=archive, seconds=60.0, policy=Policy())
         thread = threading.Thread(target=server.run, kwargs={"ready": ready.set})
         thread.start()
         ready.wait()
