@@ -37,6 +37,23 @@ def all_end(processes: Iterable[psutil.Process], timeout: float = 30) -> bool:
     return True
 
 
+def end_servers(folder: Path) -> None:
+    """End the local servers that hooks started on sockets below a folder, and wait for them."""
+    servers = [each for each in psutil.process_iter() if _serves_below(each, folder)]
+    for server in servers:
+        with suppress(psutil.NoSuchProcess):
+            server.terminate()
+    assert all_end(servers)
+
+
+def _serves_below(process: psutil.Process, folder: Path) -> bool:
+    try:
+        words = process.cmdline()
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        return False
+    return "--socket" in words[:-1] and Path(words[words.index("--socket") + 1]).is_relative_to(folder)
+
+
 def commanded(processes: list[psutil.Process], word: str) -> list[psutil.Process]:
     """Those whose command line holds a word. A process that ends meanwhile has no command line."""
     found = []

@@ -60,7 +60,7 @@ _ROWS = (
         hook=copilot_cli.HOOK,
         form=formats.COPILOT_CLI,
         logs=f"{copilot_cli.LOGS}/**/*.jsonl",
-        remark="it refuses to show whole files over some 30 kB",
+        remark="it refuses to show whole files from some size on",
     ),
     Host(
         "gemini-cli",

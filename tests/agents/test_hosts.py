@@ -25,6 +25,7 @@ from typer.testing import CliRunner
 
 from tests.agents.samples import CODE, pruner
 from tests.agents.test_claude_code import READ, hook, payload, transcript
+from tests.processes import end_servers
 
 __all__ = ["transcript"]
 
@@ -84,6 +85,7 @@ def test_a_host_that_nobody_knows_is_told(server: LocalServer, transcript: str) 
 def test_the_process_tells_its_own_failures_so_too(tmp_path: Path) -> None:
     options = ["--socket", str(tmp_path / "none" / "s"), "--limit", "0", "--beside", HOOK.beside]
     told = json.loads(hook(b"{" + b" " * thin.SMALL + b"}", *options).stdout)
+    end_servers(tmp_path)
     assert told == {"note": "[lamr: not pruned: TimeoutError: the local server took too long]"}
 
 

@@ -22,6 +22,8 @@ from lamr_agents.local.store import Shown, Store
 from lamr_cli.main import app
 from typer.testing import CliRunner
 
+from tests.processes import end_servers
+
 WRITABLE = [host.name for host in HOSTS.values() if host.settings]
 
 
@@ -36,6 +38,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as short:  # a socket's path is
         monkeypatch.setenv("XDG_CACHE_HOME", short)
         yield tmp_path
+        end_servers(Path(short))
 
 
 def run(*arguments: str, code: int = 0) -> Any:
