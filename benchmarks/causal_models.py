@@ -1,4 +1,6 @@
-"""How fast causal models are read, and whether they rank alike: `python -m benchmarks.causal_models MODEL...`.
+"""How fast causal models are read, and whether they rank alike.
+
+    python -m benchmarks.causal_models MODEL... [--speed]
 
 Each MODEL is what `lamr compress --model` takes. Modules of the standard library are ranked for a question each, and
 compared with the first model's ranks; speeds are tokens a second of this process's CPU time, so that a server's count
@@ -10,14 +12,15 @@ from __future__ import annotations
 import argparse
 import importlib
 import inspect
-import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from lamr_cli.scorers import scorer_of
 from lamr_contract.perplexity.causal_scorer import CausalScorer, IntArray
 from lamr_repositories.compression import Compression, CompressionOptions, compress
+
+from benchmarks.report import Figure, option_parser, run
 
 QUESTIONS = {
     "bisect": "Where does insort put equal values?",
@@ -34,23 +37,16 @@ QUESTIONS = {
 OPTIONS = CompressionOptions(rate=0.3, rank_only=True)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Print a line a model, and one a shape of question."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("models", nargs="+")
-    parser.add_argument("--speed", action="store_true", help="measure speeds as well")
-    asked = parser.parse_args(arguments)
+def measure(options: argparse.Namespace) -> Iterator[Figure | str]:
+    """How much of its ranks each model shares with the first, and how fast it reads each shape of question."""
     first: list[Compression] = []
-    print(f"load of this machine: {os.getloadavg()[0]:.1f}")
-    for named in asked.models:
+    for named in options.models:
         with scorer_of(named) as scorer:
             found = [_ranked(scorer, module) for module in QUESTIONS]
             first = first or found
-            print(f"{scorer.name}: {_alike(first, found)}", flush=True)
-            if asked.speed:
-                _print_speeds(scorer)
+            yield from _alike(scorer.name, first, found)
+            if options.speed:
+                yield from _speeds(scorer)
 
 
 def _ranked(scorer: CausalScorer, module: str) -> Compression:
@@ -58,24 +54,23 @@ def _ranked(scorer: CausalScorer, module: str) -> Compression:
     return compress(code, QUESTIONS[module], scorer, OPTIONS, path=f"{module}.py")
 
 
-def _alike(ours: Sequence[Compression], theirs: Sequence[Compression]) -> str:
+def _alike(name: str, ours: Sequence[Compression], theirs: Sequence[Compression]) -> Iterator[Figure]:
     pairs = list(zip(ours, theirs, strict=True))
-    orders = sum(a.order == b.order for a, b in pairs)
-    firsts = sum(a.order[0] == b.order[0] for a, b in pairs)
-    texts = sum(a.text == b.text for a, b in pairs)
+    yield Figure(f"{name}: files", len(pairs))
+    yield Figure(f"{name}: with the same order", sum(a.order == b.order for a, b in pairs))
+    yield Figure(f"{name}: with the same best function", sum(a.order[0] == b.order[0] for a, b in pairs))
+    yield Figure(f"{name}: with the same text", sum(a.text == b.text for a, b in pairs))
     turned = together = 0
     for a, b in pairs:
         scores = [np.array([chunk.score for chunk in each.chunks]) for each in (a, b)]
         one, other = (np.sign(values[:, None] - values[None]) for values in scores)
         turned += int((one * other < 0).sum()) // 2
         together += len(scores[0]) * (len(scores[0]) - 1) // 2
-    return (
-        f"the same order in {orders} of {len(pairs)} files, best function in {firsts}, text in {texts}; "
-        f"{turned} of {together} pairs of functions the other way"
-    )
+    yield Figure(f"{name}: pairs of functions", together)
+    yield Figure(f"{name}: pairs the other way", turned)
 
 
-def _print_speeds(scorer: CausalScorer) -> None:
+def _speeds(scorer: CausalScorer) -> Iterator[Figure]:
     ids = scorer.encode(inspect.getsource(argparse))
     shapes: dict[str, tuple[list[IntArray], list[int] | None]] = {
         f"{length} tokens, {what}": ([ids[:length]], firsts)
@@ -97,10 +92,14 @@ def _print_speeds(scorer: CausalScorer) -> None:
         cpu, clock = time.process_time(), time.perf_counter()
         scorer.log_probs(sequences, firsts)
         cpu, clock = time.process_time() - cpu, time.perf_counter() - clock
-        print(
-            f"  {shape}: {cpu:.1f} s of CPU, {clock:.1f} s, {sum(map(len, sequences)) / cpu:.0f} tokens/s of CPU"
-        )
+        yield Figure(f"{scorer.name}: {shape}, CPU", cpu, "s")
+        yield Figure(f"{scorer.name}: {shape}, by the clock", clock, "s")
+        yield Figure(f"{scorer.name}: {shape}, tokens a second of CPU", sum(map(len, sequences)) / cpu)
 
+
+PARSER = option_parser(__doc__)
+PARSER.add_argument("models", nargs="+", help="the first is what the others are compared with")
+PARSER.add_argument("--speed", action="store_true", help="measure speeds as well")
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(run(PARSER, measure))

@@ -17,6 +17,7 @@ ALONE = {
     "batch_faults",
     "campaign",
     "damage",
+    "causal_models",
     "fleet",
     "in_time",
     "ingredients",
@@ -65,7 +66,15 @@ def test_every_program_starts(monkeypatch, capsys, program):
             module.PARSER.parse_args(
                 ["first"]
                 if program
-                in ("ingredients", "packs", "precision", "quality_over_time", "swe_pruner", "token_limits")
+                in (
+                    "causal_models",
+                    "ingredients",
+                    "packs",
+                    "precision",
+                    "quality_over_time",
+                    "swe_pruner",
+                    "token_limits",
+                )
                 else []
             ).json
             is False

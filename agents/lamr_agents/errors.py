@@ -9,6 +9,10 @@ class LogError(InvalidInputError):
     """No log of a known host was found where one was looked for."""
 
 
+class NoSessionError(InvalidInputError):
+    """A file holds nothing that can be replayed; the words say why."""
+
+
 class PriceError(InvalidInputError):
     """A price table can't be used."""
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
+from lamr_contract.names import TOKENIZER_FILE
 
 from lamr_cli.credentials import credentials
 from lamr_cli.printing import say
@@ -188,7 +189,7 @@ class _Readers:
         if tokenizer is None:
             return None
         folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="lamr-")))
-        file = folder / "tokenizer.json"
+        file = folder / TOKENIZER_FILE
         file.write_text(tokenizer.to_str(), encoding="utf-8")
         return str(file)
 

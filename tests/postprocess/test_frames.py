@@ -82,10 +82,10 @@ def test_a_block_keeps_both_its_ends_and_what_it_is_in() -> None:
             (4, 5, 6, 7, 9, 10),
         ),
         ("lua", "function a()\n  x()\nend\nfunction b()\n  y()\n  z()\nend\n", 5, (4, 5, 7)),
-        ("sql", "CREATE TABLE a (\n  id INT,\n  name TEXT\n);\nSELECT 1;\n", 3, (1, 3, 4)),
+        ("sql", "CREATE TABLE a (\n  id INT,\n  name TEXT\n);\nSELECT 1;\n", 3, (1, 2, 3, 4)),
         ("json", '[\n  {\n    "a": 1\n  },\n  {\n    "b": 2\n  }\n]\n', 6, (1, 5, 6, 7, 8)),
         ("xml", "<a>\n  <b>\n    <c/>\n  </b>\n  <b>\n    <d/>\n  </b>\n</a>\n", 6, (1, 5, 6, 7, 8)),
-        ("lisp", "(defun a ()\n  (x))\n(defun b ()\n  (y)\n  (z))\n", 4, (3, 4)),
+        ("lisp", "(defun a ()\n  (x))\n(defun b ()\n  (y)\n  (z))\n", 4, (3, 4, 5)),
         (
             "html",
             "<style>\n  a {}\n</style>\n<script>\nfunction a() {\n  x()\n}\nfunction b() {\n  y()\n}\n</script>\n",

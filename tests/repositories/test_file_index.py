@@ -27,6 +27,7 @@ SAMPLES = {
     "rust": ("struct A {\n    x: u8,\n}\nimpl A {\n    fn one() -> u8 {\n        1\n    }\n}\n", ["A", "one"]),
     "c": ("struct a {\n  int x;\n};\nint one(struct a *b) {\n  return b->x;\n}\n", ["a", "one"]),
     "cpp": ("class A {\n  int one() {\n    return 1;\n  }\n};\n", ["A", "one"]),
+    "objective-c": ("@implementation A\n- (int)one {\n  return 1;\n}\n@end\n", ["A", "one"]),
     "csharp": ("class A {\n  int One() {\n    return 1;\n  }\n}\n", ["A", "One"]),
     "ruby": ("class A\n  def one\n    1\n  end\nend\n", ["A", "one"]),
     "php": ("<?php\nclass A {\n  function one() {\n    return 1;\n  }\n}\n", ["A", "one"]),

@@ -6,9 +6,10 @@ the ways to cut that are compared, `outcome` counts what each comes to, and `ses
 JSON, and `page` one HTML page.
 """
 
+from lamr_agents.errors import NoSessionError
 from lamr_agents.replay.find import find_logs
 from lamr_agents.replay.prices import Prices, bundled_prices, read_prices
-from lamr_agents.replay.recorded import NoSessionError, Recorded, Result, record_of
+from lamr_agents.replay.recorded import Recorded, Result, record_of
 from lamr_agents.replay.report import Report
 from lamr_agents.replay.scored_once import ScoredOnce, model_of
 from lamr_agents.replay.session import Replayed, replay, replay_log

@@ -37,6 +37,7 @@ from lamr_sessions.reads import answered
 from lamr_sessions.shown import shown_lines
 from lamr_sessions.tools import question_of, read_of, same_file
 
+from lamr_agents.errors import NoSessionError
 from lamr_agents.intent import Intent, Known, intent_of
 from lamr_agents.policy import Asked, Policy
 from lamr_agents.replay.bill import Bill, made_up_requests
@@ -47,10 +48,6 @@ LEAST_TOKENS = 200
 """A smaller result that is no big read isn't looked at: no cut of it pays for its marker."""
 _HOSTS = Policy()
 _UNKNOWN = Intent("", "", "nothing")
-
-
-class NoSessionError(Exception):
-    """A file holds nothing that can be replayed; the words say why."""
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path, PurePath
 
-from lamr_agents.errors import SettingsError
+from lamr_agents.errors import NoSessionError, SettingsError
 from lamr_agents.hosts import HOSTS
 from lamr_agents.local.sessions import Session
 from lamr_agents.replay.prices import Prices
-from lamr_agents.replay.recorded import NoSessionError, Recorded, record_of
+from lamr_agents.replay.recorded import Recorded, record_of
 
 MOST_BYTES = 512 << 20
 """Of a transcript that is read."""
