@@ -117,12 +117,11 @@ def ask(path: str, payload: bytes, deadline: float, serve: str, host: str = "") 
 
 def _with_folder(payload: bytes, folder: str) -> bytes:
     """The call with `FOLDER` as its last key, where there is a folder."""
-    whole = payload.rstrip()
-    if not folder or not whole.endswith(b"}"):
+    if not folder:
         return payload
     import json  # noqa: PLC0415 - few have moved the folder
 
-    return whole[:-1] + (', "%s": %s}' % (FOLDER, json.dumps(folder))).encode()  # noqa: UP031
+    return _with(payload, '"%s": %s' % (FOLDER, json.dumps(folder)))  # noqa: UP031
 
 
 def tell(path: str, payload: bytes, host: str) -> None:
@@ -147,12 +146,17 @@ def _with_ours(payload: bytes, deadline: float, host: str) -> bytes:
     """The call with `HOST` and `LEFT` as its last keys, which count whatever others of these names say; nothing is
     parsed.
     """
+    ours = '"%s": "%s", ' % (HOST, host) if host else ""  # noqa: UP031
+    return _with(payload, ours + '"%s": %.3f' % (LEFT, _left(deadline)))  # noqa: UP031
+
+
+def _with(payload: bytes, keys: str) -> bytes:
+    """The call with these as its last keys; as it is where it isn't an object."""
     whole = payload.rstrip()
     if not whole.endswith(b"}"):
         return payload
-    ours = ', "%s": "%s"' % (HOST, host) if host else ""  # noqa: UP031 - as below, where braces would need doubling
-    ours += ', "%s": %.3f}' % (LEFT, _left(deadline))  # noqa: UP031
-    return whole[:-1] + ours.encode()
+    parted = "" if whole[:-1].strip() == b"{" else ", "
+    return whole[:-1] + f"{parted}{keys}}}".encode()
 
 
 def unpruned(why: str, shape: str = BESIDE) -> bytes:

@@ -161,3 +161,10 @@ def test_it_imports_nothing_slow() -> None:
         [sys.executable, "-I", "-S", "-c", code, thin.__file__], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("payload", [b"{}", b" { }\n", b'{"a": {}}', b'{"a": 1}'])
+def test_what_is_added_to_a_call_leaves_it_json(payload: bytes) -> None:
+    told = json.loads(thin._with_ours(thin._with_folder(payload, "/x"), time.monotonic() + 9, "codex"))
+    assert told.items() >= json.loads(payload).items()
+    assert (told[thin.FOLDER], told[thin.HOST]) == ("/x", "codex")
