@@ -11,6 +11,16 @@ LONGEST_READ = 40
 """Lines of a cut that are asked for: what an agent would read of it."""
 
 
+IN_HASTE = "judged in haste (line model; server unavailable)"
+"""What is said where a server is away and the line model answers."""
+
+
+def nothing_is_lost(again: str, *above: str) -> bool:
+    """Whether every line of `CODE` stands in a text that was shown again, or in what it names above itself."""
+    shown = "\n".join((again, *(above if "as shown above: " in again else ())))
+    return all(line in shown for line in LINES)
+
+
 def is_cut(shown: str) -> bool:
     """Whether a text has a marker, with or without the numbers of its lines."""
     return "lines pruned" in shown

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.agents.hosts.cuts import hidden_line, is_cut, largest_cut
+from tests.agents.hosts.cuts import IN_HASTE, hidden_line, is_cut, largest_cut, nothing_is_lost
 from tests.agents.samples import CODE, SAID, TASK
 
 sys.path.append(str(Path(os.environ["LAMR_HOSTS"]) / "python"))  # behind everything that is installed here
@@ -71,7 +71,7 @@ def test_a_session_with_pruned_reads_and_without(tmp_path: Path) -> None:
     assert "): handler_" in whole  # the cuts are named
     assert hidden_line(whole) not in whole
     assert hidden_line(whole) in ranged  # the cut can be undone in one step
-    assert again == without[2]
+    assert nothing_is_lost(again, whole, ranged)
     sizes = [sum(map(len, texts)) for texts in (without, with_lamr)]
     print(f"characters of observations: {sizes[0]:,} without lamr, {sizes[1]:,} with it")
     assert sizes[1] < sizes[0]
@@ -82,8 +82,8 @@ def test_a_server_that_is_away_is_told_and_the_session_goes_on(
 ) -> None:
     monkeypatch.setenv("LAMR_SERVER", f"127.0.0.1:{free_port}")
     (whole,) = observations(play(tmp_path, LAMR, ["cat a.py"]))
-    assert CODE in whole
-    assert "[lamr: not pruned: ServerUnavailableError" in whole
+    assert is_cut(whole)
+    assert IN_HASTE in whole
 
 
 def test_what_a_command_prints_of_several_files_can_be_shown_again(
