@@ -176,7 +176,7 @@ def test_http(triton: Restartable, unused_port: int) -> None:
         triton.kill()
         status, answer, _ = site.post("/v1/prune", body)
         assert (status, answer["status"]) == (200, "pruned")
-        assert answer["effort"]["faulty"]
+        assert "server unavailable" in answer["effort"]
         body["degrade"] = False
         status, answer, _ = site.post("/v1/prune", {**body, "on_error": "passthrough"})
         assert (status, answer["text"], answer["status"]) == (200, CODE, "passthrough")
