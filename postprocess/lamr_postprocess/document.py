@@ -215,10 +215,10 @@ class _Space:
     indents: IntArray
 
 
-def _by_line(text: str, language: Language, costs: _Costs, space: _Space) -> Rules:
-    """The rules of a text without a tree."""
+def _by_line(text: str, spans: IntArray, language: Language, costs: _Costs, space: _Space) -> Rules:
+    """The rules of a text without a tree, whose lines have the offsets `spans`, int [L, 2]."""
     lines = split_lines(text)
-    wholes = wholes_of(text, lines, line_spans(text), language)
+    wholes = wholes_of(text, lines, spans, language)
     inner = wholes.head != np.arange(len(lines))
     frames = _frames(text, lines, language, space, inner, wholes)
     return rules_without_tree(costs.of_lines, space.blank & ~inner, frames, wholes, costs.least_cut)
@@ -251,8 +251,9 @@ def _structure(  # noqa: PLR0913, PLR0917  # a text, and what is known of it
     """The structure of a text."""
     source, why = _parsed(text, language, listing)
     if source is None:
-        rules = _by_line(text, language, costs, space)
-        markup = markup_of(text, line_spans(text), language)
+        spans = line_spans(text)
+        rules = _by_line(text, spans, language, costs, space)
+        markup = markup_of(text, spans, language)
         return _Structure(rules, markup, f"{why} pruned line by line" if why else None)
     # Nodes are read first, and the tree goes before rules are made: neither is small.
     names = [(read_names(each, each.grammar.language), each.grammar.language) for each in source.all]

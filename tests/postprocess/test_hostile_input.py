@@ -266,9 +266,20 @@ def test_wrong_arguments_say_what_is_wrong(options: dict, message: str) -> None:
         prune_lines("a\nb\nc\n", arguments.pop("line_scores"), **arguments)
 
 
-@pytest.mark.parametrize("line", ["select a\n", "select '\n", "create -- ;\n", "create /*\n", "select (\n"])
-def test_statements_of_sql_that_never_end_take_time_that_grows_with_the_text(line: str) -> None:
+@pytest.mark.parametrize(
+    ("language", "line"),
+    [
+        ("sql", "select a\n"),
+        ("sql", "select '\n"),
+        ("sql", "create -- ;\n"),
+        ("sql", "create /*\n"),
+        ("sql", "select (\n"),
+        ("astro", "<script \n"),
+        ("astro", "<style \n"),
+    ],
+)
+def test_what_never_ends_takes_time_that_grows_with_the_text(language: str, line: str) -> None:
     code, part = line * 32_000, line * 2_000
-    pruned, taken = timed(code, halves(code), "sql")
+    pruned, taken = timed(code, halves(code), language)
     assert restore(pruned, cut_texts(code, pruned)) == code
-    assert grows_linearly(taken, (part, halves(part), "sql"), (code, halves(code), "sql"))
+    assert grows_linearly(taken, (part, halves(part), language), (code, halves(code), language))

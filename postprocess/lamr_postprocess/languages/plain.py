@@ -67,12 +67,12 @@ _IN_XML = (
 )
 # A script or a style has comments of its own; a script that holds data or a template has none that are safe.
 _DATA = (
-    r"<script\b[^>]*\btype\s*=\s*[\"']?(?:importmap|text/(?:x-)?(?:template|html|handlebars)|[\w.+/-]*json)"
+    r"<script\b[^<>]*\btype\s*=\s*[\"']?(?:importmap|text/(?:x-)?(?:template|html|handlebars)|[\w.+/-]*json)"
 )
 _IN_PAGES = (Whole(_DATA, r"</script\s*>"), *_IN_XML)
 _PARTS = (
-    Part(rf"^[ \t]*(?!{_DATA})<script\b[^>]*>", r"</script\s*>", _SLASHES),
-    Part(r"^[ \t]*<style\b[^>]*>", r"</style\s*>", _BLOCK),
+    Part(rf"^[ \t]*(?!{_DATA})<script\b[^<>]*>", r"</script\s*>", _SLASHES),
+    Part(r"^[ \t]*<style\b[^<>]*>", r"</style\s*>", _BLOCK),
 )
 _FRONT = Whole(r"\A---[ \t]*\n", r"^(?:---|\.\.\.)[ \t]*$")
 _FRONT_TOML = Whole(r"\A\+\+\+[ \t]*\n", r"^\+\+\+[ \t]*$")
