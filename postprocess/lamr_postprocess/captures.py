@@ -42,7 +42,7 @@ _LONG_ROW = 20_000  # bytes
 # people write is 20 to 60 levels deep (250 for long sums), for which 256 open matches are enough.
 _DEEPEST = 1_000  # levels of the tree; names below are not read
 _OPEN_MATCHES = 256
-_SECTION = 1 << 17  # bytes
+_SECTION = 1 << 15  # bytes; nodes of a larger one fall out of a core's cache before they are read
 _WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
 _OPEN, _OUTSIDE = 0, 1
 _NO_SPANS = np.zeros((0, 2), np.int64)
@@ -217,7 +217,13 @@ def _captures(source: Source, query: tree_sitter.Query) -> dict[str, IntArray]:
                 found = _spans(its)  # at once, because nodes that are all alive are slow to read again
                 spans.setdefault(name, []).append(found[found[:, 0] >= section])
     captures = {name: np.concatenate(its) for name, its in spans.items()}
-    return {name: np.unique(its, axis=0) for name, its in captures.items()} if long.size else captures
+    return {name: _distinct(its) for name, its in captures.items()} if long.size else captures
+
+
+def _distinct(spans: IntArray) -> IntArray:
+    """The distinct ones of spans int [n, 2]."""
+    beyond = int(spans.max(initial=0)) + 1
+    return np.stack(np.divmod(np.unique(spans[:, 0] * beyond + spans[:, 1]), beyond), axis=1)
 
 
 def bounded_captures(
