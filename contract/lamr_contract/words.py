@@ -127,10 +127,9 @@ class TermIndex:
         marks = _MARKS[kinds[:-2] * 36 + kinds[1:-1] * 6 + kinds[2:]]
         self._words = _places(marks, _WORD_BEGINS)
         self._starts, self._ends = _identifiers(marks)
-        self._line = np.searchsorted(layout.spans[:, 1], self._starts, side="right")
-        words = self._starts  # how many words are in each identifier
-        if len(words):
-            words = np.add.reduceat(marks & _WORD_BEGINS, self._starts, dtype=np.int64)
+        of_lines = np.diff(np.searchsorted(self._starts, layout.spans[:, 1]), prepend=0)
+        self._line = np.repeat(np.arange(len(of_lines)), of_lines)
+        words = np.diff(np.searchsorted(self._words, self._starts), append=len(self._words))
         self._lengths = np.asarray(np.bincount(self._line, words + (words > 1), lines)[:lines], np.float64)
 
     @classmethod
