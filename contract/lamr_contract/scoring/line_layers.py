@@ -215,8 +215,9 @@ class LineLayers:
         last = 0
         for told in beside:
             first, last = last, last + len(told)
-            told += product(states[first:last], self.last[:width]) + self.last_bias
-            yield np.concatenate([states[first:last], told], axis=1)
+            fused = np.concatenate([states[first:last], told], axis=1)
+            fused[:, width:] += product(states[first:last], self.last[:width]) + self.last_bias
+            yield fused
 
     @cached_property
     def _inward(self) -> Float32Array:
