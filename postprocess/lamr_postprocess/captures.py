@@ -64,30 +64,15 @@ class Scope:
     Attributes:
         parent: the scope around this one, `NO_SCOPE` for the file.
         kind: FUNCTION, MEMBERS or EXPRESSION.
-        bound: the bindings of each name; filled when bindings are resolved.
+        bound: the number of the bindings of each name; filled when bindings are resolved.
         declared: names that belong to another scope, with the declaration (`declare.global` or `declare.enclosing`)
             and its row.
     """
 
     parent: int
     kind: int
-    bound: dict[bytes, Binding] = field(default_factory=dict)
+    bound: dict[bytes, int] = field(default_factory=dict)
     declared: dict[bytes, tuple[str, int]] = field(default_factory=dict)
-
-
-@dataclass(eq=False, slots=True)
-class Binding:
-    """The bindings of one name in one scope, in document order.
-
-    Attributes:
-        rows: the row of each binding.
-        imported: whether an import makes it.
-        native: whether the scope's own code makes it, and not a function that declares the name global.
-    """
-
-    rows: list[int] = field(default_factory=list)
-    imported: list[bool] = field(default_factory=list)
-    native: list[bool] = field(default_factory=list)
 
 
 @dataclass(eq=False)
