@@ -102,7 +102,7 @@ def _by_row(walk: Walk, rows: int, continued: IntArray) -> Outline:
     unit_of_row = np.full(rows, NOBODY, dtype=np.int64)
     companion = np.zeros(rows, dtype=np.bool_)
     if walk.segments:
-        parts = np.array(walk.segments).reshape(-1, SEGMENT_COLUMNS)
+        parts = np.array(walk.segments, dtype=np.int64).reshape(-1, SEGMENT_COLUMNS)
         lengths = parts[:, 1] - parts[:, 0] + 1
         where = np.repeat(parts[:, 0] - (np.cumsum(lengths) - lengths), lengths) + np.arange(
             int(lengths.sum())
@@ -115,7 +115,8 @@ def _by_row(walk: Walk, rows: int, continued: IntArray) -> Outline:
         elif unit_of_row[row] != NOBODY:
             unit_of_row[row + 1] = unit_of_row[row]
     heads = _heads(walk.joined)
-    parents, unit_rows, ends, statements, markups = np.array(walk.units).reshape(-1, UNIT_COLUMNS).T
+    units = np.array(walk.units, dtype=np.int64).reshape(-1, UNIT_COLUMNS)
+    parents, unit_rows, ends, statements, markups = units.T
     _, unit_group = np.unique(heads, return_inverse=True)
     owner = np.where(unit_of_row == NOBODY, NOBODY, unit_group[unit_of_row])
     starts = np.zeros(rows, dtype=np.bool_)

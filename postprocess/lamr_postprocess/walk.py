@@ -7,7 +7,6 @@ depth has no limit, and enters only nodes that span rows. To it, rows are number
 from __future__ import annotations
 
 import re
-from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -97,7 +96,8 @@ class _CommentAbove:
 class Walk:
     """One walk over a tree: the units found, and the segments of their frames in document order.
 
-    Both are numbers in a row, because a tuple for each would take more memory than the text.
+    Both are numbers in a row, because a tuple for each would take more memory than the text. Lists grow faster than
+    arrays, and share most of the numbers.
 
     Attributes:
         units: of each unit `UNIT_COLUMNS` numbers: the unit around it, its first row, the last row of the list around,
@@ -121,12 +121,12 @@ class Walk:
             if found.lastgroup
         }
         self.broken: set[int] = set()
-        self.units = array("q")
+        self.units: list[int] = []
         self.comments: dict[Comment, int] = {}
         self.comment_above: _CommentAbove | None = None
         self.joined: list[int] = []  # union-find over units; each points to itself or to one before it
         self.lists: list[ItemList] = []
-        self.segments = array("q")
+        self.segments: list[int] = []
         self.last_row = -1
         self.last_unit = NOBODY
 
@@ -149,12 +149,14 @@ class Walk:
                     if node.is_missing or node.is_error:
                         self.add_broken(place)
                     continue
-                if place.items is None and node.kind_id in plain:
+                kind = node.kind_id
+                if kind in plain and (place.items is None or not node.is_named):
                     row = node.start_point[0]
                     if row == node.end_point[0]:
                         # What most nodes are: a part of one row of a frame, of which nothing more is to be known.
-                        if row > self.last_row or place.unit != self.last_unit:
-                            self.emit(place.unit, row, row, place.companion)
+                        unit = self.unit_of_token(kind, place)
+                        if row > self.last_row or unit != self.last_unit:
+                            self.emit(unit, row, row, place.companion)
                         continue
                 elif node.is_error:
                     self.add_broken(place)
@@ -225,11 +227,8 @@ class Walk:
         items, names = place.items, self.grammar.names
         if kind in self.grammar.comments:
             return self.comment_unit(node, row, last, place), True
-        if items is None:
-            return place.unit, False
-        if not node.is_named:
-            joins = place.last_item != NOBODY and names[kind] in items.kind.separators
-            return place.last_item if joins else place.unit, False
+        if items is None or not node.is_named:
+            return self.unit_of_token(kind, place), False
         if place.fields is not None and not _can_be_cut({names[kind], place.fields.get(node.id)}, items.kind):
             return place.unit, False
         unit = self.new_unit(place.unit, row, place.list_end, items.kind)
@@ -248,6 +247,13 @@ class Walk:
         if items.kind.valued or items.kind.counter:
             self.count(node, items)
         return unit, True
+
+    def unit_of_token(self, kind: int, place: _Place) -> int:
+        """The unit that a node belongs to which is no unit itself: a separator belongs to the item before it."""
+        items = place.items
+        if items is None or place.last_item == NOBODY:
+            return place.unit
+        return place.last_item if self.grammar.names[kind] in items.kind.separators else place.unit
 
     def goes_on(self, node: tree_sitter.Node) -> bool:
         """Whether an item goes on with the item before it, by the character that it begins with."""
@@ -343,7 +349,7 @@ class Walk:
         statement = self.units[UNIT_COLUMNS * parent + 3] if kind.is_literal else number
         comment, comments = kind.comment or self.comment, self.comments
         markup = NOBODY if comment is None else comments.setdefault(comment, len(comments))
-        self.units.extend((parent, row, list_end, statement, markup))
+        self.units += (parent, row, list_end, statement, markup)
         return number
 
     def emit(self, unit: int, row: int, last: int, companion: bool) -> None:
@@ -352,7 +358,7 @@ class Walk:
             self.join(unit, self.last_unit)
             row = self.last_row + 1
         if row <= last:
-            self.segments.extend((row, last, unit, companion))
+            self.segments += (row, last, unit, companion)
             self.last_row = last
         self.last_unit = unit
 
