@@ -1,4 +1,7 @@
-"""What hosts share in whose own process lamr runs: a pruner, the policy, and originals that `lamr show` prints."""
+"""What hosts share in whose own process lamr runs: a pruner, the policy, and originals that `lamr show` prints.
+
+No command line names a server or a profile there, so that the user's `lamr.toml` does.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,12 @@ import logging
 import os
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from lamr_client import LamrError, Pruner
+from lamr_contract.settings_file import SettingsError, users_settings
 from lamr_sessions.commands import Read
 from lamr_sessions.notices import gaps
 
@@ -33,7 +37,7 @@ class Reads:
 
     Args:
         make_pruner: gives the pruner, when a tool first shows enough of a file.
-        policy: when a result is pruned.
+        policy: when a result is pruned; None for the default profile's.
         texts: the file that keeps what lies in no file; None for the user's own.
         keeps_all: whether the host leaves in the context what it once showed, so that lamr needn't show it again.
     """
@@ -102,8 +106,25 @@ def _archive(texts: Path | None) -> Archive | None:
 
 
 def make_pruner() -> Pruner:
-    """The pruner of such a host: LAMR_SERVER names a server; without it, the model runs in this process."""
-    return Pruner(os.environ.get("LAMR_SERVER"), timeout=TIMEOUT_SECONDS)
+    """The pruner of such a host: LAMR_SERVER or the user's file names a server, else the model runs in this process."""
+    own = _of_user()
+    return Pruner(
+        os.environ.get("LAMR_SERVER") or own.get("server"), model=own.get("model"), timeout=TIMEOUT_SECONDS
+    )
+
+
+def users_policy() -> Policy:
+    """The policy of the profile that the user's file names."""
+    return PROFILES[_of_user().get("profile", DEFAULT)]
+
+
+def _of_user() -> Mapping[str, Any]:
+    """What the user's file sets; nothing where it can't be used, since the session goes on."""
+    try:
+        return users_settings()
+    except SettingsError as error:
+        _log.warning("your settings aren't used: %s", error)
+        return {}
 
 
 class Lazily:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.agents.hosts.cuts import IN_HASTE, hidden_line, is_cut, largest_cut, nothing_is_lost
-from tests.agents.samples import CODE, SAID, TASK
+from tests.agents.samples import CODE, SAID, TASK, set_by_the_user
 
 sys.path.append(str(Path(os.environ["LAMR_HOSTS"]) / "python"))  # behind everything that is installed here
 os.environ["MSWEA_SILENT_STARTUP"] = "1"
@@ -75,6 +75,14 @@ def test_a_session_with_pruned_reads_and_without(tmp_path: Path) -> None:
     sizes = [sum(map(len, texts)) for texts in (without, with_lamr)]
     print(f"characters of observations: {sizes[0]:,} without lamr, {sizes[1]:,} with it")
     assert sizes[1] < sizes[0]
+
+
+def test_the_users_profile_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    set_by_the_user(tmp_path, 'profile = "lossless"\n')
+    (whole,) = observations(play(tmp_path, LAMR, ["cat a.py"]))
+    assert CODE in whole
+    assert not is_cut(whole)
 
 
 def test_a_server_that_is_away_is_told_and_the_session_goes_on(
