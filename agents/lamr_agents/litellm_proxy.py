@@ -13,7 +13,7 @@ from typing import Any
 
 from litellm.integrations.custom_logger import CustomLogger
 
-from lamr_agents.embedded import Lazily, make_pruner, users_policy
+from lamr_agents.embedded import Lazily, make_pruner, users_policy, users_reading
 from lamr_agents.local.store import default_folder
 from lamr_agents.local.texts import Texts
 from lamr_agents.messages import Conversations
@@ -33,6 +33,7 @@ class PruningCallback(CustomLogger):
             Texts(default_folder() / "sent.sqlite3"),
             users_policy(),
             timeout=TIMEOUT_SECONDS,
+            effort=users_reading().effort,
         )
 
     async def async_pre_call_hook(

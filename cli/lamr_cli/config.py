@@ -32,8 +32,7 @@ def config(
     """Show which settings are in force here, and where each of them is from.
 
     An option on the command line wins over the environment, that over the project's lamr.toml, and that over the
-    user's. A project's file sets max_tokens and exclude, of `lamr pack`; server, model, effort of both commands, within
-    of `lamr prune`, profile of agents and holdout of hooks are the user's alone.
+    user's. A project's file sets max_tokens and exclude, of `lamr pack`; all others are the user's alone.
 
     lamr config
     """

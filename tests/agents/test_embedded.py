@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from lamr_agents.embedded import Reads, make_pruner, users_policy
+from lamr_agents.embedded import Reading, Reads, make_pruner, users_policy, users_reading
 from lamr_agents.intent import Known
 from lamr_agents.local.texts import MOST_DAYS
 from lamr_agents.policy import Policy
@@ -92,11 +92,15 @@ def test_a_key_that_expired_says_what_to_do(tmp_path: Path) -> None:
     assert answer[1] != 0
 
 
-def test_the_users_file_names_profile_and_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_users_file_names_profile_effort_and_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     assert users_policy() == PROFILES[DEFAULT]
-    set_by_the_user(tmp_path, 'profile = "eager"\nserver = "127.0.0.1:9"\n')
+    assert users_reading() == Reading("auto", None)
+    set_by_the_user(tmp_path, 'profile = "eager"\nserver = "127.0.0.1:9"\neffort = "full"\nwithin = 9\n')
     assert users_policy() == PROFILES["eager"]
+    assert users_reading() == Reading("full", 9)
     with make_pruner() as asking, pytest.raises(ServerUnavailableError, match=re.escape("127.0.0.1:9")):
         asking.prune(SAID, CODE, effort="full", degrade=False)
     monkeypatch.setenv("LAMR_SERVER", "127.0.0.1:10")
