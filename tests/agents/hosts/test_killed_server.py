@@ -18,7 +18,7 @@ from lamr_client import Pruner
 
 from tests.agents.hosts import test_openhands as openhands
 from tests.agents.hosts.anthropic_endpoint import tool_results
-from tests.agents.hosts.cuts import IN_HASTE, is_cut
+from tests.agents.hosts.cuts import IN_FULL, IN_HASTE, is_cut
 from tests.agents.hosts.hooked import Player, check_killed
 from tests.agents.hosts.restartable import Restartable
 from tests.agents.hosts.scripted import Step
@@ -46,8 +46,6 @@ PLAYERS = {
     "pi": PI,
 }
 QUESTION = "What does handler_30 write?"
-IN_FULL = 'effort = "full"\n'
-"""Settings by which the server is asked however busy the machine is; else there may be no time for it."""
 BACK_SECONDS = 60.0
 """How long the others ask again, which a busy machine may need."""
 

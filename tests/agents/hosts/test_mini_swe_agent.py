@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.agents.hosts.cuts import IN_HASTE, hidden_line, is_cut, largest_cut, nothing_is_lost
+from tests.agents.hosts.cuts import IN_FULL, IN_HASTE, hidden_line, is_cut, largest_cut, nothing_is_lost
 from tests.agents.samples import CODE, SAID, TASK, set_by_the_user
 
 sys.path.append(str(Path(os.environ["LAMR_HOSTS"]) / "python"))  # behind everything that is installed here
@@ -89,6 +89,8 @@ def test_a_server_that_is_away_is_told_and_the_session_goes_on(
     tmp_path: Path, free_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LAMR_SERVER", f"127.0.0.1:{free_port}")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    set_by_the_user(tmp_path, IN_FULL)
     (whole,) = observations(play(tmp_path, LAMR, ["cat a.py"]))
     assert is_cut(whole)
     assert IN_HASTE in whole
