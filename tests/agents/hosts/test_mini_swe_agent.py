@@ -59,7 +59,9 @@ def observations(messages: list[dict[str, Any]]) -> list[str]:
     return [m["content"] for m in messages if m["role"] == "user" and "<returncode>" in m["content"]]
 
 
-def test_a_session_with_pruned_reads_and_without(tmp_path: Path) -> None:
+def test_a_session_with_pruned_reads_and_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    set_by_the_user(tmp_path, IN_FULL)  # else a busy machine shows other lines the second time
     (shown,) = observations(play(tmp_path, LAMR, ["cat a.py"]))
     first, last = largest_cut(shown)
     commands = ["cat a.py", f"sed -n '{first},{last}p' a.py", "cat a.py"]
