@@ -100,6 +100,7 @@ INSERTED: Sequence[Inserted] = (
     *_among("claude-code", "system-reminder", "ide_opened_file", "ide_selection"),
     *_among("cursor", "system_reminder", "attached_files"),
     *_among("codex", "environment_context"),
+    *_among("copilot-cli", "current_datetime"),
     *_among("gemini-cli", "hook_context"),
     *_among("cline", "environment_details"),
     _instead(

@@ -63,6 +63,7 @@ AMONG = [
     f"{OWN}<system_reminder>be good</system_reminder>",
     f"<attached_files>a.py</attached_files>\n{OWN}",
     f"<environment_context>\n<cwd>/w</cwd>\n</environment_context>\n{OWN}",
+    f"<current_datetime>2026-11-26T14:53:37.303+00:00</current_datetime>\n\n{OWN}",
     f"{OWN}\n<hook_context>it is late</hook_context>",
     f"{OWN}\n<environment_details>\n# Current Time\n</environment_details>",
 ]

@@ -194,17 +194,8 @@ def test_http(triton: Restartable, unused_port: int) -> None:
 
 async def test_mcp(tmp_path: Path, triton: Restartable) -> None:
     (tmp_path / "a.py").write_text(CODE)
-    command = [
-        "-m",
-        "lamr_cli.main",
-        "mcp",
-        "--root",
-        str(tmp_path),
-        "--server",
-        triton.address,
-        "--effort",
-        "full",
-    ]
+    command = ["-m", "lamr_cli.main", "mcp", "--root", str(tmp_path)]
+    command += ["--server", triton.address, "--effort", "full"]
     server = mcp.StdioServerParameters(command=sys.executable, args=command)
     async with mcp.Client(server) as client:
         assert is_cut(await text_of(client, "read_file", path="a.py", question=QUESTION))
