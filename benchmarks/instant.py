@@ -142,11 +142,10 @@ print(time.process_time())
 
 
 def _child(program: str, *arguments: str) -> list[str]:
-    """The words that a program prints in a process of its own."""
-    done = subprocess.run(
-        [sys.executable, "-c", program, *arguments], stdout=subprocess.PIPE, text=True, check=True
-    )
-    return done.stdout.split()
+    """The words that a program prints in a process of its own, which keeps what it compiles, as installations do."""
+    command = [sys.executable, "-c", program, *arguments]
+    keeping = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=keeping).stdout.split()
 
 
 def measure(options: argparse.Namespace) -> Iterator[Figure | str]:

@@ -12,6 +12,8 @@ _ADDED_APART = (
     24  # rows of each segment that are added one rank after another; numpy adds the others one by one
 )
 
+_SEGMENTS_AT_ONCE = 256
+
 
 def ranges(firsts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the numbers of several ranges, one range after another, without a loop.
@@ -54,6 +56,24 @@ def sums_of_rows(table: Float32Array, rows: NDArray[np.int64], sizes: NDArray[np
     ordered = np.empty_like(sums)
     ordered[longest] = sums
     return ordered
+
+
+def sums_of_segments(rows: Float32Array, starts: NDArray[np.int64]) -> Float32Array:
+    """Return the sums of segments of rows, float32 [S, d], with numpy's own order of additions.
+
+    Segments are taken a few at a time: numpy reads their rows once for each column, so they should stay in the cache.
+
+    Args:
+        rows: float32 [n, d].
+        starts: int64 [S], the first row of each segment, from 0; each ends where the next one begins.
+    """
+    sums = np.empty((len(starts), rows.shape[1]), np.float32)
+    for first in range(0, len(starts), _SEGMENTS_AT_ONCE):
+        some = starts[first : first + _SEGMENTS_AT_ONCE + 1]
+        last = some[-1] if len(some) > _SEGMENTS_AT_ONCE else len(rows)
+        some = some[:_SEGMENTS_AT_ONCE]
+        np.add.reduceat(rows[some[0] : last], some - some[0], axis=0, out=sums[first : first + len(some)])
+    return sums
 
 
 def stable_order(values: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -127,10 +127,9 @@ class TermIndex:
         marks = _MARKS[kinds[:-2] * 36 + kinds[1:-1] * 6 + kinds[2:]]
         self._words = _places(marks, _WORD_BEGINS)
         self._starts, self._ends = _identifiers(marks)
-        self._line = np.searchsorted(layout.spans[:, 1], self._starts, side="right")
-        words = self._starts  # how many words are in each identifier
-        if len(words):
-            words = np.add.reduceat(marks & _WORD_BEGINS, self._starts, dtype=np.int64)
+        of_lines = np.diff(np.searchsorted(self._starts, layout.spans[:, 1]), prepend=0)
+        self._line = np.repeat(np.arange(len(of_lines)), of_lines)
+        words = np.diff(np.searchsorted(self._words, self._starts), append=len(self._words))
         self._lengths = np.asarray(np.bincount(self._line, words + (words > 1), lines)[:lines], np.float64)
 
     @classmethod
@@ -140,15 +139,13 @@ class TermIndex:
 
     def counts(self, query: Sequence[str]) -> TermCounts:
         """Count the terms of a query, which `query_terms` gives, by line."""
-        column = {term: index for index, term in enumerate(query)}
+        column = defaultdict(lambda: len(query), {term: index for index, term in enumerate(query)})
         alike = self._alike(query)
         spans = map(slice, self._starts[alike].tolist(), self._ends[alike].tolist())
         texts = list(map(self._text.__getitem__, spans))
-        term, line = _occurrences(
-            texts, self._line[alike], lambda text: [column[term] for term in terms(text) if term in column]
-        )
+        term, line = _occurrences(texts, self._line[alike], column.__getitem__)
         total = np.bincount(term * self._count + line, minlength=len(query) * self._count)
-        lines = total.astype(np.float64).reshape(len(query), self._count).T
+        lines = total[: len(query) * self._count].astype(np.float64).reshape(len(query), self._count).T
         return TermCounts(lines, self._lengths)
 
     def occurrences(self) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
@@ -156,13 +153,9 @@ class TermIndex:
 
         Counting them by piece once serves every later query, which is what an index of many files needs.
         """
-        column: dict[str, int] = {}
+        column = _numbers()
         line = self._line[self._line < self._count]
-        term, line = _occurrences(
-            self._identifiers()[: len(line)],
-            line,
-            lambda text: [column.setdefault(term, len(column)) for term in terms(text)],
-        )
+        term, line = _occurrences(self._identifiers()[: len(line)], line, column.__getitem__)
         return list(column), term, line
 
     @property
@@ -199,24 +192,27 @@ class TermIndex:
         return distinct[self._line[distinct] < self._count]
 
 
+def _numbers() -> defaultdict[str, int]:
+    """What numbers each distinct text when it first comes."""
+    return defaultdict(count().__next__)
+
+
 def _occurrences(
-    identifiers: list[str], line: NDArray[np.int64], columns: Callable[[str], list[int]]
+    identifiers: list[str], line: NDArray[np.int64], column: Callable[[str], int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the column and the line, int64 [n] both, of each term of some identifiers.
 
     Args:
         identifiers: their texts.
         line: int64 [I], the line of each.
-        columns: the columns of one identifier's terms; asked once for each distinct identifier.
+        column: the column of a term; asked for the terms of each distinct identifier.
     """
-    rows: defaultdict[str, int] = defaultdict(
-        count().__next__
-    )  # numbers each distinct text when it first comes
+    rows = _numbers()
     row = np.fromiter(map(rows.__getitem__, identifiers), np.int64, len(identifiers))
-    columns_of = list(map(columns, rows))
-    flat = np.fromiter(chain.from_iterable(columns_of), np.int64)
-    many = np.fromiter(map(len, columns_of), np.int64, len(columns_of))
-    term = flat[ranges((np.cumsum(many) - many)[row], many[row])]
+    terms_of = list(map(terms, rows))
+    many = np.fromiter(map(len, terms_of), np.int64, len(terms_of))
+    columns = np.fromiter(map(column, chain.from_iterable(terms_of)), np.int64)
+    term = columns[ranges((np.cumsum(many) - many)[row], many[row])]
     return term, np.repeat(line, many[row])
 
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from operator import attrgetter
@@ -42,9 +42,10 @@ _LONG_ROW = 20_000  # bytes
 # people write is 20 to 60 levels deep (250 for long sums), for which 256 open matches are enough.
 _DEEPEST = 1_000  # levels of the tree; names below are not read
 _OPEN_MATCHES = 256
-_SECTION = 1 << 17  # bytes
+_SECTION = 1 << 15  # bytes; nodes of a larger one fall out of a core's cache before they are read
 _WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
 _OPEN, _OUTSIDE = 0, 1
+_NO_SPANS = np.zeros((0, 2), np.int64)
 _SCOPES = {"scope": FUNCTION, "scope.members": MEMBERS, "scope.expression": EXPRESSION}
 _BINDERS = ("update", "variable", "variable.function", "definition", "import")
 _DECLARATIONS = ("declare.global", "declare.enclosing")
@@ -63,30 +64,15 @@ class Scope:
     Attributes:
         parent: the scope around this one, `NO_SCOPE` for the file.
         kind: FUNCTION, MEMBERS or EXPRESSION.
-        bound: the bindings of each name; filled when bindings are resolved.
+        bound: the number of the bindings of each name; filled when bindings are resolved.
         declared: names that belong to another scope, with the declaration (`declare.global` or `declare.enclosing`)
             and its row.
     """
 
     parent: int
     kind: int
-    bound: dict[bytes, Binding] = field(default_factory=dict)
+    bound: dict[bytes, int] = field(default_factory=dict)
     declared: dict[bytes, tuple[str, int]] = field(default_factory=dict)
-
-
-@dataclass(eq=False, slots=True)
-class Binding:
-    """The bindings of one name in one scope, in document order.
-
-    Attributes:
-        rows: the row of each binding.
-        imported: whether an import makes it.
-        native: whether the scope's own code makes it, and not a function that declares the name global.
-    """
-
-    rows: list[int] = field(default_factory=list)
-    imported: list[bool] = field(default_factory=list)
-    native: list[bool] = field(default_factory=list)
 
 
 @dataclass(eq=False)
@@ -115,9 +101,8 @@ def read_names(source: Source, language: Language) -> Names:
         return names
     captures = _captures(source, source.grammar.query)
     implicit = _read_extras(captures, source, language, names)
-    roles, quoted = _role_table(captures), _spans(captures.get("quoted", []))
+    roles, quoted = _role_table(captures), captures.get("quoted", _NO_SPANS)
     scope_at = _scopes(captures, names)
-    del captures  # a node for every name: as long as they live, each collection of garbage walks over them
     starts = roles[:, 0]
     placed = np.column_stack([_rows(source, starts), scope_at(starts), roles[:, 2]])
     texts = list(map(source.data.__getitem__, map(slice, starts.tolist(), roles[:, 1].tolist())))
@@ -163,14 +148,14 @@ def _quoted_words(source: Source, quoted: IntArray) -> tuple[list[bytes], list[i
     ]
 
 
-def _scopes(captures: dict[str, list[tree_sitter.Node]], names: Names) -> Callable[[IntArray], IntArray]:
+def _scopes(captures: dict[str, IntArray], names: Names) -> Callable[[IntArray], IntArray]:
     """Open the scopes of a file; returns a function from offsets int [n] to the scopes in force there."""
-    parts = [(captures.get(name, []), _OPEN, kind) for name, kind in _SCOPES.items()]
-    parts.append((captures.get("outside", []), _OUTSIDE, 0))
+    parts = [(captures.get(name, _NO_SPANS), _OPEN, kind) for name, kind in _SCOPES.items()]
+    parts.append((captures.get("outside", _NO_SPANS), _OUTSIDE, 0))
     tables = [
         np.column_stack([spans, np.full((len(spans), 2), (what, detail))])
-        for nodes, what, detail in parts
-        if len(spans := _spans(nodes))
+        for spans, what, detail in parts
+        if len(spans)
     ]
     places, scopes = [0], [0]  # from each place on, the scope that is in force
     stack: list[tuple[float, int]] = [(math.inf, 0)]  # (end, scope in force until there)
@@ -201,42 +186,55 @@ def _scopes(captures: dict[str, list[tree_sitter.Node]], names: Names) -> Callab
     return lambda offsets: which[np.searchsorted(where, offsets, side="right") - 1]
 
 
-def _captures(source: Source, query: tree_sitter.Query) -> dict[str, list[tree_sitter.Node]]:
-    """The query's captures outside very long rows, whose names nobody reads and of which there are many."""
+def _captures(source: Source, query: tree_sitter.Query) -> dict[str, IntArray]:
+    """Start and end of each node that the query captures, int [n, 2] by the capture's name, in no particular order.
+
+    Very long rows are left out: nobody reads their names, and there are many.
+    """
+    root = source.tree.root_node
     long = np.flatnonzero(source.rows[:, 1] - source.rows[:, 0] > _LONG_ROW)
-    if long.shape[0] == 0:
-        return bounded_captures(source.tree.root_node, query)
     edges = np.concatenate(([0], source.rows[long].ravel(), [len(source.data)])).reshape(-1, 2)
-    captures: dict[str, dict[tuple[int, int], tree_sitter.Node]] = {}
-    for start, end in edges[edges[:, 1] > edges[:, 0]].tolist():
-        for name, nodes in bounded_captures(source.tree.root_node, query, (start, end)).items():
-            captures.setdefault(name, {}).update({(node.start_byte, node.end_byte): node for node in nodes})
-    return {name: list(nodes.values()) for name, nodes in captures.items()}
+    parts = edges[edges[:, 1] > edges[:, 0]].tolist() if long.size else [None]
+    spans: dict[str, list[IntArray]] = {}
+    for part in parts:
+        for section, nodes in bounded_captures(root, query, part):
+            for name, its in nodes.items():
+                found = _spans(its)  # at once, because nodes that are all alive are slow to read again
+                spans.setdefault(name, []).append(found[found[:, 0] >= section])
+    captures = {name: np.concatenate(its) for name, its in spans.items()}
+    return {name: _distinct(its) for name, its in captures.items()} if long.size else captures
+
+
+def _distinct(spans: IntArray) -> IntArray:
+    """The distinct ones of spans int [n, 2]."""
+    beyond = int(spans.max(initial=0)) + 1
+    return np.stack(np.divmod(np.unique(spans[:, 0] * beyond + spans[:, 1]), beyond), axis=1)
 
 
 def bounded_captures(
     root: tree_sitter.Node, query: tree_sitter.Query, between: tuple[int, int] | None = None
-) -> dict[str, list[tree_sitter.Node]]:
-    """The captures between two bytes, in time linear in the nodes and in no particular order.
+) -> Iterator[tuple[int, dict[str, list[tree_sitter.Node]]]]:
+    """Yield the captures of one section after another, in no particular order, in time linear in the nodes.
+
+    Each comes with the section's first byte, 0 for the first section. A node that begins before it was captured there.
 
     tree-sitter's `captures` is quick, but to keep document order it holds ended matches back until all earlier ones
     end, and those count against the limit. Its `matches` takes 3.7 times as long and holds none back; the limit makes
     it drop the outermost open matches, such as the quoted annotations of the outer ones of hundreds of nested calls. So
     a text goes in sections, and only those that meet the limit take the slow way.
     """
-    nodes: dict[str, dict[int, tree_sitter.Node]] = {}  # by their ids, since some are in several sections
-    sections = _sections(root, between)
-    for section in sections:
+    first = 0
+    for section in _sections(root, between):
         cursor = _bounded_cursor(query, section)
-        found = [cursor.captures(root)]
-        if len(sections) == 1 and not cursor.did_exceed_match_limit:
-            return found[0]
+        captures = cursor.captures(root)
         if cursor.did_exceed_match_limit:
-            found = [captured for _, captured in _bounded_cursor(query, section).matches(root)]
-        for captured in found:
-            for name, its in captured.items():
-                nodes.setdefault(name, {}).update((node.id, node) for node in its)
-    return {name: list(its.values()) for name, its in nodes.items()}
+            nodes: dict[str, dict[int, tree_sitter.Node]] = {}  # by id, since some are in several matches
+            for _, captured in _bounded_cursor(query, section).matches(root):
+                for name, its in captured.items():
+                    nodes.setdefault(name, {}).update((node.id, node) for node in its)
+            captures = {name: list(its.values()) for name, its in nodes.items()}
+        yield first, captures
+        first = section[1]
 
 
 def _sections(root: tree_sitter.Node, between: tuple[int, int] | None) -> list[tuple[int, int]]:
@@ -271,9 +269,9 @@ def _spans(nodes: list[tree_sitter.Node]) -> IntArray:
     return spans
 
 
-def _role_table(captures: dict[str, list[tree_sitter.Node]]) -> IntArray:
+def _role_table(captures: dict[str, IntArray]) -> IntArray:
     """Start, end and strongest role of each identifier, int [n, 3], in document order."""
-    spans = [_spans(captures.get(role, [])) for role in _ROLES]
+    spans = [captures.get(role, _NO_SPANS) for role in _ROLES]
     roles = np.repeat(np.arange(len(_ROLES)), [len(each) for each in spans])
     table = np.column_stack([np.concatenate(spans), roles])
     table = table[np.argsort(table[:, 0] * len(_ROLES) + roles, kind="stable")]
@@ -283,17 +281,17 @@ def _role_table(captures: dict[str, list[tree_sitter.Node]]) -> IntArray:
 
 
 def _read_extras(
-    captures: dict[str, list[tree_sitter.Node]], source: Source, language: Language, names: Names
+    captures: dict[str, IntArray], source: Source, language: Language, names: Names
 ) -> list[tuple[bytes, int]]:
     """Add imports by path and wildcard imports, and return implicit uses with their rows; all are the file's own."""
 
     def rows(capture: str) -> list[int]:
-        starts = np.array([node.start_byte for node in captures.get(capture, [])], dtype=np.int64)
-        capture_rows: list[int] = _rows(source, starts).tolist()
+        capture_rows: list[int] = _rows(source, captures.get(capture, _NO_SPANS)[:, 0]).tolist()
         return capture_rows
 
-    for node, row in zip(captures.get("import.path", []), rows("import.path"), strict=True):
-        parts = source.data[node.start_byte : node.end_byte].split(b"/")[-2:]
+    paths = captures.get("import.path", _NO_SPANS)
+    for (start, end), row in zip(paths.tolist(), rows("import.path"), strict=True):
+        parts = source.data[start:end].split(b"/")[-2:]
         names.bindings.extend((word, row, 0, "import") for part in parts for word in _WORD.findall(part))
     names.wildcards = sorted(set(rows("import.all")))
     implicit = language.implicit_name.encode()

@@ -64,7 +64,8 @@ def spans_in(source: Source) -> list[DefinitionSpan]:
             (node.start_byte, -node.end_byte, name.start_byte): (node, name, is_function)
             for each in source.all
             if (query := each.grammar.definitions) is not None
-            for name in bounded_captures(each.tree.root_node, query).get("name", [])
+            for _, captures in bounded_captures(each.tree.root_node, query)
+            for name in captures.get("name", [])
             for node, is_function in [_definition(name)]
         }.items()
     )

@@ -87,7 +87,8 @@ def definitions_of(source: Source, indents: IntArray, count: Callable[[str], int
         node
         for each, query in queried
         if query is not None
-        for node in bounded_captures(each.tree.root_node, query).get("name", [])
+        for _, captures in bounded_captures(each.tree.root_node, query)
+        for node in captures.get("name", [])
     ]
     spans = sorted({(node.start_byte, node.end_byte, node.start_point[0]) for node in nodes})
     names = [

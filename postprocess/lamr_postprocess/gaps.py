@@ -7,7 +7,6 @@ well. Filling is monotone: where more is kept, a small gap falls into smaller on
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -96,19 +95,14 @@ def _spread(refused: BoolArray, needing: list[int], wanted: list[int]) -> None:
                 queue.append(user)
 
 
-def gaps_of(
-    owner: IntArray, cost: IntArray, targets: Sequence[Sequence[tuple[int, int]]], least_cut: int
-) -> Gaps:
+def gaps_of(owner: IntArray, cost: IntArray, users: IntArray, needed: IntArray, least_cut: int) -> Gaps:
     """What filling needs to know.
 
     Args:
         owner: int [R], the group of each row, `NOBODY` where a row stands for itself.
         cost: int [R], what each row costs.
-        targets: for each group, the groups that it needs, with the reasons.
+        users, needed: int [P], the pairs of groups of which the first needs the second.
         least_cut: what the rows of a cut cost at least; a gap that costs less is filled.
     """
     rows = np.flatnonzero(owner != NOBODY)
-    counts = np.fromiter(map(len, targets), np.int64, len(targets))
-    users = np.repeat(np.arange(len(targets)), counts)
-    needed = np.fromiter((need for needs in targets for need, _ in needs), np.int64, len(users))
     return Gaps(owner[rows], np.concatenate(([0], np.cumsum(cost[rows]))), users, needed, least_cut)

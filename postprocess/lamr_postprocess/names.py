@@ -1,68 +1,160 @@
 """Which rows bind the names that other rows use.
 
-`requirements_of` resolves every use to bindings in the same file, scope by scope.
+`requirements_of` resolves every use to bindings in the same file, scope by scope: a name is looked up once in each
+scope that uses it, and then all of its uses there are resolved together.
 """
 
 from __future__ import annotations
 
-import bisect
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from lamr_postprocess.captures import (
-    EXPRESSION,
-    FUNCTION,
-    MEMBERS,
-    NO_SCOPE,
-    Binding,
-    Names,
-    Scope,
-)
+from lamr_postprocess.captures import EXPRESSION, FUNCTION, MEMBERS, NO_SCOPE, Names, Scope
 from lamr_postprocess.languages import Language
+from lamr_postprocess.lines import BoolArray, IntArray
 from lamr_postprocess.outline import Outline
 
 _MOST_BINDINGS = 4  # that one use needs; further ones of the same name say nothing new
 _MOST_LOOKED_AT = 16  # bindings that a search backwards passes, which bounds the cost of one very long line
+_NONE = -1
 
 
-Requirement = tuple[int, int, bool]
-"""The first group of `Outline.owner` names something that the second binds; whether an import binds it."""
-
-
-def requirements_of(names: Names, outline: Outline, language: Language) -> list[Requirement]:
+def requirements_of(names: Names, outline: Outline, language: Language) -> IntArray:
     """Every pair of groups of which one uses what the other binds, once each, in document order of the uses.
 
     A name that is used in the scope that binds it needs the nearest binding before it, and earlier ones as long as the
     bindings so far are conditional. A name that is used from an inner scope needs the bindings that the outer scope
     makes itself.
+
+    Returns:
+        int [n, 3]: a group of `Outline.owner` that uses what the second group binds, and whether an import binds it.
     """
-    _bind(names)
-    resolver = _Resolver(names, outline, language)
-    for word, row, scope in resolver.resolvable(names):
-        resolver.resolve(names.words[word], row, scope)
-    for name, row, scope, _ in names.bindings:
-        resolver.require_declaration(name, row, scope)
-    return resolver.requirements
+    bindings = _bind(names)
+    rows, looked_up = _looked_up(names, language)
+    number, local, around, declared, wild = looked_up.T
+    here, outside = (np.flatnonzero((number != _NONE) & (local == each)) for each in (True, False))
+    reaching, left = bindings.reaching(here, number[here], rows, outline)
+    left = left[around[left] != _NONE]  # `x = x` in a class body reads the name from around the class
+    declaring, wildcards = np.flatnonzero(declared != _NONE), np.array(names.wildcards, np.int64)
+    needing = np.repeat(np.flatnonzero(wild), len(wildcards))
+    parts = [
+        np.stack([declaring, declared[declaring], np.zeros_like(declaring)]),
+        np.stack([needing, np.resize(wildcards, len(needing)), np.ones_like(needing)]),
+        bindings.outer(outside, number[outside]),
+        *reaching,
+        bindings.outer(left, around[left]),
+    ]
+    use, binder, imported = np.concatenate(parts, axis=1)
+    order = np.argsort(use, kind="stable")
+    pairs = np.stack([rows[use], binder, imported], axis=1)[order]
+    pairs = np.concatenate([pairs, _declarations(names)])
+    pairs[:, :2] = outline.owner[pairs[:, :2]]
+    pairs = pairs[(pairs[:, 0] != pairs[:, 1]) & (pairs[:, :2] >= 0).all(axis=1)]
+    _, once = np.unique(pairs[:, 0] * (len(outline.owner) + 1) + pairs[:, 1], return_index=True)
+    requirements: IntArray = pairs[np.sort(once)]
+    return requirements
 
 
-def _bind(names: Names) -> None:
-    """Enter each binding into the scope that it belongs to."""
+@dataclass(frozen=True, eq=False)
+class _Bindings:
+    """The bindings of names in the scopes that they belong to, together for each name of each scope.
+
+    Attributes:
+        row: int [b], the row of each; those of a name are ascending.
+        imported: bool [b], whether an import makes it.
+        native: bool [b], whether the scope's own code makes it, and not a function that declares the name global.
+        starts: int [B + 1], where the bindings of each name of a scope begin.
+    """
+
+    row: IntArray
+    imported: BoolArray
+    native: BoolArray
+    starts: IntArray
+
+    @cached_property
+    def number(self) -> IntArray:
+        """The name that each binds, int [b]."""
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+
+    @cached_property
+    def _outer(self) -> tuple[IntArray, IntArray]:
+        """Of each name the first bindings that its scope makes itself, or else the first, and where they begin."""
+        rank = np.arange(len(self.row)) - self.starts[self.number]
+        native = self.native & (rank < 4 * _MOST_BINDINGS)
+        count = np.append(0, np.cumsum(native))
+        chosen = native & (count[1:] - count[self.starts[self.number]] <= _MOST_BINDINGS)
+        chosen[self.starts[:-1][np.diff(count[self.starts]) == 0]] = True
+        places = np.flatnonzero(chosen)
+        return places, np.searchsorted(places, self.starts)
+
+    def outer(self, use: IntArray, number: IntArray) -> IntArray:
+        """What uses int [u] need of names int [u] that are bound around them, as `_needs` gives it."""
+        places, starts = self._outer
+        many = starts[number + 1] - starts[number]
+        steps = np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many)
+        return self._needs(np.repeat(use, many), places[np.repeat(starts[number], many) + steps])
+
+    def reaching(
+        self, use: IntArray, number: IntArray, rows: IntArray, outline: Outline
+    ) -> tuple[list[IntArray], IntArray]:
+        """What uses need of names that are bound where they are used.
+
+        These are the bindings before the use, nearest first, up to one that no condition can skip; else the first after
+        it. A statement's own binding (`x = x + 1`) doesn't serve its use and isn't needed.
+
+        Args:
+            use, number: int [u], uses and the names that each is of.
+            rows: the row of any use.
+            outline: of the file.
+
+        Returns:
+            the needs as `_needs` gives them, nearer ones first; and the uses of what only their own statement binds.
+        """
+        row, stride = rows[use], len(outline.owner) + 1
+        after = np.searchsorted(self.number * stride + self.row, number * stride + row, side="right")
+        picked, own = np.zeros(len(use), np.int64), np.zeros(len(use), np.bool_)
+        needs, open_uses = [], np.arange(len(use))
+        for step in range(1, _MOST_LOOKED_AT + 1):
+            open_uses = open_uses[after[open_uses] - step >= self.starts[number[open_uses]]]
+            at = after[open_uses] - step
+            apart = outline.statement[self.row[at]] != outline.statement[row[open_uses]]
+            own[open_uses[~apart]] = True
+            picked[open_uses] += apart
+            needs.append(self._needs(use[open_uses[apart]], at[apart]))
+            certain = outline.list_end[self.row[at]] >= row[open_uses]
+            open_uses = open_uses[~apart | ~(certain | (picked[open_uses] == _MOST_BINDINGS))]
+        later = np.flatnonzero((picked == 0) & ~own)
+        needs.append(self._needs(use[later], np.minimum(after[later], self.starts[number[later] + 1] - 1)))
+        return needs, use[(picked == 0) & own]
+
+    def _needs(self, use: IntArray, at: IntArray) -> IntArray:
+        """Uses, the rows of the bindings that each needs, and whether an import makes these, int [3, n]."""
+        return np.stack([use, self.row[at], self.imported[at]])
+
+
+def _bind(names: Names) -> _Bindings:
+    """Number the names that each scope binds, and enter the numbers into the scopes that bindings belong to."""
     scopes = names.scopes
-    for name, row, scope_of_node, role in names.bindings:
+    number: list[int] = []
+    native: list[bool] = []
+    count = 0
+    for name, _, scope_of_node, role in names.bindings:
         scope = scope_of_node
         while role == "variable.function" and scopes[scope].kind == EXPRESSION:
             scope = scopes[scope].parent
         declared = scopes[scope].declared.get(name)
-        native = declared is None
         if declared is not None:
             scope = 0 if declared[0] == "declare.global" else _enclosing(scopes, scope, name)
-        bound = scopes[scope].bound
-        binding = bound.get(name)
-        if binding is None:
-            binding = bound[name] = Binding()
-        binding.rows.append(row)
-        binding.imported.append(role == "import")
-        binding.native.append(native)
+        native.append(declared is None)
+        number.append(scopes[scope].bound.setdefault(name, count))
+        count += number[-1] == count
+    row = np.array([row for _, row, _, _ in names.bindings], np.int64)
+    imported = np.array([role == "import" for _, _, _, role in names.bindings], np.bool_)
+    order = np.lexsort((row, np.array(number, np.int64)))
+    starts = np.append(0, np.cumsum(np.bincount(number, minlength=count)))
+    return _Bindings(row[order], imported[order], np.array(native, np.bool_)[order], starts)
 
 
 def _enclosing(scopes: list[Scope], scope: int, name: bytes) -> int:
@@ -73,119 +165,61 @@ def _enclosing(scopes: list[Scope], scope: int, name: bytes) -> int:
     return at
 
 
-class _Resolver:
-    """Finds, for each use, the rows that must stay with it."""
+def _looked_up(names: Names, language: Language) -> tuple[IntArray, IntArray]:
+    """Look up the uses that may need anything: where imports may bind any name all of them, else those of bound names.
 
-    def __init__(self, names: Names, outline: Outline, language: Language) -> None:
-        self.scopes = names.scopes
-        self.wildcards = names.wildcards
-        self.builtins = frozenset(name.encode() for name in language.builtins)
-        self.members_visible = language.members_visible
-        self.declaring = {index for index, scope in enumerate(names.scopes) if scope.declared}
-        self.anywhere = {name for scope in names.scopes for name in scope.bound}
-        self.owner = outline.owner.tolist()
-        self.statement, self.list_end = outline.statement.tolist(), outline.list_end.tolist()
-        self.stride = len(self.owner) + 1
-        self.seen: set[int] = set()
-        self.known: dict[tuple[bytes, int], tuple[Binding | None, bool]] = {}
-        self.requirements: list[Requirement] = []
+    Returns:
+        the row of each use, int [u]; and int [u, 5]: the number of the bindings that it sees, whether the code that
+        makes them runs together with it, that of the bindings around a class in whose body it stands, the row that
+        declares the name to be another scope's, and whether it needs all imports that may bind it. A number or row
+        that there isn't is negative.
+    """
+    scopes, builtins = names.scopes, frozenset(name.encode() for name in language.builtins)
+    anywhere = {name for scope in scopes for name in scope.bound}
+    bound = np.array([word in anywhere for word in names.words], np.bool_)
+    declares = np.array([bool(scope.declared) for scope in scopes], np.bool_)
+    uses = names.uses[bound[names.uses[:, 0]] | declares[names.uses[:, 2]] | bool(names.wildcards)]
+    keys, key = np.unique(uses[:, 0] * len(scopes) + uses[:, 2], return_inverse=True)
+    found: list[tuple[int, bool, int, int, bool]] = []
+    for word, scope in zip(*(each.tolist() for each in np.divmod(keys, len(scopes))), strict=True):
+        name, here = names.words[word], scopes[scope]
+        declared = here.declared[name][1] if name in here.declared else _NONE
+        if name not in anywhere:
+            found.append((_NONE, False, _NONE, declared, name not in builtins))
+            continue
+        number, local = _lookup(scopes, name, scope, language)
+        in_class = local and here.kind == MEMBERS
+        around = _lookup(scopes, name, here.parent, language)[0] if in_class else _NONE
+        # A name that is bound somewhere, but in no scope that this use sees, may be an import's.
+        found.append((number, local, around, declared, number == _NONE))
+    return uses[:, 1], np.array(found, np.int64).reshape(-1, 5)[key]
 
-    def resolvable(self, names: Names) -> list[list[int]]:
-        """The uses that may need anything: where imports may bind any name all of them, else those of bound names."""
-        bound = np.array([word in self.anywhere for word in names.words], np.bool_)
-        declaring = np.zeros(len(names.scopes), np.bool_)
-        declaring[list(self.declaring)] = True
-        needing = bound[names.uses[:, 0]] | declaring[names.uses[:, 2]] | bool(self.wildcards)
-        uses: list[list[int]] = names.uses[needing].tolist()
-        return uses
 
-    def resolve(self, name: bytes, row: int, scope: int) -> None:
-        """Add what a use of the name needs."""
-        if scope in self.declaring:
-            self.require_declaration(name, row, scope)
-        if name not in self.anywhere:
-            if self.wildcards and name not in self.builtins:
-                self.require_wildcards(row)
-            return
-        key = (name, scope)
-        if key not in self.known:
-            self.known[key] = self.lookup(name, scope)
-        binding, local = self.known[key]
-        if binding is None:  # bound somewhere, but in no scope that this use sees
-            self.require_wildcards(row)
-        elif local:
-            picks = self.reaching(binding, row)
-            self.require(row, binding, picks)
-            if not picks and self.scopes[scope].kind == MEMBERS:
-                # `x = x` in a class body reads the name from around the class.
-                around, _ = self.lookup(name, self.scopes[scope].parent)
-                if around is not None:
-                    self.require(row, around, _outer(around))
-        else:
-            self.require(row, binding, _outer(binding))
-
-    def require(self, row: int, binding: Binding, picks: list[int]) -> None:
-        """The row needs the picked bindings."""
-        for pick in picks:
-            self.add(row, binding.rows[pick], binding.imported[pick])
-
-    def require_wildcards(self, row: int) -> None:
-        """The row needs every import that may bind its name."""
-        for wildcard in self.wildcards:
-            self.add(row, wildcard, True)
-
-    def require_declaration(self, name: bytes, row: int, scope: int) -> None:
-        """A name that its scope declares to be another scope's needs the declaration: without it, it would be local."""
-        declared = self.scopes[scope].declared.get(name)
+def _lookup(scopes: list[Scope], name: bytes, scope: int, language: Language) -> tuple[int, bool]:
+    """The bindings that a use in `scope` sees, and whether the code that makes them runs together with the use."""
+    at, local = scope, True
+    while at != NO_SCOPE:
+        here = scopes[at]
+        declared = here.declared.get(name)
         if declared is not None:
-            self.add(row, declared[1], False)
-
-    def add(self, user: int, binder: int, imported: bool) -> None:
-        """Record a requirement of one row by another once, if they belong to different groups."""
-        first, second = self.owner[user], self.owner[binder]
-        pair = first * self.stride + second
-        if first != second and pair not in self.seen and first >= 0 <= second:
-            self.seen.add(pair)
-            self.requirements.append((first, second, imported))
-
-    def lookup(self, name: bytes, scope: int) -> tuple[Binding | None, bool]:
-        """The bindings that a use in `scope` sees, and whether the code that makes them runs together with the use."""
-        at, local = scope, True
-        while at != NO_SCOPE:
-            here = self.scopes[at]
-            declared = here.declared.get(name)
-            if declared is not None:
-                target = 0 if declared[0] == "declare.global" else _enclosing(self.scopes, at, name)
-                return self.scopes[target].bound.get(name), False
-            visible = at == scope or here.kind != MEMBERS or self.members_visible
-            if visible and name in here.bound:
-                return here.bound[name], local
-            local = local and here.kind == EXPRESSION
-            at = here.parent
-        return None, False
-
-    def reaching(self, binding: Binding, row: int) -> list[int]:
-        """The bindings before the row, nearest first, up to one that no condition can skip; else the first after it.
-
-        A statement's own binding (`x = x + 1`) doesn't serve its use and isn't needed.
-        """
-        picks: list[int] = []
-        rows, own = binding.rows, self.statement[row]
-        after = bisect.bisect_right(rows, row)
-        same_statement = False
-        for at in range(after - 1, max(after - 1 - _MOST_LOOKED_AT, -1), -1):
-            if self.statement[rows[at]] == own:
-                same_statement = True
-                continue
-            picks.append(at)
-            if self.list_end[rows[at]] >= row or len(picks) == _MOST_BINDINGS:
-                break
-        if not picks and not same_statement:
-            picks = [min(after, len(rows) - 1)]
-        return picks
+            target = 0 if declared[0] == "declare.global" else _enclosing(scopes, at, name)
+            return scopes[target].bound.get(name, _NONE), False
+        visible = at == scope or here.kind != MEMBERS or language.members_visible
+        if visible and name in here.bound:
+            return here.bound[name], local
+        local = local and here.kind == EXPRESSION
+        at = here.parent
+    return _NONE, False
 
 
-def _outer(binding: Binding) -> list[int]:
-    """The first bindings that the scope makes itself, or else its first binding."""
-    picks = [at for at, native in enumerate(binding.native[: 4 * _MOST_BINDINGS]) if native]
-    return picks[:_MOST_BINDINGS] or [0]
+def _declarations(names: Names) -> IntArray:
+    """The row of each binding of a name that its scope declares to be another scope's, and the declaration, int [n, 3].
+
+    Without the declaration the name would be local.
+    """
+    declared = (
+        (row, names.scopes[scope].declared[name][1], 0)
+        for name, row, scope, _ in names.bindings
+        if name in names.scopes[scope].declared
+    )
+    return np.array([*declared], np.int64).reshape(-1, 3)

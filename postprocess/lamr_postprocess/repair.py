@@ -77,13 +77,44 @@ class Extras:
 
 
 @dataclass(frozen=True, eq=False)
+class Needs:
+    """Which of G groups need which others, P pairs in the order of the groups that need.
+
+    Attributes:
+        user, needed, why: int [P], the two groups of each pair, and the reason.
+        starts: int [G + 1], where each group's pairs begin.
+    """
+
+    user: IntArray
+    needed: IntArray
+    why: IntArray
+    starts: IntArray
+
+    @classmethod
+    def of(cls, groups: int, *triples: IntArray | Sequence[tuple[int, int, int]]) -> Needs:
+        """The needs of so many groups.
+
+        Args:
+            groups: G.
+            triples: int [n, 3] each, a group, what it needs, and why; what comes first of a group stays first.
+        """
+        table = np.concatenate([np.array(each, np.int64).reshape(-1, 3) for each in ((), *triples)])
+        user, needed, why = table[np.argsort(table[:, 0], kind="stable")].T
+        return cls(user, needed, why, np.searchsorted(user, np.arange(groups + 1)))
+
+    def of_group(self, group: int) -> set[int]:
+        """What a group needs."""
+        return set(self.needed[self.starts[group] : self.starts[group + 1]].tolist())
+
+
+@dataclass(frozen=True, eq=False)
 class Rules:
     """The rules of one file of R rows and G groups.
 
     Attributes:
         owner: int [R], the group of each row, `NOBODY` where a row stands for itself.
         companion: bool [R], the row belongs to a clause that accompanies another.
-        targets: for each group, the groups that it needs, with the reasons.
+        needs: which groups need which others.
         extras: groups that are kept only if all that they need is kept.
         gaps: what is known of gaps; None where none are filled.
         singles: int [3, n], rows that are kept when the rows before and after each are, which come with them.
@@ -93,7 +124,7 @@ class Rules:
 
     owner: IntArray
     companion: BoolArray
-    targets: list[list[tuple[int, int]]]
+    needs: Needs
     extras: Extras
     gaps: Gaps | None
     singles: IntArray
@@ -115,27 +146,27 @@ def rules_without_tree(
     rows, head = cost.shape[0], wholes.head
     owner = np.where(blank, NOBODY, head)
     needs = [(frames.above, SCOPE), (wholes.around, SCOPE), (wholes.inside, SCOPE), (frames.opening, CLOSURE)]
-    targets: list[list[tuple[int, int]]] = []
-    if wholes.together or any((needed >= 0).any() for needed, _ in needs):
-        targets = [[] for _ in range(rows)]
+    triples: list[IntArray] = []
     for needed, why in needs:
         users = np.flatnonzero((needed >= 0) & ~blank)
         pairs = np.unique(np.stack([head[users], head[needed[users]]], axis=1), axis=0)
-        for user, need in pairs[pairs[:, 0] != pairs[:, 1]].tolist():
-            targets[user].append((need, why))
-            if why == CLOSURE:
-                targets[need].append((user, why))
+        pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+        if why == CLOSURE:  # both ways
+            pairs = np.stack([pairs, pairs[:, ::-1]], axis=1).reshape(-1, 2)
+        triples.append(np.insert(pairs, 2, why, axis=1))
     for tags in wholes.together:
-        for one, next_one in pairwise([*head[list(tags)].tolist(), int(head[tags[0]])]):
-            targets[one].append((next_one, CLOSURE))
-    gaps, companion = gaps_of(owner, cost, targets, least_cut), np.zeros(rows, dtype=np.bool_)
-    return Rules(owner, companion, targets, _no_extras(), gaps, _NO_ROWS, _blanks(owner))
+        ring = head[[*tags, tags[0]]]
+        triples.append(np.stack([ring[:-1], ring[1:], np.full(len(tags), CLOSURE)], axis=1))
+    closed = Needs.of(rows, *triples)
+    gaps, companion = gaps_of(owner, cost, closed.user, closed.needed, least_cut), np.zeros(rows, np.bool_)
+    return Rules(owner, companion, closed, _no_extras(), gaps, _NO_ROWS, _blanks(owner))
 
 
 def no_rules(rows: int) -> Rules:
     """Rules under which every selection is closed."""
     owner = np.full(rows, NOBODY, dtype=np.int64)
-    return Rules(owner, np.zeros(rows, dtype=np.bool_), [], _no_extras(), None, _NO_ROWS, _NO_ROWS)
+    needs = Needs.of(rows)
+    return Rules(owner, np.zeros(rows, dtype=np.bool_), needs, _no_extras(), None, _NO_ROWS, _NO_ROWS)
 
 
 def rules_of(
@@ -146,54 +177,48 @@ def rules_of(
     least_cut: int,
 ) -> Rules:
     """The rules of a parsed file; `cost` and `least_cut` as in `rules_without_tree`."""
-    targets: list[list[tuple[int, int]]] = [[] for _ in range(outline.groups)]
-    group, parent = outline.unit_group, outline.unit_parent
+    group, parent, groups = outline.unit_group, outline.unit_parent, outline.groups
     inner = np.flatnonzero(parent != NOBODY)
-    users, needed = np.divmod(np.unique(group[inner] * outline.groups + group[parent[inner]]), outline.groups)
-    for one, other in zip(users.tolist(), needed.tolist(), strict=True):
-        if one != other:
-            targets[one].append((other, SCOPE))
-    _add_list_rules(targets, outline)
-    for each, language in names:
-        for user, binder, imported in requirements_of(each, outline, language):
-            targets[user].append((binder, IMPORTED if imported else DEFINED))
-    if damage is not None:
-        _add_damage(targets, outline.owner.tolist(), damage)
-    sizes = np.bincount(outline.owner[outline.owner != NOBODY], minlength=outline.groups)
+    users, needed = np.divmod(np.unique(group[inner] * groups + group[parent[inner]]), groups)
+    scopes = np.stack([users, needed, np.full(len(users), SCOPE)], axis=1)[users != needed]
+    required = [requirements_of(each, outline, language) for each, language in names]
+    for each in required:
+        each[:, 2] = np.where(each[:, 2], IMPORTED, DEFINED)
+    damaged = [] if damage is None else _damaged(outline.owner.tolist(), damage)
+    needs = Needs.of(groups, scopes, _list_rules(outline), *required, damaged)
+    sizes = np.bincount(outline.owner[outline.owner != NOBODY], minlength=groups)
     extras = _no_extras()
-    _add_results(extras, targets, outline, sizes)
-    gaps = gaps_of(outline.owner, cost, targets, least_cut)
-    return Rules(outline.owner, outline.companion, targets, extras, gaps, _NO_ROWS, _blanks(outline.owner))
+    _add_results(extras, needs, outline, sizes)
+    gaps = gaps_of(outline.owner, cost, needs.user, needs.needed, least_cut)
+    return Rules(outline.owner, outline.companion, needs, extras, gaps, _NO_ROWS, _blanks(outline.owner))
 
 
-def _add_list_rules(targets: list[list[tuple[int, int]]], outline: Outline) -> None:
-    """Add the items that stay with others of their list, and the first and last ones that stay with the list."""
+def _list_rules(outline: Outline) -> list[tuple[int, int, int]]:
+    """The items that stay with others of their list, and the first and last ones that stay with the list."""
     group = outline.unit_group.tolist()
+    needs: list[tuple[int, int, int]] = []
     after: dict[int, int] = {}
     if any(each.kind.falls for each in outline.lists):
         after = {one: other for each in outline.lists for one, other in pairwise(each.items)}
-    for unit, meaning in outline.meanings:
-        if group[unit] != group[meaning]:
-            targets[group[unit]].append((group[meaning], MEANING))
-    for item, before in outline.followers:
-        if group[item] != group[before]:
-            targets[group[item]].append((group[before], CLOSURE))
+    needs += [(group[unit], group[meaning], MEANING) for unit, meaning in outline.meanings]
+    needs += [(group[item], group[before], CLOSURE) for item, before in outline.followers]
     for each in outline.lists:
-        if each.kind.keep_first and group[each.owner] != group[each.items[0]]:
-            targets[group[each.owner]].append((group[each.items[0]], COMPANION))
+        whole, first, last = group[each.owner], group[each.items[0]], group[each.items[-1]]
+        if each.kind.keep_first:
+            needs.append((whole, first, COMPANION))
         if each.kind.keep_last:
-            last = group[each.items[-1]]
-            for item in {group[each_item] for each_item in each.items} - {last}:
-                targets[item].append((last, COMPANION))
-        if each.last_kind in each.kind.endings and group[each.owner] != group[each.items[-1]]:
-            targets[group[each.owner]].append((group[each.items[-1]], COMPANION))
-        elif each.kind.falls and group[following := after.get(each.owner, each.owner)] != group[each.owner]:
-            targets[group[each.owner]].append((group[following], MEANING))
+            needs += [(item, last, COMPANION) for item in {group[each_item] for each_item in each.items}]
+        if each.last_kind in each.kind.endings and whole != last:
+            needs.append((whole, last, COMPANION))
+        elif each.kind.falls:
+            needs.append((whole, group[after.get(each.owner, each.owner)], MEANING))
+    return [(user, needed, why) for user, needed, why in needs if user != needed]
 
 
-def _add_damage(targets: list[list[tuple[int, int]]], owner: list[int], damage: Damage) -> None:
-    """Add what damaged rows need: the rows that they stand under, the other end of a block, and their bonds."""
+def _damaged(owner: list[int], damage: Damage) -> list[tuple[int, int, int]]:
+    """What damaged rows need: the rows that they stand under, the other end of a block, and their bonds."""
     frames = damage.frames
+    needs: list[tuple[int, int, int]] = []
 
     def add(row: int, needed: int, why: int) -> None:
         if (
@@ -202,7 +227,7 @@ def _add_damage(targets: list[list[tuple[int, int]]], owner: list[int], damage: 
             and NOBODY not in (owner[row], owner[needed])
             and owner[row] != owner[needed]
         ):
-            targets[owner[row]].append((owner[needed], why))
+            needs.append((owner[row], owner[needed], why))
 
     for row in damage.rows:
         add(row, int(frames.above[row]), SCOPE)
@@ -210,15 +235,14 @@ def _add_damage(targets: list[list[tuple[int, int]]], owner: list[int], damage: 
         add(int(frames.opening[row]), row, CLOSURE)
     for row, needed in damage.bonds:
         add(row, needed, CLOSURE)
+    return needs
 
 
 def _no_extras() -> Extras:
     return Extras([], [], [], {}, {})
 
 
-def _add_results(
-    extras: Extras, targets: list[list[tuple[int, int]]], outline: Outline, sizes: IntArray
-) -> None:
+def _add_results(extras: Extras, needs: Needs, outline: Outline, sizes: IntArray) -> None:
     """Add the `return` that ends a body, for when a statement of the body and all that the `return` needs are kept."""
     group = outline.unit_group.tolist()
     for each in outline.lists:
@@ -226,7 +250,7 @@ def _add_results(
         if each.last_kind in each.kind.results and sizes[last] <= _MOST_RESULT_ROWS:
             statements = {group[unit] for unit in each.items} - {last}
             if statements:
-                extras.add(last, RETURN, {needed for needed, _ in targets[last]}, statements)
+                extras.add(last, RETURN, needs.of_group(last), statements)
 
 
 def _blanks(owner: IntArray) -> IntArray:
@@ -243,7 +267,7 @@ def close(rules: Rules, selected: BoolArray) -> Codes:
     """The closure of a selection bool [R]: why each row is kept, or CUT, int8 [R]."""
     codes = np.where(selected, SELECTED, CUT).astype(np.int8)
     owned = rules.owner != NOBODY
-    closure = _Closure(rules, selected.shape[0])
+    closure = _Closure(rules)
     closure.keep(np.unique(rules.owner[selected & owned]).tolist(), CLOSURE)
     if rules.gaps is not None:
         while (filling := rules.gaps.filled(closure.kept())).size:
@@ -260,9 +284,10 @@ def close(rules: Rules, selected: BoolArray) -> Codes:
 class _Closure:
     """The groups that are kept so far, and the reason that came first for each: `marks` has it, or CUT."""
 
-    def __init__(self, rules: Rules, rows: int) -> None:
+    def __init__(self, rules: Rules) -> None:
         self._rules = rules
-        self.marks = [CUT] * (len(rules.targets) or rows)
+        self._needs = [each.tolist() for each in (rules.needs.starts, rules.needs.needed, rules.needs.why)]
+        self.marks = [CUT] * (len(rules.needs.starts) - 1)
         self._missing = rules.extras.needs.copy()
         self._offers = [True] * len(self._missing)
 
@@ -277,16 +302,18 @@ class _Closure:
         Extras are taken up when nothing else is left to follow, so that a row has the reason of what needs it, if
         anything needs it.
         """
-        marks, targets, extras = self.marks, self._rules.targets, self._rules.extras
+        marks, extras = self.marks, self._rules.extras
+        starts, needed_by, reasons = self._needs
         for group in groups:
             marks[group] = reason
-        if not targets:
+        if not needed_by:
             return
         free: list[int] = []
         queue = deque(groups)  # first in, first out, so that the shortest way to a group gives its reason
         while queue:
             group = queue.popleft()
-            for needed, why in targets[group]:
+            for at in range(starts[group], starts[group + 1]):
+                needed, why = needed_by[at], reasons[at]
                 if not marks[needed]:
                     marks[needed] = why
                     queue.append(needed)

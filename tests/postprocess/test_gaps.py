@@ -61,7 +61,9 @@ def files(draw: st.DrawFn) -> tuple[list[int], list[int], list[list[tuple[int, i
 @given(files())
 def test_what_is_filled_is_what_the_definition_says(file) -> None:
     owner, cost, targets, kept = file
-    gaps = gaps_of(np.array(owner, dtype=np.int64), np.array(cost, dtype=np.int64), targets, LEAST)
+    pairs = [(user, needed) for user, needs in enumerate(targets) for needed, _ in needs]
+    arrays = (np.array(each, dtype=np.int64) for each in (owner, cost, *np.reshape(pairs, (-1, 2)).T))
+    gaps = gaps_of(*arrays, LEAST)
     mask: BoolArray = np.array([group in kept for group in range(len(targets))], dtype=np.bool_)
     found: IntArray = gaps.filled(mask)
     assert {*found.tolist()} == by_definition(owner, cost, targets, kept)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lamr_contract.arrays import ranges
 from lamr_contract.layout import LineLayout
 
 LEAST_RUN = 512
@@ -37,16 +38,18 @@ class EncodedData:
     @classmethod
     def of(cls, layout: LineLayout) -> EncodedData:
         """Find a text's data: unbroken runs of at least `LEAST_RUN` characters that could be base64."""
-        if np.diff(layout.spans, axis=1).max(initial=0) < LEAST_RUN:  # a run lies in one line
-            return cls(np.zeros((0, 2), np.int64), np.zeros(len(layout.spans), np.bool_))
-        written = np.zeros(len(layout.points) + 2, np.int8)
-        written[1:-1] = _WRITES_DATA[np.minimum(layout.points, 128)]
+        sizes = layout.spans[:, 1] - layout.spans[:, 0]
+        long = np.flatnonzero(sizes >= LEAST_RUN)  # a run lies in one line, because no line end is data
+        places = ranges(layout.spans[long, 0], sizes[long])
+        written = np.zeros(len(places) + 2, np.int8)
+        written[1:-1] = _WRITES_DATA[np.minimum(layout.points[places], 128)]
         edges = np.diff(written)
-        spans = np.stack([np.flatnonzero(edges > 0), np.flatnonzero(edges < 0)], axis=1)
-        spans = spans[spans[:, 1] - spans[:, 0] >= LEAST_RUN]
+        begins, ends = np.flatnonzero(edges > 0), np.flatnonzero(edges < 0)
+        runs = ends - begins >= LEAST_RUN
+        spans = np.stack([places[begins[runs]], places[ends[runs] - 1] + 1], axis=1)
         line = np.searchsorted(layout.spans[:, 1], spans[:, 0], side="right")
         lengths = np.bincount(line, spans[:, 1] - spans[:, 0], minlength=len(layout.spans))
-        return cls(spans, lengths > _LEAST_SHARE * np.maximum(np.diff(layout.spans, axis=1)[:, 0], 1))
+        return cls(spans, lengths > _LEAST_SHARE * sizes)
 
     def outside(self, offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which of n tokens begin outside all data, bool [n].

@@ -15,7 +15,7 @@ import numpy as np
 from lamr_decoding.layers import product
 from numpy.typing import NDArray
 
-from lamr_contract.arrays import Float32Array, stable_order, sums_of_rows
+from lamr_contract.arrays import Float32Array, stable_order, sums_of_rows, sums_of_segments
 from lamr_contract.scoring.line_inputs import Positions
 
 RELATIONS = 4
@@ -121,7 +121,7 @@ class Layer:
         count, reach = len(states), len(self.own) // 2
         starts = positions.block_starts
         sizes = np.diff(np.append(starts, count)).astype(np.float32)[:, None]
-        of_block = np.add.reduceat(states, starts, axis=0) / sizes
+        of_block = sums_of_segments(states, starts) / sizes
         of_file = states.mean(axis=0, dtype=np.float32)
         shared = [
             product(of_block, block) + of_file @ file
@@ -194,25 +194,30 @@ class LineLayers:
 
     def states(
         self, inputs: Iterable[Float32Array], positions: Positions, relations: Relations
-    ) -> Float32Array:
-        """Return the fused states float32 [I, W + P].
+    ) -> Iterator[Float32Array]:
+        """Yield the fused states float32 [n, W + P] of one stretch of lines after another.
 
         Args:
-            inputs: float32 [n, N] of one stretch of lines after another; those of all lines take too much memory.
+            inputs: float32 [n, N] of each stretch; those of all lines take too much memory.
             positions, relations: of the lines.
         """
-        width, place = len(self.bias), 0
-        fused = np.empty((len(positions), self.width), np.float32)
+        width, last = len(self.bias), 0
+        states = np.empty((len(positions), width), np.float32)
+        beside: list[Float32Array] = []
         for part in inputs:
-            fused[place : place + len(part)] = product(part, self._inward)
-            place += len(part)
-        states = np.maximum(fused[:, :width] + self.bias, 0)
+            both = product(part, self._inward)
+            first, last = last, last + len(part)
+            np.maximum(both[:, :width] + self.bias, 0, out=states[first:last])
+            beside.append(both[:, width:].copy())
         for layer in self.layers:
             sums = layer(states, positions, relations)
             states += np.maximum(sums, 0, out=sums)
-        fused[:, :width] = states
-        fused[:, width:] += product(states, self.last[:width]) + self.last_bias
-        return fused
+        last = 0
+        for told in beside:
+            first, last = last, last + len(told)
+            fused = np.concatenate([states[first:last], told], axis=1)
+            fused[:, width:] += product(states[first:last], self.last[:width]) + self.last_bias
+            yield fused
 
     @cached_property
     def _inward(self) -> Float32Array:

@@ -196,8 +196,7 @@ class LineModel:
         logits, dependency = np.full(count, -np.inf), np.zeros(count, np.bool_)
         if len(positions):
             inputs = (asked.inputs(*each) for each in stretches(len(positions)))
-            states = self.layers.states(inputs, positions, asked.relations)
-            heads = [self._decoder.emissions(states[first:last]) for first, last in stretches(len(states))]
+            heads = map(self._decoder.emissions, self.layers.states(inputs, positions, asked.relations))
             emissions, gate = (np.concatenate(each) for each in zip(*heads, strict=True))
             keep, rubrics = self._decoder.marginals(emissions, gate)
             logits[positions.lines] = logit(keep)

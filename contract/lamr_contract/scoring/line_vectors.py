@@ -13,7 +13,7 @@ import numpy as np
 from lamr_decoding.layers import product
 from numpy.typing import NDArray
 
-from lamr_contract.arrays import Float32Array, stable_order, sums_of_rows
+from lamr_contract.arrays import Float32Array, stable_order, sums_of_rows, sums_of_segments
 from lamr_contract.scoring.document_words import DocumentWords
 from lamr_contract.scoring.line_inputs import Positions
 
@@ -176,7 +176,7 @@ class LineVectors:
         block = np.zeros((0, 3), np.float32)
         if len(positions):
             starts = positions.block_starts
-            view = np.add.reduceat(sums, starts) * _scale(np.add.reduceat(counts, starts))
+            view = sums_of_segments(sums, starts) * _scale(np.add.reduceat(counts, starts))
             sides = (view @ query.views[2], view @ block_prior, _log_sums(query.matches(view)))
             block = np.stack(sides, axis=1)
         near_scale = _scale(_nearby(np.pad(counts, NEAR)[:, None])[:, 0])

@@ -80,7 +80,7 @@ def test_states_have_what_stands_beside_them() -> None:
     positions, relations = places(CODE)
     layers = random_layers(INPUTS, WIDTH, 2, (1,))
     inputs = np.random.default_rng(2).normal(size=(len(positions), INPUTS)).astype(np.float32)
-    plain = layers.states([inputs[:2], inputs[2:]], positions, relations)
+    plain = np.concatenate([*layers.states([inputs[:2], inputs[2:]], positions, relations)])
     assert plain.shape == (len(positions), WIDTH + 2)
     assert layers.width == WIDTH + 2
 
