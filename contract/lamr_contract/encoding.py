@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import overload
 
 import numpy as np
+from lamr_postprocess.layout import LineLayout, line_layout
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from lamr_contract.chunking import LineStarts, fixed_chunks, header_tokens, plan_chunks
 from lamr_contract.errors import InvalidInputError, ModelMismatchError
 from lamr_contract.files import MOST_TOKENIZER_BYTES, read_regular
-from lamr_contract.layout import LineLayout, line_layout
 from lamr_contract.names import TOKENIZER_FILE
 from lamr_contract.reading import Reading, read
 from lamr_contract.spec import Chunking, ModelSpec, client_files, load_spec

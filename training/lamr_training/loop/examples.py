@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from lamr_contract.asked import AskedDocument
 from lamr_contract.encoding import Chunk, PromptEncoder
-from lamr_contract.layout import token_lines
 from lamr_contract.scoring.evidence import lexical_views
 from lamr_contract.words import TermIndex, query_terms
 from lamr_evaluation.records import Record
+from lamr_postprocess.layout import token_lines
 from numpy.typing import NDArray
 
 from lamr_training.labels.rubrics import label_lines
