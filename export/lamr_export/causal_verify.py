@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from lamr_contract.encoder.packed_batch import encoder_feed
 from lamr_contract.names import LOG_PROB
-from lamr_contract.packed_batch import encoder_feed
 from lamr_contract.perplexity.causal_scorer import IntArray
 from numpy.typing import NDArray
 from tokenizers import Tokenizer

@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 import torch
 from lamr_contract.arrays import Float64Array
+from lamr_contract.encoder.local_model import LocalModel
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import ModelMismatchError
-from lamr_contract.local_model import LocalModel
 from lamr_contract.names import (
     ENCODER,
     LINE_MODEL,
