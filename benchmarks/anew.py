@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from lamr_client import InProcessTransport, Pruner
-from lamr_contract.kept_states import KeptStates
+from lamr_contract.encoder.kept_states import KeptStates
 from lamr_contract.spec import bundled_repository
 
 

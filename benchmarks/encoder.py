@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 import onnx
 import torch
+from lamr_contract.encoder.packed_batch import encoder_feed
 from lamr_contract.names import ENCODER_OUTPUTS, FUSED
-from lamr_contract.packed_batch import encoder_feed
 from lamr_export import LamrModel, Lexical
 from lamr_export.onnx_encoder import encoder_to_onnx
 from lamr_export.quantize import quantize_encoder

@@ -26,8 +26,8 @@ import onnx
 import onnxruntime
 import torch
 from lamr_contract.cpus import cpu_features, usable_cpus
+from lamr_contract.encoder.packed_batch import encoder_feed
 from lamr_contract.names import ENCODER_OUTPUTS, RELEVANCE
-from lamr_contract.packed_batch import encoder_feed
 from lamr_export.onnx_encoder import encoder_to_onnx
 from lamr_export.onnx_tracing import INPUTS
 from lamr_export.quantize import quantize_encoder

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 import psutil
+from lamr_contract.encoder.packed_batch import encoder_feed
 from lamr_contract.names import (
     DECODER,
     DOCUMENT_SPAN,
@@ -35,7 +36,6 @@ from lamr_contract.names import (
     WEIGHTS_FILE,
     version_folder,
 )
-from lamr_contract.packed_batch import encoder_feed
 from lamr_contract.spec import client_files, load_spec
 from lamr_decoding import Decoder, DecoderWeights
 from lamr_serving import ServerOptions, TritonServer

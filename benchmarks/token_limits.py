@@ -18,7 +18,7 @@ from pathlib import Path
 
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.spec import bundled_repository
-from lamr_contract.tokenizer_files import parse_tokenizer
+from lamr_contract.tokens.tokenizer_files import parse_tokenizer
 from lamr_postprocess import split_lines
 
 from benchmarks.report import Figure, option_parser, run

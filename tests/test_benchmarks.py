@@ -20,7 +20,6 @@ ALONE = {
     "causal_models",
     "fleet",
     "in_time",
-    "ingredients",
     "instant",
     "large_files",
     "packs",
@@ -68,7 +67,6 @@ def test_every_program_starts(monkeypatch, capsys, program):
                 if program
                 in (
                     "causal_models",
-                    "ingredients",
                     "packs",
                     "precision",
                     "quality_over_time",

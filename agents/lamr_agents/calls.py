@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from lamr_sessions import Heard
+from lamr_sessions import Heard, Read
 from lamr_sessions.notices import gaps, stated
 from lamr_sessions.shown import framed
 from lamr_sessions.tools import shown_by
@@ -32,6 +32,10 @@ def call_of(  # noqa: PLR0913  # what a host says of one call
     folder: Path,
     hear: Callable[[], Heard],
     failed: Callable[[str], Any],
+    placed: Callable[[Path, str], Path] = Path.joinpath,
+    bare: bool = False,
+    otherwise: tuple[Read, str] | None = None,
+    uncut: str = "",
 ) -> Call | None:
     """A call whose result may be pruned; None where it shows no code of a file.
 
@@ -44,17 +48,21 @@ def call_of(  # noqa: PLR0913  # what a host says of one call
         folder: the current one of the session.
         hear: gives what was said last, when it is needed.
         failed: whether the tool reports an error, from what stands after the code.
+        placed: the place of a file, from that folder and the path that the call names.
+        bare: whether the host puts nothing around the code.
+        otherwise: what a result shows that shows no file; None where such results aren't looked at.
+        uncut: why the result passes; empty where the policy decides.
     """
-    seen = shown_by(tool, given)
+    seen = shown_by(tool, given) or otherwise
     if seen is None:
         return None
     read, name = seen
     if len(read.path) > MOST_PATH or len(name) > MOST_PATH:
         return None
-    before, code, after = framed(text)
+    before, code, after = ("", text, "") if bare else framed(text)
     heard = hear()
     intent = intent_of(known_of(heard, given, read.path))
-    path = str(folder / read.path)
+    path = str(placed(folder, read.path)) if read.path else ""
     said = stated(before, after)
     asked = asked_for(
         code,
@@ -65,9 +73,8 @@ def call_of(  # noqa: PLR0913  # what a host says of one call
         stated=said,
         whole=text_of(path) if (said.tail or gaps(code)) and not name else "",
     )
-    return Call(
-        session, tool, asked, intent, response, seconds_of(heard.compacted), heard.seen.has(name or path)
-    )
+    since, before_it = seconds_of(heard.compacted), heard.seen.has(name or path)
+    return Call(session, tool, replace(asked, uncut=uncut), intent, response, since, before_it)
 
 
 def seconds_of(when: str) -> float:

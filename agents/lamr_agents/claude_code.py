@@ -8,23 +8,19 @@ markers carry.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from lamr_sessions import Read
 from lamr_sessions.commands import folder_of
 from lamr_sessions.formats import CLAUDE_CODE
-from lamr_sessions.notices import gaps
-from lamr_sessions.tools import command_of, shown_by
+from lamr_sessions.tools import command_of
 
-from lamr_agents.calls import MOST_PATH, seconds_of
+from lamr_agents.calls import call_of
 from lamr_agents.claude_code_agents import hear
 from lamr_agents.hook_host import Call, HookHost
-from lamr_agents.intent import intent_of, known_of
 from lamr_agents.policy import PRINTED, PUT_ASIDE
-from lamr_agents.regular_files import text_of
-from lamr_agents.skim import Skim, asked_for
+from lamr_agents.skim import Skim
 from lamr_agents.thin import EVENT
 from lamr_agents.words import HOSTS_NUMBERS
 
@@ -43,29 +39,24 @@ def read_call(payload: Mapping[str, Any]) -> Call | None:
     output = _output(tool, response)
     if tool not in TOOLS or output is None:
         return None
-    (read, name), (text, uncut) = shown_by(tool, given) or (Read(""), PRINTED), output
-    if len(read.path) > MOST_PATH or len(name) > MOST_PATH:
-        return None
-    agent = str(payload.get("agent_id") or "")
+    (text, uncut), agent = output, str(payload.get("agent_id") or "")
     transcript = Path(str(payload.get("transcript_path") or ""))
-    heard = hear(transcript, agent, str(payload.get("agent_type") or ""))
-    intent = intent_of(known_of(heard, given, read.path))
-    folder = folder_of(command_of(tool, given) or "")
-    path = _placed(Path(str(payload.get("cwd") or "")), folder, read.path) if read.path else ""
-    asked = asked_for(
-        text,
-        replace(read, path=path),
-        intent=intent,
-        failed=bool(response.get("stderr")) or bool(response.get("interrupted")),
-        name=name,
-        whole=text_of(path) if gaps(text) and not name else "",
+    went = folder_of(command_of(tool, given) or "")
+    return call_of(
+        str(payload.get("session_id") or "") + (f"/{agent}" if agent else ""),
+        *(tool, given, response),
+        text=text,
+        folder=Path(str(payload.get("cwd") or "")),
+        hear=lambda: hear(transcript, agent, str(payload.get("agent_type") or "")),
+        failed=lambda _: response.get("stderr") or response.get("interrupted"),
+        placed=lambda cwd, path: _placed(cwd, went, path),
+        bare=True,
+        otherwise=(Read(""), PRINTED),
+        uncut=uncut,
     )
-    session = str(payload.get("session_id") or "") + (f"/{agent}" if agent else "")
-    since, before = seconds_of(heard.compacted), heard.seen.has(name or path)
-    return Call(session, tool, replace(asked, uncut=uncut), intent, response, since, before)
 
 
-def _placed(cwd: Path, folder: str, path: str) -> str:
+def _placed(cwd: Path, folder: str, path: str) -> Path:
     """The place of a file that a tool has read.
 
     Args:
@@ -74,7 +65,7 @@ def _placed(cwd: Path, folder: str, path: str) -> str:
         path: from where the command began.
     """
     went = bool(folder) and (".." in folder or cwd.parts[-len(Path(folder).parts) :] == Path(folder).parts)
-    return str(cwd / (path[len(folder) :].lstrip("/") if went and not Path(path).is_absolute() else path))
+    return cwd / (path[len(folder) :].lstrip("/") if went and not Path(path).is_absolute() else path)
 
 
 def answer(call: Call, shown: Skim) -> Mapping[str, Any] | None:

@@ -1,4 +1,7 @@
-"""What hosts share in whose own process lamr runs: a pruner, the policy, and originals that `lamr show` prints."""
+"""What hosts share in whose own process lamr runs: a pruner, the policy, and originals that `lamr show` prints.
+
+No command line says there what server, profile and effort it is to be, so that the user's `lamr.toml` does.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,14 @@ import logging
 import os
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lamr_client import LamrError, Pruner
+from lamr_client.effort import EffortName
+from lamr_contract.settings_file import SettingsError, users_settings
 from lamr_sessions.commands import Read
 from lamr_sessions.notices import gaps
 
@@ -28,28 +34,39 @@ _SHOW = re.compile(rf"\s*(?:cd\s+\S+\s*&&\s*)?{SHOW}\s+([\"']?)(\S+?)\1\s*")
 """Agents in containers put a change of the folder before any command."""
 
 
+@dataclass(frozen=True)
+class Reading:
+    """How much the encoder reads of a result, and for how many seconds; None for a pruner's own."""
+
+    effort: EffortName = "auto"
+    within: float | None = None
+
+
 class Reads:
     """Prunes what the tools of a session show of files.
 
     Args:
         make_pruner: gives the pruner, when a tool first shows enough of a file.
-        policy: when a result is pruned.
+        policy: when a result is pruned; None for the default profile's.
         texts: the file that keeps what lies in no file; None for the user's own.
         keeps_all: whether the host leaves in the context what it once showed, so that lamr needn't show it again.
+        reading: how much the encoder reads, and for how long; None as a pruner does by default.
     """
 
-    def __init__(
+    def __init__(  # keyword-only but for the parts
         self,
         make_pruner: Callable[[], Prunes],
         policy: Policy | None = None,
         texts: Path | None = None,
         *,
         keeps_all: bool = False,
+        reading: Reading | None = None,
     ) -> None:
         self._pruner = Lazily(make_pruner)
         self._policy = policy or PROFILES[DEFAULT]
         self._archive = _archive(texts)
         self._earlier = Earlier() if keeps_all else None
+        self._reading = reading or Reading()
 
     def skimmed(  # noqa: PLR0913  # what is known of one result, keyword-only but for the parts
         self,
@@ -75,7 +92,14 @@ class Reads:
         whole = text_of(read.path) if gaps(text) and not name else ""
         asked = asked_for(text, read, intent=intent, again=again, failed=failed, name=name, whole=whole)
         return skim_anyway(
-            self._pruner, asked, intent, self._policy, archive=self._archive, earlier=self._earlier
+            self._pruner,
+            asked,
+            intent,
+            self._policy,
+            archive=self._archive,
+            earlier=self._earlier,
+            effort=self._reading.effort,
+            within=self._reading.within,
         )
 
     def answer_show(self, command: str) -> tuple[str, int] | None:
@@ -102,8 +126,31 @@ def _archive(texts: Path | None) -> Archive | None:
 
 
 def make_pruner() -> Pruner:
-    """The pruner of such a host: LAMR_SERVER names a server; without it, the model runs in this process."""
-    return Pruner(os.environ.get("LAMR_SERVER"), timeout=TIMEOUT_SECONDS)
+    """The pruner of such a host: LAMR_SERVER or the user's file names a server, else the model runs in this process."""
+    own = _of_user()
+    return Pruner(
+        os.environ.get("LAMR_SERVER") or own.get("server"), model=own.get("model"), timeout=TIMEOUT_SECONDS
+    )
+
+
+def users_policy() -> Policy:
+    """The policy of the profile that the user's file names."""
+    return PROFILES[_of_user().get("profile", DEFAULT)]
+
+
+def users_reading() -> Reading:
+    """The effort that the user's file names."""
+    own = _of_user()
+    return Reading(own.get("effort", "auto"), own.get("within"))
+
+
+def _of_user() -> Mapping[str, Any]:
+    """What the user's file sets; nothing where it can't be used, since the session goes on."""
+    try:
+        return users_settings()
+    except SettingsError as error:
+        _log.warning("your settings aren't used: %s", error)
+        return {}
 
 
 class Lazily:

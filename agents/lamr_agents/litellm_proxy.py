@@ -1,7 +1,7 @@
 """LiteLLM's proxy: a callback that prunes new results of tools in the messages on their way to any model.
 
 Name it in the proxy's configuration: `litellm_settings: {callbacks: lamr_agents.litellm_proxy.callback}`. LAMR_SERVER
-names a server; without it, the model runs in the proxy's process.
+or the user's `lamr.toml` names a server; without one, the model runs in the proxy's process.
 """
 
 from __future__ import annotations
@@ -9,13 +9,11 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
-import os
 from typing import Any
 
-from lamr_client import Pruner
 from litellm.integrations.custom_logger import CustomLogger
 
-from lamr_agents.embedded import Lazily
+from lamr_agents.embedded import Lazily, make_pruner, users_policy, users_reading
 from lamr_agents.local.store import default_folder
 from lamr_agents.local.texts import Texts
 from lamr_agents.messages import Conversations
@@ -31,9 +29,11 @@ class PruningCallback(CustomLogger):
     @functools.cached_property
     def _conversations(self) -> Conversations:
         return Conversations(
-            Lazily(lambda: Pruner(os.environ.get("LAMR_SERVER"))),
+            Lazily(make_pruner),
             Texts(default_folder() / "sent.sqlite3"),
+            users_policy(),
             timeout=TIMEOUT_SECONDS,
+            effort=users_reading().effort,
         )
 
     async def async_pre_call_hook(

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lamr_client import LamrError
+from lamr_client.effort import EffortName
 from lamr_sessions import Event, Heard
 from lamr_sessions.commands import Read
 from lamr_sessions.notices import stated
@@ -84,15 +85,22 @@ class Conversations:
         sent: remembers what was sent in place of a result.
         policy: when a result is pruned.
         timeout: seconds for all new results of a request together, which an agent may have asked for at once.
+        effort: how much the encoder reads.
     """
 
     def __init__(
-        self, pruner: Prunes, sent: Texts, policy: Policy | None = None, timeout: float | None = None
+        self,
+        pruner: Prunes,
+        sent: Texts,
+        policy: Policy | None = None,
+        timeout: float | None = None,
+        effort: EffortName = "auto",
     ) -> None:
         self._pruner = pruner
         self._sent = sent
         self._policy = policy or PROFILES[DEFAULT]
         self._timeout = timeout
+        self._effort = effort
 
     def pruned(self, messages: Sequence[Message]) -> list[Message]:
         """The messages as they are to be sent; those that change are copies."""
@@ -154,7 +162,8 @@ class Conversations:
         left = walk.left()
         if left is not None and left <= 0 and self._policy.passes(asked) is None:
             return unjudged(asked, f"the {self._timeout:g} s of this request are over")
-        return skim_anyway(self._pruner, asked, intent, self._policy, earlier=walk.earlier, within=left)
+        more = {"earlier": walk.earlier, "effort": self._effort, "within": left}
+        return skim_anyway(self._pruner, asked, intent, self._policy, **more)
 
 
 def _key(first_words: str, call: Event, text: str) -> str:

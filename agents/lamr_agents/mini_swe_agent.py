@@ -1,8 +1,8 @@
 """mini-swe-agent: its agents, with what commands print of a file pruned for what the model said before them.
 
 Name one of the two classes as the agent of a run, in its configuration:
-`agent_class: lamr_agents.mini_swe_agent.PruningAgent`. LAMR_SERVER names a server; without it, the model runs in this
-process. This module knows that host's agents and environments, from version 2.4 on.
+`agent_class: lamr_agents.mini_swe_agent.PruningAgent`. LAMR_SERVER or the user's `lamr.toml` names a server; without
+one, the model runs in this process. This module knows that host's agents and environments, from version 2.4 on.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lamr_sessions.tools import command_of, shown_by
 from minisweagent.agents.default import DefaultAgent
 from minisweagent.agents.interactive import InteractiveAgent
 
-from lamr_agents.embedded import Reads, make_pruner
+from lamr_agents.embedded import Reading, Reads, make_pruner, users_policy, users_reading
 from lamr_agents.intent import Known
 from lamr_agents.policy import Policy
 from lamr_agents.skim import Prunes
@@ -32,8 +32,9 @@ class PruningEnvironment:
     Args:
         environment: runs the commands.
         make_pruner: gives the pruner, when a command first shows enough of a file.
-        policy: when a result is pruned.
+        policy: when a result is pruned; None for the default profile's.
         texts: the file that keeps what lies in no file; None for the user's own.
+        reading: how much the encoder reads.
     """
 
     def __init__(
@@ -42,9 +43,10 @@ class PruningEnvironment:
         make_pruner: Callable[[], Prunes],
         policy: Policy | None = None,
         texts: Path | None = None,
+        reading: Reading | None = None,
     ) -> None:
         self._environment = environment
-        self._reads = Reads(make_pruner, policy, texts, keeps_all=True)
+        self._reads = Reads(make_pruner, policy, texts, keeps_all=True, reading=reading)
         self._heard, self._task = Heard(), ""
 
     def __getattr__(self, name: str) -> Any:
@@ -95,7 +97,7 @@ class _Pruning:
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.env = PruningEnvironment(self.env, make_pruner)
+        self.env = PruningEnvironment(self.env, make_pruner, users_policy(), reading=users_reading())
 
     def query(self) -> dict[str, Any]:
         message: dict[str, Any] = super().query()  # type: ignore[misc]  # the agent's, beside which this class stands

@@ -31,7 +31,7 @@ from openhands.tools.file_editor.utils.constants import (
 )
 from openhands.tools.terminal import TerminalAction, TerminalObservation, TerminalTool
 
-from lamr_agents.embedded import Reads, make_pruner
+from lamr_agents.embedded import Reads, make_pruner, users_policy, users_reading
 from lamr_agents.intent import Known, known_of
 from lamr_agents.skim import because_of
 from lamr_agents.thin import NOTE
@@ -163,7 +163,8 @@ def _pruner() -> Pruner:
 
 
 def _pruning(tools: Sequence[ToolDefinition]) -> list[ToolDefinition]:
-    return [tool.set_executor(PruningExecutor(tool.name, tool.executor, Reads(_pruner))) for tool in tools]
+    reads = Reads(_pruner, users_policy(), reading=users_reading())
+    return [tool.set_executor(PruningExecutor(tool.name, tool.executor, reads)) for tool in tools]
 
 
 class PruningTerminalTool(TerminalTool):

@@ -23,7 +23,6 @@ from lamr_export.model import LamrModel
 from lamr_postprocess import split_lines
 from lamr_training.errors import RunError
 from lamr_training.labels.rubrics import label_lines
-from lamr_training.labels.settings import LabelSettings
 from lamr_training.loop.example_set import ExampleSet
 from lamr_training.loop.examples import distinct_files, make_examples
 from lamr_training.loop.losses import LossWeights
@@ -164,9 +163,9 @@ def variant_examples(data: ExampleSet, variant: Variant, tree: bool) -> ExampleS
     )
 
 
-def rubric_columns(record: Record, settings: LabelSettings) -> NDArray[np.uint8]:
+def rubric_columns(record: Record) -> NDArray[np.uint8]:
     """The labels of a record's lines by every rubric that some variant learns, uint8 `[L, 4]`: `COLUMNS`."""
-    labels = label_lines(record.code, record.kept_frags, record.score, settings)
+    labels = label_lines(record.code, record.kept_frags, record.score)
     gold = np.flatnonzero(labels.semantic) + 1
     lines = split_lines(record.code)
     textual = textual_dependency(lines, gold.tolist())

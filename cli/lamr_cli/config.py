@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from lamr_contract.settings_file import KINDS
 
 from lamr_cli.pack import MOST_TOKENS
 from lamr_cli.printing import say
-from lamr_cli.settings import KINDS, Setting, Settings
+from lamr_cli.settings import Setting, Settings
 
 _DEFAULTS = {
     "server": "none: in process",
@@ -31,8 +32,7 @@ def config(
     """Show which settings are in force here, and where each of them is from.
 
     An option on the command line wins over the environment, that over the project's lamr.toml, and that over the
-    user's. A project's file sets max_tokens and exclude, of `lamr pack`; server, model, effort of both commands, within
-    of `lamr prune`, profile and holdout of hooks are the user's alone.
+    user's. A project's file sets max_tokens and exclude, of `lamr pack`; all others are the user's alone.
 
     lamr config
     """

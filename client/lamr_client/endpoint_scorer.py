@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from lamr_contract.encoder.packed_batch import cut_by_tokens
 from lamr_contract.errors import (
     InvalidInputError,
     ModelMismatchError,
     ServerError,
     ServerUnavailableError,
 )
-from lamr_contract.packed_batch import cut_by_tokens
 from lamr_contract.perplexity.causal_scorer import IntArray, check_sequences
 from lamr_errors import visible
 from numpy.typing import NDArray

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from lamr_contract.local_model import LocalModel
+from lamr_contract.encoder.local_model import LocalModel
 from lamr_contract.model_io import ChunkRequest, ChunkResult
 from numpy.typing import NDArray
 

@@ -27,7 +27,6 @@ from lamr_contract.model_io import ChunkResult
 from lamr_contract.scoring.scorer import DocumentScorer, LineScores, Scorer
 from lamr_postprocess import BudgetError, PrunedCode, prune_lines
 from lamr_postprocess.analyses import Analyses
-from lamr_postprocess.minified import minified
 from lamr_postprocess.repair import GAP, REASONS
 from numpy.typing import NDArray
 
@@ -40,7 +39,7 @@ from lamr_client.pace import Pace
 from lamr_client.prune_options import PruneOptions
 from lamr_client.reading_plan import ReadingPlan, Work
 from lamr_client.result import PruneResult, Timings
-from lamr_client.unjudged import minified_result, model_name, unpruned
+from lamr_client.unjudged import model_name, unjudged
 
 OnProgress = Callable[[int, int], None]
 """Takes the number of tokens that are judged so far, and the number of all tokens."""
@@ -128,9 +127,8 @@ class PruneJob:
             judge_data=not options.repair,  # without repair the caller wants the model's own selection
             check=self._check,
         )
-        self._minified = self._what_if_minified()
-        self._inked = not self._asked.layout.blank.all()
-        self._judged = self._inked and not self._minified and not self._is_small()
+        blank = bool(self._asked.layout.blank.all())
+        self._judged = not (blank or self._asked.minified or self._is_small())
         self._check()
         self._scorer: DocumentScorer | None = DocumentScorer(scorer, self._asked)
         self.want_rubrics = scorer.want_rubrics
@@ -232,13 +230,8 @@ class PruneJob:
         """
         answered = time.perf_counter()
         self._until = self._call.deadline
-        if self._minified:
-            result = minified_result(
-                self._encoder, self._asked, self._text, self._options, self._count, self._minified
-            )
-        elif not self._judged or self._chunks == 0:
-            small = self._inked and not self._judged
-            result = self._too_small() if small else self._nothing_to_judge()
+        if not self._judged or self._chunks == 0:
+            result = unjudged(self._encoder, self._asked, self._options, self._tokens, self._count)
         else:
             scores = self._final_scores()
             self._check()
@@ -307,11 +300,6 @@ class PruneJob:
         """Return whether `min_tokens` lets the code pass; a budget that the code exceeds forbids it."""
         least, budget = self._options.min_tokens, self._options.max_tokens
         return bool(least) and self._tokens < least and (budget is None or self._tokens <= budget)
-
-    def _what_if_minified(self) -> str:
-        """Return what the code is, where it has no lines to choose from, whatever data is among them; else nothing."""
-        data, spans = self._asked.data, self._asked.layout.spans
-        return minified(spans if data is None else spans[~data.lines])
 
     @property
     def _has_budget(self) -> bool:
@@ -408,16 +396,4 @@ class PruneJob:
             reason=f"{result.reason}; {reason}" if result.reason else reason,
             cuts=(),
             status="passthrough",
-        )
-
-    def _nothing_to_judge(self) -> PruneResult:
-        result = unpruned(self._encoder, self._text, self._options, self._tokens)
-        blank = "the code holds nothing but white space: kept as it is"
-        return dataclasses.replace(result, reason=blank if self._text else "the code is empty")
-
-    def _too_small(self) -> PruneResult:
-        result = unpruned(self._encoder, self._text, self._options, self._tokens)
-        minimum = self._options.min_tokens
-        return dataclasses.replace(
-            result, reason=f"passed through: {self._tokens} tokens, fewer than min_tokens {minimum}"
         )

@@ -359,7 +359,7 @@ def deferred_transport(
 
     def local() -> Transport:
         from lamr_contract.cache import states_file  # noqa: PLC0415  # SQLite
-        from lamr_contract.kept_states import KeptStates  # noqa: PLC0415
+        from lamr_contract.encoder.kept_states import KeptStates  # noqa: PLC0415
 
         from lamr_client.in_process import InProcessTransport  # noqa: PLC0415  # onnxruntime and the decoder
 

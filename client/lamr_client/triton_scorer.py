@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from lamr_contract.encoder.packed_batch import cut_by_tokens
 from lamr_contract.errors import ModelMismatchError, ServerError
 from lamr_contract.names import INPUT_IDS, LOG_PROB, PERPLEXITY, SPEC_PARAMETER, TOKENIZER_PARAMETER
-from lamr_contract.packed_batch import cut_by_tokens
 from lamr_contract.perplexity.causal_scorer import (
     IntArray,
     Tokenized,

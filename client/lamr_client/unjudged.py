@@ -30,30 +30,29 @@ MOST_EXCERPT_TOKENS = 2_000
 """Of the parts of a minified text, where no budget says less."""
 
 
-def unpruned(encoder: PromptEncoder, text: str, options: PruneOptions, tokens: int) -> PruneResult:
-    """Return the text as it came, with all lines kept and nothing scored.
+def unjudged(
+    encoder: PromptEncoder,
+    asked: AskedDocument,
+    options: PruneOptions,
+    tokens: int,
+    count: Callable[[str], int],
+) -> PruneResult:
+    """Return the result for code without lines to choose from, for too little of it, and for none.
 
     Args:
         encoder: the encoder of the model, for its name.
-        text: the code.
-        options: the call's, for the language.
-        tokens: how many tokens the text has.
+        asked: the code as it was asked about.
+        options: the call's.
+        tokens: how many tokens the code has.
+        count: how many tokens a text has.
     """
-    count = len(line_spans(text))
-    return PruneResult(
-        text=text,
-        kept_lines=tuple(range(1, count + 1)),
-        line_scores=(0.0,) * count,
-        reasons={},
-        relevance=None,
-        tokens_in=tokens,
-        tokens_out=tokens,
-        status="passthrough",
-        reason=None,
-        language=options.language,
-        cuts=(),
-        model=model_name(encoder),
-    )
+    text = asked.given
+    if asked.minified:
+        return _parts_of_lines(_whole(encoder, text, options, tokens, asked.minified), asked, options, count)
+    why = "the code holds nothing but white space: kept as it is" if text else "the code is empty"
+    if tokens < options.min_tokens and not asked.layout.blank.all():
+        why = f"passed through: {tokens} tokens, fewer than min_tokens {options.min_tokens}"
+    return _whole(encoder, text, options, tokens, why)
 
 
 def passthrough(
@@ -65,50 +64,55 @@ def passthrough(
     caller was ready to wait.
 
     Args:
-        encoder, text, options: see `unpruned`.
+        encoder, options: see `unjudged`.
+        text: the code.
         error: why the text passes; the result's reason names it.
         begin: `time.perf_counter()` when the call began.
     """
     counter = token_counter(options.tokenizer, encoder)
     count = counter.count_tokens if len(text) <= MOST_COUNTED_CHARS else approximate_tokens
-    result = unpruned(encoder, text, options, count(text))
-    return dataclasses.replace(
-        result,
-        reason=f"{type(error).__name__}: {error}",
-        timings=Timings(total=time.perf_counter() - begin),
+    result = _whole(encoder, text, options, count(text), f"{type(error).__name__}: {error}")
+    return dataclasses.replace(result, timings=Timings(total=time.perf_counter() - begin))
+
+
+def _whole(encoder: PromptEncoder, text: str, options: PruneOptions, tokens: int, why: str) -> PruneResult:
+    """Return the text as it came, with all lines kept and nothing scored."""
+    count = len(line_spans(text))
+    return PruneResult(
+        text=text,
+        kept_lines=tuple(range(1, count + 1)),
+        line_scores=(0.0,) * count,
+        reasons={},
+        relevance=None,
+        tokens_in=tokens,
+        tokens_out=tokens,
+        status="passthrough",
+        reason=why,
+        language=options.language,
+        cuts=(),
+        model=model_name(encoder),
     )
 
 
-def minified_result(  # noqa: PLR0913, PLR0917  # a job's parts
-    encoder: PromptEncoder,
-    asked: AskedDocument,
-    text: str,
-    options: PruneOptions,
-    count: Callable[[str], int],
-    why: str,
+def _parts_of_lines(
+    whole: PruneResult, asked: AskedDocument, options: PruneOptions, count: Callable[[str], int]
 ) -> PruneResult:
-    """Return code without lines to choose from: as it came, or what fits into a budget, or parts of its lines.
-
-    Args:
-        encoder, text, options: see `unpruned`.
-        asked: the code as it was asked about.
-        count: how many tokens a text has.
-        why: what the code is.
-    """
+    """Return code without lines to choose from: as it came, or what fits into a budget, or parts of its lines."""
+    text, tokens, why = whole.text, whole.tokens_in, asked.minified
     path = None if options.path is None else os.fspath(options.path)
     language = language_named(options.language) if options.language else detect_language(text, path)
-    tokens = count(text)
-    whole = dataclasses.replace(unpruned(encoder, text, options, tokens), reason=why, language=language.name)
+    whole = dataclasses.replace(whole, language=language.name)
     shares = [] if options.ratio is None else [tokens / options.ratio]
     limit = min([*shares, *([options.max_tokens] if options.max_tokens else [])], default=math.inf)
     lines = whole.kept_lines
     if options.excerpts:
+        words = query_terms(asked.intent)
         title = language.comment.wrap(f"... {why}; the parts around what is looked for") + "\n"
         most = min(limit, MOST_EXCERPT_TOKENS)
         parts = parts_around(
             text,
             line_spans(text),
-            query_terms(asked.intent),
+            words,
             language.comment,
             lambda it: count(title + it) <= most,
         )

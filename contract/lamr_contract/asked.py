@@ -14,15 +14,16 @@ from functools import cached_property
 
 import numpy as np
 from lamr_postprocess.detection import detect_language
-from lamr_postprocess.lines import ink, line_spans, split_lines
+from lamr_postprocess.layout import LineLayout, line_layout
+from lamr_postprocess.lines import line_spans, split_lines
 from lamr_postprocess.listing import Listing, read_listing
+from lamr_postprocess.minified import minified
 from lamr_postprocess.outputs import failing_lines, output_frames
 from numpy.typing import NDArray
 
 from lamr_contract.arrays import Float64Array
 from lamr_contract.encoding import Chunks, PromptEncoder
 from lamr_contract.errors import InvalidInputError
-from lamr_contract.layout import LineLayout, line_layout
 from lamr_contract.reading import Reading
 from lamr_contract.scoring.encoded_data import EncodedData
 from lamr_contract.scoring.line_model import AskedLines, LineModel
@@ -42,28 +43,28 @@ class AskedDocument:
         reading: what the model reads of query and task.
         query_ids: int64 [q], the tokens of the reading.
         text: the document, without the numbers of a listing.
+        given: the document as somebody has it, of as many lines as the text.
         path: where it comes from; empty where that isn't known.
         layout: the text's lines.
         intent, task: what is looked for, and what for, as the caller gave them.
+        history: what the session said and did before; empty where that isn't known.
         tokenize: makes the tokens of the text; it is called once, when they are first needed.
         data: the encoded data that isn't judged and scores 0; None where all is judged.
-        history: what the session said and did before; empty where that isn't known.
         listing: what the text was shown as; None if it wasn't a listing.
-        given: the document as somebody has it, of as many lines as the text.
     """
 
     reading: Reading
     query_ids: NDArray[np.int64]
     text: str
+    given: str
     path: str
     layout: LineLayout
     intent: str
     task: str
+    history: str
     tokenize: Callable[[], Tokens]
-    data: EncodedData | None = None
-    listing: Listing | None = None
-    history: str = ""
-    given: str | None = None
+    data: EncodedData | None
+    listing: Listing | None
 
     @classmethod
     def of(  # noqa: PLR0913  # keyword-only, each with a default
@@ -116,7 +117,7 @@ class AskedDocument:
             return encoder.encode_document(code, check) if tokens is None else tokens
 
         return cls(
-            reading, query_ids, code, path, layout, query, task, tokenize, data, listing, history, text
+            reading, query_ids, code, text, path, layout, query, task, history, tokenize, data, listing
         )
 
     @cached_property
@@ -157,6 +158,12 @@ class AskedDocument:
         return f"{self.intent}\n{self.task}"
 
     @cached_property
+    def minified(self) -> str:
+        """What the text is if it has no lines to choose from, whatever data is among them; empty of any other."""
+        spans = self.layout.spans
+        return minified(spans if self.data is None else spans[~self.data.lines])
+
+    @cached_property
     def named(self) -> NDArray[np.bool_]:
         """The lines that query or task name, bool [L]: by number, and in the output of commands by what they hold."""
         lines = len(self.layout.spans)
@@ -165,8 +172,7 @@ class AskedDocument:
         else:
             named = named_lines(self.words, self.path, lines)
         if self._is_output or (self.listing is not None and self.listing.files > 1):
-            given = self.text if self.given is None else self.given
-            named = named | named_text(self.words, given, line_spans(given))
+            named = named | named_text(self.words, self.given, line_spans(self.given))
         return named
 
     @cached_property
@@ -220,5 +226,5 @@ def _data(layout: LineLayout) -> EncodedData | None:
     data = EncodedData.of(layout)
     if not len(data.spans):
         return None
-    inked = np.flatnonzero(ink(layout.points))
+    inked = np.flatnonzero(layout.inked)
     return data if data.outside(np.stack([inked, inked], axis=1)).any() else None

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 
 import numpy as np
+from lamr_postprocess.layout import LineLayout
 from numpy.typing import NDArray
 
 from lamr_contract.arrays import ranges
 from lamr_contract.headers import enclosing_lines
-from lamr_contract.layout import LineLayout
 
 # So many tokens of a header line are enough, because a signature's name comes first.
 _HEADER_TOKENS = 20

@@ -14,7 +14,7 @@ from tokenizers import Tokenizer
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import InvalidInputError
 from lamr_contract.files import MOST_TOKENIZER_BYTES, read_regular
-from lamr_contract.tokenizer_files import parse_tokenizer
+from lamr_contract.tokens.tokenizer_files import parse_tokenizer
 
 MODELS_OWN = "model"
 """Stands for a file: budgets then count the pruning model's own tokens, as evaluations do."""

@@ -15,20 +15,20 @@ from pathlib import Path
 from typing import overload
 
 import numpy as np
+from lamr_postprocess.layout import LineLayout, line_layout
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from lamr_contract.chunking import LineStarts, fixed_chunks, header_tokens, plan_chunks
 from lamr_contract.errors import InvalidInputError, ModelMismatchError
 from lamr_contract.files import MOST_TOKENIZER_BYTES, read_regular
-from lamr_contract.layout import LineLayout, line_layout
 from lamr_contract.names import TOKENIZER_FILE
 from lamr_contract.reading import Reading, read
 from lamr_contract.spec import Chunking, ModelSpec, client_files, load_spec
-from lamr_contract.text_slices import cuts_inside, in_groups, slice_bounds
-from lamr_contract.token_counts import TokenCounts
-from lamr_contract.token_limits import TokenLimits
-from lamr_contract.tokenizer_files import parse_tokenizer
+from lamr_contract.tokens.text_slices import cuts_inside, in_groups, slice_bounds
+from lamr_contract.tokens.token_counts import TokenCounts
+from lamr_contract.tokens.token_limits import TokenLimits
+from lamr_contract.tokens.tokenizer_files import parse_tokenizer
 
 READ_SHARE = 0.3
 """The share of the window that a query and a task may take; of longer ones the most telling parts are read."""

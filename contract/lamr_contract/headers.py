@@ -10,9 +10,8 @@ import bisect
 from collections.abc import Sequence
 
 import numpy as np
+from lamr_postprocess.layout import LineLayout
 from numpy.typing import NDArray
-
-from lamr_contract.layout import LineLayout
 
 MOST_HEADERS = 32
 """The most headers of one place. Deeper ones say little about it, and text that is made to be deep must not take time

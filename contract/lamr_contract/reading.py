@@ -13,10 +13,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from lamr_postprocess.layout import LineLayout
 from numpy.typing import NDArray
 
 from lamr_contract.arrays import Float64Array
-from lamr_contract.layout import LineLayout
 from lamr_contract.scoring.bm25 import rarity
 from lamr_contract.words import TermIndex, query_terms
 

@@ -14,11 +14,11 @@ from functools import lru_cache
 from itertools import chain, count, product
 
 import numpy as np
+from lamr_postprocess.characters import DIGIT, LOWER, OTHER, UPPER
+from lamr_postprocess.layout import LineLayout, line_layout
 from numpy.typing import NDArray
 
 from lamr_contract.arrays import Float64Array, ranges
-from lamr_contract.characters import DIGIT, LOWER, OTHER, UPPER
-from lamr_contract.layout import LineLayout, line_layout
 
 _STOP = """
     a about after all also an and any are as at be because been before being between both but by can could

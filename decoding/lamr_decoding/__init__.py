@@ -1,6 +1,6 @@
 """Decoding for LaMR: emission heads, gate, and the linear-chain CRF, over packed batches, without torch."""
 
-from lamr_decoding.crf import LinearChainCrf, log_partition, marginals, nll, path_score, viterbi
+from lamr_decoding.crf import LinearChainCrf, marginals, nll, viterbi
 from lamr_decoding.decoder import Decoded, Decoder
 from lamr_decoding.weights import DecoderWeights, DecoderWeightsError
 
@@ -10,9 +10,7 @@ __all__ = [
     "DecoderWeights",
     "DecoderWeightsError",
     "LinearChainCrf",
-    "log_partition",
     "marginals",
     "nll",
-    "path_score",
     "viterbi",
 ]

@@ -5,7 +5,7 @@ J = A[0,0] + A[1,1] - A[0,1] - A[1,0]. A linear-chain CRF is therefore
 
     score(y) = base + Σ_i h_i y_i + J Σ_{i>1} y_{i-1} y_i
 
-and everything asked of it depends on the fields h and the coupling J; `base`, the score of pruning everything, is a
+and everything asked of it depends on the fields h and the coupling J; base, the score of pruning everything, is a
 constant of the sequence.
 """
 
@@ -88,13 +88,6 @@ class Chain:
         both = keep & xp.roll(keep, 1) & ~like(self.packing.first, keep)
         labels, pairs = (xp.astype(mask, xp.float64) for mask in (keep, both))
         return self.packing.sums(self.fields * labels + self.coupling * pairs)
-
-
-def base(emissions: Array, packing: Packing, crf: Potentials) -> Array:
-    """The score of pruning everything, float64 [B]."""
-    transitions, start, end = (_wide(part, emissions) for part in (crf.transitions, crf.start, crf.end))
-    steps = like(packing.lengths - 1, emissions)
-    return packing.sums(_wide(emissions[:, 0], emissions)) + steps * transitions[0, 0] + start[0] + end[0]
 
 
 def _wide(values: Array, other: Array) -> Array:

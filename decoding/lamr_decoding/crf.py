@@ -15,7 +15,7 @@ from typing import Any
 import array_api_compat
 
 from lamr_decoding import max_product, sum_product
-from lamr_decoding.chain import Chain, base
+from lamr_decoding.chain import Chain
 from lamr_decoding.maps import MOST_POTENTIAL
 from lamr_decoding.namespaces import namespace_of
 from lamr_decoding.packing import Array, Packing, like
@@ -78,24 +78,12 @@ def marginals(emissions: Array, cu_seqlens: Any, crf: LinearChainCrf) -> Array:
     return _as(like(keep, emissions), emissions)
 
 
-def log_partition(emissions: Array, cu_seqlens: Any, crf: LinearChainCrf) -> Array:
-    """log Z of each sequence, [B]; arguments and errors as `viterbi`. Differentiable for torch, once."""
-    chain = _chain(emissions, cu_seqlens, crf)
-    return _as(base(emissions, chain.packing, crf) + sum_product.log_growth(chain), emissions)
-
-
-def path_score(emissions: Array, labels: Array, cu_seqlens: Any, crf: LinearChainCrf) -> Array:
-    """score(y) of the labeling `labels` ([T], 0 or 1) of each sequence, [B]. Differentiable for torch, once.
+def nll(emissions: Array, labels: Array, cu_seqlens: Any, crf: LinearChainCrf) -> Array:
+    """-log P(y | x) of each sequence, [B] (paper, section 3.3), y = `labels` ([T], 0 or 1). Torch may derive it once.
 
     Raises:
         ValueError: as `viterbi`, or labels of another shape or other than 0 and 1.
     """
-    chain = _chain(emissions, cu_seqlens, crf)
-    return _as(base(emissions, chain.packing, crf) + chain.scores(_kept(labels, chain)), emissions)
-
-
-def nll(emissions: Array, labels: Array, cu_seqlens: Any, crf: LinearChainCrf) -> Array:
-    """-log P(y | x) of each sequence, [B] (paper, section 3.3); as `path_score`."""
     chain = _chain(emissions, cu_seqlens, crf)
     score = chain.scores(_kept(labels, chain))  # like log_growth, relative to pruning everything
     return _as(sum_product.log_growth(chain) - score, emissions)

@@ -12,7 +12,7 @@ import numpy as np
 
 from lamr_decoding import max_product, sum_product
 from lamr_decoding.chain import Chain
-from lamr_decoding.layers import gelu, product, sigmoid, softmax
+from lamr_decoding.layers import gelu, product, softmax
 from lamr_decoding.namespaces import namespace_of
 from lamr_decoding.packing import Array, Packing, like
 from lamr_decoding.weights import DecoderWeights
@@ -37,11 +37,6 @@ class Decoded:
     margin: Array
     rubric_prob: Array | None
     gate: Array | None
-
-    @property
-    def emission_keep_prob(self) -> Array:
-        """float32 [T], sigmoid(e_keep - e_prune) without the CRF: how SWE-Pruner scores a token."""
-        return sigmoid(self.margin)
 
 
 class Decoder:

@@ -124,7 +124,7 @@ class DecoderWeights:
         return any(bool(namespace_of(each).any(each != 0)) for each in scores)
 
     def without_chain(self) -> DecoderWeights:
-        """The same weights with a fused CRF of zeros, under which `keep_prob` is `Decoded.emission_keep_prob`."""
+        """The same weights with a fused CRF of zeros, under which `keep_prob` is sigmoid(`Decoded.margin`)."""
         names = ("fused_crf_transitions", "fused_crf_start", "fused_crf_end")
         return dataclasses.replace(self, **{name: 0 * getattr(self, name) for name in names})
 

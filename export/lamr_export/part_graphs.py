@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import onnx
+from lamr_contract.encoder.part_spec import PartSpec
 from lamr_contract.names import (
     ENCODER_INPUTS,
     ENCODER_OUTPUTS,
@@ -22,7 +23,6 @@ from lamr_contract.names import (
     PART_FILE,
     STATES,
 )
-from lamr_contract.part_spec import PartSpec
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
 from lamr_export.errors import ExportError

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from lamr_contract.packed_batch import sequence_bounds
+from lamr_contract.encoder.packed_batch import sequence_bounds
 from lamr_contract.perplexity.causal_scorer import IntArray
 from lamr_contract.perplexity.families import Family
 from torch import Tensor

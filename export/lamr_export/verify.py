@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 import torch
+from lamr_contract.encoder.packed_batch import code_states, encoder_feed
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.model_io import ChunkRequest
 from lamr_contract.names import ENCODER_OUTPUTS
-from lamr_contract.packed_batch import code_states, encoder_feed
 from lamr_decoding import Decoder
 from numpy.typing import NDArray
 

@@ -172,11 +172,13 @@ class BudgetSearch:
         ranking = ranking[~self.document.blank[ranking]]  # repair brings those between kept lines
         if self.least is not None:
             ranking = ranking[self.scores[ranking] >= self.least]
+        step = 0
         while used < limit * _ENOUGH and self.trials < _MOST_TRIALS:
             ranking = ranking[best[ranking] == 0]
             if not ranking.shape[0]:
                 break
-            taken, outcome = self._longest(chosen, ranking, limit)
+            taken, outcome = self._longest(chosen, ranking, limit, step)
+            step = 1
             if outcome is not None:
                 best, used = outcome
                 chosen[ranking[:taken]] = True
@@ -184,11 +186,13 @@ class BudgetSearch:
         return best, used
 
     def _longest(
-        self, chosen: BoolArray, ranking: IntArray, limit: int
+        self, chosen: BoolArray, ranking: IntArray, limit: int, step: int
     ) -> tuple[int, tuple[Codes, int] | None]:
-        """The length of the longest prefix of the ranking that fits together with the chosen lines, and its outcome."""
+        """The length of the longest prefix of the ranking that fits together with the chosen lines, and its outcome.
+
+        A prefix is looked for in steps that double, from `step` on, and then by halves; 0 halves at once.
+        """
         low, high, outcome = 0, ranking.shape[0] + 1, None
-        step = 1 if chosen.any() else 0
         while high - low > 1 and self.trials < _MOST_TRIALS:
             middle = min(low + step, high - 1) if step else (low + high) // 2
             selected = chosen.copy()

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from lamr_contract.arrays import Float64Array, ranges
 from lamr_contract.cache import unpacked
-from lamr_contract.layout import line_layout
 from lamr_contract.words import TermIndex
 from lamr_postprocess import language_named
 from lamr_postprocess.definition_spans import definition_spans
+from lamr_postprocess.layout import line_layout
 from lamr_postprocess.lines import IntArray
 from numpy.typing import NDArray
 

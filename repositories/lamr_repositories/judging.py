@@ -22,10 +22,10 @@ from lamr_contract.asked import AskedDocument
 from lamr_contract.cache import Cache
 from lamr_contract.encoding import Chunk, PromptEncoder
 from lamr_contract.errors import LamrError
-from lamr_contract.layout import line_layout, token_lines
 from lamr_contract.names import DECODER, ENCODER, ONNX_FILE, WEIGHTS_FILE, version_folder
 from lamr_contract.scoring.odds import logit
 from lamr_contract.scoring.rules import SEMANTIC, Usual
+from lamr_postprocess.layout import line_layout, token_lines
 from lamr_postprocess.lines import BoolArray, TokenLines, split_lines
 from numpy.typing import NDArray
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from lamr_sessions.events import Event
 from lamr_sessions.pointed import Pointers
 from lamr_sessions.seen import Seen
 from lamr_sessions.shown import Shown, shown_lines
+from lamr_sessions.spoken import spoken
 from lamr_sessions.tools import description_of, pattern_of, read_of
 
 LEAST_LINES = 80
@@ -27,15 +27,6 @@ MOST_HISTORY = 3000
 _MOST_STATEMENTS = 60
 _SHORT_MESSAGE = 80
 """Characters up to which a message such as "yes, go on" is joined to the one before it."""
-
-_BY_MACHINE = re.compile(
-    r"\s*(?:<(?:command-|local-command|task-notification|environment_context|user_instructions|INSTRUCTIONS|skill|"
-    r"permissions|turn_aborted|subagent_notification)|# AGENTS\.md|Caveat: |\[Request interrupted|Stop hook|"
-    r"This session is being continued|Base directory for this skill|Operation stopped by hook)"
-)
-_INSERTED = re.compile(
-    r"<(system[-_]reminder|ide_opened_file|ide_selection|environment_context|attached_files)>"
-)
 
 
 @dataclass(frozen=True)
@@ -178,28 +169,6 @@ def _begun(agent: str, before: Sequence[Event]) -> Heard:
     if isinstance(prompt, str):
         heard.hear(Event("user", prompt))
     return heard
-
-
-def spoken(message: str) -> str:
-    """The part of a user's message that a person wrote; empty where a program wrote it all."""
-    words = _without_inserted(message).strip()
-    return "" if _BY_MACHINE.match(words) else words
-
-
-def _without_inserted(message: str) -> str:
-    """A message without what a host put into it; an element without an end stays, and is looked for once."""
-    kept, at, endless = [], 0, set()
-    for opened in _INSERTED.finditer(message):
-        if opened.start() < at or opened[1] in endless:
-            continue
-        close = f"</{opened[1]}>"
-        end = message.find(close, opened.end())
-        if end < 0:
-            endless.add(opened[1])
-            continue
-        kept.append(message[at : opened.start()])
-        at = end + len(close)
-    return "".join(kept) + message[at:]
 
 
 def answered(session: Sequence[Event]) -> dict[int, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from lamr_client import Pruner
@@ -78,3 +79,9 @@ def session(*more: dict[str, Any], model: str = "claude-opus-4-8") -> str:
 def pruner(rule: Callable[..., Any] | None = None) -> Pruner:
     """A pruner whose model finds every line as good as every other; lexical evidence ranks them."""
     return Pruner(transport=MockTransport(rule or (lambda request: uniform_answer(request, 0.5))))
+
+
+def set_by_the_user(folder: Path, text: str) -> None:
+    """Write the user's `lamr.toml`, where XDG_CONFIG_HOME is the folder."""
+    (folder / "lamr").mkdir()
+    (folder / "lamr" / "lamr.toml").write_text(text, encoding="utf-8")

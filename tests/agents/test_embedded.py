@@ -9,14 +9,15 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from lamr_agents.embedded import Reads
+from lamr_agents.embedded import Reading, Reads, make_pruner, users_policy, users_reading
 from lamr_agents.intent import Known
 from lamr_agents.local.texts import MOST_DAYS
 from lamr_agents.policy import Policy
-from lamr_client import MissingPackageError, Pruner
+from lamr_agents.profiles import DEFAULT, PROFILES
+from lamr_client import MissingPackageError, Pruner, ServerUnavailableError
 from lamr_sessions.commands import Read
 
-from tests.agents.samples import CODE, SAID, TASK, pruner
+from tests.agents.samples import CODE, SAID, TASK, pruner, set_by_the_user
 
 KNOWN = Known(said=SAID, task=TASK)
 POLICY = Policy(threshold=0.45)
@@ -89,3 +90,28 @@ def test_a_key_that_expired_says_what_to_do(tmp_path: Path) -> None:
     assert "nothing is kept under" in answer[0]
     assert "run the command again" in answer[0]
     assert answer[1] != 0
+
+
+def test_the_users_file_names_profile_effort_and_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    assert users_policy() == PROFILES[DEFAULT]
+    assert users_reading() == Reading("auto", None)
+    set_by_the_user(tmp_path, 'profile = "eager"\nserver = "127.0.0.1:9"\neffort = "full"\nwithin = 9\n')
+    assert users_policy() == PROFILES["eager"]
+    assert users_reading() == Reading("full", 9)
+    with make_pruner() as asking, pytest.raises(ServerUnavailableError, match=re.escape("127.0.0.1:9")):
+        asking.prune(SAID, CODE, effort="full", degrade=False)
+    monkeypatch.setenv("LAMR_SERVER", "127.0.0.1:10")
+    with make_pruner() as asking, pytest.raises(ServerUnavailableError, match=re.escape("127.0.0.1:10")):
+        asking.prune(SAID, CODE, effort="full", degrade=False)
+
+
+def test_a_users_file_that_cant_be_used_is_told_and_the_session_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    set_by_the_user(tmp_path, 'profile = "bold"\n')
+    assert users_policy() == PROFILES[DEFAULT]
+    assert "profile must be one of lossless, careful, balanced, eager" in caplog.text

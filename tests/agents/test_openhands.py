@@ -12,7 +12,7 @@ from lamr_client import Pruner, ServerUnavailableError
 from lamr_client.mock_transport import MockTransport, uniform_answer
 
 from tests.agents import openhands_stand_in as host
-from tests.agents.samples import CODE, NUMBERED, SAID, TASK
+from tests.agents.samples import CODE, NUMBERED, SAID, TASK, set_by_the_user
 
 HEADER = "Here's the result of running `cat -n` on /w/a.py:\n"
 
@@ -50,6 +50,14 @@ def test_a_view_is_pruned_for_what_was_said_and_stays_an_observation(
     assert len(shown.text) < 0.8 * len(seen.observation.text)  # the default profile is careful
     assert {**shown.__dict__, "content": 0} == {**seen.observation.__dict__, "content": 0}
     assert transport.requests
+
+
+def test_the_users_profile_holds(module: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    set_by_the_user(tmp_path, 'profile = "lossless"\n')
+    user, view, seen, *_ = host.recorded()
+    executor = executor_of(module, "file_editor", lambda *_: seen.observation)
+    assert executor(view.action, host.conversation([user, view])) is seen.observation
 
 
 def test_a_file_that_an_earlier_answer_showed_passes(module: Any, transport: MockTransport) -> None:

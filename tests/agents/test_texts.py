@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import random
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lamr_agents.local.database import Database
 from lamr_agents.local.texts import (
     Archive,
     Place,
@@ -99,6 +102,17 @@ def test_a_text_that_a_disk_changed_isnt_kept_any_more(texts: Texts, tmp_path: P
         for key, data in zip(keys, (b"\0" * 9, None, "text"), strict=True):
             rows.execute("UPDATE texts SET text = ifnull(?, 7) WHERE key = ?", (data, key))
     assert [texts.find(key) for key in keys] == [None] * 3
+
+
+def test_nobody_waits_for_the_disk_and_a_killed_process_has_kept_its_texts(tmp_path: Path) -> None:
+    path = tmp_path / "folder" / "texts.sqlite3"
+    kill = f"Texts(Path({str(path)!r})).keep('a'); os.kill(os.getpid(), 9)"
+    words = f"import os; from pathlib import Path; from lamr_agents.local.texts import Texts; {kill}"
+    done = subprocess.run([sys.executable, "-c", words], check=False)
+    assert done.returncode == -9
+    assert Texts(path).find(key_of("a")) == "a"
+    with Database(path, "", RuntimeError).rows() as rows:
+        assert rows.execute("PRAGMA synchronous").fetchone() == (0,)
 
 
 def test_the_command_prints_lines(texts: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

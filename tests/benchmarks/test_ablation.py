@@ -13,7 +13,6 @@ from lamr_contract.spec import bundled_repository
 from lamr_evaluation.records import Record, write_records
 from lamr_training.errors import RunError
 from lamr_training.labels.rubrics import label_lines
-from lamr_training.labels.settings import LabelSettings
 from lamr_training.loop.example_set import ExampleSet
 from lamr_training.loop.losses import LossWeights
 from lamr_training.loop.optimization import make_optimizer
@@ -75,7 +74,7 @@ def test_variants_learn_their_columns_and_are_judged_alike(data: ExampleSet) -> 
 
 def test_columns_are_the_labels_of_lines(records: list[Record]) -> None:
     record = records[0]
-    columns = rubric_columns(record, LabelSettings())
+    columns = rubric_columns(record)
     labels = label_lines(record.code, record.kept_frags, record.score)
     for number, name in enumerate(("semantic", "dependency")):
         assert (columns[:, number] == getattr(labels, name)).all()

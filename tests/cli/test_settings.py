@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 import typer
 from lamr_cli.main import app, main
-from lamr_cli.settings import KINDS, MOST_BYTES, Settings, SettingsError, defaults, project_file
+from lamr_cli.settings import Settings, defaults, project_file
+from lamr_contract.settings_file import KINDS, MOST_BYTES, SettingsError
 from typer.testing import CliRunner, Result
 
 OWN = 'server = "127.0.0.1:9001"\nmodel = "models/ours"\nmax_tokens = 9000\nexclude = ["*.sql"]\n'

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from lamr_contract.cpus import CPU_MAX, usable_cpus
-from lamr_contract.encoder_session import open_encoder
+from lamr_contract.encoder.encoder_session import open_encoder
 from lamr_contract.names import ENCODER, ONNX_FILE, version_folder
 from lamr_contract.spec import bundled_repository
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import InvalidInputError, ModelMismatchError
 from lamr_contract.spec import PromptTemplate
-from lamr_contract.text_slices import slice_bounds
+from lamr_contract.tokens.text_slices import slice_bounds
 
 from tests.tiny import BERT_PROMPT, QWEN_PROMPT, byte_bpe, indenting, make_spec, program, wordpiece
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lamr_contract.chunking import header_tokens
 from lamr_contract.headers import MOST_HEADERS, enclosing_lines, innermost_headers
-from lamr_contract.layout import line_layout
+from lamr_postprocess.layout import line_layout
 
 CODE = """import os
 

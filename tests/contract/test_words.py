@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lamr_contract.layout import line_layout
 from lamr_contract.words import TermIndex, query_terms, terms
 from lamr_postprocess import split_lines
+from lamr_postprocess.layout import line_layout
 
 ALPHABET = "aAbBzZ019_ .(\n\r\u00e9\u00df\u0130\u212a\u00b2\u0663\u65e5\u03a3\u03c2\u01c5\u0301\u2028\x0c"
 

@@ -50,7 +50,7 @@ def test_decode_is_gate_then_crf() -> None:
         expected = marginals(emissions[:, k], cu_seqlens, crf)
         np.testing.assert_allclose(decoded.rubric_prob[:, k], expected, atol=1e-5)
     expected = 1 / (1 + np.exp(mixed[:, 0] - mixed[:, 1]))
-    np.testing.assert_allclose(decoded.emission_keep_prob, expected, atol=1e-5)
+    np.testing.assert_allclose(1 / (1 + np.exp(-decoded.margin)), expected, atol=1e-5)
 
 
 def test_marginals_are_those_of_decoding() -> None:
@@ -67,7 +67,7 @@ def test_types_and_what_was_not_asked_for() -> None:
     assert decoded.rubric_prob is None
     assert decoded.gate is None
     assert (decoded.keep.dtype, decoded.keep_prob.dtype) == (np.uint8, np.float32)
-    assert decoded.emission_keep_prob.dtype == np.float32
+    assert decoded.margin.dtype == np.float32
     asked = Decoder(random_weights(12, 8, 2)).decode(
         np.ones((3, 12), dtype=np.float32), [0, 3], want_rubrics=True
     )

@@ -169,6 +169,6 @@ def test_without_a_chain_keep_prob_is_the_emissions() -> None:
     chained, free = (Decoder(each).decode(fused, bounds) for each in (weights, weights.without_chain()))
     assert weights.chained
     assert not weights.without_chain().chained
-    np.testing.assert_allclose(free.keep_prob, chained.emission_keep_prob, atol=1e-6)
-    np.testing.assert_array_equal(free.keep, chained.emission_keep_prob > 0.5)
+    np.testing.assert_allclose(free.keep_prob, 1 / (1 + np.exp(-chained.margin)), atol=1e-6)
+    np.testing.assert_array_equal(free.keep, chained.margin > 0)
     assert np.abs(chained.keep_prob - free.keep_prob).max() > 0.01

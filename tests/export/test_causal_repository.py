@@ -10,7 +10,7 @@ import onnxruntime
 import pytest
 import torch
 from google.protobuf import text_format
-from lamr_contract.packed_batch import encoder_feed
+from lamr_contract.encoder.packed_batch import encoder_feed
 from lamr_contract.perplexity.causal_spec import load_causal_spec
 from lamr_export import ExportError, causal_repository, export_causal
 from lamr_export.causal_graph import causal_to_onnx

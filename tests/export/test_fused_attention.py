@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from lamr_contract.packed_batch import encoder_feed
+from lamr_contract.encoder.packed_batch import encoder_feed
 from lamr_export.fused_attention import fuse_attention
 
 from .models import VOCAB

@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from lamr_contract.apart_session import ApartSession
-from lamr_contract.encoder_session import open_encoder
-from lamr_contract.kept_states import KeptStates
+from lamr_contract.encoder.apart_session import ApartSession
+from lamr_contract.encoder.encoder_session import open_encoder
+from lamr_contract.encoder.kept_states import KeptStates
+from lamr_contract.encoder.packed_batch import encoder_feed
 from lamr_contract.names import (
     ENCODER,
     ENCODER_OUTPUTS,
@@ -19,7 +20,6 @@ from lamr_contract.names import (
     PARTS_FILE,
     version_folder,
 )
-from lamr_contract.packed_batch import encoder_feed
 from lamr_contract.spec import bundled_repository
 from lamr_export.part_graphs import write_parts
 

@@ -8,7 +8,9 @@ import time
 
 import numpy as np
 import pytest
-from lamr_postprocess import BudgetError, approximate_tokens, line_spans, prune_lines
+from lamr_postprocess import BudgetError, approximate_tokens, language_named, line_spans, prune_lines
+from lamr_postprocess.document import analyse
+from lamr_postprocess.selection import BudgetSearch
 
 CODE = (
     "import os\n\n\ndef first(a):\n    b = os.path.join(a, 'some name', 'another name')\n    return b\n\n\n"
@@ -61,6 +63,18 @@ def test_a_budget_takes_no_blank_line_for_its_score() -> None:
     for scores, lines in ((blank + far / 2, (5, 11)), (near, (9, 10, 11))):
         pruned = prune_lines(log, scores, path="a.log", threshold=0.3, max_tokens=35, count_tokens=words)
         assert pruned.kept_lines == lines
+
+
+def test_a_budget_steps_over_many_lines_that_need_too_much() -> None:
+    document = analyse("".join(f"line {n}\n" for n in range(60)), language_named("text"), repair=False)
+
+    def measure(kept: np.ndarray) -> int:
+        return 1_000 if kept[:40].any() else int(kept.sum())
+
+    search = BudgetSearch(document, np.linspace(1.0, 0.1, 60), np.zeros(60, bool), measure)
+    codes, used = search.fill(10)
+    assert used == 10
+    assert np.flatnonzero(codes).tolist() == list(range(40, 50))
 
 
 def test_too_small_a_budget_is_an_error_with_both_numbers() -> None:

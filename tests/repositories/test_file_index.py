@@ -6,11 +6,11 @@ import dataclasses
 
 import numpy as np
 import pytest
-from lamr_contract.layout import line_layout
 from lamr_contract.scoring.bm25 import idf, length_norm, saturated
 from lamr_contract.words import TermIndex, query_terms
 from lamr_postprocess import LANGUAGES, language_named, split_lines
 from lamr_postprocess.definition_spans import definition_spans
+from lamr_postprocess.layout import line_layout
 from lamr_repositories.file_index import FileIndex, index_file, term_hashes
 from lamr_repositories.lexical import RARITY, PieceTable
 from lamr_repositories.pieces import MOST_ROWS, cut

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from lamr_sessions import FORMATS, Edit, Event, Read, big_reads, later_use, later_uses, read_events, recognize
-from lamr_sessions.reads import MOST_HISTORY, spoken
+from lamr_sessions.reads import MOST_HISTORY
 from lamr_sessions.seen import Seen
 from lamr_sessions.shown import framed, shown_lines
 from lamr_sessions.tools import (
@@ -435,19 +435,6 @@ def test_what_the_user_says_ends_the_words_before():
     assert (read.task, read.intent) == (f"{TASK}\n\nyes", "")
 
 
-@pytest.mark.parametrize(
-    ("message", "expected"),
-    [
-        ("<system-reminder>be good</system-reminder>\ndo it", "do it"),
-        ("<command-name>/clear</command-name>", ""),
-        ("# AGENTS.md instructions for /w", ""),
-        ("do it", "do it"),
-    ],
-)
-def test_what_programs_put_among_the_users_messages_is_left_out(message, expected):
-    assert spoken(message) == expected
-
-
 @pytest.mark.parametrize("count", [10, 79])
 def test_a_short_read_is_not_big(count):
     result = Event("result", "\n".join(LINES[:count]), "1")
@@ -693,8 +680,6 @@ def claude_user(words):
 
 def test_what_has_no_end_is_looked_at_once():
     """Each of these took minutes, as their length squared."""
-    assert spoken("<system-reminder>" * 60_000) == "<system-reminder>" * 60_000
-    assert spoken("a<system-reminder>b</system-reminder>c<ide_selection>d") == "ac<ide_selection>d"
     blank = "\n" * 300_000
     assert framed(blank) == ("", blank, "")
     marks = "<path>" + "</path><type>" * 70_000

@@ -1,7 +1,8 @@
 """A SQLite file of the user's alone, opened when it is first needed.
 
 A file that is broken is set aside, once, with an error that says so; the next call begins a new one. After every other
-error it is opened anew, since somebody may have removed or mended it meanwhile.
+error it is opened anew, since somebody may have removed or mended it meanwhile. Nobody waits until the disk has what is
+written: the system keeps it even if the process is killed, and what a power failure breaks is set aside.
 """
 
 from __future__ import annotations
@@ -90,6 +91,7 @@ class Database:
         self._file = status.st_dev, status.st_ino
         rows = sqlite3.connect(self._path, check_same_thread=False, timeout=_BUSY_SECONDS)
         try:
+            rows.execute("PRAGMA synchronous = OFF")
             with rows:
                 rows.executescript(self._script)
         except sqlite3.Error:

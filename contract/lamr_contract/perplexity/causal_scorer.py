@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from lamr_contract.encoder.packed_batch import cut_by_tokens, encoder_feed, sequence_bounds
 from lamr_contract.errors import InvalidInputError, ModelMismatchError
 from lamr_contract.files import MOST_TOKENIZER_BYTES, read_regular
-from lamr_contract.packed_batch import cut_by_tokens, encoder_feed, sequence_bounds
-from lamr_contract.tokenizer_files import parse_tokenizer
+from lamr_contract.tokens.tokenizer_files import parse_tokenizer
 
 IntArray = NDArray[np.int64]
 

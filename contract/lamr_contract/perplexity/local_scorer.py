@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from lamr_contract.encoder_session import open_encoder
+from lamr_contract.encoder.encoder_session import open_encoder
 from lamr_contract.errors import ServerError
 from lamr_contract.names import LOG_PROB, ONNX_FILE, TOKENIZER_FILE
 from lamr_contract.perplexity.causal_scorer import (

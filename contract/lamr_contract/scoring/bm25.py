@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lamr_contract.arrays import Float64Array
 from lamr_contract.words import TermCounts
 
-K1, B = 1.2, 0.75
+_K1, _B = 1.2, 0.75
 
 
 def rarity(holds: NDArray[np.integer[Any]], count: int) -> Float64Array:
@@ -27,34 +27,32 @@ def idf(frequency: Float64Array) -> Float64Array:
     return rarity((frequency > 0).sum(axis=0), len(frequency))
 
 
-def bm25(counts: TermCounts, segments: NDArray[np.intp], *, k1: float = K1, b: float = B) -> Float64Array:
+def bm25(counts: TermCounts, segments: NDArray[np.intp]) -> Float64Array:
     """BM25 of each piece of one text for the query; float `[S]`.
 
     Args:
         counts: the query's Q terms in each of the text's L lines.
         segments: int `[L]`, the piece that each line belongs to.
-        k1, b: BM25's parameters.
     """
     pieces = int(segments.max()) + 1 if segments.size else 0
     frequency, length = np.zeros((pieces, counts.lines.shape[1])), np.zeros(pieces)
     np.add.at(frequency, segments, counts.lines)
     np.add.at(length, segments, counts.lengths)
-    worth = saturated(frequency, length_norm(length, k1=k1, b=b)[:, None], k1=k1)
+    worth = saturated(frequency, length_norm(length)[:, None])
     return np.asarray(worth @ idf(frequency), dtype=np.float64)
 
 
-def length_norm(length: Float64Array, *, k1: float = K1, b: float = B) -> Float64Array:
+def length_norm(length: Float64Array) -> Float64Array:
     """Return what the lengths of S pieces, in terms of any kind, weigh against how often a term occurs; `[S]`."""
     mean = float(length.mean()) if len(length) else 0.0
-    return np.asarray(k1 * (1 - b + b * length / max(mean, 1.0)), dtype=np.float64)
+    return np.asarray(_K1 * (1 - _B + _B * length / max(mean, 1.0)), dtype=np.float64)
 
 
-def saturated(frequency: Float64Array, norm: Float64Array, *, k1: float = K1) -> Float64Array:
+def saturated(frequency: Float64Array, norm: Float64Array) -> Float64Array:
     """Return what each term is worth in each piece before its rarity counts; of the frequency's shape.
 
     Args:
         frequency: how often each term occurs in each piece; a field that counts more may have been weighed.
         norm: `length_norm` of the pieces, in a shape that fits.
-        k1: BM25's parameter.
     """
-    return np.asarray(frequency * (k1 + 1) / (frequency + norm), dtype=np.float64)
+    return np.asarray(frequency * (_K1 + 1) / (frequency + norm), dtype=np.float64)

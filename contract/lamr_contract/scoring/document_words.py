@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from lamr_postprocess.layout import LineLayout
 from numpy.typing import NDArray
 
 from lamr_contract.arrays import Float64Array
 from lamr_contract.headers import innermost_headers
-from lamr_contract.layout import LineLayout
 from lamr_contract.scoring.bm25 import rarity
 from lamr_contract.words import TermIndex
 

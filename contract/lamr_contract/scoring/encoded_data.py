@@ -10,10 +10,10 @@ import string
 from dataclasses import dataclass
 
 import numpy as np
+from lamr_postprocess.layout import LineLayout
 from numpy.typing import NDArray
 
 from lamr_contract.arrays import ranges
-from lamr_contract.layout import LineLayout
 
 LEAST_RUN = 512
 """Characters that data has at least: more than any identifier, path or hash."""

@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from lamr_postprocess.layout import LineLayout
 
 from lamr_contract.arrays import Float64Array
-from lamr_contract.layout import LineLayout
 from lamr_contract.scoring.bm25 import length_norm, rarity, saturated
 from lamr_contract.words import TermCounts
 

@@ -10,10 +10,10 @@ from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
+from lamr_postprocess.layout import LineLayout
 from numpy.typing import NDArray
 
 from lamr_contract.arrays import Float64Array
-from lamr_contract.layout import LineLayout
 
 LONGEST = 120
 """The characters beyond which a longer line is no longer than others."""

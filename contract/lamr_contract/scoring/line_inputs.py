@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from lamr_postprocess.layout import LineLayout
 from numpy.typing import NDArray
 
 from lamr_contract.arrays import Float32Array, Float64Array
-from lamr_contract.layout import LineLayout
 from lamr_contract.scoring.bm25 import rarity as rarity_of
 from lamr_contract.scoring.document_words import DocumentWords
 from lamr_contract.scoring.evidence import lexical_views, moving_sum

@@ -13,10 +13,10 @@ from functools import cached_property
 
 import numpy as np
 from lamr_decoding import Decoder, DecoderWeights
+from lamr_postprocess.layout import LineLayout
 from numpy.typing import NDArray
 
 from lamr_contract.arrays import Float32Array, Float64Array
-from lamr_contract.layout import LineLayout
 from lamr_contract.scoring.document_words import DocumentWords
 from lamr_contract.scoring.line_inputs import (
     EVIDENCE,

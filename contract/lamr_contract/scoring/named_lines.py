@@ -52,20 +52,19 @@ _DIFFED = re.compile(r"--- [\"']?(?P<path>[^\t\"']+)")
 _HUNK = re.compile(r"@@ -(?P<first>\d{1,7})(?:,(?P<count>\d{1,7}))? \+\d+(?:,\d+)? @@")
 
 
-def named_lines(words: str, path: str, lines: int, first_line: int = 1) -> NDArray[np.bool_]:
+def named_lines(words: str, path: str, lines: int) -> NDArray[np.bool_]:
     """Return which of a text's L lines a query names, bool [L].
 
     Args:
         words: the query, and the task if there is one.
         path: the file's; where it is empty, only numbers without a path count.
         lines: L.
-        first_line: the number of the text's first line in its file.
     """
     named = np.zeros(lines, np.bool_)
     words = words[:MOST_CHARACTERS]
     for first, last in chain(named_ranges(words, path), _hunks(words, path)):
-        if first_line <= first <= last < first + _MOST_RANGE:
-            named[first - first_line : last + 1 - first_line] = True
+        if 1 <= first <= last < first + _MOST_RANGE:
+            named[first - 1 : last] = True
     return named
 
 

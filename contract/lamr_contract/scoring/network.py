@@ -14,10 +14,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from lamr_postprocess.layout import LineLayout
 from numpy.typing import NDArray
 
 from lamr_contract.arrays import Float32Array, Float64Array
-from lamr_contract.layout import LineLayout
 
 _CONTEXTS = 3  # a line's own state, the mean over its block, the mean over the file
 

@@ -9,8 +9,7 @@ what its weights are, a model's `Scoring` says.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -51,13 +50,6 @@ class Presence:
             raise ValueError(f"presence weighs {sorted(unknown)}, but knows {', '.join(FEATURES)}")
         if self.prior is not None and not 0 < self.prior < 1:
             raise ValueError(f"the prior of presence must lie between 0 and 1, not be {self.prior}")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name, without a prior that is None: older clients don't know it."""
-        fields = asdict(self)
-        if self.prior is None:
-            del fields["prior"]
-        return fields
 
     def probability(self, features: Mapping[str, float], understood: float = 1.0) -> float:
         """Return P(the document holds what is looked for).

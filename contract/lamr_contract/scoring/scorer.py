@@ -12,13 +12,13 @@ from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
+from lamr_postprocess.layout import LineLayout, token_lines
 from lamr_postprocess.lines import TokenLines
 from numpy.typing import NDArray
 
 from lamr_contract.arrays import Float64Array
 from lamr_contract.asked import AskedDocument
 from lamr_contract.errors import ModelMismatchError
-from lamr_contract.layout import LineLayout, token_lines
 from lamr_contract.model_io import ChunkResult
 from lamr_contract.names import SCORING_FILE
 from lamr_contract.scoring.encoder_reading import ENCODED, RUBRICS, EncoderReading, encoded_logits

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import dataclasses
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from lamr_decoding import DecoderWeights
@@ -26,6 +26,7 @@ from lamr_contract.scoring.line_vectors import WordMatching, WordTable
 from lamr_contract.scoring.network import LineNetwork
 from lamr_contract.scoring.reader import Reader
 
+_Made = TypeVar("_Made")
 _MOST_BYTES, _MOST_UNPACKED_BYTES = 64 * MIB, 256 * MIB
 _LEVELS = 127
 _WORDS, _STRIDES = "words", "strides"
@@ -91,15 +92,22 @@ def load_weights(path: Path) -> LineWeights:
     Raises:
         ModelMismatchError: the file is missing, or no such file.
     """
+    return _loaded(path, lambda arrays: LineWeights(_line_model(arrays), _reader(arrays)))
+
+
+def load_reader(path: Path) -> Reader:
+    """Read the reader alone, which knows nothing of the line model's inputs; errors are those of `load_weights`."""
+    return _loaded(path, _reader)
+
+
+def _loaded(path: Path, made: Callable[[Mapping[str, NDArray[Any]]], _Made]) -> _Made:
+    """Return what is made of a file's arrays."""
     try:
         with np.load(io.BytesIO(read_regular(path, _MOST_BYTES)), allow_pickle=False) as data:
             if sum(each.file_size for each in data.zip.infolist()) > _MOST_UNPACKED_BYTES:
                 raise ValueError(f"it unpacks to more than {_MOST_UNPACKED_BYTES:,} bytes")
             with PYTHON_PARSER:
-                arrays = {name: data[name] for name in data.files}
-        network = {name.removeprefix(_READER): arrays[name] for name in arrays if name.startswith(_READER)}
-        scale, shift = arrays[_TAKEN].tolist()
-        return LineWeights(_line_model(arrays), Reader(LineNetwork.from_arrays(network), scale, shift))
+                return made({name: data[name] for name in data.files})
     except FileNotFoundError as error:
         raise ModelMismatchError(
             f"{path} is missing, but the model's scoring needs it; export the model again", path=path
@@ -108,6 +116,12 @@ def load_weights(path: Path) -> LineWeights:
         raise ModelMismatchError(
             f"{path} can't be read ({error}); export the model again", path=path
         ) from error
+
+
+def _reader(arrays: Mapping[str, NDArray[Any]]) -> Reader:
+    network = {name.removeprefix(_READER): arrays[name] for name in arrays if name.startswith(_READER)}
+    scale, shift = arrays[_TAKEN].tolist()
+    return Reader(LineNetwork.from_arrays(network), scale, shift)
 
 
 def _line_model(arrays: Mapping[str, NDArray[Any]]) -> LineModel:

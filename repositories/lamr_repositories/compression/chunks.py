@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from lamr_contract.layout import line_layout
 from lamr_postprocess import Language
 from lamr_postprocess.definition_spans import definition_spans
+from lamr_postprocess.layout import line_layout
 
 from lamr_repositories.pieces import cut
 

@@ -51,15 +51,10 @@ class Sections:
 
     Attributes:
         lines: the N lines as the model reads them, without line ends; some blank ones are a single space.
-        bits: float64 `[N]`, the binary logarithm of each line's perplexity; 0 for empty lines, infinite for lines
-            without a token of their own.
-        threshold: the jump that ended sections, in bits.
         bounds: int64 `[n + 1]`, the first line of each section, and N.
     """
 
     lines: tuple[str, ...]
-    bits: Float64Array
-    threshold: float
     bounds: IntArray
 
     @property
@@ -96,10 +91,11 @@ def cut_sections(text: str, model: Perplexity, spread: str, weight: float) -> Se
     threshold = SPREADS[spread](known, weight) if len(known) >= _LEAST_LINES else FALLBACK
     ends = _jumps(bits, threshold) + 1
     bounds = np.concatenate([[0], ends, [len(lines)]]).astype(np.int64)
-    return Sections(lines, bits, threshold, bounds)
+    return Sections(lines, bounds)
 
 
 def _bits(lines: tuple[str, ...], model: Perplexity) -> Float64Array:
+    """Return the binary logarithm of each line's perplexity; 0 if it is empty, infinite without a token of its own."""
     befores = ["", *(before + "\n" for before in itertools.accumulate(lines[:-1], lambda a, b: f"{a}\n{b}"))]
     inked = [place for place, line in enumerate(lines) if line]
     # The published code reads no context where all lines before are empty and there is only one of them.

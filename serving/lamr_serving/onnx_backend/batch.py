@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from lamr_contract.encoder.packed_batch import cut_by_tokens
 from lamr_contract.errors import InvalidInputError, ModelMismatchError
 from lamr_contract.names import FINGERPRINT_PARAMETER
-from lamr_contract.packed_batch import cut_by_tokens
 from numpy.typing import NDArray
 
 from lamr_serving.onnx_backend.config import BatchInput, OnnxModelConfig, TensorConfig

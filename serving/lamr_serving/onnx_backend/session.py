@@ -7,13 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from lamr_contract.apart_session import ApartSession
 from lamr_contract.cpus import usable_cpus
-from lamr_contract.encoder_session import SPINNING
+from lamr_contract.encoder.apart_session import ApartSession
+from lamr_contract.encoder.encoder_session import SPINNING
+from lamr_contract.encoder.kept_states import KeptStates
+from lamr_contract.encoder.part_spec import PartSpec
 from lamr_contract.errors import ModelMismatchError
-from lamr_contract.kept_states import KeptStates
 from lamr_contract.names import CONFIG_FILE, FUSION_FILE, ONNX_FILE, PART_FILE
-from lamr_contract.part_spec import PartSpec
 from lamr_contract.silence import import_onnxruntime
 from lamr_errors import how_to_install
 

@@ -10,6 +10,7 @@ import ast
 from pathlib import Path
 from typing import Any
 
+from lamr_contract.encoder.part_spec import PartSpec
 from lamr_contract.errors import ModelMismatchError
 from lamr_contract.files import read_regular
 from lamr_contract.names import (
@@ -31,7 +32,6 @@ from lamr_contract.names import (
     config_file,
     version_folder,
 )
-from lamr_contract.part_spec import PartSpec
 from lamr_contract.perplexity.causal_spec import CausalSpec
 from lamr_contract.scoring.scorer import Scorer
 from lamr_contract.spec import ModelSpec, client_files, load_spec

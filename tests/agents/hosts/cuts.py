@@ -11,6 +11,8 @@ LONGEST_READ = 40
 """Lines of a cut that are asked for: what an agent would read of it."""
 
 
+IN_FULL = 'effort = "full"\n'
+"""A user's settings by which all is read however busy the machine is; else there may be no time for it."""
 IN_HASTE = "judged in haste (line model; server unavailable)"
 """What is said where a server is away and the line model answers."""
 

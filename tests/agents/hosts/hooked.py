@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -58,6 +59,31 @@ def install(host: Host, settings: Path, folder: Path, serve: Sequence[str]) -> N
     assert host.hook
     options = ["--store", str(folder / "shown.sqlite3"), "--idle", "60", "--timeout", str(PATIENCE), *serve]
     installed(host, settings, hook_command(host.hook, options, folder / "s", PATIENCE)).write()
+
+
+def laid_out(folder: Path) -> tuple[Path, Path]:
+    """Make the folders of a session: a project that holds `a.py`, and a home."""
+    project, home = folder / "project", folder / "home"
+    for each in (project, home):
+        each.mkdir(parents=True, exist_ok=True)
+    (project / "a.py").write_text(CODE, encoding="utf-8")
+    return project, home
+
+
+def ran(project: Path, *command: str | Path, **environment: str) -> str:
+    """Run a host's program in a project to its end, which must be a good one: what it printed."""
+    done = subprocess.run(
+        list(map(str, command)),
+        cwd=project,
+        env={**os.environ, **environment},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+    return done.stdout
 
 
 def _bytes(path: Path) -> bytes | None:

@@ -6,8 +6,6 @@ mini-swe-agent speaks OpenAI's chats, Claude Code Anthropic's messages and strea
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -16,9 +14,10 @@ from pathlib import Path
 from tests.agents.hosts import test_claude_code as claude_code
 from tests.agents.hosts.anthropic_endpoint import endpoint, tool_results
 from tests.agents.hosts.cuts import IN_HASTE, hidden_line, is_cut, largest_cut, nothing_is_lost
+from tests.agents.hosts.hooked import ran
 from tests.agents.hosts.scripted import Endpoint, Script, Step
 from tests.agents.hosts.test_killed_server import Restartable, triton
-from tests.agents.hosts.test_litellm import HOSTS, SECONDS, proxy
+from tests.agents.hosts.test_litellm import HOSTS, proxy
 from tests.agents.samples import CODE, LINES, SAID, TASK
 
 __all__ = ["triton"]
@@ -27,28 +26,29 @@ DONE = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 
 def play_mini(folder: Path, script: Script, port: int, **environment: str) -> Endpoint:
     """A session of mini-swe-agent's own command by its own configuration, behind the proxy."""
-    command = [sys.executable, "-m", "minisweagent.run.mini", "-t", TASK, "-m", "openai/scripted", "-y"]
     with endpoint(script) as model, proxy(folder, port, model.url, "anthropic", **environment) as address:
-        done = subprocess.run(
-            [*command, "--exit-immediately", "-o", str(folder / "session.traj.json")],
-            cwd=folder,
-            env={
-                **os.environ,
-                "HOME": str(folder),
-                "PYTHONPATH": str(HOSTS),
-                "OPENAI_BASE_URL": f"{address}/v1",
-                "OPENAI_API_KEY": "none",
-                "MSWEA_CONFIGURED": "true",
-                "MSWEA_GLOBAL_CONFIG_DIR": str(folder),
-                "MSWEA_COST_TRACKING": "ignore_errors",
-                "LITELLM_LOCAL_MODEL_COST_MAP": "True",
-            },
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            check=False,
+        ran(
+            *(
+                folder,
+                sys.executable,
+                "-m",
+                "minisweagent.run.mini",
+                "-t",
+                TASK,
+                "-m",
+                "openai/scripted",
+                "-y",
+            ),
+            *("--exit-immediately", "-o", folder / "session.traj.json"),
+            HOME=str(folder),
+            PYTHONPATH=str(HOSTS),
+            OPENAI_BASE_URL=f"{address}/v1",
+            OPENAI_API_KEY="none",
+            MSWEA_CONFIGURED="true",
+            MSWEA_GLOBAL_CONFIG_DIR=str(folder),
+            MSWEA_COST_TRACKING="ignore_errors",
+            LITELLM_LOCAL_MODEL_COST_MAP="True",
         )
-        assert done.returncode == 0, done.stdout + done.stderr
     assert json.loads((folder / "session.traj.json").read_text())["info"]["exit_status"] == "Submitted"
     return model
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, closing, nullcontext
@@ -21,11 +20,12 @@ from tests.agents.hosts.anthropic_endpoint import endpoint, tool_results
 from tests.agents.hosts.cuts import hidden_line, is_cut, largest_cut
 from tests.agents.hosts.hooked import (
     OTHERS,
-    SECONDS,
     Player,
     check_unreachable,
     check_with_and_without,
     hooked,
+    laid_out,
+    ran,
 )
 from tests.agents.hosts.scripted import Endpoint, Script, Step
 from tests.agents.samples import CODE, LINES, SAID, TASK, line_of
@@ -54,33 +54,20 @@ def play(
         others: what sub-agents say, by their prompts.
         through: gives the address that the host knows, for the model's own.
     """
-    project, home = folder / "project", folder / "home"
-    project.mkdir(parents=True, exist_ok=True)
-    home.mkdir()
-    (project / "a.py").write_text(CODE, encoding="utf-8")
+    project, home = laid_out(folder)
     settings = project / ".claude" / "settings.local.json"
     settings.parent.mkdir(exist_ok=True)
     settings.write_text(OTHERS)
     with endpoint(script, others) as model, hooked(HOST, settings, folder, serve), through(model.url) as url:
-        environment = {
-            **os.environ,
-            "HOME": str(home),
-            "ANTHROPIC_BASE_URL": url,
-            "ANTHROPIC_API_KEY": "none",
-            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-            "DISABLE_AUTOUPDATER": "1",
-        }
-        command = [str(CLAUDE), "-p", TASK, "--model", "claude-opus-4-5", "--allowedTools", tools]
-        done = subprocess.run(
-            [*command, *more],
-            cwd=project,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            check=True,
+        said = ran(
+            *(project, CLAUDE, "-p", TASK, "--model", "claude-opus-4-5", "--allowedTools", tools, *more),
+            HOME=str(home),
+            ANTHROPIC_BASE_URL=url,
+            ANTHROPIC_API_KEY="none",
+            CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1",
+            DISABLE_AUTOUPDATER="1",
         )
-    return model, done.stdout
+    return model, said
 
 
 CLAUDE_CODE = Player(

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 from typing import Any
 
 from lamr_agents.hosts import HOSTS
 
 from tests.agents.hosts.hooked import (
-    SECONDS,
     Player,
     check_unreachable,
     check_with_and_without,
     hooked,
+    laid_out,
+    ran,
 )
 from tests.agents.hosts.responses_endpoint import endpoint, tool_results
 from tests.agents.hosts.scripted import Endpoint, Script
-from tests.agents.samples import CODE, TASK
+from tests.agents.samples import TASK
 
 PROGRAM = Path(os.environ["LAMR_HOSTS"]) / "node_modules" / ".bin" / "codex"
 HOST = HOSTS["codex"]
@@ -35,35 +35,25 @@ env_key = "SCRIPTED_KEY"
 
 def play(folder: Path, script: Script, serve: list[str] | None) -> tuple[Endpoint, str]:
     """Run a session in a folder; `serve` are the options of the hook's server, None is a session without the hook."""
-    project, home = folder / "project", folder / "home" / "moved"
-    project.mkdir(parents=True)
-    home.mkdir(parents=True)
-    (project / "a.py").write_text(CODE, encoding="utf-8")
-    with endpoint(script) as model, hooked(HOST, home / "hooks.json", folder, serve):
-        (home / "config.toml").write_text(CONFIGURATION % model.url)
-        environment = {
-            **os.environ,
-            "HOME": str(home.parent),
-            "CODEX_HOME": str(home),
-            "SCRIPTED_KEY": "none",
-        }
-        command = [
-            str(PROGRAM),
-            "exec",
-            "--skip-git-repo-check",
-            "--dangerously-bypass-approvals-and-sandbox",
-        ]
-        done = subprocess.run(
-            [*command, "--dangerously-bypass-hook-trust", TASK],
-            cwd=project,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            check=True,
+    project, home = laid_out(folder)
+    moved = home / "moved"
+    moved.mkdir()
+    with endpoint(script) as model, hooked(HOST, moved / "hooks.json", folder, serve):
+        (moved / "config.toml").write_text(CONFIGURATION % model.url)
+        said = ran(
+            *(
+                project,
+                PROGRAM,
+                "exec",
+                "--skip-git-repo-check",
+                "--dangerously-bypass-approvals-and-sandbox",
+            ),
+            *("--dangerously-bypass-hook-trust", TASK),
+            HOME=str(home),
+            CODEX_HOME=str(moved),
+            SCRIPTED_KEY="none",
         )
-    return model, done.stdout
+    return model, said
 
 
 def _cat(path: str) -> dict[str, Any]:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 
 from lamr_agents.hosts import HOSTS
 
 from tests.agents.hosts.anthropic_endpoint import endpoint, tool_results
 from tests.agents.hosts.hooked import (
-    SECONDS,
     Player,
     check_unreachable,
     check_with_and_without,
     hooked,
+    laid_out,
+    ran,
 )
 from tests.agents.hosts.scripted import Endpoint, Script
-from tests.agents.samples import CODE, TASK
+from tests.agents.samples import TASK
 
 COPILOT = Path(os.environ["LAMR_HOSTS"]) / "node_modules" / ".bin" / "copilot"
 HOST = HOSTS["copilot-cli"]
@@ -25,32 +25,20 @@ HOST = HOSTS["copilot-cli"]
 
 def play(folder: Path, script: Script, serve: list[str] | None) -> tuple[Endpoint, str]:
     """Run a session in a folder; `serve` are the options of the hook's server, None is a session without the hook."""
-    project, home = folder / "project", folder / "home"
-    project.mkdir(parents=True)
-    home.mkdir()
-    (project / "a.py").write_text(CODE, encoding="utf-8")
+    project, home = laid_out(folder)
     with endpoint(script) as model, hooked(HOST, home / "moved" / "hooks" / "lamr.json", folder, serve):
-        environment = {
-            **os.environ,
-            "HOME": str(home),
-            "COPILOT_HOME": str(home / "moved"),
-            "COPILOT_PROVIDER_TYPE": "anthropic",
-            "COPILOT_PROVIDER_BASE_URL": model.url,
-            "COPILOT_PROVIDER_API_KEY": "none",
-            "COPILOT_MODEL": "claude-sonnet-4.5",
-            "COPILOT_OFFLINE": "true",
-            "COPILOT_AUTO_UPDATE": "false",
-        }
-        done = subprocess.run(
-            [str(COPILOT), "-p", TASK, "--allow-all-tools", "--allow-all-paths"],
-            cwd=project,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            check=True,
+        said = ran(
+            *(project, COPILOT, "-p", TASK, "--allow-all-tools", "--allow-all-paths"),
+            HOME=str(home),
+            COPILOT_HOME=str(home / "moved"),
+            COPILOT_PROVIDER_TYPE="anthropic",
+            COPILOT_PROVIDER_BASE_URL=model.url,
+            COPILOT_PROVIDER_API_KEY="none",
+            COPILOT_MODEL="claude-sonnet-4.5",
+            COPILOT_OFFLINE="true",
+            COPILOT_AUTO_UPDATE="false",
         )
-    return model, done.stdout
+    return model, said
 
 
 COPILOT_CLI = Player(

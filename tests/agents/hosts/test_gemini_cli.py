@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from pathlib import Path
 
 from lamr_agents.hosts import HOSTS
 
 from tests.agents.hosts.gemini_endpoint import endpoint, tool_results
 from tests.agents.hosts.hooked import (
-    SECONDS,
     Player,
     check_unreachable,
     check_with_and_without,
     hooked,
+    laid_out,
+    ran,
 )
 from tests.agents.hosts.scripted import Endpoint, Script
-from tests.agents.samples import CODE, TASK
+from tests.agents.samples import TASK
 
 GEMINI = Path(os.environ["LAMR_HOSTS"]) / "node_modules" / ".bin" / "gemini"
 HOST = HOSTS["gemini-cli"]
@@ -26,32 +26,21 @@ HOST = HOSTS["gemini-cli"]
 
 def play(folder: Path, script: Script, serve: list[str] | None) -> tuple[Endpoint, str]:
     """Run a session in a folder; `serve` are the options of the hook's server, None is a session without the hook."""
-    project, home = folder / "project", folder / "home"
-    project.mkdir(parents=True)
-    (project / "a.py").write_text(CODE, encoding="utf-8")
+    project, home = laid_out(folder)
     settings = home / "moved" / ".gemini" / "settings.json"
     settings.parent.mkdir(parents=True)
     settings.write_text(json.dumps({"security": {"auth": {"selectedType": "gemini-api-key"}}}))
     with endpoint(script) as model, hooked(HOST, settings, folder, serve):
-        environment = {
-            **os.environ,
-            "HOME": str(home),
-            "GEMINI_CLI_HOME": str(home / "moved"),
-            "GOOGLE_GEMINI_BASE_URL": model.url,
-            "GEMINI_API_KEY": "none",
-            "GEMINI_CLI_TRUST_WORKSPACE": "true",
-            "GEMINI_TELEMETRY_ENABLED": "false",
-        }
-        done = subprocess.run(
-            [str(GEMINI), "-p", TASK, "-m", "gemini-2.5-pro", "--approval-mode", "yolo"],
-            cwd=project,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            check=True,
+        said = ran(
+            *(project, GEMINI, "-p", TASK, "-m", "gemini-2.5-pro", "--approval-mode", "yolo"),
+            HOME=str(home),
+            GEMINI_CLI_HOME=str(home / "moved"),
+            GOOGLE_GEMINI_BASE_URL=model.url,
+            GEMINI_API_KEY="none",
+            GEMINI_CLI_TRUST_WORKSPACE="true",
+            GEMINI_TELEMETRY_ENABLED="false",
         )
-    return model, done.stdout
+    return model, said
 
 
 GEMINI_CLI = Player(

@@ -18,7 +18,7 @@ from lamr_client import Pruner
 
 from tests.agents.hosts import test_openhands as openhands
 from tests.agents.hosts.anthropic_endpoint import tool_results
-from tests.agents.hosts.cuts import IN_HASTE, is_cut
+from tests.agents.hosts.cuts import IN_FULL, IN_HASTE, is_cut
 from tests.agents.hosts.hooked import Player, check_killed
 from tests.agents.hosts.restartable import Restartable
 from tests.agents.hosts.scripted import Step
@@ -32,7 +32,7 @@ from tests.agents.hosts.test_opencode import OPENCODE
 from tests.agents.hosts.test_pi import PI
 from tests.agents.http.test_http import Site
 from tests.agents.mcp.test_mcp import text_of
-from tests.agents.samples import CODE, SAID, session
+from tests.agents.samples import CODE, SAID, session, set_by_the_user
 from tests.agents.test_claude_code import READ, payload, said
 from tests.agents.test_messages import openai
 from tests.agents.test_messages import text_of as text_of_message
@@ -68,6 +68,8 @@ def triton(free_port: int) -> Iterator[Restartable]:
 
 def test_mini_swe_agent(tmp_path: Path, triton: Restartable, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAMR_SERVER", triton.address)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    set_by_the_user(tmp_path, IN_FULL)
     for name in ("b.py", "c.py"):
         (tmp_path / name).write_text(CODE)
     before: dict[str, Callable[[], None]] = {"cat b.py": triton.kill, "cat c.py": triton.start}
@@ -81,6 +83,7 @@ def test_mini_swe_agent(tmp_path: Path, triton: Restartable, monkeypatch: pytest
 @openhands.needs_python
 def test_openhands(tmp_path: Path, triton: Restartable) -> None:
     openhands.project(tmp_path)
+    set_by_the_user(tmp_path, IN_FULL)
     for name in ("b.py", "c.py"):
         (tmp_path / "project" / name).write_text(CODE)
 
@@ -97,7 +100,7 @@ def test_openhands(tmp_path: Path, triton: Restartable) -> None:
         cat("c.py", triton.start),
         Step("Done."),
     ]
-    played = openhands.play(tmp_path, script, LAMR_SERVER=triton.address)
+    played = openhands.play(tmp_path, script, LAMR_SERVER=triton.address, XDG_CONFIG_HOME=str(tmp_path))
     first, second, third = tool_results(played.requests[-1])
     assert is_cut(first)
     assert is_cut(second)
@@ -170,7 +173,7 @@ def http(server: str, port: int) -> Iterator[Site]:
 
 
 def test_http(triton: Restartable, unused_port: int) -> None:
-    body = {"query": QUESTION, "code": CODE, "path": "a.py", "task": SAID}
+    body = {"query": QUESTION, "code": CODE, "path": "a.py", "task": SAID, "effort": "full"}
     with http(triton.address, unused_port) as site:
         assert is_cut(site.post("/v1/prune", body)[1]["text"])
         triton.kill()
@@ -191,7 +194,8 @@ def test_http(triton: Restartable, unused_port: int) -> None:
 
 async def test_mcp(tmp_path: Path, triton: Restartable) -> None:
     (tmp_path / "a.py").write_text(CODE)
-    command = ["-m", "lamr_cli.main", "mcp", "--root", str(tmp_path), "--server", triton.address]
+    command = ["-m", "lamr_cli.main", "mcp", "--root", str(tmp_path)]
+    command += ["--server", triton.address, "--effort", "full"]
     server = mcp.StdioServerParameters(command=sys.executable, args=command)
     async with mcp.Client(server) as client:
         assert is_cut(await text_of(client, "read_file", path="a.py", question=QUESTION))

@@ -18,7 +18,7 @@ from typing import Any
 from tests.agents.hosts.anthropic_endpoint import endpoint, tool_results
 from tests.agents.hosts.cuts import IN_HASTE, hidden_line, is_cut
 from tests.agents.hosts.scripted import Step
-from tests.agents.samples import CODE, NUMBERED
+from tests.agents.samples import CODE, NUMBERED, set_by_the_user
 from tests.agents.test_messages import DONE, GO_ON, IMAGE, anthropic, many, openai, text_of
 
 HOSTS = Path(os.environ["LAMR_HOSTS"]) / "python"
@@ -167,6 +167,16 @@ def test_an_image_beside_a_text_reaches_the_model_as_it_is(tmp_path: Path, free_
     assert image == IMAGE
     assert is_cut(text["text"])
     assert "def handler_30(" in text["text"]
+
+
+def test_the_users_profile_holds(tmp_path: Path, free_port: int) -> None:
+    set_by_the_user(tmp_path, 'profile = "lossless"\n')
+    with (
+        model() as (url, requests),
+        proxy(tmp_path, free_port, url, XDG_CONFIG_HOME=str(tmp_path)) as address,
+    ):
+        send(address, openai(CODE))
+    assert text_of(requests[0]["messages"][-1]) == CODE
 
 
 def test_a_server_that_is_away_is_told_and_the_request_goes_on(tmp_path: Path, free_port: int) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.agents.hosts.cuts import IN_HASTE, hidden_line, is_cut, largest_cut, nothing_is_lost
-from tests.agents.samples import CODE, SAID, TASK
+from tests.agents.hosts.cuts import IN_FULL, IN_HASTE, hidden_line, is_cut, largest_cut, nothing_is_lost
+from tests.agents.samples import CODE, SAID, TASK, set_by_the_user
 
 sys.path.append(str(Path(os.environ["LAMR_HOSTS"]) / "python"))  # behind everything that is installed here
 os.environ["MSWEA_SILENT_STARTUP"] = "1"
@@ -59,7 +59,9 @@ def observations(messages: list[dict[str, Any]]) -> list[str]:
     return [m["content"] for m in messages if m["role"] == "user" and "<returncode>" in m["content"]]
 
 
-def test_a_session_with_pruned_reads_and_without(tmp_path: Path) -> None:
+def test_a_session_with_pruned_reads_and_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    set_by_the_user(tmp_path, IN_FULL)  # else a busy machine shows other lines the second time
     (shown,) = observations(play(tmp_path, LAMR, ["cat a.py"]))
     first, last = largest_cut(shown)
     commands = ["cat a.py", f"sed -n '{first},{last}p' a.py", "cat a.py"]
@@ -77,10 +79,20 @@ def test_a_session_with_pruned_reads_and_without(tmp_path: Path) -> None:
     assert sizes[1] < sizes[0]
 
 
+def test_the_users_profile_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    set_by_the_user(tmp_path, 'profile = "lossless"\n')
+    (whole,) = observations(play(tmp_path, LAMR, ["cat a.py"]))
+    assert CODE in whole
+    assert not is_cut(whole)
+
+
 def test_a_server_that_is_away_is_told_and_the_session_goes_on(
     tmp_path: Path, free_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LAMR_SERVER", f"127.0.0.1:{free_port}")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    set_by_the_user(tmp_path, IN_FULL)
     (whole,) = observations(play(tmp_path, LAMR, ["cat a.py"]))
     assert is_cut(whole)
     assert IN_HASTE in whole

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,15 +12,15 @@ from lamr_agents.hosts import HOSTS
 from tests.agents.hosts.anthropic_endpoint import endpoint, tool_results
 from tests.agents.hosts.cuts import hidden_line, is_cut
 from tests.agents.hosts.hooked import (
-    SECONDS,
     Player,
     check_unreachable,
     check_with_and_without,
-    ending,
-    install,
+    hooked,
+    laid_out,
+    ran,
 )
 from tests.agents.hosts.scripted import Endpoint, Script, Step
-from tests.agents.samples import CODE, LINES, TASK, line_of
+from tests.agents.samples import LINES, TASK, line_of
 
 PROGRAM = Path(os.environ["LAMR_HOSTS"]) / "node_modules" / ".bin" / "opencode"
 HOST = HOSTS["opencode"]
@@ -39,38 +38,23 @@ def play(
         serve: the options of the hook's server; None is a session without the plugin.
         others: what it says in sessions whose task has these words.
     """
-    project, home = folder / "project", folder / "home"
-    project.mkdir(parents=True)
-    home.mkdir()
-    (project / "a.py").write_text(CODE, encoding="utf-8")
-    if serve is not None:
-        install(HOST, home / "config" / "opencode" / "plugins" / "lamr.js", folder, serve)
-    with endpoint(script) as model, ending(folder):
+    project, home = laid_out(folder)
+    plugin = home / "config" / "opencode" / "plugins" / "lamr.js"
+    with endpoint(script) as model, hooked(HOST, plugin, folder, serve):
         model.others = others or {}
         (project / "opencode.json").write_text(json.dumps(_settings(model.url)), encoding="utf-8")
-        environment = {
-            **os.environ,
-            "HOME": str(home),
-            "PWD": str(project),
-            "XDG_CONFIG_HOME": str(home / "config"),
-            "XDG_DATA_HOME": str(home / "data"),
-            "XDG_STATE_HOME": str(home / "state"),
-            "NPM_CONFIG_OFFLINE": "true",
-            "OPENCODE_DISABLE_MODELS_FETCH": "1",
-            "OPENCODE_DISABLE_AUTOUPDATE": "1",
-        }
-        done = subprocess.run(
-            [str(PROGRAM), "run", "--auto", TASK],
-            cwd=project,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            check=False,
+        said = ran(
+            *(project, PROGRAM, "run", "--auto", TASK),
+            HOME=str(home),
+            PWD=str(project),
+            XDG_CONFIG_HOME=str(home / "config"),
+            XDG_DATA_HOME=str(home / "data"),
+            XDG_STATE_HOME=str(home / "state"),
+            NPM_CONFIG_OFFLINE="true",
+            OPENCODE_DISABLE_MODELS_FETCH="1",
+            OPENCODE_DISABLE_AUTOUPDATE="1",
         )
-    assert done.returncode == 0, done.stderr[-4000:]
-    return model, done.stdout
+    return model, said
 
 
 def _settings(url: str) -> dict[str, object]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,13 +12,13 @@ from lamr_agents.replay import bundled_prices, find_logs, record_of, replay, way
 from lamr_client import Pruner
 
 from tests.agents.hosts.anthropic_endpoint import endpoint, tool_results
-from tests.agents.hosts.cuts import IN_HASTE, hidden_line, is_cut, largest_cut, nothing_is_lost
+from tests.agents.hosts.cuts import IN_FULL, IN_HASTE, hidden_line, is_cut, largest_cut, nothing_is_lost
+from tests.agents.hosts.hooked import ran
 from tests.agents.hosts.scripted import Endpoint, Script, Step
-from tests.agents.samples import CODE, LINES, SAID, TASK, line_of
+from tests.agents.samples import CODE, LINES, SAID, TASK, line_of, set_by_the_user
 
 PYTHON = Path(os.environ["LAMR_HOSTS"]) / "openhands" / "bin" / "python"
 SESSION = Path(__file__).parent / "openhands_session.py"
-SECONDS = 280
 
 needs_python = pytest.mark.skipif(
     not PYTHON.exists(),
@@ -31,22 +30,13 @@ pytestmark = needs_python
 def play(folder: Path, script: Script, whose: str = "lamr", **environment: str) -> Endpoint:
     """Run a session in a folder that holds `project`."""
     with endpoint(script) as model:
-        done = subprocess.run(
-            [str(PYTHON), str(SESSION), str(folder), model.url, TASK, whose],
-            env={
-                **os.environ,
-                "HOME": str(folder),
-                "XDG_CACHE_HOME": str(folder / "cache"),
-                "LITELLM_LOCAL_MODEL_COST_MAP": "True",
-                **environment,
-            },
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            check=False,
+        ran(
+            *(folder, PYTHON, SESSION, folder, model.url, TASK, whose),
+            HOME=str(folder),
+            XDG_CACHE_HOME=str(folder / "cache"),
+            LITELLM_LOCAL_MODEL_COST_MAP="True",
+            **environment,
         )
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
     return model
 
 
@@ -112,8 +102,9 @@ def replay_finds(folder: Path) -> None:
 
 
 def test_a_server_that_is_away_is_told_and_the_session_goes_on(tmp_path: Path, free_port: int) -> None:
+    set_by_the_user(tmp_path, IN_FULL)
     steps = [script(project(tmp_path))[0], Step("Done.")]
-    model = play(tmp_path, steps, LAMR_SERVER=f"127.0.0.1:{free_port}")
+    model = play(tmp_path, steps, LAMR_SERVER=f"127.0.0.1:{free_port}", XDG_CONFIG_HOME=str(tmp_path))
     (whole,) = tool_results(model.requests[-1])
     assert is_cut(whole)
     assert IN_HASTE in whole

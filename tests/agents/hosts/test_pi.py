@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from pathlib import Path
 
 from lamr_agents.hosts import HOSTS
 
 from tests.agents.hosts.anthropic_endpoint import endpoint, tool_results
 from tests.agents.hosts.hooked import (
-    SECONDS,
     Player,
     check_unreachable,
     check_with_and_without,
-    ending,
-    install,
+    hooked,
+    laid_out,
+    ran,
 )
 from tests.agents.hosts.scripted import Endpoint, Script
-from tests.agents.samples import CODE, TASK
+from tests.agents.samples import TASK
 
 BINARIES = Path(os.environ["LAMR_HOSTS"]) / "node_modules" / ".bin"
 HOST = HOSTS["pi"]
@@ -27,27 +26,17 @@ HOST = HOSTS["pi"]
 
 def play(folder: Path, script: Script, serve: list[str] | None) -> tuple[Endpoint, str]:
     """Run a session in a folder; `serve` are the options of the hook's server, None is one without the extension."""
-    project, home = folder / "project", folder / "home"
-    project.mkdir(parents=True)
-    home.mkdir()
-    (project / "a.py").write_text(CODE, encoding="utf-8")
-    if serve is not None:
-        install(HOST, home / "extensions" / "lamr.js", folder, serve)
-    with endpoint(script) as model, ending(folder):
+    project, home = laid_out(folder)
+    with endpoint(script) as model, hooked(HOST, home / "extensions" / "lamr.js", folder, serve):
         (home / "models.json").write_text(json.dumps(_models(model.url)), encoding="utf-8")
-        command = [str(BINARIES / "node"), str((BINARIES / "pi").resolve())]
-        done = subprocess.run(
-            [*command, "--print", "--offline", "--provider", "scripted", "--model", "model", TASK],
-            cwd=project,
-            env={**os.environ, "HOME": str(home), "PI_CODING_AGENT_DIR": str(home), "PI_OFFLINE": "1"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            check=False,
+        said = ran(
+            *(project, BINARIES / "node", (BINARIES / "pi").resolve(), "--print", "--offline"),
+            *("--provider", "scripted", "--model", "model", TASK),
+            HOME=str(home),
+            PI_CODING_AGENT_DIR=str(home),
+            PI_OFFLINE="1",
         )
-    assert done.returncode == 0, done.stderr[-4000:]
-    return model, done.stdout
+    return model, said
 
 
 def _models(url: str) -> dict[str, object]:

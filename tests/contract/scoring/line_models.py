@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from lamr_contract.layout import line_layout
 from lamr_contract.scoring.line_inputs import IN_FILE
 from lamr_contract.scoring.line_layers import RELATIONS, Layer, LineLayers
 from lamr_contract.scoring.line_model import AskedLines, LineModel, input_count
@@ -11,6 +10,7 @@ from lamr_contract.scoring.line_vectors import WordMatching
 from lamr_contract.scoring.query_words import FEATURES
 from lamr_contract.scoring.weights import word_table
 from lamr_decoding import DecoderWeights
+from lamr_postprocess.layout import line_layout
 
 WORDS = ("cache", "load", "save", "key", "timeout", "deadlin")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from lamr_contract.layout import line_layout
 from lamr_contract.scoring.document_words import MOST_USES, DocumentWords
 from lamr_contract.words import TermIndex, terms
+from lamr_postprocess.layout import line_layout
 
 CODE = """\
 import_cache = 1

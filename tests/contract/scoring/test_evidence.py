@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lamr_contract.layout import line_layout
 from lamr_contract.scoring.evidence import lexical_views
 from lamr_contract.words import TermIndex, query_terms
+from lamr_postprocess.layout import line_layout
 
 
 def line_evidence(query: str, text: str) -> np.ndarray:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from lamr_contract.layout import line_layout
 from lamr_contract.scoring.forms import LONGEST, line_forms
+from lamr_postprocess.layout import line_layout
 
 CODE = """import a
 # why

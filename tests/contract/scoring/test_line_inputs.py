@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from lamr_contract.layout import line_layout
 from lamr_contract.scoring.document_words import DocumentWords
 from lamr_contract.scoring.line_inputs import (
     FORMS,
@@ -16,6 +15,7 @@ from lamr_contract.scoring.line_inputs import (
 )
 from lamr_contract.scoring.query_words import QueryWords
 from lamr_contract.words import TermIndex
+from lamr_postprocess.layout import line_layout
 
 CODE = """\
 # the pool

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from lamr_contract.layout import line_layout
 from lamr_contract.scoring.document_words import DocumentWords
 from lamr_contract.scoring.line_inputs import Positions
 from lamr_contract.scoring.line_layers import Relations
 from lamr_contract.words import TermIndex
+from lamr_postprocess.layout import line_layout
 
 from tests.contract.scoring.line_models import random_layers
 

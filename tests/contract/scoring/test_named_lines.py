@@ -11,8 +11,8 @@ from lamr_contract.scoring.named_lines import REACH, named_lines, nearness
 LINES = 60
 
 
-def found(words: str, path: str = "src/pool.py", first_line: int = 1) -> list[int]:
-    return (np.flatnonzero(named_lines(words, path, LINES, first_line)) + first_line).tolist()
+def found(words: str, path: str = "src/pool.py") -> list[int]:
+    return (np.flatnonzero(named_lines(words, path, LINES)) + 1).tolist()
 
 
 @pytest.mark.parametrize(
@@ -96,12 +96,6 @@ def test_ranges_and_lists(words: str, lines: list[int]) -> None:
 )
 def test_other_files_and_other_numbers_name_nothing(words: str) -> None:
     assert found(words) == []
-
-
-def test_a_part_of_a_file_has_the_numbers_of_the_file() -> None:
-    assert found("line 112", first_line=100) == [112]
-    assert found("line 12", first_line=100) == []
-    assert found("lines 90-101", first_line=100) == []
 
 
 def test_without_a_path_only_bare_numbers_count() -> None:

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from lamr_contract.asked import AskedDocument
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import ModelMismatchError
-from lamr_contract.layout import line_layout
 from lamr_contract.model_io import ChunkResult
 from lamr_contract.scoring.rules import LineRule, Scoring
 from lamr_contract.scoring.scorer import DocumentScorer, LineScores, Scorer, over_blank
+from lamr_postprocess.layout import line_layout
 
 from tests.tiny import BERT_PROMPT, line_weights, lines_scoring, make_spec, wordpiece
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from lamr_evaluation.records import Record
-from lamr_training.labels.settings import LabelSettings
 from lamr_training.loop.example_set import ExampleSet
 from lamr_training.loop.examples import encode_record, make_examples, two_rubrics
 from lamr_training.model.vocabulary import Vocabulary
@@ -19,7 +18,7 @@ def test_tokens_have_the_labels_of_their_lines_whatever_ends_these(words: Vocabu
     coder = encoder(words, tiny_model(words))
     kept = next(n for n, line in enumerate(CACHE.splitlines(), 1) if "raise CacheError" in line)
     record = Record("when is an answer too old?", CACHE.replace("\n", end), (kept,))
-    encoded = encode_record(record, coder, LabelSettings())
+    encoded = encode_record(record, coder)
     _, offsets = coder.encode_document(record.code)
     semantic = offsets[encoded.rubrics[:, 0] == 1]
     assert (
@@ -31,16 +30,14 @@ def test_tokens_have_the_labels_of_their_lines_whatever_ends_these(words: Vocabu
 def test_a_frame_depends_on_the_gold_lines_in_any_language() -> None:
     code = "func area(w int) int {\n\tprepare()\n\treturn w\n}\n"
     record = Record("what is returned?", code, (3,), frame=(1, 4))
-    assert two_rubrics(record, LabelSettings()).tolist() == [[0, 1], [0, 0], [1, 0], [0, 1]]
+    assert two_rubrics(record).tolist() == [[0, 1], [0, 0], [1, 0], [0, 1]]
 
 
 def test_a_long_query_leaves_room_for_code(words: Vocabulary) -> None:
     coder = encoder(words, tiny_model(words))
     record = Record("why " * 400, CACHE, (3,), task="because " * 400)
     window = coder.spec.chunking.window
-    assert all(
-        len(chunk.input_ids) <= window for chunk in encode_record(record, coder, LabelSettings()).chunks
-    )
+    assert all(len(chunk.input_ids) <= window for chunk in encode_record(record, coder).chunks)
 
 
 def test_examples_are_what_the_client_sends(

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from lamr_client import Pruner
+from lamr_contract.errors import ModelMismatchError
 from lamr_contract.names import ENCODER, ONNX_FILE, REPORT_FILE, SCORING_FILE, version_folder
-from lamr_contract.scoring.weights import load_weights
+from lamr_contract.scoring.weights import load_reader, load_weights
 from lamr_contract.spec import bundled_repository, client_files, load_spec
 from lamr_evaluation.records import Record
 from lamr_export.target import files_of
@@ -72,6 +75,21 @@ def test_a_repository_gets_a_line_model_and_keeps_its_encoder(data: Path, tmp_pa
     (client_files(out) / SCORING_FILE).write_bytes(b"broken")
     with pytest.raises(ModelRepositoryError, match="can't be read"):
         check_repository(out)
+
+
+def test_a_new_input_of_lines_takes_a_fresh_model_alone(data: Path, tmp_path: Path) -> None:
+    base, place = tmp_path / "base", client_files(tmp_path / "base") / SCORING_FILE
+    shutil.copytree(bundled_repository(), base)
+    with np.load(place) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    arrays["layers.first"] = arrays["layers.first"][1:]  # as it was before there was one input more
+    np.savez(place, **arrays)
+    with pytest.raises(ModelMismatchError, match="can't be read"):
+        train_lines(base, data, tmp_path / "made", replace(SMALL, fresh=False))
+    train_lines(base, data, tmp_path / "made", SMALL)
+    assert (
+        load_weights(client_files(tmp_path / "made") / SCORING_FILE).reader.scale == load_reader(place).scale
+    )
 
 
 @pytest.mark.parametrize(

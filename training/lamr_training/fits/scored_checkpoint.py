@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from lamr_contract.encoder.local_model import LocalModel
 from lamr_contract.encoding import PromptEncoder
-from lamr_contract.local_model import LocalModel
 from lamr_contract.names import SCORING_FILE
 from lamr_contract.scoring.scorer import Scorer
 from lamr_contract.scoring.weights import load_weights

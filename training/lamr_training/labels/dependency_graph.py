@@ -7,18 +7,19 @@ spelling within the file, because nothing is run.
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lamr_training.labels.settings import EdgeWeights
-
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
-# The kinds of edges: places of their weights in `EdgeWeights`.
+# The kinds of edges: to the headers of the functions, classes and compound statements around a line; to the headers of
+# the other branches of those statements; to the import of a name that the line uses; to the header of a function or
+# class that it uses, or the assignment of a module- or class-level name; from a header to its callers.
 HEADER, SIBLING, IMPORTED, DEFINED, CALLER = range(5)
+_WEIGHTS = np.array([1.0, 1.0, 1.0, 0.8, 0.4])  # how much of a line's relevance flows along each kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,12 +44,11 @@ class DependencyGraph:
     targets: IntArray
     kinds: IntArray
 
-    def flow(self, relevance: FloatArray, weights: EdgeWeights) -> FloatArray:
+    def flow(self, relevance: FloatArray) -> FloatArray:
         """The relevance that one hop carries to each line, float64 `[L]`.
 
         Args:
             relevance: float64 `[L]`, the relevance of each line before the hop.
-            weights: how much of it each kind of edge carries.
         """
         of_reasons = np.zeros(self.count)
         if len(self.ranges):
@@ -56,6 +56,6 @@ class DependencyGraph:
             of_reasons[: len(self.ranges)] = np.maximum.reduceat(padded, self.ranges.reshape(-1))[::2]
         np.maximum.at(of_reasons, self.reasons, relevance[self.users])
         reached = np.zeros(self.lines)
-        carried = of_reasons[self.origins] * np.array(astuple(weights))[self.kinds]
+        carried = of_reasons[self.origins] * _WEIGHTS[self.kinds]
         np.maximum.at(reached, self.targets, carried)
         return reached

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from lamr_training.errors import RecordError
 from lamr_training.labels.rubrics import RubricLabels, label_lines
-from lamr_training.labels.settings import LabelSettings
 
 RUBRICS = ("semantic", "dependency")
 UNPARSED = "the code doesn't parse as Python; it gets no dependency labels"
@@ -43,10 +42,9 @@ class LabelSummary:
         return json.dumps(asdict(self), ensure_ascii=False)
 
 
-def label_file(  # noqa: PLR0913 - keywords with defaults
+def label_file(
     source: Path,
     target: Path,
-    settings: LabelSettings | None = None,
     *,
     weights: bool = False,
     progress: OnProgress | None = None,
@@ -57,7 +55,6 @@ def label_file(  # noqa: PLR0913 - keywords with defaults
     Args:
         source: a JSONL file of records; their other fields are carried over.
         target: the JSONL file to write, which appears whole at the end.
-        settings: the constants of the labels.
         weights: whether to add `weights` too: for each rubric the lines with a weight above 0, as pairs.
         progress: called with "bytes", how many of them are read, and how many there are.
         report: called with each record that is left out or doesn't parse.
@@ -69,7 +66,7 @@ def label_file(  # noqa: PLR0913 - keywords with defaults
         raise RecordError(f"{target}: would overwrite its own input; name another file")
     summary = LabelSummary()
     part = target.with_name(target.name + ".part")
-    rows = _labelled(source, summary, settings or LabelSettings(), weights, report)
+    rows = _labelled(source, summary, weights, report)
     try:
         total, done = source.stat().st_size, 0
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -90,7 +87,7 @@ def label_file(  # noqa: PLR0913 - keywords with defaults
 
 
 def _labelled(
-    source: Path, summary: LabelSummary, settings: LabelSettings, weights: bool, report: Report | None
+    source: Path, summary: LabelSummary, weights: bool, report: Report | None
 ) -> Iterator[tuple[int, str]]:
     """The size of each row of a file, and its new text, which is empty for what is left out."""
     first_with: dict[str, int] = {}
@@ -99,7 +96,7 @@ def _labelled(
         try:
             fields = parse_row(line)
             record = Record.from_row(fields)
-            labels = label_lines(record.code, record.kept_frags, record.score, settings)
+            labels = label_lines(record.code, record.kept_frags, record.score)
             fields["labels"] = {name: _numbers(getattr(labels, name)) for name in (*RUBRICS, "aggregate")}
             if weights:
                 fields["weights"] = _weights(labels)

@@ -16,11 +16,19 @@ from numpy.typing import NDArray
 
 from lamr_training.labels.dependency_graph import DependencyGraph
 from lamr_training.labels.parsing import parse_lines
-from lamr_training.labels.settings import LabelSettings
 from lamr_training.labels.tree_walk import dependency_graph
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
+
+_HOPS = 2
+"""How many edges relevance flows along."""
+_DECAY = 0.5
+"""The share of relevance that is left at each hop after the first, which has the edge's own weight."""
+_THRESHOLD = 0.5
+"""The least weight of a line that is labelled "keep", as a share of the document's score."""
+_SCORE_FLOOR = 0.1
+"""The score below which a document keeps nothing, because its lines are noise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,16 +53,13 @@ class RubricLabels:
         return self.semantic | self.dependency
 
 
-def label_lines(
-    code: str, kept: Iterable[int], score: float = 1.0, settings: LabelSettings | None = None
-) -> RubricLabels:
+def label_lines(code: str, kept: Iterable[int], score: float = 1.0) -> RubricLabels:
     """Label a document's lines.
 
     Args:
         code: the document; a line ends at `\\n`, `\\r\\n` or `\\r`.
         kept: the 1-based numbers of the gold lines.
         score: the relevance of the document in [0, 1].
-        settings: the constants of the labels.
 
     Returns:
         The labels; those of `dependency` are empty if the code isn't Python that parses.
@@ -62,16 +67,15 @@ def label_lines(
     Raises:
         ValueError: a kept line doesn't exist.
     """
-    settings = settings or LabelSettings()
-    lines, graph = _analysed(code, settings.definition_lines)
+    lines, graph = _analysed(code)
     places = np.fromiter(kept, np.int64) - 1
     if len(places) and (places.min() < 0 or places.max() >= len(lines)):
         raise ValueError(f"a kept line is outside 1 to {len(lines)}")
     gold = np.zeros(len(lines), np.bool_)
-    gold[places] = score >= settings.score_floor
-    dependency = np.zeros(len(lines)) if graph is None else _dependency(graph, gold, settings) * score
+    gold[places] = score >= _SCORE_FLOOR
+    dependency = np.zeros(len(lines)) if graph is None else _dependency(graph, gold) * score
     # The threshold compares a line with its document's other lines; the score itself is for the relevance head.
-    least = settings.threshold * max(score, settings.score_floor)
+    least = _THRESHOLD * max(score, _SCORE_FLOOR)
     return RubricLabels(
         semantic=gold,
         dependency=(dependency >= least) & (dependency > 0),
@@ -82,16 +86,16 @@ def label_lines(
 
 
 @lru_cache(maxsize=128)  # several records ask about one file
-def _analysed(code: str, definition_lines: int) -> tuple[list[str], DependencyGraph | None]:
+def _analysed(code: str) -> tuple[list[str], DependencyGraph | None]:
     """A document's lines, without line ends, and its dependency graph; None if it isn't Python that parses."""
     lines, tree = parse_lines(code)
-    return lines, None if tree is None else dependency_graph(tree, lines, definition_lines)
+    return lines, None if tree is None else dependency_graph(tree, lines)
 
 
-def _dependency(graph: DependencyGraph, gold: BoolArray, settings: LabelSettings) -> FloatArray:
+def _dependency(graph: DependencyGraph, gold: BoolArray) -> FloatArray:
     """The weight of each line: the most relevance that any hop carries to it."""
     relevance, weight = gold.astype(np.float64), np.zeros(graph.lines)
-    for hop in range(settings.hops):
-        relevance = graph.flow(relevance, settings.edges) * (settings.decay if hop else 1.0)
+    for hop in range(_HOPS):
+        relevance = graph.flow(relevance) * (_DECAY if hop else 1.0)
         weight = np.maximum(weight, relevance)
     return weight

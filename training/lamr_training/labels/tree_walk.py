@@ -17,17 +17,17 @@ import numpy as np
 from lamr_training.labels.dependency_graph import CALLER, DEFINED, HEADER, IMPORTED, SIBLING, DependencyGraph
 
 FunctionNode = (ast.FunctionDef, ast.AsyncFunctionDef)
+_DEFINITION_LINES = 5  # of an assignment, to explain its name; tables can be long
 
 
-def dependency_graph(tree: ast.Module, lines: Sequence[str], definition_lines: int) -> DependencyGraph:
+def dependency_graph(tree: ast.Module, lines: Sequence[str]) -> DependencyGraph:
     """The graph of a parsed file.
 
     Args:
         tree: the file's syntax tree.
         lines: the file's lines, without line ends.
-        definition_lines: see `LabelSettings`.
     """
-    walk = _Walk(lines, definition_lines)
+    walk = _Walk(lines)
     walk.statements(tree)
     walk.expressions()
     return walk.graph()
@@ -75,7 +75,6 @@ class _Walk:
     """What the walks over one tree have collected; line numbers are 1-based until `graph`."""
 
     lines: Sequence[str]
-    definition_lines: int
     heads: list[Any] = field(default_factory=list)
     ranges: list[tuple[int, int]] = field(default_factory=list)
     edges: list[tuple[int, int, int]] = field(default_factory=list)  # reason, line that explains it, kind
@@ -175,7 +174,7 @@ class _Walk:
     def _shown(self, node: ast.Assign | ast.AnnAssign) -> list[int]:
         """The first lines of an assignment that aren't blank."""
         lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
-        return [n for n in lines if self.lines[n - 1].strip()][: self.definition_lines]
+        return [n for n in lines if self.lines[n - 1].strip()][:_DEFINITION_LINES]
 
     def _compound(self, node: Any, outside: bool) -> None:
         decorators = getattr(node, "decorator_list", None)

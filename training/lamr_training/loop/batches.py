@@ -15,6 +15,8 @@ from torch import Tensor
 
 from lamr_training.loop.example_set import ExampleSet
 
+_NEAR = 32  # batches' worth of groups that are sorted by their mean length together
+
 
 @dataclass(frozen=True, eq=False)
 class Batch:
@@ -50,7 +52,7 @@ class Batch:
 
 
 def batch_plan(
-    lengths: NDArray[np.int64], groups: NDArray[np.int64], budget: int, seed: int, near: int = 32
+    lengths: NDArray[np.int64], groups: NDArray[np.int64], budget: int, seed: int
 ) -> list[NDArray[np.int64]]:
     """Cut one epoch into batches of at most `budget` tokens (a larger group goes alone).
 
@@ -59,7 +61,6 @@ def batch_plan(
         groups: int64 `[N]`, ascending; the examples of one group stay in one batch.
         budget: how many tokens a batch may hold.
         seed: the seed of the order; give each epoch its own.
-        near: how many batches' worth of groups are sorted by their mean length together.
 
     Returns:
         For each batch the numbers of its examples.
@@ -71,7 +72,7 @@ def batch_plan(
     sums = np.add.reduceat(lengths, bounds[:-1])
     means = sums / np.diff(bounds)
     order = rng.permutation(len(sums))
-    size = max(1, int(near * budget / sums.mean()))
+    size = max(1, int(_NEAR * budget / sums.mean()))
     batches: list[NDArray[np.int64]] = []
     for start in range(0, len(order), size):
         chosen = order[start : start + size]

@@ -17,6 +17,8 @@ from lamr_training.loop.batches import batch_plan, make_batch
 from lamr_training.loop.example_set import ExampleSet
 from lamr_training.loop.trainer import forward
 
+_BATCH_TOKENS = 4096
+
 
 @dataclass(frozen=True)
 class RubricChain:
@@ -42,18 +44,17 @@ class RubricChain:
         )
 
 
-def rubric_chains(model: LamrModel, data: ExampleSet, tokens: int = 4096) -> list[RubricChain]:
+def rubric_chains(model: LamrModel, data: ExampleSet) -> list[RubricChain]:
     """The gate share and the chain of every rubric; the fused chain comes last.
 
     Args:
         model: a trained model.
         data: the examples that the gate's mean is taken over.
-        tokens: how many tokens a batch may hold.
     """
     total, count = np.zeros(len(model.config.rubrics)), 0
     model.eval()
     with torch.no_grad():
-        for chosen in batch_plan(data.lengths, data.groups, tokens, 0):
+        for chosen in batch_plan(data.lengths, data.groups, _BATCH_TOKENS, 0):
             gate = forward(model, make_batch(data, chosen))[0].gate
             total += gate.sum(dim=0).numpy()
             count += len(gate)

@@ -12,19 +12,18 @@ from dataclasses import dataclass
 import numpy as np
 from lamr_contract.asked import AskedDocument
 from lamr_contract.encoding import Chunk, PromptEncoder
-from lamr_contract.layout import token_lines
 from lamr_contract.scoring.evidence import lexical_views
 from lamr_contract.words import TermIndex, query_terms
 from lamr_evaluation.records import Record
+from lamr_postprocess.layout import token_lines
 from numpy.typing import NDArray
 
 from lamr_training.labels.rubrics import label_lines
-from lamr_training.labels.settings import LabelSettings
 from lamr_training.loop.example_set import Example
 
 IntArray = NDArray[np.int64]
 
-LineLabels = Callable[[Record, LabelSettings], NDArray[np.uint8]]
+LineLabels = Callable[[Record], NDArray[np.uint8]]
 """Gives the labels of a record's lines, uint8 `[L, K]`; the first column is semantic."""
 
 
@@ -75,19 +74,17 @@ def distinct_files(records: Iterable[Record]) -> list[str]:
     return list({(record.project, record.path): record.code for record in records}.values())
 
 
-def two_rubrics(record: Record, settings: LabelSettings) -> NDArray[np.uint8]:
+def two_rubrics(record: Record) -> NDArray[np.uint8]:
     """The semantic and dependency labels of a record's lines, uint8 `[L, 2]`; its frame depends on the gold lines."""
-    labels = label_lines(record.code, record.kept_frags, record.score, settings)
+    labels = label_lines(record.code, record.kept_frags, record.score)
     both = np.stack([labels.semantic, labels.dependency], axis=1).astype(np.uint8)
     both[np.array(record.frame, np.int64) - 1, 1] = 1
     return both
 
 
-def encode_record(
-    record: Record, encoder: PromptEncoder, settings: LabelSettings, label: LineLabels = two_rubrics
-) -> EncodedRecord:
+def encode_record(record: Record, encoder: PromptEncoder, label: LineLabels = two_rubrics) -> EncodedRecord:
     """Tokenize and label a record."""
-    by_line = label(record, settings)
+    by_line = label(record)
     asked = AskedDocument.of(encoder, record.query, record.code, task=record.task, path=record.path)
     line = token_lines(asked.offsets, asked.layout)
     counts = TermIndex.of(asked.text, asked.layout).counts(query_terms(asked.query))
@@ -102,7 +99,6 @@ def make_examples(  # noqa: PLR0913 - keywords with defaults
     rarity: NDArray[np.float32],
     *,
     choice: ChunkChoice | None = None,
-    settings: LabelSettings | None = None,
     label: LineLabels = two_rubrics,
     seed: int = 0,
 ) -> Iterator[Example]:
@@ -113,14 +109,13 @@ def make_examples(  # noqa: PLR0913 - keywords with defaults
         encoder: the prompt encoder of the model that is to be trained.
         rarity: float32 `[V]`, the rarity of each token, by which chunks are compared with the query.
         choice: how many chunks of a file are used.
-        settings: the constants of the labels.
         label: gives the labels of a record's lines.
         seed: the seed of the choice of chunks.
     """
-    choice, settings = choice or ChunkChoice(), settings or LabelSettings()
+    choice = choice or ChunkChoice()
     rng = np.random.default_rng(seed)
     for group, record in enumerate(records):
-        encoded = encode_record(record, encoder, settings, label)
+        encoded = encode_record(record, encoder, label)
         for number in _chosen(encoded, rarity, choice, rng):
             chunk = encoded.chunks[number]
             first, last = chunk.tokens

@@ -17,8 +17,9 @@ from pathlib import Path
 import numpy as np
 import torch
 from lamr_contract.arrays import Float64Array
+from lamr_contract.encoder.local_model import LocalModel
 from lamr_contract.encoding import PromptEncoder
-from lamr_contract.local_model import LocalModel
+from lamr_contract.errors import ModelMismatchError
 from lamr_contract.names import (
     ENCODER,
     LINE_MODEL,
@@ -31,8 +32,9 @@ from lamr_contract.names import (
 from lamr_contract.scoring.line_model import LineModel
 from lamr_contract.scoring.query_kind import asks
 from lamr_contract.scoring.reader import Reader
+from lamr_contract.scoring.rules import LINES
 from lamr_contract.scoring.scorer import Scorer
-from lamr_contract.scoring.weights import LineWeights, load_weights, weights_bytes
+from lamr_contract.scoring.weights import LineWeights, load_reader, load_weights, weights_bytes
 from lamr_contract.spec import ModelSpec, bundled_repository, client_files, load_spec
 from lamr_evaluation.records import Record, read_records
 from lamr_export.report import with_files
@@ -109,10 +111,11 @@ def train_lines(
     records = _Records(data / "train.jsonl", PromptEncoder.from_repository(base), settings)
     progress("counting records")
     files = records.count()
+    place = client_files(base if spec.scoring.kind == LINES else bundled_repository()) / SCORING_FILE
+    reader, before = load_reader(place), _model(place, settings.fresh)
     with torch.random.fork_rng():
         torch.manual_seed(training.seed)
-        before = _weights(base, spec)
-        module = _start(records, before.model)
+        module = _start(records, before)
         vocabulary = {word: number for number, word in enumerate(module.words)}
         progress(f"learning from {files:,} files for {len(vocabulary):,} words")
         module.standardize(islice(records.examples(vocabulary), MEASURED))
@@ -123,7 +126,7 @@ def train_lines(
     checks = score_files(
         LocalModel(base).infer_many, records.encoder, read_records(data / "validation.jsonl")
     )
-    weights = LineWeights(model, _taken(before, model, checks))
+    weights = LineWeights(model, reader if before is None else _taken(reader, before, model, checks))
     fitted = fit_scoring(checks, weights, spec.rubrics, spec.threshold, before=spec.scoring)
     scoring = replace(fitted, usual=spec.scoring.usual)  # the encoder stays as it is
     told, asked = _reports(checks, Scorer(scoring, spec.rubrics, weights), spec)
@@ -169,14 +172,14 @@ class _Records:
             yield line_example(asked_without_tokens(self.encoder, record), record, vocabulary)
 
 
-def _start(records: _Records, before: LineModel) -> LineModule:
+def _start(records: _Records, before: LineModel | None) -> LineModule:
     """What training begins with.
 
     Raises:
         RunError: it begins from nothing, and no word is frequent enough.
     """
     settings, training = records.settings, records.settings.training
-    if not settings.fresh:
+    if before is not None and not settings.fresh:
         return LineModule.of(before, training.dropout)
     words, written = counted_words(records, settings.words)
     if not words:
@@ -184,24 +187,27 @@ def _start(records: _Records, before: LineModel) -> LineModule:
     return LineModule(words, start_vectors(written, training.sizes.words), training.sizes, training.dropout)
 
 
-def _weights(base: Path, spec: ModelSpec) -> LineWeights:
-    """What scores lines in a repository, or in the bundled one where it has a rule over tokens."""
-    own = Scorer.from_repository(base, spec).weights
-    return own or load_weights(client_files(bundled_repository()) / SCORING_FILE)
+def _model(place: Path, fresh: bool) -> LineModel | None:
+    """The line model of a file; None where a fresh one is wanted and this one reads other inputs than today's."""
+    try:
+        return load_weights(place).model
+    except ModelMismatchError:
+        if fresh:
+            return None
+        raise
 
 
-def _taken(before: LineWeights, model: LineModel, files: Sequence[ScoredFile]) -> Reader:
+def _taken(reader: Reader, before: LineModel, model: LineModel, files: Sequence[ScoredFile]) -> Reader:
     """The reader as it was, but that it takes the new line model's log-odds as if they were the old one's.
 
     Mean and spread over the files' lines become those that it learned with.
     """
     old, new = (
-        np.concatenate([_logits(each, file) for file in files] or [np.zeros(1)])
-        for each in (before.model, model)
+        np.concatenate([_logits(each, file) for file in files] or [np.zeros(1)]) for each in (before, model)
     )
-    scale = before.reader.scale * float(old.std() / max(new.std(), _LEAST_SPREAD))
-    shift = before.reader.scale * float(old.mean()) + before.reader.shift - scale * float(new.mean())
-    return Reader(before.reader.network, scale, shift)
+    scale = reader.scale * float(old.std() / max(new.std(), _LEAST_SPREAD))
+    shift = reader.scale * float(old.mean()) + reader.shift - scale * float(new.mean())
+    return Reader(reader.network, scale, shift)
 
 
 def _logits(model: LineModel, file: ScoredFile) -> Float64Array:

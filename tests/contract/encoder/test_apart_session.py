@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lamr_contract.apart_session import FUSION_SHARE, ApartSession
-from lamr_contract.encoder_session import open_encoder
+from lamr_contract.encoder.apart_session import FUSION_SHARE, ApartSession
+from lamr_contract.encoder.encoder_session import open_encoder
+from lamr_contract.encoder.kept_states import KeptStates
+from lamr_contract.encoder.packed_batch import encoder_feed
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import ModelMismatchError
-from lamr_contract.kept_states import KeptStates
 from lamr_contract.names import ENCODER, ENCODER_OUTPUTS, ONNX_FILE, PART_FILE, PARTS_FILE, version_folder
-from lamr_contract.packed_batch import encoder_feed
 from lamr_contract.spec import bundled_repository
 
 FOLDER = version_folder(bundled_repository(), ENCODER)
@@ -29,7 +29,7 @@ def opened(kept: KeptStates | None = None, folder: Path = FOLDER) -> ApartSessio
 def sequences(query: str) -> list[np.ndarray]:
     """Some chunks of a file."""
     encoder = PromptEncoder.from_repository(bundled_repository())
-    code = Path(__file__).with_name("test_encoding.py").read_text(encoding="utf-8")
+    code = Path(__file__).parents[1].joinpath("test_encoding.py").read_text(encoding="utf-8")
     ids, offsets = encoder.encode_document(code)
     return [chunk.input_ids for chunk in encoder.chunk(encoder.encode_query(query), ids, offsets, code)[:5]]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from lamr_contract.cache import Cache
-from lamr_contract.kept_states import KIND, KeptStates
+from lamr_contract.encoder.kept_states import KIND, KeptStates
 
 
 def states(number: int) -> np.ndarray:

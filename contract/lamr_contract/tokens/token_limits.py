@@ -16,7 +16,7 @@ import numpy as np
 from lamr_postprocess.lines import code_points
 from numpy.typing import NDArray
 
-from lamr_contract.token_counts import TokenCounts
+from lamr_contract.tokens.token_counts import TokenCounts
 
 _SCALE = 1000  # weights are thousandths of tokens, so that sums are exact
 

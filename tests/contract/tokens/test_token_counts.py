@@ -7,7 +7,7 @@ import random
 import pytest
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.spec import bundled_repository
-from lamr_contract.token_counts import TokenCounts
+from lamr_contract.tokens.token_counts import TokenCounts
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
 
 from benchmarks.sources import library_module
@@ -114,8 +114,8 @@ def test_what_is_known_is_not_asked_for_again_and_memory_is_bounded(monkeypatch)
     assert sorted(asked) == ["\n", "alpha", "beta", "gamma"]
     assert counts.count(["gamma beta", "alpha beta"]).tolist() == [10, 10]
     assert len(asked) == 4
-    monkeypatch.setattr("lamr_contract.token_counts._MOST_UNITS", 100)
-    monkeypatch.setattr("lamr_contract.token_counts._MOST_LINES", 100)
+    monkeypatch.setattr("lamr_contract.tokens.token_counts._MOST_UNITS", 100)
+    monkeypatch.setattr("lamr_contract.tokens.token_counts._MOST_LINES", 100)
     for number in range(1_000):
         assert counts.count([f"name{number}\n"]).tolist() == [len(f"name{number}") + 1]
     assert len(counts._units) <= 100

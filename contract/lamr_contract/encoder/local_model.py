@@ -15,13 +15,13 @@ import numpy as np
 from lamr_decoding import Decoder, DecoderWeights
 from numpy.typing import NDArray
 
-from lamr_contract.apart_session import ApartSession
-from lamr_contract.encoder_session import open_encoder
+from lamr_contract.encoder.apart_session import ApartSession
+from lamr_contract.encoder.encoder_session import open_encoder
+from lamr_contract.encoder.kept_states import KeptStates
+from lamr_contract.encoder.packed_batch import code_states, cut_by_tokens, encoder_feed
 from lamr_contract.errors import ClosedError, ModelMismatchError, ServerError
-from lamr_contract.kept_states import KeptStates
 from lamr_contract.model_io import ChunkRequest, ChunkResult
 from lamr_contract.names import DECODER, ENCODER, ENCODER_OUTPUTS, ONNX_FILE, WEIGHTS_FILE, version_folder
-from lamr_contract.packed_batch import code_states, cut_by_tokens, encoder_feed
 
 
 class LocalModel:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.spec import bundled_repository
-from lamr_contract.token_limits import SCRIPTS
+from lamr_contract.tokens.token_limits import SCRIPTS
 
 REPEATED = 10
 MOST = {

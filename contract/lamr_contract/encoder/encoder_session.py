@@ -11,12 +11,12 @@ from typing import Any
 
 from lamr_errors import how_to_install
 
-from lamr_contract.apart_session import ApartSession
 from lamr_contract.cpus import usable_cpus
+from lamr_contract.encoder.apart_session import ApartSession
+from lamr_contract.encoder.kept_states import KeptStates
+from lamr_contract.encoder.part_spec import PartSpec
 from lamr_contract.errors import MissingPackageError, ModelMismatchError
-from lamr_contract.kept_states import KeptStates
 from lamr_contract.names import ENCODER_INPUTS, ENCODER_OUTPUTS, FUSION_FILE, PART_FILE, STATES
-from lamr_contract.part_spec import PartSpec
 from lamr_contract.silence import import_onnxruntime
 
 # Threads that wait for their part of a run spin for 20 µs at most, and not beyond the run. With onnxruntime's own

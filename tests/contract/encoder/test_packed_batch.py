@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lamr_contract.packed_batch import code_states, cut_by_tokens, encoder_feed
+from lamr_contract.encoder.packed_batch import code_states, cut_by_tokens, encoder_feed
 
 
 def test_sequences_lie_end_to_end() -> None:

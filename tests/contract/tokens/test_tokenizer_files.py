@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from lamr_contract.errors import ModelMismatchError
 from lamr_contract.perplexity.causal_scorer import tokenizer_of
-from lamr_contract.tokenizer_files import parse_tokenizer
+from lamr_contract.tokens.tokenizer_files import parse_tokenizer
 
 from tests.tiny import byte_bpe
 

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import itertools
 import re
-from bisect import bisect_right
 from collections.abc import Iterator
 
 import numpy as np
 from lamr_postprocess.lines import code_points
-from numpy.typing import NDArray
 
 SLICE_CHARS, MOST_SLICE_CHARS = 2048, 8192
 _SLICES_AT_ONCE = 16
 _NEWLINE, _SPACE, _DELETE = 10, 32, 127
-_WORD = np.array([chr(point).isalnum() for point in range(128)] + [False])
+# Where a slice ends: before a single space between two ASCII letters or digits, where that is sure to change nothing.
+_LAST_SAFE = re.compile(r".*[A-Za-z0-9](?= [A-Za-z0-9])", re.DOTALL)
+_NEXT_SAFE = re.compile(r"[A-Za-z0-9](?= [A-Za-z0-9])")
 # The next best places for a cut: before spaces inside or at the end of a line, then before a line that isn't indented.
 _SECOND_BEST = (re.compile(r".*(?<=\S)(?= )", re.DOTALL), re.compile(r".*\n(?=\S)", re.DOTALL))
 
@@ -30,21 +30,20 @@ def slice_bounds(text: str) -> list[int]:
     A slice begins at a single space between two words, about `SLICE_CHARS` characters after the one before. Where there
     is no such space for `MOST_SLICE_CHARS` characters, it begins at the next best place, or anywhere.
     """
-    if len(text) <= SLICE_CHARS:
-        return [0, len(text)] if text else [0]
-    safe: list[int] = single_spaces(text).tolist()
     bounds = [0]
     while bounds[-1] + SLICE_CHARS < len(text):
-        start, hard = bounds[-1], min(bounds[-1] + MOST_SLICE_CHARS, len(text))
-        after = bisect_right(safe, start + SLICE_CHARS)
-        near = safe[
-            max(after - 1, 0) : after + 1
-        ]  # the last place within a short slice, and the first one beyond
-        cut = next((place for place in near if start < place <= hard), None)
-        if cut is None:
-            cut = hard if hard == len(text) else _second_best(text, start, hard)
-        bounds.append(cut)
+        bounds.append(_end_of_slice(text, bounds[-1]))
     return bounds if bounds[-1] == len(text) else [*bounds, len(text)]
+
+
+def _end_of_slice(text: str, start: int) -> int:
+    short, hard = start + SLICE_CHARS, min(start + MOST_SLICE_CHARS, len(text))
+    # A space is seen together with the character behind it.
+    safe = _LAST_SAFE.match(text, start, short + 2) or _NEXT_SAFE.search(text, short, hard + 2)
+    if safe or hard == len(text):
+        return safe.end() if safe else hard
+    matches = (pattern.match(text, start + 1, hard) for pattern in _SECOND_BEST)
+    return next((match.end() for match in matches if match), hard)
 
 
 def cuts_inside(text: str) -> bool:
@@ -66,19 +65,3 @@ def in_groups(slices: Iterator[str]) -> Iterator[list[str]]:
     """Yield slices in groups of as many as are tokenized at once."""
     while group := list(itertools.islice(slices, _SLICES_AT_ONCE)):
         yield group
-
-
-def single_spaces(text: str) -> NDArray[np.int64]:
-    """Return the places of the spaces that stand alone between two ASCII letters or digits, ascending."""
-    points = code_points(text)
-    space = points == _SPACE
-    alone = np.flatnonzero(space[1:-1] & ~space[:-2] & ~space[2:]) + 1
-    sides = np.minimum(points[[alone - 1, alone + 1]], len(_WORD) - 1)
-    between_words: NDArray[np.int64] = alone[_WORD[sides].all(axis=0)]
-    return between_words
-
-
-def _second_best(text: str, start: int, hard: int) -> int:
-    """Return the last place for a cut in a slice without two words side by side, or else the slice's end."""
-    matches = (pattern.match(text, start + 1, hard) for pattern in _SECOND_BEST)
-    return next((match.end() for match in matches if match), hard)

@@ -1,6 +1,6 @@
 """`LineLayout`: the lines of a text, their indentation, the blocks they form, and how bad a cut before each would be.
 
-Everything here is an array operation over the text's characters. `lamr_postprocess` says where lines end.
+Everything here is an array operation over the text's characters. `lines` says where lines end.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from lamr_postprocess.lines import code_points, ink, spans_of
 from numpy.typing import NDArray
 
-from lamr_contract.characters import character_kinds
+from lamr_postprocess.characters import character_kinds
+from lamr_postprocess.lines import code_points, ink, spans_of
 
 _TAB = 9
 _TAB_COLUMNS = 4
@@ -37,8 +37,9 @@ class LineLayout:
 
     Attributes:
         points: unsigned [c], the text's characters (see `code_points`).
+        inked: bool [c], which of them are ink.
         spans: int64 [L, 2], first and one-past-last character of each line, its newline included.
-        blank: bool [L], whether the line is blank (`lamr_postprocess.lines`).
+        blank: bool [L], whether the line is blank (see `lines`).
         cut_cost: int64 [L], how bad a cut just before the line is; lower is better.
         columns: int64 [L], the line's indentation, which counts four times if it begins with a tab.
         first: int64 [L], the line's first character that isn't white space; its end or later if it is blank.
@@ -47,6 +48,7 @@ class LineLayout:
     """
 
     points: NDArray[Any]
+    inked: NDArray[np.bool_]
     spans: NDArray[np.int64]
     blank: NDArray[np.bool_]
     cut_cost: NDArray[np.int64]
@@ -76,12 +78,12 @@ class LineLayout:
 def line_layout(text: str) -> LineLayout:
     """Find the lines of a text and weigh a cut before each, in time and memory that grow as its length."""
     points = code_points(text)
-    spans = spans_of(points)
+    spans, inked = spans_of(points), ink(points)
     if not len(spans):
         none, nowhere = np.zeros(0, np.bool_), np.zeros(0, np.int64)
-        return LineLayout(points, spans, none, nowhere, nowhere, nowhere, none)
+        return LineLayout(points, inked, spans, none, nowhere, nowhere, nowhere, none)
     starts, stops = spans[:, 0], spans[:, 1]
-    first = _next_ink(ink(points), starts)
+    first = _next_ink(inked, starts)
     blank = first >= stops
     columns = first - starts
     columns[points[starts] == _TAB] *= _TAB_COLUMNS
@@ -91,7 +93,7 @@ def line_layout(text: str) -> LineLayout:
     cost[1:][~blank[:-1]] += _NO_BLANK_BEFORE
     cost[_BRACKET[mark]] += _LONE_BRACKET
     cost[blank] = _BLANK_LINE
-    return LineLayout(points, spans, blank, cost, columns, first, opening)
+    return LineLayout(points, inked, spans, blank, cost, columns, first, opening)
 
 
 def token_lines(offsets: NDArray[np.int64], layout: LineLayout) -> NDArray[np.int64]:
@@ -104,7 +106,7 @@ def token_lines(offsets: NDArray[np.int64], layout: LineLayout) -> NDArray[np.in
         offsets: int64 [n, 2], first and one-past-last character of each token.
         layout: the text's lines.
     """
-    inked, (first, last) = ink(layout.points), offsets.T
+    inked, (first, last) = layout.inked, offsets.T
     held = np.append(np.zeros(1, np.int64), np.cumsum(inked))
     place = np.where(inked[np.minimum(first, len(inked) - 1)] if len(inked) else False, first, last - 1)
     late = np.flatnonzero((place != first) & (held[last] > held[first]))  # ink behind white space

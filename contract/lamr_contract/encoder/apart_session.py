@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lamr_contract.kept_states import KeptStates
+from lamr_contract.encoder.kept_states import KeptStates
+from lamr_contract.encoder.packed_batch import encoder_feed
+from lamr_contract.encoder.part_spec import PartSpec
 from lamr_contract.names import CU_SEQLENS, INPUT_IDS, STATES
-from lamr_contract.packed_batch import encoder_feed
-from lamr_contract.part_spec import PartSpec
 
 FUSION_SHARE = 0.15
 """Of an encoder's work on a token that is left where its part was kept, as lamr-mini's takes it."""
