@@ -280,8 +280,6 @@ def _parses(text: str) -> bool:
 
 def measure(options: argparse.Namespace) -> Iterator[Figure | str]:
     """All figures."""
-    # Set as it is where images are built, it has each process compile all that it imports, as no user's does.
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     yield from naming_figures(options.files)
     yield from hook_figures(options.repository, options.calls)
     yield from shared_figures(options.repository, options.calls)

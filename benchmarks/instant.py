@@ -142,10 +142,9 @@ print(time.process_time())
 
 
 def _child(program: str, *arguments: str) -> list[str]:
-    """The words that a program prints in a process of its own, which keeps what it compiles, as installations do."""
+    """The words that a program prints in a process of its own."""
     command = [sys.executable, "-c", program, *arguments]
-    keeping = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=keeping).stdout.split()
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.split()
 
 
 def measure(options: argparse.Namespace) -> Iterator[Figure | str]:

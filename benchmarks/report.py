@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -86,6 +87,8 @@ def model_options(documentation: str | None) -> argparse.ArgumentParser:
 
 def run(parser: argparse.ArgumentParser, measure: Measure) -> int:
     """Parse the command line, measure and print; returns the exit code, 1 where a target is missed."""
+    # Set as it is where images are built, it has each process compile all that it imports, as no user's does.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     options = parser.parse_args()
     figures: list[Figure] = []
     notes: list[str] = []
