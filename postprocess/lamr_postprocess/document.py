@@ -255,9 +255,9 @@ def _structure(  # noqa: PLR0913, PLR0917  # a text, and what is known of it
         rules = _by_line(text, spans, language, costs, space)
         markup = markup_of(text, spans, language)
         return _Structure(rules, markup, f"{why} pruned line by line" if why else None)
-    # Nodes are read first, and the tree goes before rules are made: neither is small.
-    names = [(read_names(each, each.grammar.language), each.grammar.language) for each in source.all]
+    # The outline comes first, because its walk takes more memory than names do, and the tree goes before rules are made.
     outline = outline_of(source, language)
+    names = [(read_names(each, each.grammar.language), each.grammar.language) for each in source.all]
     definitions = None if naming is None else definitions_of(source, space.indents, naming)
     damage = source.damage
     del source

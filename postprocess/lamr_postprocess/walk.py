@@ -7,7 +7,6 @@ depth has no limit, and enters only nodes that span rows. To it, rows are number
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
 
@@ -135,16 +134,17 @@ class Walk:
         top = self.new_unit(
             NOBODY, 0, rows - 1, _ANY
         )  # owns what lies outside all lists, which is usually nothing
-        self.visit_all(self.source.tree.root_node, _Place(top, None, False, NOBODY, rows - 1, -1))
+        self.visit_all(self.source.tree, _Place(top, None, False, NOBODY, rows - 1, -1))
 
-    def visit_all(self, root: tree_sitter.Node, place: _Place) -> None:
-        """Visit a node and what is in it."""
+    def visit_all(self, tree: tree_sitter.Tree, place: _Place) -> None:
+        """Visit all nodes of a tree."""
         plain = self.grammar.plain
-        stack: list[tuple[_Place, Iterator[tree_sitter.Node]]] = []
-        nodes = iter([root])
+        stack: list[tuple[_Place, list[tree_sitter.Node]]] = []
+        nodes = [tree.root_node]  # the last one first; each goes with all that it holds when it was visited
         while True:
             inner = None
-            for node in nodes:
+            while nodes:
+                node = nodes.pop()
                 if node.start_byte >= node.end_byte:
                     if node.is_missing or node.is_error:
                         self.add_broken(place)
@@ -165,7 +165,7 @@ class Walk:
                     break
             if inner is not None:
                 stack.append((place, nodes))
-                place, nodes = inner, iter(node.children)
+                place, nodes = inner, node.children[::-1]
             elif stack:
                 place, nodes = stack.pop()
             else:
@@ -217,7 +217,7 @@ class Walk:
     def visit_part(self, part: Source, place: _Place) -> None:
         """Visit a part in another language."""
         outer, self.grammar, self.comment = self.grammar, part.grammar, part.grammar.language.comment
-        self.visit_all(part.tree.root_node, place)
+        self.visit_all(part.tree, place)
         self.grammar, self.comment = outer, None
 
     def unit_of(
