@@ -255,7 +255,7 @@ def _structure(  # noqa: PLR0913, PLR0917  # a text, and what is known of it
         rules = _by_line(text, spans, language, costs, space)
         markup = markup_of(text, spans, language)
         return _Structure(rules, markup, f"{why} pruned line by line" if why else None)
-    # The outline comes first, because its walk takes more memory than names do, and the tree goes before rules are made.
+    # The outline comes first, since its walk takes more memory than names do, and the tree goes before rules are made.
     outline = outline_of(source, language)
     names = [(read_names(each, each.grammar.language), each.grammar.language) for each in source.all]
     definitions = None if naming is None else definitions_of(source, space.indents, naming)
