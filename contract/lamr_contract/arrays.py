@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,32 +32,45 @@ def ranges(firsts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.
     return numbers
 
 
-def sums_of_rows(table: Float32Array, rows: NDArray[np.int64], sizes: NDArray[np.int64]) -> Float32Array:
-    """Return the sums of rows of a table over segments, float32 [S, d].
+@dataclass(frozen=True, eq=False)
+class SegmentedRows:
+    """Segments of rows of a table, in the order in which they are added.
 
-    The first rows of all segments are added at once, then the second ones, and so on, because most segments are short.
-
-    Args:
-        table: float32 [V, d].
-        rows: int64 [n], the rows of the first segment, then those of the second, and so on.
-        sizes: int64 [S], how many rows each segment has.
+    Attributes:
+        longest: int64 [S], the segments, longer ones first.
+        ranks: the first rows of all segments that have any, then the second ones, and so on, because most segments are
+            short.
+        rest, starts: the other rows of the longest segments, and where those of each begin.
     """
-    starts = np.cumsum(sizes) - sizes
-    longest = stable_order(sizes.max(initial=0) - sizes)
-    starts, reaching = (
-        starts[longest],
-        len(sizes) - np.cumsum(np.bincount(sizes)),
-    )  # how many have more rows than k
-    sums = np.zeros((len(sizes), table.shape[1]), np.float32)
-    for rank, held in enumerate(reaching[:_ADDED_APART].tolist()):
-        sums[:held] += table.take(rows[starts[:held] + rank], axis=0)
-    if len(reaching) > _ADDED_APART and (held := int(reaching[_ADDED_APART])):
-        rest = sizes[longest[:held]] - _ADDED_APART
-        others = table.take(rows[ranges(starts[:held] + _ADDED_APART, rest)], axis=0)
-        sums[:held] += np.add.reduceat(others, np.cumsum(rest) - rest, axis=0)
-    ordered = np.empty_like(sums)
-    ordered[longest] = sums
-    return ordered
+
+    longest: NDArray[np.int64]
+    ranks: tuple[NDArray[np.int64], ...]
+    rest: NDArray[np.int64]
+    starts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, rows: NDArray[np.int64], sizes: NDArray[np.int64]) -> SegmentedRows:
+        """Return the segments of rows int64 [n], one after another, that have the sizes int64 [S]."""
+        longest = stable_order(sizes.max(initial=0) - sizes)
+        starts = (np.cumsum(sizes) - sizes)[longest]
+        reaching = (len(sizes) - np.cumsum(np.bincount(sizes))).tolist()  # how many have more rows than k
+        ranks = tuple(rows[starts[:held] + rank] for rank, held in enumerate(reaching[:_ADDED_APART]))
+        held = reaching[_ADDED_APART] if len(reaching) > _ADDED_APART else 0
+        more = sizes[longest[:held]] - _ADDED_APART
+        rest = rows[ranges(starts[:held] + _ADDED_APART, more)]
+        return cls(longest, ranks, rest, np.cumsum(more) - more)
+
+    def sums(self, table: Float32Array) -> Float32Array:
+        """Return the sums of a table's rows over the segments, float32 [S, d]."""
+        sums = np.zeros((len(self.longest), table.shape[1]), np.float32)
+        for rows in self.ranks:
+            sums[: len(rows)] += table.take(rows, axis=0)
+        if len(self.starts):
+            others = table.take(self.rest, axis=0)
+            sums[: len(self.starts)] += np.add.reduceat(others, self.starts, axis=0)
+        ordered = np.empty_like(sums)
+        ordered[self.longest] = sums
+        return ordered
 
 
 def sums_of_segments(rows: Float32Array, starts: NDArray[np.int64]) -> Float32Array:

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from lamr_contract.arrays import stable_order, sums_of_rows
+from lamr_contract.arrays import SegmentedRows, stable_order
 
 
 @pytest.mark.parametrize("sizes", [[], [0], [1, 1, 1], [0, 3, 0, 1], [2, 25, 24, 0, 60, 23], [100]])
@@ -16,12 +16,12 @@ def test_sums_are_those_of_a_loop(sizes: list[int]) -> None:
     rows = rng.integers(0, 9, sum(sizes))
     ends = np.cumsum([0, *sizes])
     expected = [table[rows[first:last]].sum(axis=0) for first, last in pairwise(ends)]
-    sums = sums_of_rows(table, rows, np.array(sizes, np.int64))
+    sums = SegmentedRows.of(rows, np.array(sizes, np.int64)).sums(table)
     np.testing.assert_allclose(sums, np.reshape(expected, (len(sizes), 5)), atol=1e-4)
 
 
 def test_no_row_of_an_empty_table() -> None:
-    sums = sums_of_rows(np.zeros((0, 3), np.float32), np.zeros(0, np.int64), np.zeros(4, np.int64))
+    sums = SegmentedRows.of(np.zeros(0, np.int64), np.zeros(4, np.int64)).sums(np.zeros((0, 3), np.float32))
     np.testing.assert_array_equal(sums, np.zeros((4, 3)))
 
 

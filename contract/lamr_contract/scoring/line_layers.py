@@ -15,7 +15,7 @@ import numpy as np
 from lamr_decoding.layers import product
 from numpy.typing import NDArray
 
-from lamr_contract.arrays import Float32Array, stable_order, sums_of_rows, sums_of_segments
+from lamr_contract.arrays import Float32Array, SegmentedRows, stable_order, sums_of_segments
 from lamr_contract.scoring.line_inputs import Positions
 
 RELATIONS = 4
@@ -59,10 +59,30 @@ class Relations:
         parts = [_grouped(source, target) for source, target in pairs]
         return cls(*zip(*parts, strict=True))
 
+    @cached_property
+    def _parts(self) -> list[tuple[NDArray[np.int64] | None, list[_Told]]]:
+        """Of each relation its targets; and where its distinct sources are fewer, these, which are multiplied first."""
+        parts: list[tuple[NDArray[np.int64] | None, list[_Told]]] = []
+        for source, target, start, back in zip(
+            self.sources, self.targets, self.starts, self.inverse, strict=True
+        ):
+            given = self.targets[back]
+            early = len(given) < len(target)
+            rows = np.searchsorted(given, source) if early else source
+            stops = np.append(start, len(source))
+            told = [
+                _Told(
+                    target[first:last],
+                    SegmentedRows.of(rows[stops[first] : stops[last]], np.diff(stops[first : last + 1])),
+                    np.diff(stops[first : last + 1]).astype(np.float32)[:, None],
+                )
+                for first, last in stretches(len(target))
+            ]
+            parts.append((given if early else None, told))
+        return parts
+
     def add(self, states: Float32Array, told: Float32Array, sums: Float32Array) -> None:
         """Add to sums [I, W], in place, the mean of the sources' states [I, W] times each relation's part of `told`.
-
-        Sources or targets are multiplied, whichever are fewer.
 
         Args:
             states: float32 [I, W].
@@ -70,22 +90,22 @@ class Relations:
             sums: float32 [I, W].
         """
         width = sums.shape[1]
-        for number, (source, target, start) in enumerate(
-            zip(self.sources, self.targets, self.starts, strict=True)
-        ):
+        for number, (given, parts) in enumerate(self._parts):
             weights = told[:, number * width : (number + 1) * width]
-            given = self.targets[self.inverse[number]]  # the distinct sources
-            sizes = np.diff(np.append(start, len(source)))
-            if early := len(given) < len(target):
-                table, rows = product(states.take(given, axis=0), weights), np.searchsorted(given, source)
-            else:
-                table, rows = states, source
-            for first, last in stretches(len(target)):
-                these = sizes[first:last]
-                begin = start[first]
-                means = sums_of_rows(table, rows[begin : begin + these.sum()], these)
-                means /= these.astype(np.float32)[:, None]
-                sums[target[first:last]] += means if early else product(means, weights)
+            table = states if given is None else product(states.take(given, axis=0), weights)
+            for part in parts:
+                means = part.rows.sums(table)
+                means /= part.sizes
+                sums[part.targets] += product(means, weights) if given is None else means
+
+
+@dataclass(frozen=True, eq=False)
+class _Told:
+    """T positions that are told something, the rows that tell each, and how many these are, float32 [T, 1]."""
+
+    targets: NDArray[np.int64]
+    rows: SegmentedRows
+    sizes: Float32Array
 
 
 def _grouped(

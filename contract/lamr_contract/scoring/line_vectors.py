@@ -13,7 +13,7 @@ import numpy as np
 from lamr_decoding.layers import product
 from numpy.typing import NDArray
 
-from lamr_contract.arrays import Float32Array, stable_order, sums_of_rows, sums_of_segments
+from lamr_contract.arrays import Float32Array, SegmentedRows, stable_order, sums_of_segments
 from lamr_contract.scoring.document_words import DocumentWords
 from lamr_contract.scoring.line_inputs import Positions
 
@@ -170,7 +170,7 @@ class LineVectors:
         distinct = np.flatnonzero(np.bincount(known))
         row = np.zeros(int(known.max(initial=-1)) + 1, np.int64)
         row[distinct] = np.arange(len(distinct))
-        sums = sums_of_rows(table[distinct], row[known], sizes)
+        sums = SegmentedRows.of(row[known], sizes).sums(table[distinct])
         scale = _scale(counts)
         prior = np.bincount(position, table.alone[known], len(positions)) * scale[:, 0]
         block = np.zeros((0, 3), np.float32)

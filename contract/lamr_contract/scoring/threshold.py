@@ -25,7 +25,8 @@ def adapted(threshold: float, rule: LineRule, scores: NDArray[np.float32], relev
     if rule.shares is None or not len(scores):
         return threshold
     least, most = rule.shares
-    lowest, highest = np.quantile(scores, [1 - most, 1 - least], method="higher")
+    places = np.ceil((len(scores) - 1) * np.array([1 - most, 1 - least])).astype(np.int64)
+    lowest, highest = np.sort(scores)[places]  # quantiles
     # A score that more lines have is that of a crowd, none of which stands out.
     if (scores >= highest).mean() > least + 1 / len(scores):
         highest = np.nextafter(highest, np.float32(2))
