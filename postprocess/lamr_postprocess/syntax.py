@@ -249,8 +249,9 @@ def parses(data: bytes, grammar: Grammar, allowance: Allowance) -> bool:
 def _embedded(whole: Source, query: tree_sitter.Query) -> dict[int, Source]:
     """The parts of a parsed text in other languages, where a grammar can read them."""
     parts = {}
-    for name, nodes in tree_sitter.QueryCursor(query).captures(whole.tree.root_node).items():
-        for node in nodes:
+    captures = tree_sitter.QueryCursor(query).captures(whole.tree.root_node)
+    for name in sorted(captures):  # they come in the order of a set
+        for node in captures[name]:
             language = language_inside(
                 name, whole.data[node.parent.start_byte : node.start_byte] if node.parent else b""
             )
@@ -266,7 +267,7 @@ def _embedded(whole: Source, query: tree_sitter.Query) -> dict[int, Source]:
                 node.end_byte - node.start_byte
             ):
                 parts[node.start_byte] = part
-    return parts
+    return dict(sorted(parts.items()))
 
 
 def _tree(
