@@ -125,7 +125,7 @@ FORMATS: tuple[Format, ...] = (
     _row("assembly", "*.s *.S *.asm", comments="; # // /* @"),
     _row("glsl", "*.glsl *.frag *.vert", "glsl", "", _BACK),
     _row("solidity", "*.sol", "solidity"),
-    _row("yacc", "*.y *.yy *.l", comments="// /* *"),
+    _row("yacc", "*.y *.yy *.l", comments='// /* * ; ;; .\\"'),
     _row("d", "*.d", "d"),
     _row("protobuf", "*.proto", "proto"),
     _row("graphql", "*.graphql *.gql", "graphql", "graphql"),

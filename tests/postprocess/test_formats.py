@@ -185,3 +185,29 @@ def test_marker_in_each_form(path: str) -> None:
     text, marker = FORMS[path]
     pruned = kept(text, 1, len(split_lines(text)), path=path)
     assert marker + "\n" in split_lines(pruned.text)
+
+
+@pytest.mark.parametrize(
+    ("path", "opening"),
+    [
+        ("flow.mmd", "%% ..."),
+        ("mail.vm", "## ..."),
+        (".mailmap", "# ..."),
+        ("openssl.cnf", "# ..."),
+        ("app.rc", "// ..."),
+        ("book.dtd", "<!-- ..."),
+        ("ls.man", '.\\" ...'),
+    ],
+)
+def test_a_marker_is_a_comment_of_the_format(path: str, opening: str) -> None:
+    pruned = kept("a line that is longer than a marker of a cut\n" * 9, 9, path=path)
+    assert split_lines(pruned.text)[0].startswith(opening)
+
+
+def test_declarations_and_comments_of_a_dtd_stay_whole() -> None:
+    text = (
+        "<!-- Names\n     of books -->\n<!ELEMENT book\n  (title,\n   author)>\n"
+        "<!ATTLIST book\n  id ID #REQUIRED>\n<!ENTITY % text '#PCDATA'>\n"
+    )
+    assert kept(text, 4, path="book.dtd").kept_lines == (3, 4, 5)
+    assert kept(text, 2, path="book.dtd").kept_lines == (1, 2)

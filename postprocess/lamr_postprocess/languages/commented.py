@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import re
+
 from lamr_postprocess.languages.plain import BACKSLASH, CLOSERS, LIKE_C, by_lines
-from lamr_postprocess.languages.table import Comment, Language
+from lamr_postprocess.languages.table import Comment, Language, Whole
 
 _ROWS: tuple[tuple[str, Comment, str, str], ...] = (
     ("gherkin", Comment("#"), ".feature", ""),
     ("freemarker", Comment("<#--", "-->"), ".ftl .ftlh", ""),
+    ("velocity", Comment("##"), ".vm .vtl", ""),
     ("pug", Comment("//-"), ".pug .jade", ""),
     ("slim", Comment("/"), ".slim", ""),
     ("haml", Comment("-#"), ".haml", ""),
     ("mdx", Comment("{/*", "*/}"), ".mdx", ""),
     ("plantuml", Comment("'"), ".puml .plantuml .iuml", ""),
+    ("mermaid", Comment("%%"), ".mmd .mermaid", ""),
     ("graphviz", Comment("//"), ".dot .gv", ""),
     ("asciidoc", Comment("//"), ".adoc .asciidoc .asc", ""),
     ("restructuredtext", Comment(".."), ".rst .rest", ""),
+    ("roff", Comment('.\\" '), ".roff .man", ""),
     ("gettext", Comment("#"), ".po .pot", ""),
     ("neon", Comment("#"), ".neon", ""),
     ("systemd", Comment("#"), ".service .socket .timer .target .mount .path .slice", ""),
@@ -29,7 +34,8 @@ _ROWS: tuple[tuple[str, Comment, str, str], ...] = (
         "ignore",
         Comment("#"),
         "",
-        ".npmignore .prettierignore .eslintignore .helmignore .gcloudignore .hgignore",
+        ".npmignore .prettierignore .eslintignore .stylelintignore .helmignore .gcloudignore .hgignore .vscodeignore "
+        ".ignore .rgignore .mailmap .git-blame-ignore-revs",
     ),
     ("apache", Comment("#"), ".htaccess", ".htaccess httpd.conf"),
     ("caddy", Comment("#"), ".caddyfile", "Caddyfile"),
@@ -44,7 +50,8 @@ _ROWS: tuple[tuple[str, Comment, str, str], ...] = (
     ("rego", Comment("#"), ".rego", ""),
     ("sparql", Comment("#"), ".sparql .rq", ""),
     ("m4", Comment("#"), ".m4 .ac", "configure.ac"),
-    ("yacc", Comment("/*", "*/"), ".y .yy .ypp .lex", ""),
+    ("yacc", Comment("/*", "*/"), ".y .yy .ypp .lex .l", ""),
+    ("windows-resource", Comment("//"), ".rc .rc2", ""),
     ("d", Comment("//"), ".d .di", ""),
     ("flatbuffers", Comment("//"), ".fbs", ""),
     ("cue", Comment("//"), ".cue", ""),
@@ -64,6 +71,13 @@ _ROWS: tuple[tuple[str, Comment, str, str], ...] = (
 """Name, comment, endings and whole names, separated by spaces."""
 
 
+def _wholes(comment: Comment) -> tuple[Whole, ...]:
+    """What stays in one piece: comments over several lines, and with C's comments its texts."""
+    if comment.opening in ("//", "/*"):
+        return LIKE_C
+    return (Whole(re.escape(comment.opening), re.escape(comment.closing)),) if comment.closing else ()
+
+
 COMMENTED: tuple[Language, ...] = tuple(
     by_lines(
         name,
@@ -71,7 +85,7 @@ COMMENTED: tuple[Language, ...] = tuple(
         suffixes,
         filenames=filenames,
         frames=CLOSERS,
-        wholes=LIKE_C if comment.opening == "//" else (),
+        wholes=_wholes(comment),
         goes_on=BACKSLASH,
     )
     for name, comment, suffixes, filenames in _ROWS

@@ -106,6 +106,11 @@ CONTESTED: Mapping[str, Contest] = {
         r"^#.*|^=\w[\s\S]*?^=cut",
     ),
     ".t": Contest("perl", {"text": (r"^% |^import \".*\"$|^var \w+ :",)}),  # Turing
+    ".l": Contest(
+        "yacc",  # Lex is written like it
+        {"lisp": (r"^\(\w+[ \t]", r"^;;"), "roff": (r'^\.\\"', r"^\.(?:TH|SH|Dd|Dt)\b")},
+        _COMMENTS,
+    ),
     ".cls": Contest(
         "latex",
         {

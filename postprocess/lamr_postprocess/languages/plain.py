@@ -197,7 +197,7 @@ PLAIN: tuple[Language, ...] = (
     by_lines(
         "ini",
         _HASH,
-        ".ini .cfg .conf .properties .editorconfig .desktop .env",
+        ".ini .cfg .conf .cnf .properties .editorconfig .desktop .env",
         headings=_SECTIONS,
         filenames=".gitconfig .gitmodules .npmrc .env .gitignore .dockerignore .gitattributes CODEOWNERS",
         frames=BRACKETS,
@@ -375,11 +375,22 @@ PLAIN: tuple[Language, ...] = (
         "xml",
         _MARKUP,
         ".xml .xsd .xsl .xslt .svg .plist .csproj .vbproj .fsproj .vcxproj .pom .wsdl .resx .xaml .axaml .nuspec "
-        ".storyboard .xib .qrc .xlf .xliff .kml .gpx .iml .glade",
+        ".storyboard .xib .qrc .xlf .xliff .kml .gpx .iml .glade .props .targets .proj .filters .natvis .ruleset .wxs "
+        ".dtproj .resw .appxmanifest .rdf .owl .atom .rss .opml .xmp .ncx .opf .jnlp .tld .zcml",
         aliases="svg",
         frames=_TAGS,
         wholes=_IN_XML,
         hints=(r"\A\s*<\?xml\b",),
+    ),
+    by_lines(
+        "dtd",
+        _MARKUP,
+        ".dtd .ent",
+        frames=r"\]\]",
+        wholes=(
+            _COMMENT_OF_XML,
+            Whole(r"<!(?:ELEMENT|ATTLIST|ENTITY|NOTATION)\b", r">[ \t]*$"),
+        ),
     ),
     by_lines(
         "markdown",

@@ -36,7 +36,7 @@ GO = Template(
 )
 ERB = Template(
     "erb",
-    name_set(".erb .rhtml .ejs .eex .leex .heex .ecr .jsp .asp"),
+    name_set(".erb .rhtml .ejs .eex .leex .heex .ecr .jsp .asp .aspx .ascx .master"),
     (Whole(r"<%--", r"--%>"), Whole(r"<%", r"%>")),
     opens=rf"\A{_MARKERS}(?:if|unless|while|until|case|for|begin)\b(?![\s\S]*\{{\s*-?%>)|\bdo(?:\s*\|[^|]*\|)?\s*-?%>\Z"
     rf"|(?:fn|cond)\b[\s\S]*->\s*%>\Z|\A{_MARKERS}(?!\}})[\s\S]*\{{\s*[-_]?%>\Z",
