@@ -211,3 +211,11 @@ def test_declarations_and_comments_of_a_dtd_stay_whole() -> None:
     )
     assert kept(text, 4, path="book.dtd").kept_lines == (3, 4, 5)
     assert kept(text, 2, path="book.dtd").kept_lines == (1, 2)
+
+
+def test_a_message_of_gettext_stays_with_its_translations() -> None:
+    text = (
+        'msgid ""\nmsgstr ""\n"Language: de\\n"\n\n#: a.c:1\nmsgid "one file"\nmsgid_plural "files"\n'
+        'msgstr[0] "eine Datei"\nmsgstr[1] ""\n"Dateien"\n\nmsgid "no"\nmsgstr "nein"\n'
+    )
+    assert kept(text, 9, path="de.po").kept_lines == (6, 7, 8, 9, 10)

@@ -21,7 +21,6 @@ _ROWS: tuple[tuple[str, Comment, str, str], ...] = (
     ("asciidoc", Comment("//"), ".adoc .asciidoc .asc", ""),
     ("restructuredtext", Comment(".."), ".rst .rest", ""),
     ("roff", Comment('.\\" '), ".roff .man", ""),
-    ("gettext", Comment("#"), ".po .pot", ""),
     ("neon", Comment("#"), ".neon", ""),
     ("systemd", Comment("#"), ".service .socket .timer .target .mount .path .slice", ""),
     (

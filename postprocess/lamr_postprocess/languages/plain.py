@@ -383,6 +383,14 @@ PLAIN: tuple[Language, ...] = (
         hints=(r"\A\s*<\?xml\b",),
     ),
     by_lines(
+        "gettext",
+        _HASH,
+        ".po .pot",
+        wholes=(
+            Whole(r"^(?:msgctxt|msgid)\b.*(?:\n(?!msgctxt\b|#)[^\S\n]*\S.*)*"),
+        ),  # a message with its translations
+    ),
+    by_lines(
         "dtd",
         _MARKUP,
         ".dtd .ent",
