@@ -2,6 +2,7 @@
 
 from lamr_agents.intent import Intent, Known, intent_of
 from lamr_agents.policy import Asked, Policy
-from lamr_agents.skim import Skim, asked_for, skim
+from lamr_agents.skim import asked_for, skim
+from lamr_agents.skimmed import Skim
 
 __all__ = ["Asked", "Intent", "Known", "Policy", "Skim", "asked_for", "intent_of", "skim"]

@@ -20,7 +20,7 @@ from lamr_agents.calls import call_of
 from lamr_agents.claude_code_agents import hear
 from lamr_agents.hook_host import Call, HookHost
 from lamr_agents.policy import PRINTED, PUT_ASIDE
-from lamr_agents.skim import Skim
+from lamr_agents.skimmed import Skim
 from lamr_agents.thin import EVENT
 from lamr_agents.words import HOSTS_NUMBERS
 

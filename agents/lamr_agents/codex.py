@@ -17,7 +17,7 @@ from lamr_sessions.shown import framed
 from lamr_agents.calls import call_of
 from lamr_agents.hook_host import Call, HookHost
 from lamr_agents.host import Folder
-from lamr_agents.skim import Skim
+from lamr_agents.skimmed import Skim
 from lamr_agents.thin import EVENT
 from lamr_agents.transcript import Voice, last_heard
 

@@ -9,7 +9,7 @@ from typing import Any
 from lamr_agents.context import Context
 from lamr_agents.intent import Intent
 from lamr_agents.policy import Asked
-from lamr_agents.skim import Skim
+from lamr_agents.skimmed import Skim
 from lamr_agents.thin import BESIDE
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from lamr_client import PruneResult
 from lamr_client.effort import EffortName
@@ -13,8 +14,26 @@ from lamr_agents.intent import Intent
 from lamr_agents.parts import Part
 from lamr_agents.policy import Asked, Policy
 
-if TYPE_CHECKING:
-    from lamr_agents.skim import Prunes
+
+class Prunes(Protocol):
+    """What a judge asks of a pruner; `lamr_client.Pruner` is one."""
+
+    def prune(  # noqa: PLR0913
+        self,
+        query: str,
+        code: str,
+        *,
+        task: str,
+        history: str,
+        path: str,
+        threshold: float | None,
+        keep: Sequence[tuple[int, int]],
+        markers: str,
+        effort: EffortName,
+        within: float | None,
+    ) -> PruneResult:
+        """As `Pruner.prune`."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from minisweagent.agents.interactive import InteractiveAgent
 
 from lamr_agents.embedded import Reading, Reads, make_pruner, users_policy, users_reading
 from lamr_agents.intent import Known
+from lamr_agents.judge import Prunes
 from lamr_agents.policy import Policy
-from lamr_agents.skim import Prunes
 
 _FENCED = re.compile(r"```.*?```", re.DOTALL)
 

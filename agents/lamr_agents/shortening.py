@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from lamr_client import LamrError
 from lamr_postprocess import approximate_tokens, split_lines
@@ -11,10 +11,24 @@ from lamr_postprocess import approximate_tokens, split_lines
 from lamr_agents.lossless import LEAST_SAVED, Earlier, rows_of, shorten
 from lamr_agents.parts import parts_of
 from lamr_agents.policy import SHORTENED, Asked
+from lamr_agents.skimmed import Skim
 from lamr_agents.words import BY_RANGE, shortened_note
 
-if TYPE_CHECKING:
-    from lamr_agents.skim import Archive, Skim
+
+class Archive(Protocol):
+    """What keeps originals; `lamr_agents.local.texts.Archive` is one."""
+
+    def keep(self, text: str) -> str:
+        """Keep a text and return its key.
+
+        Raises:
+            LamrError: it can't be kept.
+        """
+        ...
+
+    def how_to_show(self, text: str, first: int, last: int) -> str:
+        """Say how these lines of a text are shown, in words that follow a semicolon."""
+        ...
 
 
 def shortened(asked: Asked, shown: Skim, archive: Archive | None, earlier: Earlier | None) -> Skim:

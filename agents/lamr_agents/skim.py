@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Any
 
 from lamr_client import DeadlineExceededError, LamrError, PruneResult
 from lamr_client.effort import EffortName
@@ -18,111 +17,18 @@ from lamr_sessions import Read
 from lamr_sessions.notices import NOTHING_STATED, Stated
 
 from lamr_agents.intent import Intent
-from lamr_agents.judge import Judge
+from lamr_agents.judge import Judge, Prunes
 from lamr_agents.lossless import Earlier
 from lamr_agents.outlines import outline
 from lamr_agents.parts import Part, parts_of, renumbered
-from lamr_agents.policy import CUTTING, OUTLINED, PRUNED, SHORTENED, Asked, Policy
-from lamr_agents.shortening import remember, shortened
-from lamr_agents.thin import AS_IT_CAME, NOT_PRUNED, NOTE, plain
+from lamr_agents.policy import OUTLINED, PRUNED, SHORTENED, Asked, Policy
+from lamr_agents.shortening import Archive, remember, shortened
+from lamr_agents.skimmed import Skim, alike, hidden
+from lamr_agents.thin import NOT_PRUNED, plain
 from lamr_agents.words import AN_OUTLINE, BY_NAME, BY_RANGE, IN_HASTE, note
 
 _NO_ARCHIVE = "no file to read the rest from"
 _log = logging.getLogger("lamr.agents")
-
-
-class Prunes(Protocol):
-    """What `skim` asks of a pruner; `lamr_client.Pruner` is one."""
-
-    def prune(  # noqa: PLR0913
-        self,
-        query: str,
-        code: str,
-        *,
-        task: str,
-        history: str,
-        path: str,
-        threshold: float | None,
-        keep: Sequence[tuple[int, int]],
-        markers: str,
-        effort: EffortName,
-        within: float | None,
-    ) -> PruneResult:
-        """As `Pruner.prune`."""
-        ...
-
-
-class Archive(Protocol):
-    """What keeps originals; `lamr_agents.local.texts.Archive` is one."""
-
-    def keep(self, text: str) -> str:
-        """Keep a text and return its key.
-
-        Raises:
-            LamrError: it can't be kept.
-        """
-        ...
-
-    def how_to_show(self, text: str, first: int, last: int) -> str:
-        """Say how these lines of a text are shown, in words that follow a semicolon."""
-        ...
-
-
-@dataclass(frozen=True)
-class Skim:
-    """What an agent is shown.
-
-    Attributes:
-        text: what to show; the text as it came where it passes.
-        reason: `pruned`, `outlined`, `shortened`, or why the text passes.
-        kept_lines: 1-based numbers of the lines that are shown.
-        lines: how many lines the text had.
-        tokens_in, tokens_out: before and after, markers and note included, by `approximate_tokens`.
-        hidden: first and last line of each cut by the file's own numbers; none where these aren't known.
-        numbers: first and last line of what the text showed by these numbers, by part; none where any isn't known.
-        result: what the pruner gave; None where it wasn't asked or failed.
-        failed: whether the text passes because something failed.
-        late: whether that was the time's end.
-    """
-
-    text: str
-    reason: str
-    kept_lines: tuple[int, ...]
-    lines: int
-    tokens_in: int
-    tokens_out: int
-    hidden: tuple[tuple[int, int], ...] = ()
-    numbers: tuple[tuple[int, int], ...] = ()
-    result: PruneResult | None = None
-    failed: bool = False
-    late: bool = False
-
-    @property
-    def cut(self) -> bool:
-        """Whether anything is hidden or shorter."""
-        return self.reason in CUTTING
-
-    @property
-    def failure(self) -> str:
-        """What an agent is told where the pruner failed; empty where it didn't."""
-        return f"{NOTE} {self.reason}]" if self.failed else ""
-
-    @property
-    def aside(self) -> str:
-        """What an agent is told beside a text that passes: why the pruner failed, or that lamr didn't write what looks
-        as if it did; mostly empty.
-        """
-        forged = not self.cut and _alike(self.text)
-        return " ".join(filter(None, (self.failure, AS_IT_CAME if forged else "")))
-
-    @property
-    def told(self) -> str:
-        """The text and what is told beside it, for hosts that have no place beside a result."""
-        return self.text + (f"\n{self.aside}\n" if self.aside else "")
-
-    def cuts(self) -> list[tuple[int, int]]:
-        """First and last line, 1-based, of each run of lines that are hidden."""
-        return hidden(self.kept_lines, self.lines)
 
 
 def asked_for(  # noqa: PLR0913  # what a host knows of a call, one keyword a fact
@@ -258,8 +164,8 @@ def _note(asked: Asked, shown: Skim, archive: Archive | None, why: str) -> str:
     undo = BY_RANGE if shown.numbers else BY_NAME
     if archive:
         undo = archive.how_to_show(asked.text, *largest_cut(shown.kept_lines, asked.lines))
-    kept, alike = len(shown.kept_lines), _alike(shown.text)
-    return note(kept, asked.lines, undo, numbers=shown.numbers, why=why, alike=alike)
+    kept = len(shown.kept_lines)
+    return note(kept, asked.lines, undo, numbers=shown.numbers, why=why, alike=alike(shown.text))
 
 
 def skim_anyway(pruner: Prunes, asked: Asked, intent: Intent, policy: Policy, **options: Any) -> Skim:
@@ -283,21 +189,10 @@ def largest_cut(kept: Sequence[int], lines: int) -> tuple[int, int]:
     return max(hidden(kept, lines), key=lambda cut: cut[1] - cut[0], default=(1, lines))
 
 
-def hidden(kept: Sequence[int], lines: int) -> list[tuple[int, int]]:
-    """First and last line, 1-based, of each run of lines that aren't among those that are kept."""
-    edges = [0, *kept, lines + 1]
-    return [(a + 1, b - 1) for a, b in pairwise(edges) if b > a + 1]
-
-
 def because_of(error: Exception | str) -> str:
     """The reason of a result that passes because of an error, or of what else went wrong."""
     why = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
     return plain(f"{NOT_PRUNED}: {why}")
-
-
-def _alike(text: str) -> int:
-    """How many lines look like words of lamr's."""
-    return sum(NOTE in line for line in text.lower().splitlines()) if NOTE in text.lower() else 0
 
 
 def _closed(text: str) -> str:

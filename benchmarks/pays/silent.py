@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lamr_agents.skim import Prunes
+from lamr_agents.judge import Prunes
 from lamr_client import PruneResult
 
 

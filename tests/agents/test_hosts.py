@@ -18,7 +18,7 @@ from lamr_agents.installing import Scope, hook_command, installed, removed, sett
 from lamr_agents.local.server import LocalServer
 from lamr_agents.local.store import Store
 from lamr_agents.profiles import PROFILES
-from lamr_agents.skim import Skim
+from lamr_agents.skimmed import Skim
 from lamr_cli.main import app
 from lamr_client import InvalidInputError
 from typer.testing import CliRunner

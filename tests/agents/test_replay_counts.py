@@ -32,7 +32,8 @@ from lamr_agents.replay.bill import CALL_OUTPUT, Bill
 from lamr_agents.replay.figures import WayFigures, figures_of, losses
 from lamr_agents.replay.prices import Price
 from lamr_agents.replay.ways import NEVER, ORACLE, filled
-from lamr_agents.skim import Skim, skim, untouched
+from lamr_agents.skim import skim, untouched
+from lamr_agents.skimmed import Skim
 from lamr_cli.main import app
 from lamr_client.mock_transport import uniform_answer
 from lamr_contract.cache import Cache

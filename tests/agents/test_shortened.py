@@ -16,7 +16,8 @@ from lamr_agents.local.store import Store
 from lamr_agents.local.texts import Archive, Place, Texts
 from lamr_agents.messages import Conversations
 from lamr_agents.policy import PUT_ASIDE, Policy
-from lamr_agents.skim import Skim, asked_for
+from lamr_agents.skim import asked_for
+from lamr_agents.skimmed import Skim
 from lamr_client import Pruner
 from lamr_client.mock_transport import MockTransport, uniform_answer
 from lamr_sessions import Read

@@ -28,6 +28,7 @@ from lamr_contract.private_files import open_private, private_folder, take_lock
 from lamr_agents.hook_host import Call, HookHost
 from lamr_agents.hosts import FIRST, hook_named
 from lamr_agents.intent import Intent
+from lamr_agents.judge import Prunes
 from lamr_agents.local.holdout import HELD_OUT
 from lamr_agents.local.listener import Listener
 from lamr_agents.local.places import place_of
@@ -38,7 +39,9 @@ from lamr_agents.local.turns import Turns
 from lamr_agents.lossless import Contexts, Earlier
 from lamr_agents.policy import HIDING, Asked, Policy
 from lamr_agents.profiles import DEFAULT, PROFILES
-from lamr_agents.skim import Archive, Prunes, Skim, skim, unjudged, untouched
+from lamr_agents.shortening import Archive
+from lamr_agents.skim import skim, unjudged, untouched
+from lamr_agents.skimmed import Skim
 from lamr_agents.thin import BESIDE, HOST, LEFT, MOST_BYTES, check_place, unpruned
 
 IDLE_SECONDS = 3600.0

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 
 from lamr_agents.replay.recorded import Recorded, Result
-from lamr_agents.skim import Skim, hidden
+from lamr_agents.skimmed import Skim, hidden
 
 _NEEDS = ("edited", "quoted")
 

@@ -24,7 +24,7 @@ from lamr_contract.names import ENSEMBLE, SCORING_FILE, version_folder
 from lamr_postprocess import approximate_tokens, prune_lines
 from lamr_repositories.judging import model_key
 
-from lamr_agents.skim import Prunes
+from lamr_agents.judge import Prunes
 
 KIND = "replay"
 """Of the cache's entries."""

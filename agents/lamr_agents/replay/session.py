@@ -16,7 +16,7 @@ from lamr_agents.replay.outcome import Ledger, Outcome, ledger_of, outcome_of
 from lamr_agents.replay.prices import Prices
 from lamr_agents.replay.recorded import Recorded, Result, record_of
 from lamr_agents.replay.ways import Way
-from lamr_agents.skim import hidden
+from lamr_agents.skimmed import hidden
 
 
 @dataclass(frozen=True)

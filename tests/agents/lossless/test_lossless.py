@@ -15,7 +15,8 @@ from lamr_agents.intent import Intent
 from lamr_agents.local.texts import Archive, Place, Texts
 from lamr_agents.lossless import Contexts, Earlier, rows_of, shorten
 from lamr_agents.profiles import PROFILES
-from lamr_agents.skim import Skim, asked_for, skim
+from lamr_agents.skim import asked_for, skim
+from lamr_agents.skimmed import Skim
 from lamr_agents.words import MARK
 from lamr_sessions import Read
 
