@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -105,6 +106,11 @@ class Needs:
     def of_group(self, group: int) -> set[int]:
         """What a group needs."""
         return set(self.needed[self.starts[group] : self.starts[group + 1]].tolist())
+
+    @cached_property
+    def lists(self) -> tuple[list[int], list[int], list[int]]:
+        """`starts`, `needed` and `why` as lists, made once for the many closures that a search for a budget follows."""
+        return self.starts.tolist(), self.needed.tolist(), self.why.tolist()
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,7 +292,6 @@ class _Closure:
 
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
-        self._needs = [each.tolist() for each in (rules.needs.starts, rules.needs.needed, rules.needs.why)]
         self.marks = [CUT] * (len(rules.needs.starts) - 1)
         self._missing = rules.extras.needs.copy()
         self._offers = [True] * len(self._missing)
@@ -303,7 +308,7 @@ class _Closure:
         anything needs it.
         """
         marks, extras = self.marks, self._rules.extras
-        starts, needed_by, reasons = self._needs
+        starts, needed_by, reasons = self._rules.needs.lists
         for group in groups:
             marks[group] = reason
         if not needed_by:
