@@ -219,3 +219,10 @@ def test_a_message_of_gettext_stays_with_its_translations() -> None:
         'msgstr[0] "eine Datei"\nmsgstr[1] ""\n"Dateien"\n\nmsgid "no"\nmsgstr "nein"\n'
     )
     assert kept(text, 9, path="de.po").kept_lines == (6, 7, 8, 9, 10)
+
+
+def test_messages_of_gettext_without_a_blank_line_between_are_apart() -> None:
+    one = 'msgctxt "{0}"\nmsgid ""\n"a long text {0}"\nmsgstr "ein langer Text {0}"\n'
+    two = 'msgid "a long text {0}"\nmsgstr "ein langer Text {0}"\n'
+    assert kept("".join(one.format(n) for n in range(3)), 7, path="de.po").kept_lines == (5, 6, 7, 8)
+    assert kept("".join(two.format(n) for n in range(3)), 4, path="de.po").kept_lines == (3, 4)

@@ -74,6 +74,8 @@ _PARTS = (
     Part(rf"^[ \t]*(?!{_DATA})<script\b[^<>]*>", r"</script\s*>", _SLASHES),
     Part(r"^[ \t]*<style\b[^<>]*>", r"</style\s*>", _BLOCK),
 )
+# A message of gettext with its context and translations; another one may follow without a blank line.
+_MESSAGE = Whole(r"^(?:msgctxt\b.*\n(?:[ \t]*\".*\n)*)?msgid\b.*(?:\n(?!msgctxt\b|msgid\b|#)[^\S\n]*\S.*)*")
 _FRONT = Whole(r"\A---[ \t]*\n", r"^(?:---|\.\.\.)[ \t]*$")
 _FRONT_TOML = Whole(r"\A\+\+\+[ \t]*\n", r"^\+\+\+[ \t]*$")
 _FENCE = Whole(r"^[ \t]*(?P<tag>`{3,9}|~{3,9})[^\n]*\n", r"^[ \t]*(?:> ?)?{tag}[`~]*[ \t]*$")
@@ -386,9 +388,7 @@ PLAIN: tuple[Language, ...] = (
         "gettext",
         _HASH,
         ".po .pot",
-        wholes=(
-            Whole(r"^(?:msgctxt|msgid)\b.*(?:\n(?!msgctxt\b|#)[^\S\n]*\S.*)*"),
-        ),  # a message with its translations
+        wholes=(_MESSAGE,),
     ),
     by_lines(
         "dtd",
