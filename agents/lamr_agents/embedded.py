@@ -55,7 +55,7 @@ class Reads:
         reading: how much the encoder reads, and for how long; None as a pruner does by default.
     """
 
-    def __init__(  # keyword-only but for the parts
+    def __init__(
         self,
         make_pruner: Callable[[], Prunes],
         policy: Policy | None = None,
