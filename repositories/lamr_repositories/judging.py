@@ -8,6 +8,7 @@ those that are kept cost no time.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,7 +31,7 @@ from lamr_postprocess.lines import BoolArray, TokenLines, split_lines
 from numpy.typing import NDArray
 
 from lamr_repositories.reading_time import JudgeCount, Reading
-from lamr_repositories.tokenized import tokenize_all
+from lamr_repositories.tokenized import tokenized
 
 KIND = "answer"
 _READ_CHARACTERS = 1 << 18  # of the best candidates
@@ -113,36 +114,29 @@ class Judge:
         begun = _beginning(texts, wanted)
         reading = self._encoder.read_query(self._query, self._task, begun, line_layout(begun))
         count.query_read = None if reading.whole else reading.text
-        tokens = tokenize_all(self._encoder, texts, self._cache, self._model)
-        files = [
-            _FileChunks(
-                AskedDocument.of(self._encoder, self._query, text, reading=reading, tokens=of_text),
-                self._encoder,
-            )
-            for text, of_text in zip(texts, tokens, strict=True)
-        ]
-        chosen = _chosen(files, wanted, most_chunks)
-        keys = [self._key(files[file].chunks[place]) for file, place in chosen]
-        sizes = {
-            key: np.diff(files[file].chunks[place].tokens).item()
-            for key, (file, place) in zip(keys, chosen, strict=True)
-        }
+
+        @functools.cache
+        def laid_out(file: int) -> _FileChunks:
+            tokens = tokenized(self._encoder, texts[file], self._cache, self._model)
+            asked = AskedDocument.of(self._encoder, self._query, texts[file], reading=reading, tokens=tokens)
+            return _FileChunks(asked, self._encoder)
+
+        chosen = _chosen(laid_out, wanted, most_chunks)
+        chunks = [laid_out(file).chunks[place] for file, place in chosen]
+        keys = list(map(self._key, chunks))
+        sizes = {key: np.diff(chunk.tokens).item() for key, chunk in zip(keys, chunks, strict=True)}
         answers = {key: _unpack(data, sizes[key]) for key, data in self._cache.get(KIND, keys).items()}
         known = {key: answer for key, answer in answers.items() if answer is not None}
-        waiting = {
-            key: files[file].chunks[place]
-            for key, (file, place) in zip(keys, chosen, strict=True)
-            if key not in known
-        }
+        waiting = {key: chunk for key, chunk in zip(keys, chunks, strict=True) if key not in known}
         count.chosen, count.cached = len(chosen), sum(key in known for key in keys)
         if waiting:
             self._read(waiting, known, count, on_progress)
         by_file: dict[int, list[tuple[Chunk, _Answer]]] = {}
-        for (file, place), key in zip(chosen, keys, strict=True):
+        for (file, _), key, chunk in zip(chosen, keys, chunks, strict=True):
             if key in known:
                 count.chunks += 1
-                by_file.setdefault(file, []).append((files[file].chunks[place], known[key]))
-        judged = {file: files[file].lines(found) for file, found in by_file.items()}
+                by_file.setdefault(file, []).append((chunk, known[key]))
+        judged = {file: laid_out(file).lines(found) for file, found in by_file.items()}
         usual = self._encoder.spec.scoring.usual or _usual(judged.values())
         return {file: replace(each, usual=usual) for file, each in judged.items()}
 
@@ -289,16 +283,14 @@ def _beginning(texts: Sequence[str], wanted: Sequence[tuple[int, int, int]]) -> 
 
 
 def _chosen(
-    files: Sequence[_FileChunks], wanted: Iterable[tuple[int, int, int]], most: int
+    laid_out: Callable[[int], _FileChunks], wanted: Iterable[tuple[int, int, int]], most: int
 ) -> list[tuple[int, int]]:
-    """Return file and place of the chunks to ask about."""
+    """Return file and place of the chunks to ask about; no file is laid out that holds none of them."""
     chosen: dict[tuple[int, int], None] = {}
     for file, first, stop in wanted:
-        for place in files[file].touching(first, stop):
-            if len(chosen) >= most:
-                return list(chosen)
+        for place in laid_out(file).touching(first, stop) if len(chosen) < most else ():
             chosen[file, place] = None
-    return list(chosen)
+    return list(chosen)[:most]
 
 
 def model_key(pruner: Pruner, repository: Path, server: str | None) -> str:

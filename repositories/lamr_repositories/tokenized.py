@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Iterator, Sequence
 
 import numpy as np
 from lamr_contract.cache import Cache, unpacked
@@ -18,25 +17,22 @@ Tokens = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Ids int64 [n] and offsets int64 [n, 2], as `PromptEncoder.encode_document` returns them."""
 
 
-def tokenize_all(encoder: PromptEncoder, texts: Sequence[str], cache: Cache, model: str) -> Iterator[Tokens]:
-    """Yield the tokens of each text; what had to be tokenized is kept when the last one has been asked for.
+def tokenized(encoder: PromptEncoder, text: str, cache: Cache, model: str) -> Tokens:
+    """Return the tokens of a text, and keep them if they had to be made.
 
     Args:
         encoder: tokenizes.
-        texts: whole files.
+        text: a whole file.
         cache: keeps tokens.
         model: names the model, and with it the tokenizer, in the cache.
     """
-    keys = [_key(model, text) for text in texts]
-    kept = cache.get(KIND, keys)
-    fresh: dict[str, bytes] = {}
-    for key, text in zip(keys, texts, strict=True):
-        tokens = _read(kept[key], len(text)) if key in kept else None
-        if tokens is None:
-            tokens = encoder.encode_document(text)
-            fresh[key] = _written(*tokens)
-        yield tokens
-    cache.put(KIND, fresh)
+    key = _key(model, text)
+    kept = cache.get(KIND, [key]).get(key)
+    tokens = None if kept is None else _read(kept, len(text))
+    if tokens is None:
+        tokens = encoder.encode_document(text)
+        cache.put(KIND, {key: _written(*tokens)})
+    return tokens
 
 
 def _key(model: str, text: str) -> str:

@@ -11,7 +11,7 @@ import pytest
 from lamr_contract.cache import Cache
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.spec import bundled_repository
-from lamr_repositories.tokenized import tokenize_all
+from lamr_repositories.tokenized import tokenized
 
 TEXTS = ["def f(x):\n    return x + 1\n", "", "naïve — «text» 🙂\r\n\ttabs\n", "é" * 40_000 + " end"]
 
@@ -19,7 +19,7 @@ TEXTS = ["def f(x):\n    return x + 1\n", "", "naïve — «text» 🙂\r\n\ttab
 def tokens(texts: list[str], file: Path | None, model: str = "m") -> list[tuple[list[int], list[list[int]]]]:
     encoder = PromptEncoder.from_repository(bundled_repository())
     with Cache(file) as cache:
-        found = list(tokenize_all(encoder, texts, cache, model))
+        found = [tokenized(encoder, text, cache, model) for text in texts]
     assert all(ids.dtype == offsets.dtype == np.int64 for ids, offsets in found)
     return [(ids.tolist(), offsets.reshape(-1, 2).tolist()) for ids, offsets in found]
 
