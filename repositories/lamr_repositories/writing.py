@@ -118,18 +118,14 @@ class Writer:
             if written.tokens > self.max_tokens or spare < self.max_tokens * _WORTH_IT:
                 break
             limit += spare
-        return self._fitted(head, tree, allocation, outlines)
-
-    def _fitted(self, head: str, tree: str, allocation: Allocation, outlines: Sequence[_Priced]) -> Written:
-        """Give up what was taken last, and the tree at the very end, until the pack fits."""
-        for tree_or_none in (tree, ""):
-            while True:
-                written = self._written(head + tree_or_none, allocation, outlines)
-                if written.tokens <= self.max_tokens:
-                    return written
-                if not allocation.drop_last():
-                    break
-        raise BudgetError(written.tokens, self.max_tokens)
+        # What was taken last is given up until the pack fits, and the tree at the very end.
+        while written.tokens > self.max_tokens and allocation.drop_last():
+            written = self._written(head + tree, allocation, outlines)
+        if written.tokens > self.max_tokens:
+            written = self._written(head, allocation, outlines)
+        if written.tokens > self.max_tokens:
+            raise BudgetError(written.tokens, self.max_tokens)
+        return written
 
     def _head(self, about: About, paths: Sequence[str]) -> tuple[str, str]:
         """Return the head and the tree's section."""
