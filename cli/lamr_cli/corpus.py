@@ -15,6 +15,7 @@ from lamr_cli.printing import say
 from lamr_cli.progress import bar
 
 app = typer.Typer(
+    name="corpus",
     no_args_is_help=True,
     help="Make training records, without a model: from packages, git histories or agents' sessions.\n\n"
     "Projects that evaluations use and licences that aren't permissive are refused. The same manifest and seed give "

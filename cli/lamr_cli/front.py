@@ -27,6 +27,7 @@ DRAIN_SECONDS = 60.0
 Tenants = Annotated[Path, typer.Option("--tenants", "-t", help="The file of tenants.", envvar="LAMR_TENANTS")]
 
 app = typer.Typer(
+    name="front",
     no_args_is_help=True,
     help="Serve many tenants from a pool of servers: keys, quotas, a fair share for each.\n\n"
     "lamr front key alice bob\n\n"

@@ -29,6 +29,7 @@ FORMATS_HELP = "longcodeqa, lcc, swe-qa"
 SHARES = (0.5, 0.25, 0.125)
 
 app = typer.Typer(
+    name="judge",
     help="Measure whether a reader answers as well from a part of the tokens.\n\n"
     "Each item is pruned by several pruners to the same number of tokens and given to the reader. Its answer is "
     "graded, and the difference to the whole code is paired, item by item. What asking will cost is said before and "

@@ -1,14 +1,13 @@
-"""The `lamr` command's entry point: registers the commands and turns errors into exit codes.
+"""The `lamr` command's entry point: what holds for all commands, and how errors become exit codes.
 
-It knows every command's name and nothing of their work: a command imports what it needs when it runs, so that
-`lamr --help` stays quick and a light install never meets a heavy import.
+A command imports what it needs when it runs, so that `lamr --help` stays quick and a light install never meets a heavy
+import.
 """
 
 from __future__ import annotations
 
 import signal
 import sys
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
 
@@ -16,32 +15,8 @@ import typer
 from lamr_contract.children import forget_current_folder
 from lamr_contract.silence import keep_silent
 
-from lamr_cli import (
-    agents,
-    batch,
-    cache,
-    compress,
-    config,
-    corpus,
-    evaluate,
-    export,
-    front,
-    hosts,
-    http,
-    judge,
-    label,
-    lines,
-    mcp,
-    pack,
-    prune,
-    replay,
-    serve,
-    status,
-    train,
-    view,
-)
+from lamr_cli.commands import Commands
 from lamr_cli.exits import exit_code, explain
-from lamr_cli.flowing import flow
 from lamr_cli.printing import say
 from lamr_cli.settings import Settings, defaults
 from lamr_cli.streams import OutputError, flush_output, let_go_of_output, open_streams, speak_utf_8
@@ -50,41 +25,19 @@ _CUT_OFF = 128 + 13  # as a shell says that SIGPIPE ended a command; Windows has
 
 app = typer.Typer(
     name="lamr",
+    cls=Commands,
     help="Prune source code for coding agents: keep the lines that answer the question.",
     epilog="Exit codes: 0 ok, 2 usage or bad input, 3 server trouble, 4 done but for input that was left out.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("prune")(prune.prune)
-app.command("pack")(pack.pack)
-app.command("batch")(batch.batch)
-app.command("compress")(compress.compress)
-app.command("view")(view.view)
-app.command("replay")(replay.replay)
-app.command("install")(hosts.install)
-app.command("show")(agents.show)
-app.command("uninstall")(hosts.uninstall)
-app.add_typer(agents.app)
-app.command("serve")(serve.serve)
-app.command("http")(http.http)
-app.command("mcp")(mcp.mcp)
-app.command("status")(status.status)
-app.add_typer(front.app, name="front")
-app.command("config")(config.config)
-app.command("cache")(cache.cache)
-app.command("export")(export.export)
-app.command("eval")(evaluate.evaluate)
-app.add_typer(judge.app, name="judge")
-app.add_typer(corpus.app, name="corpus")
-app.command("label")(label.label)
-app.command("train")(train.train)
-app.command("lines")(lines.lines)
-flow(app)
 
 
 def _print_version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version
+
         say(f"lamr {version('lamr-server')}")
         raise typer.Exit
 
@@ -97,7 +50,9 @@ def options(
     ] = False,
 ) -> None:
     """Prune source code for coding agents: keep the lines that answer the question."""
-    context.default_map = defaults(Settings(Path()), context.command)
+    if name := context.invoked_subcommand:
+        command = getattr(context.command, "commands", {})[name]
+        context.default_map = {name: defaults(Settings(Path()), command, name)}
 
 
 def main() -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Callable, Iterator
 
 from lamr_errors import visible
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 
 @contextlib.contextmanager
@@ -16,7 +15,12 @@ def bar(disable: bool = False) -> Iterator[Callable[[str, int, int], None]]:
 
     Each kind of work gets a bar of its own.
     """
-    console = Console(stderr=True)
+    if disable or not sys.stderr.isatty():
+        yield lambda _what, _done, _total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
@@ -24,7 +28,7 @@ def bar(disable: bool = False) -> Iterator[Callable[[str, int, int], None]]:
         TimeRemainingColumn(),
     )
     tasks: dict[str, TaskID] = {}
-    with Progress(*columns, console=console, disable=disable or not console.is_terminal) as progress:
+    with Progress(*columns, console=Console(stderr=True)) as progress:
 
         def advance(what: str, done: int, total: int) -> None:
             if what not in tasks:

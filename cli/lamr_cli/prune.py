@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import json
+import os
 import sys
 import time
 from typing import Annotated, Any
@@ -201,6 +202,8 @@ class _Progress:
 
 def _colored() -> bool:
     """Return whether standard output is a terminal that wants colours; NO_COLOR, FORCE_COLOR and TERM are heeded."""
+    if not sys.stdout.isatty() and not os.environ.get("FORCE_COLOR"):
+        return False
     from rich.console import Console
 
     console = Console()
