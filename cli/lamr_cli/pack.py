@@ -164,7 +164,6 @@ def pack(
     """
     from lamr_repositories import PackOptions, WalkOptions, default_cache_file, render_page
     from lamr_repositories import pack as pack_repository
-    from lamr_repositories.options import MOST_CHUNKS
 
     kept = cache_file(cache, no_cache, default_cache_file())
     if repository == "-" and revision is not None:
@@ -189,7 +188,7 @@ def pack(
         form=form.value,
         line_numbers=line_numbers,
         tokenizer=tokenizer,
-        most_chunks=MOST_CHUNKS if chunks is None else chunks,
+        most_chunks=chunks,
         effort=effort.value,
         within=within,
         degrade=degrade,

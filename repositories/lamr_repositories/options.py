@@ -13,7 +13,10 @@ from lamr_repositories.line_scores import RANKERS
 from lamr_repositories.walk import WalkOptions
 
 MOST_CHUNKS = 256
-"""Chunks that the encoder reads at the most, unless a caller says otherwise: about half a minute of two CPU cores."""
+"""Chunks of the best pieces that the encoder reads, unless a caller says otherwise: half a minute of two CPU cores
+without VNNI."""
+UNDECIDED_CHUNKS = 24
+"""Chunks that it reads where it takes those first about which it can change the most (docs/lab/repositories.md)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,9 +36,11 @@ class PackOptions:
         line_numbers: whether lines carry their original numbers.
         tokenizer: by which tokens are counted (`lamr_contract.counters.token_counter`): the reader's `tokenizer.json`;
             None so that no large model's has more.
-        most_chunks: how many chunks the encoder reads at the most.
+        most_chunks: how many chunks the encoder reads at the most; default `MOST_CHUNKS`, or `UNDECIDED_CHUNKS`.
         effort: how much of them it reads. `instant`: none, and no encoder is loaded and no server asked. `full`: all
-            of them. `auto`: those of the best pieces, as long as there is time. Answers that are kept cost no time.
+            of them, those of the best pieces. `auto`: what there is time for. The ranker `sum` then reads the pieces
+            that the words leave undecided, the ones by which the budget just lasts or just doesn't. Answers that are
+            kept cost no time.
         within: seconds until the pack is wanted, in which the encoder reads what it can; listing and ranking by words
             are done however long they take. Default: in `auto` `READING_SECONDS` for the encoder's reading alone.
         degrade: whether a pack is made without the encoder's answers where they can't be had
@@ -54,10 +59,21 @@ class PackOptions:
     form: str = next(iter(FORMATS))
     line_numbers: bool = False
     tokenizer: str | Path | None = None
-    most_chunks: int = MOST_CHUNKS
+    most_chunks: int | None = None
     effort: EffortName = "auto"
     within: float | None = None
     degrade: bool = True
+
+    @property
+    def reads_undecided(self) -> bool:
+        """Whether the encoder reads what words leave undecided, and not what they find best."""
+        return self.effort == "auto" and self.ranker == next(iter(RANKERS))
+
+    @property
+    def chunks(self) -> int:
+        """How many chunks the encoder reads at the most."""
+        default = UNDECIDED_CHUNKS if self.reads_undecided else MOST_CHUNKS
+        return default if self.most_chunks is None else self.most_chunks
 
     def __post_init__(self) -> None:
         for name, value, known in (("ranker", self.ranker, RANKERS), ("form", self.form, FORMATS)):
@@ -66,7 +82,7 @@ class PackOptions:
                     f"{name} must be one of {', '.join(known)}, not {value!r}", argument=name
                 )
         for name, least in (("max_tokens", 1), ("most_chunks", 0)):
-            if getattr(self, name) < least:
+            if (value := getattr(self, name)) is not None and value < least:
                 raise InvalidInputError(f"{name} must be at least {least}", argument=name)
         check_effort(self.effort, self.within)
         if self.revision is not None and self.names is not None:

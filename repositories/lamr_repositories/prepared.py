@@ -170,7 +170,7 @@ class Prepared:
 
     def _choose(self, source: Source) -> list[tuple[int, str]]:
         """Return the files whose lines compete, best first, with their texts."""
-        files = self._ranked.best_files(self._options.max_tokens * _ROOM, self._options.most_chunks)
+        files = self._ranked.best_files(self._options.max_tokens * _ROOM, self._options.chunks)
         texts: dict[int, str] = {}
         guessed: list[str] = []
         listed = [self._index.files[file].listed for file in files]
@@ -194,10 +194,11 @@ class Prepared:
         if judge is None:
             return {}
         place = {file: number for number, (file, _) in enumerate(self._chosen)}
+        tokens = self._options.max_tokens if self._options.reads_undecided else None
         judged = judge.judge(
             [text for _, text in self._chosen],
-            self._ranked.candidates(place),
-            self._options.most_chunks,
+            self._ranked.candidates(place, tokens),
+            self._options.chunks,
             self._judgements,
             self._stage("chunks"),
         )

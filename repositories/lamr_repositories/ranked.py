@@ -17,6 +17,8 @@ from lamr_repositories.line_scores import OFF_TOPIC, RANKERS, PieceScores, coars
 from lamr_repositories.writing import Outlined
 
 _LEAST_PIECES, _MOST_FILES = 50, 400
+_TERMS_OF_TOKENS = 0.3
+"""The terms of pieces that fit into a token of a budget: headings, markers and repair take theirs."""
 
 
 class Ranked:
@@ -45,7 +47,8 @@ class Ranked:
         self._penalty = np.array([_penalty(each, about_tests) for each in index.files])
         self._bounds = np.searchsorted(self.pieces.file, np.arange(len(index.files) + 1))
         scores = [coarse(self._scores(file)) for file in range(len(index.files))]
-        self.order: IntArray = by_rank(np.concatenate([np.zeros(0), *scores]))
+        self._coarse = np.concatenate([np.zeros(0), *scores])
+        self.order: IntArray = by_rank(self._coarse)
 
     def _scores(self, file: int) -> PieceScores:
         own = slice(int(self._bounds[file]), int(self._bounds[file + 1]))
@@ -62,9 +65,22 @@ class Ranked:
         enough = max(int(np.searchsorted(sizes, terms)), chunks, _LEAST_PIECES)
         return list(dict.fromkeys(self.pieces.file[self.order[:enough]].tolist()))[:_MOST_FILES]
 
-    def candidates(self, place: dict[int, int]) -> Iterator[tuple[int, int, int]]:
-        """Yield the pieces of some files, best first: the file's place, the first and the one-past-last row."""
-        for piece in self.order.tolist():
+    def candidates(
+        self, place: dict[int, int], undecided: int | None = None
+    ) -> Iterator[tuple[int, int, int]]:
+        """Yield the pieces of some files: the file's place, the first and the one-past-last row.
+
+        Args:
+            place: the files' places.
+            undecided: a budget of tokens; those pieces come first that score like the last one that fits into it, since
+                the model's opinion may decide about them. None for the best first.
+        """
+        order = self.order
+        if undecided is not None and len(order):
+            used = np.cumsum(self.pieces.lengths[order] + 1)
+            last = order[min(int(np.searchsorted(used, _TERMS_OF_TOKENS * undecided)), len(order) - 1)]
+            order = by_rank(-np.abs(self._coarse - self._coarse[last]))
+        for piece in order.tolist():
             at = place.get(int(self.pieces.file[piece]))
             if at is not None:
                 first, stop = self.pieces.spans[piece].tolist()
