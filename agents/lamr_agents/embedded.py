@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from lamr_client import LamrError, Pruner
-from lamr_client.effort import EffortName
+from lamr_contract.choices import EffortName
 from lamr_contract.settings_file import SettingsError, users_settings
 from lamr_sessions.commands import Read
 from lamr_sessions.notices import gaps

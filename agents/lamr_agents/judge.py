@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from lamr_client import PruneResult
-from lamr_client.effort import EffortName
+from lamr_contract.choices import EffortName
 from lamr_postprocess.render import NAMED
 
 from lamr_agents.intent import Intent

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lamr_client import LamrError
-from lamr_client.effort import EffortName
+from lamr_contract.choices import EffortName
 from lamr_sessions import Event, Heard
 from lamr_sessions.commands import Read
 from lamr_sessions.notices import stated

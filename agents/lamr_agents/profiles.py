@@ -6,11 +6,12 @@ The thresholds were chosen on recorded sessions; docs/lab/agents.md tells what e
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, get_args
+from typing import get_args
+
+from lamr_contract.choices import ProfileName
 
 from lamr_agents.policy import Policy
 
-ProfileName = Literal["lossless", "careful", "balanced", "eager"]
 DEFAULT: ProfileName = "careful"
 PROFILES: Mapping[ProfileName, Policy] = {
     "lossless": Policy(prunes=False, shortens=True),

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from lamr_client import DeadlineExceededError, LamrError, PruneResult
-from lamr_client.effort import EffortName
+from lamr_contract.choices import EffortName
 from lamr_postprocess import approximate_tokens
 from lamr_sessions import Read
 from lamr_sessions.notices import NOTHING_STATED, Stated

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from lamr_cli.arguments import EffortName, Model, Profile, Server
+from lamr_cli.arguments import Model, Profile, Server
 from lamr_cli.credentials import credentials
 from lamr_cli.hosts import Effort, HoldOut, KeepTexts, status
 from lamr_cli.pages import write_page
@@ -91,14 +91,14 @@ def serve(
     archive = Archive(Texts(texts or default_texts()), show_command(texts)) if keep_texts else None
     record = Store(store or default_store())
     # Without a server's help a quarter of a second of reading brings nothing to reads in sessions (docs/effort.md).
-    chosen = effort or (EffortName.AUTO if server else EffortName.INSTANT)
+    chosen = effort or ("auto" if server else "instant")
     local = LocalServer(
         *(path, record, make_pruner),
         archive=archive,
         seconds=timeout,
-        effort=chosen.value,
+        effort=chosen,
         holdout=holdout,
-        policy=PROFILES[profile.value if profile else DEFAULT],
+        policy=PROFILES[profile if profile else DEFAULT],
     )
     if not local.run(idle):
         say(f"{path}: another server listens there already", err=True)

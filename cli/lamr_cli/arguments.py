@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import enum
 import re
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from lamr_contract.choices import ProfileName
 
 from lamr_cli.streams import read_input
 
@@ -89,23 +89,6 @@ Tokenizer = Annotated[
 ]
 
 
-class EffortName(str, enum.Enum):
-    """What `--effort` takes: how much of a file the encoder reads."""
-
-    AUTO = "auto"
-    INSTANT = "instant"
-    FULL = "full"
-
-
-class ProfileName(str, enum.Enum):
-    """What `--profile` takes: how boldly results of an agent's tools are cut."""
-
-    LOSSLESS = "lossless"
-    CAREFUL = "careful"
-    BALANCED = "balanced"
-    EAGER = "eager"
-
-
 Profile = Annotated[
     ProfileName | None,
     typer.Option(
@@ -133,13 +116,6 @@ Degrade = Annotated[
 ]
 
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
-
-
-class OnError(str, enum.Enum):
-    """What `--on-error` takes: whether a failing server ends the command or gives the code as it came."""
-
-    RAISE = "raise"
-    PASSTHROUGH = "passthrough"
 
 
 def read_code(file: str, query: str) -> Decoded:

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import enum
 import json
 import sys
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
+from lamr_contract.choices import EffortName
 
-from lamr_cli.arguments import EFFORT_HELP, CacheFile, EffortName, Model, NoCache, Within, cache_file
+from lamr_cli.arguments import EFFORT_HELP, CacheFile, Model, NoCache, Within, cache_file
 from lamr_cli.credentials import credentials
 from lamr_cli.exits import INCOMPLETE
 from lamr_cli.printing import say
 from lamr_cli.progress import bar
 
-
-class Form(str, enum.Enum):
-    """Formats of answers."""
-
-    jsonl = "jsonl"
-    parquet = "parquet"
+Form = Literal["jsonl", "parquet"]
 
 
 def batch(
@@ -40,7 +35,7 @@ def batch(
         ),
     ],
     workers: Annotated[int, typer.Option(help="Processes; with --ray, actors.", min=1)] = 1,
-    form: Annotated[Form, typer.Option("--format", help="Of the answers.")] = Form.jsonl,
+    form: Annotated[Form, typer.Option("--format", help="Of the answers.")] = "jsonl",
     ray: Annotated[
         str | None,
         typer.Option(
@@ -67,9 +62,7 @@ def batch(
         ),
     ] = None,
     max_tokens: Annotated[int | None, typer.Option(help="The budget of rows that name none.", min=1)] = None,
-    effort: Annotated[
-        EffortName, typer.Option(help=f"Of rows that name none. {EFFORT_HELP}")
-    ] = EffortName.FULL,
+    effort: Annotated[EffortName, typer.Option(help=f"Of rows that name none. {EFFORT_HELP}")] = "full",
     within: Within = None,
     timeout: Annotated[float, typer.Option(help="Seconds for one file.", min=0.001)] = 120.0,
     retry_errors: Annotated[
@@ -104,10 +97,10 @@ def batch(
         cache=cache_file(cache, no_cache, None if ray else default_cache_file()),
         max_tokens=max_tokens,
         timeout=timeout,
-        effort=effort.value,
+        effort=effort,
         within=within,
         retry_errors=retry_errors,
-        format=form.value,
+        format=form,
         ray=ray,
         ray_cpus=ray_cpus,
     )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import enum
 import json
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -13,21 +12,10 @@ from lamr_cli.printing import print_exactly, say
 from lamr_cli.progress import bar
 from lamr_cli.scorers import Perplexity, scorer_of
 
-
-class Value(str, enum.Enum):
-    """What `--value` takes: the keys of `lamr_repositories.compression.VALUES`, as Typer needs them."""
-
-    CONDITIONAL = "conditional"
-    CONTRASTIVE = "contrastive"
-
-
-class Spread(str, enum.Enum):
-    """What `--spread` takes: the keys of `lamr_repositories.compression.SPREADS`."""
-
-    STD = "std"
-    ROBUST_STD = "robust_std"
-    IQR = "iqr"
-    MAD = "mad"
+Value = Literal["conditional", "contrastive"]
+"""The keys of `lamr_repositories.compression.VALUES`, as Typer needs them."""
+Spread = Literal["std", "robust_std", "iqr", "mad"]
+"""The keys of `lamr_repositories.compression.SPREADS`."""
 
 
 def compress(
@@ -67,13 +55,11 @@ def compress(
             help="What a section is worth. conditional: how much it helps to foresee the question; contrastive: how "
             "much the question helps to foresee it."
         ),
-    ] = Value.CONDITIONAL,
+    ] = "conditional",
     knapsack: Annotated[
         bool, typer.Option("--knapsack/--lines", help="Choose sections, or lines by their smoothed value.")
     ] = True,
-    spread: Annotated[
-        Spread, typer.Option(help="How large a jump of perplexity ends a section.")
-    ] = Spread.STD,
+    spread: Annotated[Spread, typer.Option(help="How large a jump of perplexity ends a section.")] = "std",
     spread_weight: Annotated[float, typer.Option(help="What the spread counts in it.")] = 0.2,
     language: Language = None,
     repair: Annotated[
@@ -111,9 +97,9 @@ def compress(
         fine_ratio=fine_ratio,
         beta=beta,
         min_lines=min_lines,
-        value=value.value,
+        value=value,
         knapsack=knapsack,
-        spread=spread.value,
+        spread=spread,
         spread_weight=spread_weight,
     )
     source = read_code(file, query)

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from lamr_contract.choices import EffortName
 
-from lamr_cli.arguments import EFFORT_HELP, EffortName, Model, Server, Within
+from lamr_cli.arguments import EFFORT_HELP, Model, Server, Within
 from lamr_cli.credentials import credentials
 from lamr_cli.exits import INCOMPLETE
 from lamr_cli.extras import needs_extra
@@ -61,7 +62,7 @@ def evaluate(
             "--history", help="Tell the pruner what each item's session said before, where it is known."
         ),
     ] = False,
-    effort: Annotated[EffortName, typer.Option(help=EFFORT_HELP)] = EffortName.FULL,
+    effort: Annotated[EffortName, typer.Option(help=EFFORT_HELP)] = "full",
     within: Within = None,
     timeout: Annotated[float, typer.Option(help="Seconds for one item.", min=0.001)] = 300.0,
     plot: Annotated[
@@ -121,7 +122,7 @@ def evaluate(
         raise typer.BadParameter("--perplexity goes with repositories")
     asked = Asked(
         *(server, model, timeout, embedder(encoder) if cosine else None, perplexity),
-        *(effort.value, within, history),
+        *(effort, within, history),
     )
     if repositories is not None:
         packs = _of_packs(repositories, mirror, asked, strict)

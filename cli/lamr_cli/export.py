@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-import enum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from lamr_cli.extras import needs_extra
 from lamr_cli.printing import say
 
-
-class Precision(str, enum.Enum):
-    """The precision of the encoder's weights and products: `lamr_serving.engines.PRECISIONS`, as Typer needs them."""
-
-    FP32 = "fp32"
-    BF16 = "bf16"
-    INT8 = "int8"
-
-
-class Scoring(str, enum.Enum):
-    """How tokens are scored: `lamr_export.serving_terms.SCORINGS`, as Typer needs them."""
-
-    PAPER = "paper"
-    EMISSION = "emission"
+Precision = Literal["fp32", "bf16", "int8"]
+"""Of the encoder's weights and products: `lamr_serving.engines.PRECISIONS`, as Typer needs them."""
+Scoring = Literal["paper", "emission"]
+"""How tokens are scored: `lamr_export.serving_terms.SCORINGS`, as Typer needs them."""
 
 
 def export(
@@ -53,7 +42,7 @@ def export(
             help="int8: smaller and, for small models on most CPUs, fastest; bf16: fastest for large ones on CPUs with "
             "bf16, served with onnxruntime-openvino; `lamr status` says what suits this machine."
         ),
-    ] = Precision.FP32,
+    ] = "fp32",
     revision: Annotated[
         str | None, typer.Option(help="Branch, tag or commit of a Hugging Face id; default: main.")
     ] = None,
@@ -101,7 +90,7 @@ def export(
     if (checkpoint is None) == (perplexity is None):
         raise typer.BadParameter("name a checkpoint, or a causal language model with --perplexity")
     of_pruners = {
-        "--precision": precision is not Precision.FP32,
+        "--precision": precision != "fp32",
         "--scoring": scoring is not None,
         "--chunk-tokens": chunk_tokens is not None,
     }
@@ -117,10 +106,10 @@ def export(
             report = export_repository(
                 checkpoint,
                 output,
-                precision.value,
+                precision,
                 revision=revision,
                 name=name,
-                scoring=None if scoring is None else scoring.value,
+                scoring=scoring,
                 chunk_tokens=chunk_tokens,
                 max_batch_size=max_batch_size,
                 progress=_say,

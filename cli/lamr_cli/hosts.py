@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from lamr_contract.choices import EffortName
 
-from lamr_cli.arguments import EFFORT_HELP, EffortName, Model, Profile, Server
+from lamr_cli.arguments import EFFORT_HELP, Model, Profile, Server
 from lamr_cli.printing import say
 
 if TYPE_CHECKING:
@@ -94,8 +95,8 @@ def install(  # the command's options
     serve = ["--server", server] if server else []
     serve += ["--model", str(model.resolve())] if model else []
     serve += [] if keep_texts or not agent.hook else ["--no-texts"]
-    serve += ["--effort", effort.value] if effort else []
-    serve += ["--profile", profile.value] if profile and agent.hook else []
+    serve += ["--effort", effort] if effort else []
+    serve += ["--profile", profile] if profile and agent.hook else []
     if holdout and not agent.hook:
         raise typer.BadParameter(f"{agent.title} has no hook, so that no session can be left alone.")
     serve += ["--holdout", f"{holdout:g}"] if holdout else []

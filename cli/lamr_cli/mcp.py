@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import enum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
+from lamr_contract.choices import EffortName
 
-from lamr_cli.arguments import EFFORT_HELP, CacheFile, EffortName, Model, NoCache, Server, Within, cache_file
+from lamr_cli.arguments import EFFORT_HELP, CacheFile, Model, NoCache, Server, Within, cache_file
 from lamr_cli.credentials import credentials
 from lamr_cli.extras import needs_extra
 from lamr_cli.stopping import end_well_on_sigterm
@@ -17,11 +17,7 @@ MOST_SESSIONS = 256
 """Over HTTP; one that asks nothing for half an hour ends."""
 
 
-class Way(str, enum.Enum):
-    """How the server is reached."""
-
-    STDIO = "stdio"
-    HTTP = "http"
+Way = Literal["stdio", "http"]
 
 
 def mcp(
@@ -33,14 +29,14 @@ def mcp(
     ] = None,
     transport: Annotated[
         Way, typer.Option(help="stdio, as most agents start it, or streamable HTTP.")
-    ] = Way.STDIO,
+    ] = "stdio",
     host: Annotated[str, typer.Option(help="Address to listen on, with --transport http.")] = "127.0.0.1",
     port: Annotated[
         int, typer.Option("--port", "-p", help="Port, with --transport http.", min=1, max=65535)
     ] = 8081,
     server: Server = None,
     model: Model = None,
-    effort: Annotated[EffortName, typer.Option(help=EFFORT_HELP)] = EffortName.AUTO,
+    effort: Annotated[EffortName, typer.Option(help=EFFORT_HELP)] = "auto",
     within: Within = None,
     timeout: Annotated[float, typer.Option(help="Seconds for one pruning.", min=0.001)] = 30.0,
     cache: CacheFile = None,
@@ -53,7 +49,7 @@ def mcp(
 
     lamr mcp --root .
     """
-    end_well_on_sigterm(at_once=transport is Way.STDIO)
+    end_well_on_sigterm(at_once=transport == "stdio")
     with needs_extra("mcp"):
         import uvicorn
         from lamr_agents.http.connections import server_options
@@ -74,11 +70,11 @@ def mcp(
         return Pruner(server, model=model, timeout=timeout, cache=kept, **credentials(server))
 
     folders = Workspace(root or [Path.cwd()]).roots
-    reach = Reach(folders, not root and transport is Way.STDIO)
-    options = PackOptions(effort=effort.value, within=within)
+    reach = Reach(folders, not root and transport == "stdio")
+    options = PackOptions(effort=effort, within=within)
     packer = Packer(make_packing, {"model": model, "server": server, "cache": kept, "options": options})
-    made = create_server(reach, make_pruner, packer, effort.value, within)
-    if transport is Way.STDIO:
+    made = create_server(reach, make_pruner, packer, effort, within)
+    if transport == "stdio":
         made.run("stdio")
     else:
         app = made.streamable_http_app(host=host, max_sessions=MOST_SESSIONS)

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import enum
 import math
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from lamr_contract import names
+from lamr_contract.choices import EffortName
 
 from lamr_cli.arguments import (
     AllAsJson,
     CacheFile,
     Degrade,
-    EffortName,
     LineNumbers,
     Model,
     NoCache,
@@ -44,22 +42,10 @@ MOST_TOKENS = 32_000
 """The budget of a pack that names none."""
 
 
-class Form(str, enum.Enum):
-    """What `--format` takes: the keys of `lamr_repositories.FORMATS`, as Typer needs them."""
-
-    XML = "xml"
-    MARKDOWN = "markdown"
-    PLAIN = "plain"
-    JSON = "json"
-
-
-class RankerName(str, enum.Enum):
-    """What `--ranker` takes: the keys of `lamr_repositories.RANKERS`."""
-
-    SUM = "sum"
-    BM25 = "bm25"
-    RELEVANCE = names.RELEVANCE
-    PERPLEXITY = "perplexity"
+Form = Literal["xml", "markdown", "plain", "json"]
+"""The keys of `lamr_repositories.FORMATS`, as Typer needs them."""
+RankerName = Literal["sum", "bm25", "relevance", "perplexity"]
+"""The keys of `lamr_repositories.RANKERS`."""
 
 
 def pack(
@@ -113,7 +99,7 @@ def pack(
             help="sum: words and the model; bm25: words alone, without a model; relevance: the model alone; "
             "perplexity: whole functions by how much they help a causal language model to foresee the question."
         ),
-    ] = RankerName.SUM,
+    ] = "sum",
     perplexity: OfPerplexity = None,
     chunks: Annotated[
         int | None,
@@ -127,12 +113,12 @@ def pack(
             help="How much the encoder reads: instant, nothing; full, as many chunks as --chunks says; auto, the best "
             "of them, for a few seconds or --within."
         ),
-    ] = EffortName.AUTO,
+    ] = "auto",
     within: Within = None,
     degrade: Degrade = True,
     form: Annotated[
         Form, typer.Option("--format", help="How the pack is written; xml has repomix's shape.")
-    ] = Form.XML,
+    ] = "xml",
     line_numbers: LineNumbers = False,
     tokenizer: Tokenizer = None,
     html: Annotated[
@@ -168,7 +154,7 @@ def pack(
     kept = cache_file(cache, no_cache, default_cache_file())
     if repository == "-" and revision is not None:
         raise typer.BadParameter("a list of files names files of the work tree: leave --revision out")
-    by_perplexity = ranker is RankerName.PERPLEXITY
+    by_perplexity = ranker == "perplexity"
     if by_perplexity and perplexity is None:
         raise typer.BadParameter("--ranker perplexity needs a model: give --perplexity")
     if html is not None and not html.absolute().parent.is_dir():
@@ -184,12 +170,12 @@ def pack(
             everything=everything,
             include_secrets=include_secrets,
         ),
-        ranker=ranker.value,
-        form=form.value,
+        ranker=ranker,
+        form=form,
         line_numbers=line_numbers,
         tokenizer=tokenizer,
         most_chunks=chunks,
-        effort=effort.value,
+        effort=effort,
         within=within,
         degrade=degrade,
     )
@@ -232,6 +218,6 @@ def _pruner(
     from lamr_client import Pruner
     from lamr_repositories.line_scores import NEEDS_MODEL
 
-    if server is None or ranker.value not in NEEDS_MODEL:
+    if server is None or ranker not in NEEDS_MODEL:
         return contextlib.nullcontext()
     return Pruner(server, model=model, timeout=math.inf, **credentials(server))

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import enum
 import json
 import os
 import sys
 import time
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from lamr_contract.admission import TIMEOUT_SECONDS
+from lamr_contract.choices import EffortName, OnError
 
 from lamr_cli.arguments import (
     EFFORT_HELP,
     AllAsJson,
     Degrade,
-    EffortName,
     History,
     Language,
     LineNumbers,
     Model,
     NoCache,
-    OnError,
     Query,
     Quiet,
     Server,
@@ -41,12 +39,7 @@ from lamr_cli.rendering import Form, rendered
 PATIENCE_SECONDS = 2.0  # before the progress of a pruning is shown
 
 
-class Markers(str, enum.Enum):
-    """How cuts are marked: `lamr_postprocess.render.STYLES`, as Typer needs them."""
-
-    COMMENT = "comment"
-    NAMED = "named"
-    SWE_PRUNER = "swe-pruner"
+Markers = Literal["comment", "named", "swe-pruner"]
 
 
 def prune(
@@ -96,7 +89,7 @@ def prune(
             help="How the text marks cuts. comment: as comments of the language; named: with the definitions that "
             "went; swe-pruner: as (filtered 12 lines), with --no-repair exactly SWE-Pruner's text."
         ),
-    ] = Markers.COMMENT,
+    ] = "comment",
     min_cut: Annotated[
         int | None,
         typer.Option(
@@ -110,7 +103,7 @@ def prune(
             help="Of minified code, which has no lines to choose: the parts around matches.",
         ),
     ] = False,
-    effort: Annotated[EffortName, typer.Option(help=EFFORT_HELP)] = EffortName.AUTO,
+    effort: Annotated[EffortName, typer.Option(help=EFFORT_HELP)] = "auto",
     within: Within = None,
     degrade: Degrade = True,
     form: Annotated[
@@ -120,12 +113,12 @@ def prune(
             help="text: the kept lines, with markers for cuts; spans: runs of lines with the same fate, as JSON; heat: "
             "the whole file, shaded by score, for a terminal.",
         ),
-    ] = Form.TEXT,
+    ] = "text",
     as_json: AllAsJson = False,
     on_error: Annotated[
         OnError,
         typer.Option(help="When the server fails: raise (exit 3), or passthrough (the code as it came)."),
-    ] = OnError.RAISE,
+    ] = "raise",
     model: Model = None,
     timeout: Timeout = TIMEOUT_SECONDS,
     no_cache: NoCache = False,
@@ -146,8 +139,8 @@ def prune(
     from lamr_contract.cache import default_cache_file
     from lamr_postprocess import LEAST_CUT
 
-    if as_json and form is not Form.TEXT:
-        raise typer.BadParameter(f"--json prints the whole result, --format {form.value} its lines: give one")
+    if as_json and form != "text":
+        raise typer.BadParameter(f"--json prints the whole result, --format {form} its lines: give one")
     source = read_code(file, query)
     code = source.text
     cache = None if no_cache else default_cache_file()
@@ -167,13 +160,13 @@ def prune(
             line_numbers=line_numbers,
             min_tokens=min_tokens,
             repair=repair,
-            markers=markers.value,
+            markers=markers,
             min_cut=LEAST_CUT if min_cut is None else min_cut,
             excerpts=excerpts,
-            effort=effort.value,
+            effort=effort,
             within=within,
             degrade=degrade,
-            on_error=on_error.value,
+            on_error=on_error,
             on_progress=None if quiet or not sys.stderr.isatty() else _Progress(),
         )
         # Before the pruner is closed, which waits for what the encoder is still at.
@@ -182,8 +175,8 @@ def prune(
         else:
             color = _colored()
             text = rendered(form, code, result, color=color)
-            encoding = source.encoding if form is Form.TEXT else None
-            print_exactly(text, encoding=encoding, colored=color and form is Form.HEAT)
+            encoding = source.encoding if form == "text" else None
+            print_exactly(text, encoding=encoding, colored=color and form == "heat")
         if not quiet:
             say(_summary(result, source.encoding), err=True)
 

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from lamr_client import PruneResult
     from lamr_postprocess import PrunedCode
 
 
-class Form(str, enum.Enum):
-    """What `--format` takes: the form of the output."""
-
-    TEXT = "text"
-    SPANS = "spans"
-    HEAT = "heat"
+Form = Literal["text", "spans", "heat"]
 
 
 def rendered(form: Form, code: str, result: PruneResult, *, color: bool) -> str:
@@ -55,7 +49,7 @@ def _heat(code: str, result: PruneResult, color: bool) -> str:
 
 
 _FORMS: dict[Form, Callable[[str, PruneResult, bool], str]] = {
-    Form.TEXT: _text,
-    Form.SPANS: _spans,
-    Form.HEAT: _heat,
+    "text": _text,
+    "spans": _spans,
+    "heat": _heat,
 }

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from lamr_contract.admission import TIMEOUT_SECONDS
+from lamr_contract.choices import EffortName
 
-from lamr_cli.arguments import EFFORT_HELP, CacheFile, EffortName, Model, NoCache, Profile, Server, Timeout
+from lamr_cli.arguments import EFFORT_HELP, CacheFile, Model, NoCache, Profile, Server, Timeout
 from lamr_cli.credentials import credentials
 from lamr_cli.pages import write_page
 from lamr_cli.printing import say
@@ -66,17 +67,17 @@ def replay(  # one argument an option
     from lamr_contract.cache import Cache, default_cache_file
     from lamr_contract.spec import bundled_repository
 
-    policy = PROFILES[profile.value if profile else DEFAULT]
+    policy = PROFILES[profile if profile else DEFAULT]
     table = read_prices(prices) if prices else bundled_prices()
     logs = sorted(find_logs(paths or []), key=lambda log: log.stat().st_mtime, reverse=True)
-    chosen = effort or (EffortName.AUTO if server else EffortName.INSTANT)
+    chosen = effort or ("auto" if server else "instant")
     with ExitStack() as stack:
         pruner = stack.enter_context(Pruner(server, model=model, timeout=timeout, **credentials(server)))
         file = None if no_cache else cache or default_cache_file()
         kept = stack.enter_context(Cache(file, lambda note: say(note, err=True)))
         asked = ScoredOnce(pruner, model_of(pruner, model or bundled_repository(), server), kept)
         progress = stack.enter_context(bar())
-        compared = ways(asked, policy, chosen.value)
+        compared = ways(asked, policy, chosen)
         report = _report(logs, limit, table, compared, progress)
     if not report.sessions:
         say(f"nothing of {len(logs)} files was replayed\n{report.said_of_others()}", err=True)

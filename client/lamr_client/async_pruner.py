@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from lamr_contract.admission import TIMEOUT_SECONDS
+from lamr_contract.choices import EffortName, OnError
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.errors import LamrError
 from lamr_contract.scoring.scorer import Scorer
@@ -17,11 +18,10 @@ from lamr_postprocess import LEAST_CUT
 from lamr_postprocess.selection import Keep, keep_list
 
 from lamr_client.async_dispatch import AsyncDispatcher
-from lamr_client.call import CallDefaults, OnError
+from lamr_client.call import CallDefaults
 from lamr_client.closing import AsyncClosing
 from lamr_client.connection import Connection
 from lamr_client.deadline import Retry
-from lamr_client.effort import EffortName
 from lamr_client.inputs import decode_code
 from lamr_client.job import OnProgress, PruneJob, Shared
 from lamr_client.prune_options import PruneOptions

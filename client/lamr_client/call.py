@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import get_args
 
+from lamr_contract.choices import OnError
 from lamr_contract.errors import InvalidInputError
 
 from lamr_client.deadline import Deadline
-
-OnError = Literal["raise", "passthrough"]
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
+from lamr_contract.choices import EffortName
 from lamr_contract.errors import (
     AccessDeniedError,
     DeadlineExceededError,
@@ -23,7 +24,6 @@ from lamr_contract.errors import (
     ServerUnavailableError,
 )
 
-EffortName = Literal["auto", "instant", "full"]
 AUTO_SECONDS = 1.0
 """That `auto` lets the encoder read where the caller doesn't say `within`; loading the model isn't counted."""
 

@@ -7,13 +7,14 @@ import os
 import re
 from dataclasses import dataclass
 
+from lamr_contract.choices import EffortName
 from lamr_contract.errors import InvalidInputError
 from lamr_postprocess import LEAST_CUT, language_named
 from lamr_postprocess.patterns import check_expressions
 from lamr_postprocess.render import STYLES
 from lamr_postprocess.selection import Keep
 
-from lamr_client.effort import EffortName, check_effort
+from lamr_client.effort import check_effort
 from lamr_client.tracing import is_traceparent
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from lamr_contract.admission import TIMEOUT_SECONDS
+from lamr_contract.choices import EffortName, OnError
 from lamr_contract.encoding import Chunk, PromptEncoder
 from lamr_contract.errors import DeadlineExceededError, InvalidInputError, LamrError
 from lamr_contract.model_io import ChunkResult
@@ -20,13 +21,13 @@ from lamr_contract.spec import ModelSpec, bundled_repository
 from lamr_postprocess import LEAST_CUT
 from lamr_postprocess.selection import Keep, keep_list
 
-from lamr_client.call import CallDefaults, OnError
+from lamr_client.call import CallDefaults
 from lamr_client.closing import Closing
 from lamr_client.connection import Connection, parse_connection
 from lamr_client.deadline import Retry
 from lamr_client.deferred import BATCH_SIZE, DeferredTransport
 from lamr_client.dispatch import Dispatcher, grouped
-from lamr_client.effort import TIME, EffortName
+from lamr_client.effort import TIME
 from lamr_client.inputs import decode_code
 from lamr_client.job import OnProgress, PruneJob, Shared
 from lamr_client.prune_options import PruneOptions

@@ -13,10 +13,11 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from lamr_errors import LamrError
 
+from lamr_contract.choices import EffortName, ProfileName
 from lamr_contract.private_files import config_folder
 
 NAME = "lamr.toml"
@@ -61,18 +62,21 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) and bool(value.strip()) and value.isprintable()
 
 
-_PROFILES = ("lossless", "careful", "balanced", "eager")
-_EFFORTS = ("auto", "instant", "full")
+def _one_of(choices: Any) -> _Kind:
+    words = get_args(choices)
+    return _Kind(f"one of {', '.join(words)}", lambda value: value in words, False)
+
+
 KINDS = {
     "server": _Kind("a text, HOST:PORT or https://HOST", _is_text, False),
     "model": _Kind("a text, the folder of a model repository", _is_text, False),
-    "effort": _Kind(f"one of {', '.join(_EFFORTS)}", lambda value: value in _EFFORTS, False),
+    "effort": _one_of(EffortName),
     "within": _Kind(
         "seconds, a number above 0",
         lambda value: isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1 << 31,
         False,
     ),
-    "profile": _Kind(f"one of {', '.join(_PROFILES)}", lambda value: value in _PROFILES, False),
+    "profile": _one_of(ProfileName),
     "holdout": _Kind(
         "a share of all sessions, a number from 0 to 0.9",
         lambda value: isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 0.9,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lamr_client.effort import EffortName, check_effort
+from lamr_client.effort import check_effort
+from lamr_contract.choices import EffortName
 from lamr_contract.errors import InvalidInputError
 
 from lamr_repositories.formats import FORMATS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from lamr_client.deadline import Deadline
-from lamr_client.effort import EffortName
+from lamr_contract.choices import EffortName
 
 READING_SECONDS = 5.0
 """That the encoder reads where the effort is `auto` and the caller doesn't say `within`; loading it isn't counted."""

@@ -7,20 +7,16 @@ from typing import Any, get_args
 
 import pytest
 from lamr_agents.intent import Intent
-from lamr_agents.profiles import DEFAULT, PROFILES, ProfileName
+from lamr_agents.profiles import DEFAULT, PROFILES
 from lamr_agents.skim import asked_for, skim
-from lamr_cli.arguments import ProfileName as Named
 from lamr_cli.main import app
+from lamr_contract.choices import ProfileName
 from lamr_sessions import Read
 from typer.testing import CliRunner
 
 from tests.agents.samples import CODE, pruner
 
 SAID = Intent("How does handler_30 set its field?", "", "question")
-
-
-def test_the_command_line_names_all_profiles() -> None:
-    assert [each.value for each in Named] == list(PROFILES) == list(get_args(ProfileName))
 
 
 def test_a_bolder_profile_cuts_more_and_lossless_cuts_nothing_that_is_new() -> None:
@@ -32,7 +28,7 @@ def test_a_bolder_profile_cuts_more_and_lossless_cuts_nothing_that_is_new() -> N
     assert lossless > careful > max(bolder)
 
 
-@pytest.mark.parametrize("name", [each.value for each in Named])
+@pytest.mark.parametrize("name", get_args(ProfileName))
 def test_install_writes_the_profile_into_the_hooks_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from lamr_cli.main import app
@@ -37,8 +38,8 @@ def lamr(*arguments: str | Path, stdin: str = "") -> Result:
 
 
 def test_options_name_what_there_is() -> None:
-    assert {each.value for each in Form} == FORMATS.keys()
-    assert {each.value for each in RankerName} == RANKERS.keys()
+    assert set(get_args(Form)) == FORMATS.keys()
+    assert set(get_args(RankerName)) == RANKERS.keys()
 
 
 def test_a_folder_is_packed_and_summed_up(folder: Path, tmp_path: Path) -> None:

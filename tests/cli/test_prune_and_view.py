@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from lamr_cli.main import app, main
@@ -40,20 +41,20 @@ def lamr(*arguments: str | Path, stdin: bytes = b"") -> Result:
 
 def test_every_form_tells_of_the_same_lines(file: Path) -> None:
     found = {
-        form: lamr("prune", file, "-q", QUERY, "--ratio", "3", "--quiet", "--format", form.value)
-        for form in Form
+        form: lamr("prune", file, "-q", QUERY, "--ratio", "3", "--quiet", "--format", form)
+        for form in get_args(Form)
     }
     assert {result.exit_code for result in found.values()} == {0}
-    comment = found[Form.TEXT].stdout
+    comment = found["text"].stdout
     assert MARKER.findall(comment)
     kept = [line for line in comment.splitlines() if not MARKER.match(line)]
-    spans = json.loads(found[Form.SPANS].stdout)["spans"]
+    spans = json.loads(found["spans"].stdout)["spans"]
     assert "".join(span["text"] for span in spans) == CODE
     assert "".join(span["text"] for span in spans if span["kept"]).splitlines() == kept
-    heat = found[Form.HEAT].stdout.splitlines()
+    heat = found["heat"].stdout.splitlines()
     assert len(heat) == len(split_lines(CODE))
     assert sum(re.match(r" *\d+ [●◆■+]", line) is not None for line in heat) == len(kept)
-    assert "\x1b" not in found[Form.HEAT].stdout
+    assert "\x1b" not in found["heat"].stdout
 
 
 def test_a_task_comes_as_text_or_from_a_file(file: Path, tmp_path: Path) -> None:

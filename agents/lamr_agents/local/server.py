@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from lamr_client import DeadlineExceededError, LamrError
-from lamr_client.effort import EffortName
+from lamr_contract.choices import EffortName
 from lamr_contract.private_files import open_private, private_folder, take_lock
 
 from lamr_agents.hook_host import Call, HookHost

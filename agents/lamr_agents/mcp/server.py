@@ -15,7 +15,7 @@ from importlib.metadata import version
 from typing import Annotated, Any, TypeVar, cast
 
 from lamr_client import AsyncPruner, InvalidInputError, LamrError, PruneResult
-from lamr_client.effort import EffortName
+from lamr_contract.choices import EffortName
 from lamr_errors import visible
 from lamr_postprocess import split_lines
 from lamr_postprocess.render import NAMED

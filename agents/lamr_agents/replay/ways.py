@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from lamr_client.effort import EffortName
+from lamr_contract.choices import EffortName
 from lamr_evaluation.baselines import grep
 from lamr_postprocess import approximate_tokens, prune_lines
 from lamr_sessions.tools import SHELLS

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lamr_client.effort import EffortName
+from lamr_contract.choices import EffortName
 from lamr_contract.errors import InvalidInputError
 
 EFFORT: EffortName = "full"

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from lamr_client import InProcessTransport, LamrError, Pruner
-from lamr_client.effort import EffortName
+from lamr_contract.choices import EffortName
 from lamr_contract.spec import bundled_repository
 from lamr_postprocess import decode
 
