@@ -127,32 +127,39 @@ def _archive(texts: Path | None) -> Archive | None:
         return None
 
 
-def make_pruner() -> Pruner:
-    """The pruner of such a host: LAMR_SERVER or the user's file names a server, else the model runs in this process."""
-    own = _of_user()
-    return Pruner(
-        os.environ.get("LAMR_SERVER") or own.get("server"), model=own.get("model"), timeout=TIMEOUT_SECONDS
-    )
+@dataclass(frozen=True)
+class Own:
+    """What the user's file, read once, says of such a host.
 
+    Attributes:
+        policy: of the profile that it names.
+        reading: the effort that it names.
+        server, model: of the pruner; LAMR_SERVER wins over the file.
+    """
 
-def users_policy() -> Policy:
-    """The policy of the profile that the user's file names."""
-    return PROFILES[_of_user().get("profile", DEFAULT)]
+    policy: Policy
+    reading: Reading
+    server: str | None
+    model: str | None
 
+    @classmethod
+    def read(cls) -> Own:
+        """Read the file; nothing is set where it can't be used, since the session goes on."""
+        own: Mapping[str, Any] = {}
+        try:
+            own = users_settings()
+        except SettingsError as error:
+            _log.warning("your settings aren't used: %s", error)
+        return cls(
+            PROFILES[own.get("profile", DEFAULT)],
+            Reading(own.get("effort", "auto"), own.get("within")),
+            os.environ.get("LAMR_SERVER") or own.get("server"),
+            own.get("model"),
+        )
 
-def users_reading() -> Reading:
-    """The effort that the user's file names."""
-    own = _of_user()
-    return Reading(own.get("effort", "auto"), own.get("within"))
-
-
-def _of_user() -> Mapping[str, Any]:
-    """What the user's file sets; nothing where it can't be used, since the session goes on."""
-    try:
-        return users_settings()
-    except SettingsError as error:
-        _log.warning("your settings aren't used: %s", error)
-        return {}
+    def make_pruner(self) -> Pruner:
+        """Return a pruner that asks the server, or runs the model in this process where none is named."""
+        return Pruner(self.server, model=self.model, timeout=TIMEOUT_SECONDS)
 
 
 class Lazily:

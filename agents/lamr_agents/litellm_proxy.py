@@ -13,7 +13,7 @@ from typing import Any
 
 from litellm.integrations.custom_logger import CustomLogger
 
-from lamr_agents.embedded import Lazily, make_pruner, users_policy, users_reading
+from lamr_agents.embedded import Lazily, Own
 from lamr_agents.local.store import default_folder
 from lamr_agents.local.texts import Texts
 from lamr_agents.messages import Conversations
@@ -28,12 +28,13 @@ class PruningCallback(CustomLogger):
 
     @functools.cached_property
     def _conversations(self) -> Conversations:
+        own = Own.read()
         return Conversations(
-            Lazily(make_pruner),
+            Lazily(own.make_pruner),
             Texts(default_folder() / "sent.sqlite3"),
-            users_policy(),
+            own.policy,
             timeout=TIMEOUT_SECONDS,
-            effort=users_reading().effort,
+            effort=own.reading.effort,
         )
 
     async def async_pre_call_hook(

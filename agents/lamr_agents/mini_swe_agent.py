@@ -18,7 +18,7 @@ from lamr_sessions.tools import command_of, shown_by
 from minisweagent.agents.default import DefaultAgent
 from minisweagent.agents.interactive import InteractiveAgent
 
-from lamr_agents.embedded import Reading, Reads, make_pruner, users_policy, users_reading
+from lamr_agents.embedded import Own, Reading, Reads
 from lamr_agents.intent import Known
 from lamr_agents.judge import Prunes
 from lamr_agents.policy import Policy
@@ -97,7 +97,8 @@ class _Pruning:
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.env = PruningEnvironment(self.env, make_pruner, users_policy(), reading=users_reading())
+        own = Own.read()
+        self.env = PruningEnvironment(self.env, own.make_pruner, own.policy, reading=own.reading)
 
     def query(self) -> dict[str, Any]:
         message: dict[str, Any] = super().query()  # type: ignore[misc]  # the agent's, beside which this class stands

@@ -31,7 +31,7 @@ from openhands.tools.file_editor.utils.constants import (
 )
 from openhands.tools.terminal import TerminalAction, TerminalObservation, TerminalTool
 
-from lamr_agents.embedded import Reads, make_pruner, users_policy, users_reading
+from lamr_agents.embedded import Own, Reads
 from lamr_agents.intent import Known, known_of
 from lamr_agents.skim import because_of
 from lamr_agents.thin import NOTE
@@ -156,14 +156,17 @@ def _with_text(observation: Observation, text: str) -> Observation:
     return observation.model_copy(update={"content": [TextContent(text=text), *others]})
 
 
+_own = functools.cache(Own.read)
+
+
 @functools.cache
 def _pruner() -> Pruner:
     """One for all conversations of the process: each would load the model anew."""
-    return make_pruner()
+    return _own().make_pruner()
 
 
 def _pruning(tools: Sequence[ToolDefinition]) -> list[ToolDefinition]:
-    reads = Reads(_pruner, users_policy(), reading=users_reading())
+    reads = Reads(_pruner, _own().policy, reading=_own().reading)
     return [tool.set_executor(PruningExecutor(tool.name, tool.executor, reads)) for tool in tools]
 
 

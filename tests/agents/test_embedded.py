@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from lamr_agents.embedded import Reading, Reads, make_pruner, users_policy, users_reading
+from lamr_agents.embedded import Own, Reading, Reads
 from lamr_agents.intent import Known
 from lamr_agents.local.texts import MOST_DAYS
 from lamr_agents.policy import Policy
@@ -96,15 +96,15 @@ def test_the_users_file_names_profile_effort_and_server(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    assert users_policy() == PROFILES[DEFAULT]
-    assert users_reading() == Reading("auto", None)
+    own = Own.read()
+    assert (own.policy, own.reading) == (PROFILES[DEFAULT], Reading("auto", None))
     set_by_the_user(tmp_path, 'profile = "eager"\nserver = "127.0.0.1:9"\neffort = "full"\nwithin = 9\n')
-    assert users_policy() == PROFILES["eager"]
-    assert users_reading() == Reading("full", 9)
-    with make_pruner() as asking, pytest.raises(ServerUnavailableError, match=re.escape("127.0.0.1:9")):
+    own = Own.read()
+    assert (own.policy, own.reading) == (PROFILES["eager"], Reading("full", 9))
+    with own.make_pruner() as asking, pytest.raises(ServerUnavailableError, match=re.escape("127.0.0.1:9")):
         asking.prune(SAID, CODE, effort="full", degrade=False)
     monkeypatch.setenv("LAMR_SERVER", "127.0.0.1:10")
-    with make_pruner() as asking, pytest.raises(ServerUnavailableError, match=re.escape("127.0.0.1:10")):
+    with Own.read().make_pruner() as asking, pytest.raises(ServerUnavailableError, match=re.escape("127.0.0.1:10")):
         asking.prune(SAID, CODE, effort="full", degrade=False)
 
 
@@ -113,5 +113,6 @@ def test_a_users_file_that_cant_be_used_is_told_and_the_session_goes_on(
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     set_by_the_user(tmp_path, 'profile = "bold"\n')
-    assert users_policy() == PROFILES[DEFAULT]
+    assert Own.read().policy == PROFILES[DEFAULT]
+    assert caplog.text.count("your settings aren't used") == 1
     assert "profile must be one of lossless, careful, balanced, eager" in caplog.text
