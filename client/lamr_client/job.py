@@ -319,16 +319,10 @@ class PruneJob:
                 path=None if options.path is None else os.fspath(options.path),
                 language=options.language,
                 threshold=options.threshold if self._has_budget else threshold,
-                ratio=options.ratio,
-                max_tokens=options.max_tokens,
-                keep=options.keep,
                 count_tokens=self._count,
                 dependency=scores.dependency,
-                repair=options.repair,
-                markers=options.markers,
-                line_numbers=options.line_numbers,
-                min_cut=options.min_cut,
                 analyses=self._shared.analyses,
+                **options.cutting,
             )
         except BudgetError:
             raise

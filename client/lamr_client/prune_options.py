@@ -6,6 +6,7 @@ import math
 import os
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from lamr_contract.choices import EffortName
 from lamr_contract.errors import InvalidInputError
@@ -45,6 +46,12 @@ class PruneOptions:
     within: float | None = None
     degrade: bool = True
     traceparent: str | None = None
+
+    @property
+    def cutting(self) -> dict[str, Any]:
+        """What `prune_lines` takes of them, beside the language and the threshold."""
+        names = ("ratio", "max_tokens", "keep", "repair", "markers", "line_numbers", "min_cut")
+        return {name: getattr(self, name) for name in names}
 
     def __post_init__(self) -> None:
         _check_range("threshold", self.threshold, 0, 1)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from lamr_postprocess import Cut, Encoding
+from lamr_postprocess import Cut, Encoding, PrunedCode
 
 from lamr_client.effort import Effort
 
@@ -82,6 +82,24 @@ class PruneResult:
     effort: Effort | None = None
     encoding: Encoding = field(default_factory=Encoding)
     timings: Timings = field(default_factory=Timings)
+
+    @classmethod
+    def whole(cls, text: str, scores: Sequence[float], tokens: int, **more: Any) -> PruneResult:
+        """Return the result that keeps all lines of a text, with their scores and with the fields that `more` names."""
+        lines = tuple(range(1, len(scores) + 1))
+        kept: dict[str, Any] = {"kept_lines": lines, "cuts": (), "tokens_in": tokens, "tokens_out": tokens}
+        unknown: dict[str, Any] = {"reasons": {}, "relevance": None, "reason": None, "status": "passthrough"}
+        return cls(text=text, line_scores=tuple(scores), **{**kept, **unknown, **more})
+
+    def cut_to(self, cut: PrunedCode, tokens: int, **more: Any) -> PruneResult:
+        """Return a whole result with some of its lines cut, and with the fields that `more` names."""
+        kept: dict[str, Any] = {
+            "text": cut.text,
+            "kept_lines": cut.kept_lines,
+            "reasons": cut.reasons,
+            "tokens_out": tokens,
+        }
+        return dataclasses.replace(self, **kept, status="pruned", cuts=cut.cuts, **more)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name, in JSON's types: line numbers in `reasons` become strings, cuts `{start, end}`.

@@ -77,21 +77,9 @@ def passthrough(
 
 def _whole(encoder: PromptEncoder, text: str, options: PruneOptions, tokens: int, why: str) -> PruneResult:
     """Return the text as it came, with all lines kept and nothing scored."""
-    count = len(line_spans(text))
-    return PruneResult(
-        text=text,
-        kept_lines=tuple(range(1, count + 1)),
-        line_scores=(0.0,) * count,
-        reasons={},
-        relevance=None,
-        tokens_in=tokens,
-        tokens_out=tokens,
-        status="passthrough",
-        reason=why,
-        language=options.language,
-        cuts=(),
-        model=model_name(encoder),
-    )
+    scores = [0.0] * len(line_spans(text))
+    known = {"language": options.language, "model": model_name(encoder), "reason": why}
+    return PruneResult.whole(text, scores, tokens, **known)
 
 
 def _parts_of_lines(
@@ -123,27 +111,13 @@ def _parts_of_lines(
             text,
             [0.0] * len(lines),
             language=language.name,
-            ratio=options.ratio,
-            max_tokens=options.max_tokens,
-            keep=options.keep,
             count_tokens=count,
-            repair=options.repair,
-            markers=options.markers,
-            line_numbers=options.line_numbers,
+            **options.cutting,
         )
         why = f"{why}; excerpts would show the parts around what is looked for"
     else:
         return whole
-    return dataclasses.replace(
-        whole,
-        text=cut.text,
-        kept_lines=cut.kept_lines,
-        reasons=cut.reasons,
-        tokens_out=count(cut.text),
-        status="pruned",
-        reason=why,
-        cuts=cut.cuts,
-    )
+    return whole.cut_to(cut, count(cut.text), reason=why)
 
 
 def model_name(encoder: PromptEncoder) -> str:

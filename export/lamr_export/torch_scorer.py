@@ -34,7 +34,7 @@ class TorchScorer(Tokenized):
         self,
         model: str | Path,
         *,
-        device: str = "cpu",
+        device: str | None = None,
         max_batch_tokens: int = BATCH_TOKENS,
         progress: Callable[[str], None] = lambda _: None,
     ) -> None:
@@ -43,7 +43,7 @@ class TorchScorer(Tokenized):
         Args:
             model: a folder with `config.json`, weights as safetensors, and `tokenizer.json`; a GGUF file; or a Hugging
                 Face id, which is downloaded into the usual cache unless it lies there.
-            device: where it runs, in float32.
+            device: where it runs, in float32; default: on a GPU with CUDA, if there is one.
             max_batch_tokens: of sequences that are run together.
             progress: takes a line before each step.
 
@@ -52,6 +52,7 @@ class TorchScorer(Tokenized):
             ModelMismatchError: its tokenizer can't be read.
             MissingPackageError: a GGUF file needs a package that isn't installed.
         """
+        device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         source = load_causal(model, progress=progress)
         self.name, self.tokenizer = source.name, source.tokenizer
         self.key: str | None = source.digest

@@ -123,18 +123,12 @@ def _selected(scores: _Scores, code: str, path: str, selecting: Mapping[str, Any
     """What a pruner makes of scores."""
     begin = time.perf_counter()
     tokens = approximate_tokens(code)
-    whole = PruneResult(
-        text=code,
-        kept_lines=tuple(range(1, len(scores.lines) + 1)),
-        line_scores=scores.lines,
-        reasons={},
+    whole = PruneResult.whole(
+        code,
+        scores.lines,
+        tokens,
         relevance=scores.relevance,
-        tokens_in=tokens,
-        tokens_out=tokens,
-        status="passthrough",
-        reason=None,
         language=scores.language,
-        cuts=(),
         model=scores.model,
         threshold=scores.threshold if selecting["threshold"] is None else selecting["threshold"],
         timings=Timings(total=scores.seconds),
@@ -150,19 +144,10 @@ def _selected(scores: _Scores, code: str, path: str, selecting: Mapping[str, Any
         markers=selecting["markers"],
     )
     left = approximate_tokens(cut.text)
-    seconds = scores.seconds + time.perf_counter() - begin
+    timings = Timings(total=scores.seconds + time.perf_counter() - begin)
     if not cut.cuts or left > tokens:
-        return replace(whole, timings=Timings(total=seconds))
-    return replace(
-        whole,
-        text=cut.text,
-        kept_lines=cut.kept_lines,
-        reasons=cut.reasons,
-        tokens_out=left,
-        status="pruned",
-        cuts=cut.cuts,
-        timings=Timings(total=seconds),
-    )
+        return replace(whole, timings=timings)
+    return whole.cut_to(cut, left, timings=timings)
 
 
 def _digest(facts: Sequence[Any]) -> str:
