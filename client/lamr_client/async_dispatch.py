@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 from collections.abc import Iterable
 
 from lamr_contract.encoding import Chunk
-from lamr_contract.errors import DeadlineExceededError, ServerError
+from lamr_contract.errors import ServerError
 from lamr_contract.model_io import ChunkResult
 
+from lamr_client.attempts import Attempts
 from lamr_client.deadline import Deadline, Retry
 from lamr_client.dispatch import (
     OVERHEAD_TOKENS,
@@ -98,20 +98,14 @@ class AsyncDispatcher:
         self, group: list[Chunk], want_rubrics: bool, deadline: Deadline, leave: bool
     ) -> list[ChunkResult]:
         requests = requests_of(group, want_rubrics)
-        failure: ServerError | None = None
-        for failures in itertools.count(1):
+        attempts = Attempts(self._retry, deadline, lambda: self._closed)
+        while True:
             try:
                 async with self._slots:
-                    left, size = deadline.remaining(failure), work_of(group, self.work)
+                    left, size = deadline.remaining(attempts.failure), work_of(group, self.work)
                     if leave and not self.pace.may_end(size, left):
                         return []
                     with timing(self.pace, size, self._transport):
                         return await self._transport.infer_many(requests, left)
-            except DeadlineExceededError as error:
-                raise (failure or deadline.exceeded()) from error
             except ServerError as error:
-                failure = error
-                if self._closed or (pause := self._retry.pause(failures, error, deadline)) is None:
-                    raise
-            await asyncio.sleep(pause)
-        raise AssertionError("unreachable")
+                await asyncio.sleep(attempts.failed(error))

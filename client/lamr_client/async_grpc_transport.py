@@ -9,9 +9,9 @@ from typing import Any
 
 from lamr_contract.admission import fingerprint_metadata
 from lamr_contract.errors import (
-    DeadlineExceededError,
     LamrError,
     ModelMismatchError,
+    ServerError,
     ServerUnavailableError,
 )
 from lamr_contract.model_io import ChunkRequest, ChunkResult
@@ -19,6 +19,7 @@ from lamr_contract.names import ENSEMBLE
 from lamr_contract.spec import ModelSpec
 
 from lamr_client import triton_wire as wire
+from lamr_client.attempts import Attempts
 from lamr_client.connection import Connection, parse_connection
 from lamr_client.deadline import Deadline
 from lamr_client.deferred import OPENING_SECONDS
@@ -107,7 +108,7 @@ class AsyncGrpcTransport(AsyncTransport):
             raise wire.closed(self.address)
         if self._endpoint is not None:
             return self._endpoint
-        failure: ServerUnavailableError | None = None
+        attempts = Attempts(self._patience, deadline)
         async with self._lock:
             await self._open()
             while self._endpoint is None:
@@ -115,15 +116,8 @@ class AsyncGrpcTransport(AsyncTransport):
                     raise wire.closed(self.address)
                 try:
                     self._endpoint = await self._ask_config(deadline)
-                except ServerUnavailableError as error:
-                    failure = error
-                    if (pause := self._patience.pause(deadline)) is None:
-                        raise
-                    await asyncio.sleep(pause)
-                except DeadlineExceededError as late:
-                    if failure is None:
-                        raise
-                    raise failure from late
+                except ServerError as error:
+                    await asyncio.sleep(attempts.failed(error))
             return self._endpoint
 
     async def _open(self) -> None:

@@ -19,7 +19,7 @@ from lamr_contract.encoding import Chunk
 from lamr_contract.errors import ClosedError, DeadlineExceededError, ServerError
 from lamr_contract.model_io import ChunkRequest, ChunkResult
 
-from lamr_client.attempts import until_answered
+from lamr_client.attempts import Attempts, until_answered
 from lamr_client.deadline import Deadline, Retry
 from lamr_client.pace import Pace
 from lamr_client.reading_plan import Work
@@ -171,7 +171,7 @@ class Dispatcher:
             finally:
                 self._slots.release()
 
-        return until_answered(ask, self._retry, deadline, lambda: self._closed)
+        return until_answered(ask, Attempts(self._retry, deadline, lambda: self._closed))
 
     def _executor(self) -> ThreadPoolExecutor:
         from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415

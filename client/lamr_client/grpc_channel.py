@@ -16,13 +16,14 @@ from typing import Any, Generic, TypeVar
 
 from lamr_contract.admission import fingerprint_metadata
 from lamr_contract.errors import (
-    DeadlineExceededError,
     LamrError,
     ModelMismatchError,
+    ServerError,
     ServerUnavailableError,
 )
 
 from lamr_client import triton_wire as wire
+from lamr_client.attempts import Attempts
 from lamr_client.connection import Connection, parse_connection
 from lamr_client.deadline import Deadline
 from lamr_client.patience import Patience
@@ -162,22 +163,15 @@ class GrpcChannel(abc.ABC, Generic[Request, Result, Endpoint]):
         left = deadline.remaining()
         if not self._lock.acquire(timeout=-1 if left is None else left):
             raise deadline.exceeded()
-        failure: ServerUnavailableError | None = None
+        attempts = Attempts(self._patience, deadline)
         try:
             while self._closed or self._endpoint is None:
                 if self._closed:
                     raise wire.closed(self.address)
                 try:
                     self._endpoint = self._ask_config(deadline)
-                except ServerUnavailableError as error:
-                    failure = error
-                    if (pause := self._patience.pause(deadline)) is None:
-                        raise
-                    time.sleep(pause)
-                except DeadlineExceededError as late:
-                    if failure is None:
-                        raise
-                    raise failure from late
+                except ServerError as error:
+                    time.sleep(attempts.failed(error))
             return self._endpoint
         finally:
             self._lock.release()

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import time
 
+from lamr_contract.errors import ServerError, ServerUnavailableError
+
 from lamr_client.deadline import Deadline
 
 RESTART_SECONDS = 15.0  # a supervised server is back within two on an idle machine
@@ -35,12 +37,10 @@ class Patience:
         self._seconds = RESTART_SECONDS
         self._since = None
 
-    def pause(self, deadline: Deadline) -> float | None:
-        """Return the seconds to sleep before the next attempt; None when the failure is to be reported.
-
-        Args:
-            deadline: the deadline of the call that waits, which no pause may outlast.
-        """
+    def pause(self, _failures: int, error: ServerError, deadline: Deadline) -> float | None:
+        """See `Retry.pause`; only a server that is away is waited for."""
+        if not isinstance(error, ServerUnavailableError):
+            return None
         now = time.monotonic()
         if self._since is None:
             self._since = now

@@ -25,7 +25,7 @@ from lamr_contract.perplexity.causal_spec import CausalSpec, from_parameter
 from numpy.typing import NDArray
 
 from lamr_client import triton_wire as wire
-from lamr_client.attempts import until_answered
+from lamr_client.attempts import Attempts, until_answered
 from lamr_client.closing import Closing
 from lamr_client.connection import Connection
 from lamr_client.deadline import Deadline, Retry
@@ -111,7 +111,7 @@ class TritonScorer(Closing, Tokenized):
             deadline.remaining(failure)
             return self._channel.ask(sequences, deadline)
 
-        return until_answered(ask, self._retry, deadline)
+        return until_answered(ask, Attempts(self._retry, deadline))
 
 
 @dataclass(frozen=True)

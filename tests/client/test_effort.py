@@ -29,7 +29,7 @@ from lamr_client import (
     ServerError,
     ServerUnavailableError,
 )
-from lamr_client.attempts import until_answered
+from lamr_client.attempts import Attempts, until_answered
 from lamr_client.deadline import Deadline, Retry
 from lamr_client.deferred import DeferredTransport
 from lamr_client.effort import TIME, Effort, EncoderLoadingError, why_degraded
@@ -356,9 +356,9 @@ GONE, LATE = ServerUnavailableError("gone"), DeadlineExceededError("late")
 
 def test_an_attempt_that_has_too_little_time_doesnt_hide_why_the_one_before_failed() -> None:
     with pytest.raises(ServerUnavailableError):
-        until_answered(failing(GONE, LATE), Retry(2, first=0.0), Deadline(60.0))
+        until_answered(failing(GONE, LATE), Attempts(Retry(2, first=0.0), Deadline(60.0)))
     with pytest.raises(DeadlineExceededError):
-        until_answered(failing(LATE), Retry(2), Deadline(60.0))
+        until_answered(failing(LATE), Attempts(Retry(2), Deadline(60.0)))
 
 
 async def test_nor_does_a_connection_that_has_too_little_time(monkeypatch) -> None:
