@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -68,7 +69,7 @@ class Judge:
         task: str = "",
         reading: Reading | None = None,
     ) -> None:
-        """Ask nothing yet.
+        """Ask nothing yet, but begin to load the model, which takes about as long as indexing files.
 
         Args:
             pruner: asks the model.
@@ -85,6 +86,12 @@ class Judge:
         self._rubric = rubrics.index(SEMANTIC) if len(rubrics) > 1 and SEMANTIC in rubrics else None
         self._model = model
         self._prefix = f"{model}\0{self._rubric}\0".encode()
+        self._loading = threading.Thread(target=self._load, daemon=True)
+        self._loading.start()
+
+    def _load(self) -> None:
+        with contextlib.suppress(LamrError):  # whoever asks meets it, too
+            self._pruner.warm()
 
     def judge(
         self,
@@ -153,8 +160,7 @@ class Judge:
     ) -> None:
         """Ask about chunks, as many as there is time for, and add the answers to those that are known."""
         try:
-            if self._reading.until.seconds() is None:
-                self._pruner.warm()  # before the clock of the reading starts
+            self._loading.join(self._reading.until.seconds())  # before the clock of the reading starts
             count.why = self._ask(waiting, known, count.chosen, on_progress)
         except LamrError as error:
             why = why_degraded(error) if self._reading.degrade else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import functools
 import math
@@ -95,6 +94,8 @@ async def pack_async(
     root: str | os.PathLike[str], query: str, max_tokens: int = 32_000, **using: Unpack[Using]
 ) -> PackResult:
     """`pack` without blocking the event loop: it runs in a thread. Arguments and errors are the same."""
+    import asyncio  # noqa: PLC0415  # for this alone
+
     return await asyncio.to_thread(functools.partial(pack, root, query, max_tokens, **using))
 
 
