@@ -110,8 +110,8 @@ def pack(
     effort: Annotated[
         EffortName,
         typer.Option(
-            help="How much the encoder reads: instant, nothing; full, as many chunks as --chunks says; auto, the best "
-            "of them, for a few seconds or --within."
+            help="How much the encoder reads: instant, nothing; full, the best pieces; auto, what words leave "
+            "undecided, for a few seconds or --within."
         ),
     ] = "auto",
     within: Within = None,

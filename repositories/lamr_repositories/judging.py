@@ -1,7 +1,7 @@
 """Asks the model about the chunks that hold the best candidates, and gives what it says of their lines.
 
 Files are cut into chunks as in pruning, with the lines around them, and only the chunks that touch a candidate are
-encoded: those of the best candidates first, as long as there is time. Answers are kept by model, query and chunk, and
+encoded: those of the first candidates first, as long as there is time. Answers are kept by model, query and chunk, and
 those that are kept cost no time.
 """
 

@@ -104,7 +104,10 @@ def test_the_users_file_names_profile_effort_and_server(
     with own.make_pruner() as asking, pytest.raises(ServerUnavailableError, match=re.escape("127.0.0.1:9")):
         asking.prune(SAID, CODE, effort="full", degrade=False)
     monkeypatch.setenv("LAMR_SERVER", "127.0.0.1:10")
-    with Own.read().make_pruner() as asking, pytest.raises(ServerUnavailableError, match=re.escape("127.0.0.1:10")):
+    with (
+        Own.read().make_pruner() as asking,
+        pytest.raises(ServerUnavailableError, match=re.escape("127.0.0.1:10")),
+    ):
         asking.prune(SAID, CODE, effort="full", degrade=False)
 
 

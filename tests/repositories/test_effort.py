@@ -103,3 +103,12 @@ def test_the_encoder_reads_the_best_piece_first(
     first = POOL.splitlines()[0]
     expected = pruner.encoder.encode_document(first)[0]
     assert set(expected.tolist()) <= set(request.input_ids.tolist())
+
+
+def test_in_auto_it_reads_what_words_leave_undecided(
+    folder: Path, pruner: Pruner, transport: MockTransport
+) -> None:
+    packed(folder, pruner, effort="full", most_chunks=1)
+    packed(folder, pruner, most_chunks=1)
+    best, undecided = (request.input_ids.tolist() for request in transport.requests)
+    assert best != undecided
