@@ -9,13 +9,17 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lamr_client import AsyncPruner, Pruner, PruneResult
 from lamr_client.effort import Effort
 
 from benchmarks.sources import library_module
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 Prune = Callable[..., PruneResult]
 QUERY = "What happens when the queue is full, with and without a timeout?"
@@ -102,26 +106,34 @@ def looping(server: str | None, model: Path, api_key: str | None = None) -> Iter
         loop.close()
 
 
+class Callers:
+    """Threads that call from `with` until its end."""
+
+    def ready(self, *calls: Callable[[], None]) -> None:
+        """Take what each thread does; it ends when `stopped` is set."""
+        self.stopped = threading.Event()
+        self._threads = [threading.Thread(target=call) for call in calls]
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stopped.set()
+        for thread in self._threads:
+            thread.join()
+
+
 @dataclass
-class Steady:
+class Steady(Callers):
     """Callers that ask all the time, from `with` until its end."""
 
     prunes: list[Prune]
     answers: list[Answer] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._stop = threading.Event()
-        self._threads = [threading.Thread(target=self._run, args=each) for each in enumerate(self.prunes)]
-
-    def __enter__(self) -> Steady:
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        for thread in self._threads:
-            thread.join()
+        self.ready(*(partial(self._run, *each) for each in enumerate(self.prunes)))
 
     def more(self, count: int) -> None:
         """Wait for so many more answers."""
@@ -140,10 +152,10 @@ class Steady:
 
     def _run(self, number: int, prune: Prune) -> None:
         chance = random.Random(number)
-        while not self._stop.is_set():
+        while not self.stopped.is_set():
             effort = chance.choice(["auto", "full"])
             self.answers.append(ask(prune, QUERY, CODE, chance.uniform(*STEADY_WITHIN), effort=effort))
-            self._stop.wait(chance.uniform(0, PAUSE))
+            self.stopped.wait(chance.uniform(0, PAUSE))
 
 
 @contextmanager

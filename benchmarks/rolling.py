@@ -47,6 +47,7 @@ from lamr_front import control
 from lamr_front.running import Front
 from lamr_serving import ServerOptions
 
+from benchmarks.asking import Callers
 from benchmarks.front.site import Site, start_server
 from benchmarks.report import Figure, model_options, run
 
@@ -76,7 +77,7 @@ class Version:
 
 
 @dataclass
-class Load:
+class Load(Callers):
     """Callers of one version, from `with` until its end.
 
     Attributes:
@@ -89,18 +90,8 @@ class Load:
     counts: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        self._stop, self._lock = threading.Event(), threading.Lock()
-        self._threads = [threading.Thread(target=self._ask) for _ in range(CALLERS)]
-
-    def __enter__(self) -> Load:
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        for thread in self._threads:
-            thread.join()
+        self._lock = threading.Lock()
+        self.ready(*[self._ask] * CALLERS)
 
     def more(self, count: int) -> None:
         """Wait for so many more calls, however they end."""
@@ -112,7 +103,7 @@ class Load:
         with Pruner(
             self.site.address, api_key=self.site.keys[self.tenant], model=self.version.repository
         ) as pruner:
-            while not self._stop.is_set():
+            while not self.stopped.is_set():
                 try:
                     right = (
                         pruner.prune(QUERY, CODE, effort="full", degrade=False).text == self.version.expected

@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import PurePath
 
 from lamr_postprocess.languages import LANGUAGES, Language, language_named
-from lamr_postprocess.languages.contested import CONTESTED, Contest
+from lamr_postprocess.languages.contested import CONTESTED
 from lamr_postprocess.languages.table import Template
 from lamr_postprocess.languages.templates import (
     CARRIED,
@@ -110,15 +110,16 @@ def _settled(ending: str, text: str, suffixes: dict[str, Language]) -> Language:
     if not text:
         return language_named(contest.default)
     told = _by_modeline(text)
-    return told if told and told.name in {contest.default, *contest.signs} else _winner(contest, text)
+    return told if told and told.name in {contest.default, *contest.signs} else _winner(ending, text)
 
 
-def _winner(contest: Contest, text: str) -> Language:
+@lru_cache(maxsize=2)  # of one text, several ask
+def _winner(ending: str, text: str) -> Language:
     """The language that most signs speak for; in doubt, the one of whose text less is broken.
 
     One sign alone leaves a doubt, and so do signs in parts that only another language may read.
     """
-    sample = text[:_LONG_SAMPLE]
+    contest, sample = CONTESTED[ending], text[:_LONG_SAMPLE]
     votes = contest.votes(sample)
     if max(votes.values(), default=0) >= _ENOUGH:
         return language_named(max(votes, key=lambda name: votes[name]))

@@ -6,6 +6,7 @@ import dataclasses
 
 from lamr_postprocess.languages.table import (
     BLOCK_COMMENT,
+    BRACES,
     FALLS_THROUGH,
     Comment,
     Language,
@@ -81,7 +82,7 @@ CSHARP = Language(
     comment=Comment("//"),
     aliases=frozenset({"c#", "cs"}),
     suffixes=frozenset({".cs", ".csx"}),
-    frames=r"[{})\]]|(?:else|catch|finally|case|default)\b",
+    frames=BRACES,
     ending="}",
     leading=r"\[",
     stand_ins=("class $ {", "void $() {", "{"),

@@ -6,6 +6,7 @@ import dataclasses
 
 from lamr_postprocess.languages.table import (
     BLOCK_COMMENT,
+    BRACES,
     FALLS_THROUGH,
     Comment,
     Language,
@@ -133,7 +134,7 @@ JAVASCRIPT = Language(
     comment=Comment("//"),
     aliases=name_set("js jsx node ecmascript"),
     suffixes=name_set(".js .jsx .mjs .cjs"),
-    frames=r"[{})\]]|(?:else|catch|finally|case|default)\b",
+    frames=BRACES,
     ending="}",
     leading=r"@\w",
     stand_ins=("class $ {", "function $() {", "{"),

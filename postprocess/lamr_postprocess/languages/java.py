@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lamr_postprocess.languages.table import (
     BLOCK_COMMENT,
+    BRACES,
     FALLS_THROUGH,
     Comment,
     Language,
@@ -75,7 +76,7 @@ JAVA = Language(
     name="java",
     comment=Comment("//"),
     suffixes=frozenset({".java", ".jav"}),
-    frames=r"[{})\]]|(?:else|catch|finally|case|default)\b",
+    frames=BRACES,
     ending="}",
     leading=r"@(?!interface)\w",
     stand_ins=("class $ {", "void $() {", "{"),

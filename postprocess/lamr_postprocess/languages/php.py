@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lamr_postprocess.languages.table import (
     BLOCK_COMMENT,
+    BRACES,
     FALLS_THROUGH,
     Comment,
     Language,
@@ -73,7 +74,7 @@ PHP = Language(
     name="php",
     comment=Comment("//"),
     suffixes=name_set(".php .phtml .php5 .php7 .inc"),
-    frames=r"[{})\]]|(?:else|catch|finally|case|default)\b",
+    frames=BRACES,
     ending="}",
     leading=r"#\[",
     stand_ins=("class $ {", "function $() {", "{"),

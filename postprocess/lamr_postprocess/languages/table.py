@@ -276,3 +276,6 @@ FALLS_THROUGH = r"(?://|/\*)[ \t]*(?i:fall(?:s|ing)?[ -]?thr(?:ough|u)\b|\$fall-
 
 # A block comment can be cut between its first and last row; the marker takes the asterisk that such rows begin with.
 BLOCK_COMMENT = ListKind(by_row=True, comment=Comment("*"))
+
+# How lines begin that close a block or go on with it, in languages of braces that know neither `private:` nor labels.
+BRACES = r"[{})\]]|(?:else|catch|finally|case|default)\b"
