@@ -66,15 +66,14 @@ class PinnedQuestion:
 
 
 @dataclass(frozen=True)
-class PinnedItem:
-    """One row of a manifest: a query about one version of a file in a public repository.
+class _InRepository:
+    """What rows about files in public repositories have in common.
 
     Attributes:
         repository, commit, licence: where the file comes from; `owner/name`, a full hash, an SPDX expression.
         language: as the suite's tables name it.
         path, blob: the file in the commit, or before it where the commit's message asks, and git's hash of it.
-        query, kind: the question, and what sort of question it is.
-        kept_frags: 1-based gold lines.
+        kind: what sort of text the query is.
     """
 
     repository: str
@@ -83,8 +82,19 @@ class PinnedItem:
     language: str
     path: str
     blob: str
-    query: str
     kind: str
+
+
+@dataclass(frozen=True)
+class PinnedItem(_InRepository):
+    """One row of a manifest: a query about one version of a file in a public repository.
+
+    Attributes:
+        query: the question.
+        kept_frags: 1-based gold lines.
+    """
+
+    query: str
     kept_frags: tuple[int, ...]
 
     def record(self, sources: Sources) -> Record:
@@ -93,26 +103,16 @@ class PinnedItem:
 
 
 @dataclass(frozen=True)
-class PinnedRead:
+class PinnedRead(_InRepository):
     """One row of a manifest: a big read in a recorded session.
 
     Attributes:
-        repository, commit, licence: where the session's log lies, and what covers it; see `PinnedItem`.
-        language: of the file that was read.
-        path, blob: the log in the commit, and git's hash of it.
+        path, blob, kind: the session's log, and the host that wrote it; the language is that of the file that was read.
         call: the tool's call that read the file.
-        kind: the host that wrote the log.
         kept_frags: 1-based gold lines of what the call showed.
     """
 
-    repository: str
-    commit: str
-    licence: str
-    language: str
-    path: str
-    blob: str
     call: str
-    kind: str
     kept_frags: tuple[int, ...]
 
     def record(self, sources: Sources) -> Record:
@@ -131,23 +131,14 @@ class PinnedRead:
 
 
 @dataclass(frozen=True)
-class PinnedIssue:
+class PinnedIssue(_InRepository):
     """One row of a manifest: a file that an instance of ContextBench has gold lines in.
 
     Attributes:
-        repository, commit, licence, language, path, blob: of the file; see `PinnedItem`.
         instance: ContextBench's name of it. The query is its issue, and the gold lines are its annotators'.
-        kind: what sort of text the query is.
     """
 
-    repository: str
-    commit: str
-    licence: str
-    language: str
-    path: str
-    blob: str
     instance: str
-    kind: str
 
     def record(self, sources: Sources) -> Record:
         """The issue with the file."""

@@ -17,7 +17,7 @@ from lamr_postprocess.lines import line_spans, split_lines
 from lamr_postprocess.prune import prune_lines
 from lamr_postprocess.result import Cut, PrunedCode, cut_texts, restore
 from lamr_postprocess.selection import BudgetError, approximate_tokens
-from lamr_postprocess.view import render_filtered, render_heat, render_json
+from lamr_postprocess.view import render_heat, render_json
 
 if TYPE_CHECKING:
     from lamr_postprocess.page import render_html
@@ -40,7 +40,6 @@ __all__ = [
     "language_named",
     "line_spans",
     "prune_lines",
-    "render_filtered",
     "render_heat",
     "render_html",
     "render_json",

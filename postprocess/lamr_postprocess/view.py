@@ -1,6 +1,6 @@
-"""Ways to show a result: SWE-Pruner's markers, spans as JSON, a heat map for terminals.
+"""Ways to show a result: spans as JSON, a heat map for terminals.
 
-The last two show the original with what became of each line; the pruned text itself is `PrunedCode.text`. Code may
+They show the original with what became of each line; the pruned text itself is `PrunedCode.text`. Code may
 hold escape sequences, which a terminal shows as pictures and never receives. This module formats results and decides
 nothing.
 """
@@ -14,11 +14,7 @@ import numpy as np
 from lamr_errors import visible
 from numpy.typing import ArrayLike
 
-from lamr_postprocess.document import analyse
-from lamr_postprocess.languages import language_named
 from lamr_postprocess.lines import split_lines
-from lamr_postprocess.listing import read_listing
-from lamr_postprocess.render import Style, render
 from lamr_postprocess.result import PrunedCode
 
 _HEAT = (235, 236, 58, 94, 130, 166, 202)  # xterm's colours from grey to orange
@@ -56,28 +52,6 @@ def render_json(code: str, pruned: PrunedCode, line_scores: ArrayLike | None = N
         "spans": spans,
     }
     return json.dumps(result, ensure_ascii=False, indent=2) + "\n"
-
-
-def render_filtered(code: str, pruned: PrunedCode, *, line_numbers: bool = False) -> str:
-    """The result with SWE-Pruner's markers, `(filtered 12 lines)`, in the place of comments.
-
-    A marker is never longer than the comment that it replaces, so a budget that the result kept is kept.
-
-    Args:
-        code: the original.
-        pruned: the result of pruning it.
-        line_numbers: as for `prune_lines`.
-
-    Raises:
-        ValueError: the result belongs to other code.
-    """
-    listing = read_listing(code)
-    document = analyse(code, language_named(pruned.language), listing=listing, repair=False)
-    kept = np.zeros(document.spans.shape[0], dtype=np.bool_)
-    if len(pruned.kept_lines) + sum(cut.lines for cut in pruned.cuts) != kept.shape[0]:
-        raise ValueError(f"the code has {kept.shape[0]} lines, not those of the result; give what was pruned")
-    kept[np.array(pruned.kept_lines, dtype=np.int64) - 1] = True
-    return render(document, kept, Style("swe-pruner", line_numbers))[0]
 
 
 def render_heat(code: str, pruned: PrunedCode, line_scores: ArrayLike, *, color: bool = True) -> str:

@@ -229,8 +229,8 @@ def test_the_store_counts_and_forgets(store: Store) -> None:
     assert store.was_shown(Context("s"), "/w/a.py")
     store.add(Shown("claude-code", "s", "Read", "/w/b.py", "small", 10, 10, 0.0), now=MOST_DAYS * 86_400 + 1)
     assert not store.was_shown(Context("s"), "/w/a.py")
-    (tally,) = store.tallies()
-    assert (tally.reason, tally.results, tally.tokens_in, tally.tokens_out) == ("small", 1, 10, 10)
+    (left,) = store.decisions()
+    assert (left.reason, left.tokens_in, left.tokens_out) == ("small", 10, 10)
 
 
 def test_stats_prints_what_was_decided(store: Store, tmp_path: Path) -> None:

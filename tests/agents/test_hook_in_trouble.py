@@ -55,7 +55,7 @@ def test_a_model_that_never_answers_is_left_in_time(tmp_path: Path, store: Store
         server.answer(call(transcript, tool_name="none"))
         answer = server.answer(call(transcript, **{thin.LEFT: SPARE_SECONDS + 0.2}))
         assert "updatedToolOutput" in said(answer), "the line model answers"
-        assert [tally.reason for tally in store.tallies()] == ["pruned"]
+        assert [each.reason for each in store.decisions()] == ["pruned"]
     finally:
         stop.set()
 

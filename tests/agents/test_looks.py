@@ -143,7 +143,7 @@ def test_a_store_of_an_earlier_version_goes_on(path: Path) -> None:
     with closing(Store(path)) as store:
         assert store.was_shown(Context("s"), FILE)
         store.add(cut("s"))
-        assert sum(tally.results for tally in store.tallies()) == 2
+        assert len(store.decisions()) == 2
 
 
 def ask(server: LocalServer, given: dict[str, Any], text: str, session: str, log: str) -> str:
@@ -164,7 +164,7 @@ def test_the_server_cuts_a_file_no_more_that_agents_always_come_back_for(
         assert ask(server, {"file_path": FILE}, CODE, f"s{number}", transcript) == CODE
     assert [row[:2] for row in looks(path)] == [(0, 1)] * ALWAYS
     assert ask(server, {"file_path": FILE}, CODE, "next", transcript) == CODE
-    reasons = {tally.reason for tally in Store(path).tallies()}
+    reasons = {each.reason for each in Store(path).decisions()}
     assert reasons == {PRUNED, "shown before", READ_AGAIN}
 
 

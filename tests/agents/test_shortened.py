@@ -260,8 +260,8 @@ def test_what_passes_says_why(
     server: LocalServer, transcript: str, tool: str, given: Any, response: Any, reason: str
 ) -> None:
     assert ask(server, tool, given, response, transcript_path=transcript) == b""
-    (tally,) = server._store.tallies()
-    assert tally.reason == reason
+    (decided,) = server._store.decisions()
+    assert decided.reason == reason
 
 
 def test_an_output_that_was_put_aside_is_no_first_look(server: LocalServer, transcript: str) -> None:

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from lamr_postprocess import PrunedCode, prune_lines, render_filtered, render_heat, render_html, render_json
+from lamr_postprocess import PrunedCode, prune_lines, render_heat, render_html, render_json
 
 CODE = "def f(a):\n    b = a + 1234567890 + 1234567890 + 1\n    c = 2\n    return b\n\n\n" + (
     "x = '<script>alert(1)</script>\x1b[31m'\n"
@@ -47,19 +47,6 @@ def test_lines_without_a_reason_are_shown_as_kept() -> None:
     whole = PrunedCode(CODE, tuple(range(1, 8)), {}, (), "python", "the server didn't answer")
     assert [span["kept"] for span in json.loads(render_json(CODE, whole))["spans"]] == [True]
     assert "\x1b[2m" not in render_heat(CODE, whole, SCORES)
-
-
-def test_filtered_markers_stand_where_comments_did() -> None:
-    listing = "".join(f"{number:6d}\tx{number} = {number}\n" for number in range(101, 120))
-    for code in (CODE, CODE.replace("\n", "\r\n"), "\ufeff" + CODE, listing):
-        scores = np.arange(code.count("\n")) == 2
-        for numbers in (False, True):
-            pruned = prune_lines(code, scores, language="python", line_numbers=numbers)
-            other = prune_lines(code, scores, language="python", line_numbers=numbers, markers="swe-pruner")
-            assert "(filtered " in other.text
-            assert render_filtered(code, pruned, line_numbers=numbers) == other.text
-    with pytest.raises(ValueError, match="9 lines"):
-        render_filtered("a\n" * 9, prune_lines(CODE, SCORES, language="python"))
 
 
 class Reader(HTMLParser):

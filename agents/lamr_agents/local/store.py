@@ -70,17 +70,6 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Tally:
-    """What all results with one reason come to."""
-
-    reason: str
-    results: int
-    tokens_in: int
-    tokens_out: int
-    seconds: float
-
-
-@dataclass(frozen=True)
 class Decision(Shown):
     """A result as it was recorded.
 
@@ -194,15 +183,6 @@ class Store:
         """Record a call of a session; see `local.sessions.meet`."""
         with self._database.rows() as rows:
             return sessions.meet(rows, replace(session, name=_name(session.name)))
-
-    def tallies(self) -> Sequence[Tally]:
-        """What was decided so far, by reason, the most frequent first."""
-        with self._database.rows() as rows:
-            found = rows.execute(
-                "SELECT reason, count(*), sum(tokens_in), sum(tokens_out), sum(seconds) FROM shown "
-                "GROUP BY reason ORDER BY count(*) DESC, reason"
-            )
-            return [Tally(*row) for row in found.fetchall()]
 
     def decisions(self) -> Sequence[Decision]:
         """What was decided so far, the oldest first."""

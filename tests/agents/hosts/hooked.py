@@ -169,7 +169,7 @@ def check_with_and_without(player: Player, folder: Path) -> None:
     before, after = player.sent(without), player.sent(with_hook)
     print(f"characters sent to the model: {before:,} without lamr, {after:,} with it")
     assert after < before
-    reasons = {tally.reason for tally in Store(folder / "with" / "shown.sqlite3").tallies()}
+    reasons = {each.reason for each in Store(folder / "with" / "shown.sqlite3").decisions()}
     assert reasons >= {"pruned"}, reasons
     assert reasons & {"shown before", "shortened"}, reasons
 

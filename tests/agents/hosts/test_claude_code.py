@@ -130,8 +130,8 @@ def test_a_sub_agents_read_is_cut_for_what_it_says_itself(tmp_path: Path) -> Non
     assert "value_30 =" not in seen
     assert "value_30 =" in read
     assert "value_40 =" not in read
-    rows = Store(tmp_path / "shown.sqlite3").tallies()
-    assert [(row.reason, row.results) for row in rows] == [("pruned", 2)]
+    rows = Store(tmp_path / "shown.sqlite3").decisions()
+    assert [row.reason for row in rows] == ["pruned"] * 2
 
 
 def test_an_output_that_the_host_puts_into_a_file_passes(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_an_output_that_the_host_puts_into_a_file_passes(tmp_path: Path) -> None
     (shown,) = tool_results(model.requests[-1])
     assert shown.startswith("<persisted-output>")
     assert not is_cut(shown)
-    (row,) = Store(tmp_path / "shown.sqlite3").tallies()
+    (row,) = Store(tmp_path / "shown.sqlite3").decisions()
     assert row.reason == PUT_ASIDE
 
 
