@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from lamr_postprocess.lines import blank_lines, code_points, line_spans, spans_of, split_lines
@@ -24,6 +24,7 @@ from lamr_evaluation.problems import Problem
 _REQUIRED = ("query", "code", "kept_frags")
 _OPTIONAL = ("task", "history", "path", "project", "kind", "language", "id")
 _NUMBERS = ("kept_frags", "frame")
+Row = TypeVar("Row")
 
 
 def bare_lines(code: str) -> list[str]:
@@ -181,32 +182,44 @@ def iter_rows(path: Path) -> Iterator[tuple[int, bytes]]:
         raise RecordError(f"{path}: can't be read ({error.strerror or error})", path=path) from error
 
 
-def read_records(path: Path | str, on_problem: Callable[[Problem], None] | None = None) -> Iterator[Record]:
-    """Read a JSONL file one record after another; blank lines are passed over.
+def read_rows(
+    path: Path, read: Callable[[Any, int], Row], on_problem: Callable[[Problem], None] | None = None
+) -> Iterator[Row]:
+    """Read a JSONL file one row after another; blank lines are passed over.
 
     Args:
         path: the file.
+        read: what a row means, by its parsed JSON and its 1-based line; a `ValueError` says that it can't be used.
         on_problem: called with each row that can't be used, which is then left out. Without it, the first such row
             ends the reading.
 
     Raises:
-        RecordError: the file can't be read; without `on_problem` also when a row isn't a record or has the id of an
-            earlier one. The message names file and line.
+        RecordError: the file can't be read; without `on_problem` also when a row can't be used. The message names file
+            and line.
     """
-    path = Path(path)
-    first_with: dict[str, int] = {}
-    for row, line in iter_rows(path):
+    for number, line in iter_rows(path):
         try:
-            record = Record.from_row(parse_row(line), row)
-            first = first_with.setdefault(record.id, row)
-            if record.id and first != row:
-                raise ValueError(f"the id {record.id!r} is that of line {first} already")
-        except ValueError as error:
+            row = read(parse_row(line), number)
+        except (TypeError, ValueError) as error:
             if on_problem is None:
-                raise RecordError(f"{path}:{row}: {error}", path=path, row=row) from error
-            on_problem(Problem(row, str(error)))
+                raise RecordError(f"{path}:{number}: {error}", path=path, row=number) from error
+            on_problem(Problem(number, str(error)))
         else:
-            yield record
+            yield row
+
+
+def read_records(path: Path | str, on_problem: Callable[[Problem], None] | None = None) -> Iterator[Record]:
+    """Read a file of records; see `read_rows`. A row with the id of an earlier one can't be used."""
+    first_with: dict[str, int] = {}
+
+    def record_of(fields: Any, row: int) -> Record:
+        record = Record.from_row(fields, row)
+        first = first_with.setdefault(record.id, row)
+        if record.id and first != row:
+            raise ValueError(f"the id {record.id!r} is that of line {first} already")
+        return record
+
+    return read_rows(Path(path), record_of, on_problem)
 
 
 def write_records(records: Iterable[Record], path: Path | str) -> int:

@@ -24,7 +24,7 @@ from lamr_sessions import FORMATS, BigRead, big_reads, read_events, recognize
 from lamr_evaluation import contextbench
 from lamr_evaluation.errors import DataError
 from lamr_evaluation.mirrors import Mirrors
-from lamr_evaluation.records import Record, iter_rows, parse_row
+from lamr_evaluation.records import Record, read_rows
 from lamr_evaluation.wheels import WHEELS, WheelCache
 
 SUITES = ("questions", "polyglot", "edits", "sessions", "contexts")
@@ -214,21 +214,16 @@ def read_manifest(path: Path) -> list[Pinned]:
     Raises:
         DataError: the file can't be read, or a row is of no form.
     """
-    items: list[Pinned] = []
-    for number, line in iter_rows(path):
-        try:
-            row = parse_row(line)
-        except ValueError as error:
-            raise DataError(f"{path}:{number}: {error}") from error
-        form = _FORMS.get(frozenset(row)) if isinstance(row, dict) else None
-        if form is None or not isinstance(row.get("kept_frags", []), list):
-            forms = " or ".join(", ".join(sorted(names)) for names in _FORMS)
-            raise DataError(f"{path}:{number}: expected exactly the fields {forms}")
-        fitting: Any = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in row.items()
-        }
-        items.append(form(**fitting))
-    return items
+    return list(read_rows(path, _pinned))
+
+
+def _pinned(row: Any, _number: int) -> Pinned:
+    form = _FORMS.get(frozenset(row)) if isinstance(row, dict) else None
+    if form is None or not isinstance(row.get("kept_frags", []), list):
+        forms = " or ".join(", ".join(sorted(names)) for names in _FORMS)
+        raise ValueError(f"expected exactly the fields {forms}")
+    fitting: Any = {name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}
+    return form(**fitting)
 
 
 def manifest(suite: str) -> Path:

@@ -17,10 +17,9 @@ from lamr_postprocess import decode
 from lamr_postprocess.lines import line_spans
 from lamr_repositories.below import Below, NotBelowError
 
-from lamr_evaluation.errors import RecordError
 from lamr_evaluation.judge.joined import whole_repository
 from lamr_evaluation.problems import Problem
-from lamr_evaluation.records import Record, iter_rows, parse_row
+from lamr_evaluation.records import Record, read_rows
 
 CHOICE, COMPLETION, OPEN, PLACE = "choice", "completion", "open", "place"
 """The tasks' names: one of several answers, the next lines, an answer in words, the lines to change."""
@@ -103,22 +102,12 @@ def read_items(
         path: the file.
         root: the folder below which a row's `path` names its code, where the row has none; `.` names the whole folder.
             Default: the items' own.
-        on_problem: called with each row that is no item, which is then left out. Without it, the first such row ends
-            the reading.
+        on_problem: see `read_rows`.
 
     Raises:
-        RecordError: the file can't be read; without `on_problem` also when a row is no item. The message names file and
-            line.
+        RecordError: see `read_rows`.
     """
-    items: list[Item] = []
-    for number, line in iter_rows(path):
-        try:
-            items.append(item_of(parse_row(line), number, root or path.parent))
-        except ValueError as error:
-            if on_problem is None:
-                raise RecordError(f"{path}:{number}: {error}", path=path, row=number) from error
-            on_problem(Problem(number, str(error)))
-    return items
+    return list(read_rows(path, lambda row, number: item_of(row, number, root or path.parent), on_problem))
 
 
 def item_of(row: Any, number: int, root: Path) -> Item:

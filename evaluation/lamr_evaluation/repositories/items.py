@@ -10,9 +10,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from lamr_evaluation.errors import RecordError
 from lamr_evaluation.problems import Problem
-from lamr_evaluation.records import iter_rows, parse_row
+from lamr_evaluation.records import read_rows
 
 
 @dataclass(frozen=True)
@@ -57,26 +56,8 @@ _NAMES = {each.name for each in fields(RepositoryItem)} - {"row"}
 
 
 def read_items(path: Path, on_problem: Callable[[Problem], None] | None = None) -> list[RepositoryItem]:
-    """Read a file of items.
-
-    Args:
-        path: the file.
-        on_problem: called with each row that is no item, which is then left out. Without it, the first such row ends
-            the reading.
-
-    Raises:
-        RecordError: the file can't be read; without `on_problem` also when a row is no item. The message names file and
-            line.
-    """
-    items = []
-    for number, line in iter_rows(path):
-        try:
-            items.append(_item(parse_row(line), number))
-        except (TypeError, ValueError) as error:
-            if on_problem is None:
-                raise RecordError(f"{path}:{number}: {error}", path=path, row=number) from error
-            on_problem(Problem(number, str(error)))
-    return items
+    """Read a file of items; see `read_rows`."""
+    return list(read_rows(path, _item, on_problem))
 
 
 def _item(row: Any, number: int) -> RepositoryItem:
