@@ -26,21 +26,36 @@ MOST_THREADS = 32
 Answer = TypeVar("Answer")
 
 
-class Transport(Closing, abc.ABC):
-    """Asks a model, from threads. It must be safe to use from several threads at once.
+class _Ready:
+    """What transports of both kinds are unless they say otherwise: ready when they are made.
 
     Attributes:
         batch_size: how many requests one call of `infer_many` takes best; 1 where each travels alone.
         concurrency: how many calls at once are of use; None leaves it to the caller.
-        loaded: whether calls are answered without something being loaded first.
     """
 
     batch_size: int = 1
     concurrency: int | None = None
 
     @property
-    def loaded(self) -> bool:  # most are ready when they are made
+    def loaded(self) -> bool:
+        """Whether calls are answered without something being loaded first."""
         return True
+
+    def work(self, input_ids: NDArray[np.int64]) -> float:
+        """Return what a request with these tokens, int64 [t], costs: t, or less where its answer is half known."""
+        return len(input_ids)
+
+    def check_time(self, deadline: Deadline) -> None:  # nothing holds a call up
+        """Refuse a call that must be answered by a deadline, whatever the encoder does, if loading would hold it up.
+
+        Raises:
+            ServerError: there isn't the time, or somebody else is loading.
+        """
+
+
+class Transport(_Ready, Closing, abc.ABC):
+    """Asks a model, from threads. It must be safe to use from several threads at once."""
 
     @abc.abstractmethod
     def infer(self, request: ChunkRequest, timeout: float | None = None) -> ChunkResult:
@@ -62,33 +77,12 @@ class Transport(Closing, abc.ABC):
     def warm(self) -> None:  # most are ready when they are made
         """Load now what the first call would load."""
 
-    def work(
-        self, input_ids: NDArray[np.int64]
-    ) -> float:  # most know of nothing that is cheaper than the rest
-        """Return what a request with these tokens, int64 [t], costs: t, or less where its answer is half known."""
-        return len(input_ids)
-
-    def check_time(self, deadline: Deadline) -> None:  # most are ready when they are made
-        """Refuse a call that must be answered by a deadline, whatever the encoder does, if loading would hold it up.
-
-        Raises:
-            ServerError: there isn't the time, or somebody else is loading.
-        """
-
     def close(self) -> None:  # not every transport holds something
         """Let go of connections and memory. Calls under way fail; closing twice is harmless."""
 
 
-class AsyncTransport(AsyncClosing, abc.ABC):
+class AsyncTransport(_Ready, AsyncClosing, abc.ABC):
     """`Transport` for one event loop. Cancelling a call ends it at once, whatever the server goes on to do."""
-
-    batch_size: int = 1
-    concurrency: int | None = None
-
-    @property
-    def loaded(self) -> bool:  # most are ready when they are made
-        """See `Transport.loaded`."""
-        return True
 
     @abc.abstractmethod
     async def infer(self, request: ChunkRequest, timeout: float | None = None) -> ChunkResult:
@@ -109,15 +103,6 @@ class AsyncTransport(AsyncClosing, abc.ABC):
 
     async def warm(self) -> None:  # most are ready when they are made
         """See `Transport.warm`."""
-
-    def work(
-        self, input_ids: NDArray[np.int64]
-    ) -> float:  # most know of nothing that is cheaper than the rest
-        """See `Transport.work`."""
-        return len(input_ids)
-
-    def check_time(self, deadline: Deadline) -> None:  # most are ready when they are made
-        """See `Transport.check_time`."""
 
     async def check(self, timeout: float) -> None:  # not every transport has a server behind it
         """Ask the server, if there is one, whether it has the model that requests are for.
