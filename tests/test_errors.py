@@ -67,7 +67,7 @@ def test_no_module_hides_an_error_from_the_walk() -> None:
         for name in re.findall(r"^ *class (\w+Error)\(", path.read_text(encoding="utf-8"), re.MULTILINE)
     }
     defined = {each.__name__ for each in exception_classes()}
-    assert written - defined == {"OnError"}, "which is what an option takes"
+    assert written <= defined
 
 
 @pytest.mark.parametrize(
