@@ -10,9 +10,12 @@ A comment or a documentation string may be cut between its first and its last ro
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
+import numpy as np
 from lamr_postprocess import split_lines
 
 from benchmarks.material import errors
@@ -32,6 +35,8 @@ _INSIDE = frozenset({"*", "["})
 """How markers begin that stand in a text or a comment on purpose; in a comment they may also begin with nothing."""
 _MARKUP = frozenset({"html", "xml", "vue", "svelte"})
 _TEMPLATES = frozenset({"embeddedtemplate", "twig"})
+_SCRIPT = re.compile(r"<(script|style)\b[^<>]*>(.*?)</\1\s*>", re.DOTALL | re.IGNORECASE)
+_OF_SCRIPTS = frozenset({"//", "/*", "*"})
 LEAST_SECONDS, SECONDS_A_KILOBYTE = 2.0, 0.025
 """CPU seconds that a call may take: generous, for a machine that others use, too."""
 
@@ -164,19 +169,30 @@ class Checked:
     def _of_forms(self, case: str, read: Read) -> Iterator[Violation]:
         """Whether markers are comments, in a format of which no grammar says it."""
         allowed = self.form.comments if self.form else ()
+        scripts = self._scripts if "<!--" in allowed else frozenset()
         for marker in read.markers if allowed else ():
-            if marker.opening not in allowed:
+            inside = marker.first in scripts and marker.last in scripts
+            if marker.opening not in (_OF_SCRIPTS if inside else allowed):
                 yield Violation(3, case, "a marker that is no comment", marker.first + 1, marker.line.strip())
 
+    @cached_property
+    def _scripts(self) -> frozenset[int]:
+        """The rows inside scripts and styles of a page, which have comments of their own."""
+        ends = np.array([0, *np.cumsum([len(line) for line in self.lines])])
+        places = [match.span(2) for match in _SCRIPT.finditer(self.text)]
+        rows = (np.searchsorted(ends, place, side="right").tolist() for place in places)
+        return frozenset(row for first, last in rows for row in range(first, last - 1))
+
     def _of_parts(self, case: str, read: Read) -> Iterator[Violation]:
-        """Halves of what can't be parted."""
+        """Halves of what can't be parted; a blank line of it is no half."""
         kept = set(read.kept)
+        inked = {row for row in kept if self.lines[row].strip()}
         openings = {
             row: marker.opening for marker in read.markers for row in range(marker.first, marker.last + 1)
         }
         for part in self.parts:
             cut = [row for row in range(part.first, part.last + 1) if row not in kept]
-            if not cut or len(cut) == part.last - part.first + 1:
+            if not cut or inked.isdisjoint(range(part.first, part.last + 1)):
                 continue
             both = part.first in kept and part.last in kept
             if both and (part.kind == "fenced_code_block" or _may_be_inside(openings[cut[0]], part.kind)):
@@ -207,8 +223,8 @@ class Checked:
                 return
 
     def _of_grammar(self, case: str, text: str, read: Read) -> Iterator[Violation]:
-        """What a grammar and a program say of the result."""
-        if not read.markers or not read.kept or self.form is None:
+        """What a grammar and a program say of the result, unless nothing or blank lines alone are left."""
+        if not read.markers or self.form is None or not any(self.lines[row].strip() for row in read.kept):
             return
         tree = structure.parsed(text, self.form.grammar) if self._tree is not None else None
         broken = []

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -168,6 +168,17 @@ def rules_without_tree(
     return Rules(owner, companion, closed, _no_extras(), gaps, _NO_ROWS, _blanks(owner))
 
 
+def keeping_first(rules: Rules) -> Rules:
+    """The rules under which any row needs the first one, too."""
+    first, needs = int(rules.owner[0]) if rules.owner.size else NOBODY, rules.needs
+    if first == NOBODY:
+        return rules
+    known = np.stack([needs.user, needs.needed, needs.why], axis=1)
+    groups = len(needs.starts) - 1
+    more = [(group, first, MEANING) for group in range(groups) if group != first]
+    return replace(rules, needs=Needs.of(groups, known, more))
+
+
 def no_rules(rows: int) -> Rules:
     """Rules under which every selection is closed."""
     owner = np.full(rows, NOBODY, dtype=np.int64)
@@ -210,6 +221,8 @@ def _list_rules(outline: Outline) -> list[tuple[int, int, int]]:
     needs += [(group[item], group[before], CLOSURE) for item, before in outline.followers]
     for each in outline.lists:
         whole, first, last = group[each.owner], group[each.items[0]], group[each.items[-1]]
+        if each.core != NOBODY:
+            needs += [(group[other], group[each.core], MEANING) for other in each.beside]
         if each.kind.keep_first:
             needs.append((whole, first, COMPANION))
         if each.kind.keep_last:

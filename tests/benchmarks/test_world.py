@@ -87,6 +87,19 @@ def cut(text: str, first: int, last: int, marker: str) -> str:
             "Feature: a\n... 1 line pruned (2)\n",
             {(3, "a marker that is no comment")},
         ),
+        # A blank line alone is no half of a tag, and no file that has to parse.
+        (
+            "vue",
+            "<p\n  a\n\n  b>\n</p>\n",
+            "<!-- ... 2 lines pruned (1-2) -->\n\n<!-- ... 2 lines pruned (4-5) -->\n",
+            set(),
+        ),
+        (
+            "liquid",
+            "<p>\n<script>\na\nb\n</script>\n",
+            "// ... 1 line pruned (1)\n<script>\na\n// ... 1 line pruned (4)\n</script>\n",
+            {(3, "a marker that is no comment")},
+        ),
         ("json", "[\n  1,\n  2\n]\n", "[\n  // ... 1 line pruned (2)\n  2\n]\n", set()),
         (
             "json",

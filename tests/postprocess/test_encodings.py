@@ -8,7 +8,7 @@ import sys
 import zlib
 
 import pytest
-from lamr_postprocess import Encoding, code_pages, decode
+from lamr_postprocess import Encoding, code_pages, decode, prune_lines
 from lamr_postprocess.encodings import UTF_8
 
 COMMENTS = {
@@ -143,3 +143,12 @@ def test_only_who_meets_such_a_file_imports_the_library() -> None:
     code += "decode('é\\n'.encode('utf-16'))\nprint('charset_normalizer' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+def test_a_line_with_a_mark_that_its_reader_does_not_skip_stays() -> None:
+    code = "\ufeff#!/bin/sh\r\na\r\n\r\nif b; then\r\n    c\r\nfi\r\n"
+    for path, kept in (("a.sh", (1, 4, 5, 6)), ("a.bat", (1, 5)), ("a.rb", (4, 5))):
+        pruned = prune_lines(code, [0, 0, 0, 0, 1, 0], path=path, min_cut=0)
+        assert set(kept) <= set(pruned.kept_lines)
+        assert (1 in pruned.kept_lines) == (path != "a.rb")
+        assert pruned.text.startswith("\ufeff")

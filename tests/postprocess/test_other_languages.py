@@ -235,7 +235,7 @@ def test_block_comments_can_be_cut_inside() -> None:
         ("python", "#", "x = 1"),
         ("ruby", "#", "x = 1"),
         ("go", "//", "var x = 1"),
-        ("rust", "///", "struct X;"),
+        ("rust", "//", "struct X;"),
     ],
 )
 def test_a_short_comment_is_kept_or_cut_whole(language: str, mark: str, line: str) -> None:

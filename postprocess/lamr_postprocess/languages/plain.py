@@ -139,11 +139,13 @@ def by_lines(  # noqa: PLR0913  # the columns of the table below
     wholes: tuple[Whole, ...] = (),
     parts: tuple[Part, ...] = (),
     goes_on: str = "",
+    skips_mark: bool = True,
 ) -> Language:
     """A row of the table below; names are separated by spaces."""
     return Language(
         name=name,
         comment=comment,
+        skips_mark=skips_mark,
         suffixes=name_set(suffixes),
         aliases=name_set(aliases),
         filenames=name_set(filenames),
@@ -176,8 +178,18 @@ PLAIN: tuple[Language, ...] = (
         frames=_SHELL,
         wholes=_IN_SHELL,
         goes_on=_PIPE,
+        skips_mark=False,
     ),
-    by_lines("fish", _HASH, ".fish", shebangs="fish", frames=_ENDS, wholes=_IN_SHELL[1:], goes_on=_PIPE),
+    by_lines(
+        "fish",
+        _HASH,
+        ".fish",
+        shebangs="fish",
+        frames=_ENDS,
+        wholes=_IN_SHELL[1:],
+        goes_on=_PIPE,
+        skips_mark=False,
+    ),
     by_lines(
         "yaml",
         _HASH,
@@ -310,8 +322,18 @@ PLAIN: tuple[Language, ...] = (
         frames=CLOSERS,
         wholes=(Whole(r"#\[", r"\]#"), _TRIPLE, _AFTER_HASH, _TEXT),
     ),
-    by_lines("tcl", _HASH, ".tcl", shebangs="tclsh wish", frames=BRACKETS, goes_on=BACKSLASH),
-    by_lines("awk", _HASH, ".awk", shebangs="awk gawk mawk", frames=BRACKETS, goes_on=_PIPE),
+    by_lines(
+        "tcl", _HASH, ".tcl", shebangs="tclsh wish", frames=BRACKETS, goes_on=BACKSLASH, skips_mark=False
+    ),
+    by_lines(
+        "awk",
+        _HASH,
+        ".awk",
+        shebangs="awk gawk mawk",
+        frames=BRACKETS,
+        goes_on=_PIPE,
+        skips_mark=False,
+    ),
     by_lines("puppet", _HASH, ".pp", frames=BRACKETS, wholes=_HASHES),
     by_lines(
         "powershell",
@@ -595,7 +617,7 @@ PLAIN: tuple[Language, ...] = (
         goes_on=r"(?:^|\s)_[ \t]*$",
     ),
     by_lines("vim", Comment('"'), ".vim", filenames=".vimrc", frames=_ENDS),
-    by_lines("batch", Comment("REM"), ".bat .cmd", goes_on=r"\^$"),
+    by_lines("batch", Comment("REM"), ".bat .cmd", goes_on=r"\^$", skips_mark=False),
     by_lines(
         "diff",
         _NONE,

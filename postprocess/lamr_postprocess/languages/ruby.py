@@ -80,7 +80,7 @@ RUBY = Language(
         "ensure": ListKind(),
         "do": ListKind(),
         "begin": ListKind(fixed=_CLAUSES),
-        "case": ListKind(items=frozenset({"when"})),
+        "case": ListKind(items=frozenset({"when"}), keep_first=True),
         "array": _ELEMENTS,
         "hash": _ELEMENTS,
     },
