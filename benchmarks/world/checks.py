@@ -99,13 +99,23 @@ class Checked:
         self.text, self.lines, self.form = text, split_lines(text), form
         self._is_listing = is_listing
         self._tree = structure.parsed(text, form.grammar) if form and form.grammar else None
-        self.errors = None if self._tree is None else errors(self._tree)
+        self.errors = None if self._tree is None else self._errors(text, self._tree)
         self.parts = (
             [] if self._tree is None or self.errors else structure.whole_parts(self._tree, self.lines)
         )
         self.parses = PROGRAMS[form.program](text) if form and form.program else None
         self.judged = 0
         self.broken = 0
+
+    def _errors(self, text: str, tree: structure.tree_sitter.Tree) -> int:
+        """The errors of a text, but for those that the grammar alone sees."""
+        found = errors(tree)
+        if not (found and self.form and self.form.blind):
+            return found
+        for expression, standing in self.form.blind:
+            text = re.sub(expression, standing, text)
+        again = structure.parsed(text, self.form.grammar)
+        return found if again is None else errors(again)
 
     def violations(self, outcome: Outcome) -> Iterator[Violation]:
         """What is wrong with a result."""
@@ -228,7 +238,7 @@ class Checked:
             return
         tree = structure.parsed(text, self.form.grammar) if self._tree is not None else None
         broken = []
-        if tree is not None and self.errors == 0 and errors(tree):
+        if tree is not None and self.errors == 0 and self._errors(text, tree):
             broken.append(f"{self.form.grammar}'s grammar")
         if self.parses and not self._is_taken(text, read):
             broken.append(f"{self.form.program}'s program")

@@ -23,6 +23,8 @@ class Format:
         program: a key of `programs.PROGRAMS`, what parses it beside the grammar; empty where nothing does.
         continued: what a line ends with that goes on in the next one; empty where no line does.
         comments: how a comment of one line may begin, where no grammar tells it; empty where anything may be a marker.
+        blind: what the grammar takes for an error though the language doesn't, as expressions, and what it reads in
+            its place.
     """
 
     name: str
@@ -31,15 +33,28 @@ class Format:
     program: str = ""
     continued: str = ""
     comments: tuple[str, ...] = ()
+    blind: tuple[tuple[str, str], ...] = ()
 
 
 def _row(  # noqa: PLR0913, PLR0917  # the columns of the table below
-    name: str, patterns: str, grammar: str = "", program: str = "", continued: str = "", comments: str = ""
+    name: str,
+    patterns: str,
+    grammar: str = "",
+    program: str = "",
+    continued: str = "",
+    comments: str = "",
+    blind: tuple[tuple[str, str], ...] = (),
 ) -> Format:
-    return Format(name, tuple(patterns.split()), grammar, program, continued, tuple(comments.split()))
+    return Format(name, tuple(patterns.split()), grammar, program, continued, tuple(comments.split()), blind)
 
 
 _BACK = "\\"
+# A block, a list of parameters or a script of comments alone, or of nothing.
+_EMPTY_OF_POWERSHELL = (
+    (r"(?<![@$])\{(\s|#.*\n)*\}", "{ 0 }"),
+    (r"\bparam\s*\((\s|#.*\n)*\)", "param($a)"),
+    (r"\A(\s|#.*(?:\n|\Z))*\Z", "0"),
+)
 FORMATS: tuple[Format, ...] = (
     # What a whole name or a double ending says goes before what the last ending says.
     _row(
@@ -116,7 +131,7 @@ FORMATS: tuple[Format, ...] = (
     _row("zig", "*.zig", "zig"),
     _row("shell", "*.sh *.bash *.zsh *.ksh", "bash", "bash", _BACK),
     _row("fish", "*.fish", "fish", "", _BACK),
-    _row("powershell", "*.ps1 *.psm1 *.psd1", "powershell", "", "`"),
+    _row("powershell", "*.ps1 *.psm1 *.psd1", "powershell", "", "`", blind=_EMPTY_OF_POWERSHELL),
     _row("batch", "*.bat *.cmd", "", "", "^", "REM :: @REM"),
     _row("tcl", "*.tcl *.test", "tcl", "", _BACK),
     _row("vim", "*.vim", "vim"),

@@ -5,9 +5,10 @@ One `Document` serves any number of selections of the same text, which is what a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -233,7 +234,30 @@ def _by_line(text: str, spans: IntArray, language: Language, costs: _Costs, spac
     wholes = wholes_of(text, lines, spans, language)
     inner = wholes.head != np.arange(len(lines))
     frames = _frames(text, lines, language, space, inner, wholes)
-    return rules_without_tree(costs.of_lines, space.blank & ~inner, frames, wholes, costs.least_cut)
+    blank = space.blank & ~inner
+    more = [*_introduced(lines, blank, wholes, language), *_filled(lines, blank, language, frames, wholes)]
+    return rules_without_tree(costs.of_lines, blank, frames, wholes, more, costs.least_cut)
+
+
+def _introduced(
+    lines: list[str], blank: BoolArray, wholes: Wholes, language: Language
+) -> Iterator[tuple[int, int]]:
+    """The rows that are nothing without the next one, and that one's."""
+    if language.documents:
+        begins = re.compile(rf"[ \t]*(?:{language.documents})")
+        heads = np.flatnonzero(~blank & (wholes.head == np.arange(len(lines)))).tolist()
+        yield from ((row, below) for row, below in pairwise(heads) if begins.match(lines[row]))
+
+
+def _filled(
+    lines: list[str], blank: BoolArray, language: Language, frames: Frames, wholes: Wholes
+) -> Iterator[tuple[int, int]]:
+    """The rows of blocks that may not be empty, and the first one inside."""
+    if language.filled:
+        comment = language.comment.opening
+        rows = [row for row in np.flatnonzero(~blank).tolist() if not lines[row].lstrip().startswith(comment)]
+        first = {int(outer[row]): row for outer in (frames.above, wholes.inside) for row in reversed(rows)}
+        yield from ((outer, row) for outer, row in first.items() if outer >= 0)
 
 
 def _frames(  # noqa: PLR0913, PLR0917  # a text, and what is known of its lines

@@ -137,8 +137,13 @@ class Rules:
     blanks: IntArray
 
 
-def rules_without_tree(
-    cost: IntArray, blank: BoolArray, frames: Frames, wholes: Wholes, least_cut: int
+def rules_without_tree(  # noqa: PLR0913, PLR0917  # what is known of a text's rows
+    cost: IntArray,
+    blank: BoolArray,
+    frames: Frames,
+    wholes: Wholes,
+    more: Sequence[tuple[int, int]],
+    least_cut: int,
 ) -> Rules:
     """The rules for a text that is pruned line by line: gaps, and the rows that rows are nothing without.
 
@@ -147,6 +152,7 @@ def rules_without_tree(
         blank: bool [R], rows of white space alone.
         frames: which rows need which.
         wholes: which rows stand together.
+        more: further pairs of rows of which the first needs the second.
         least_cut: what the rows of a cut cost at least; a gap that costs less is filled.
     """
     rows, head = cost.shape[0], wholes.head
@@ -163,6 +169,9 @@ def rules_without_tree(
     for tags in wholes.together:
         ring = head[[*tags, tags[0]]]
         triples.append(np.stack([ring[:-1], ring[1:], np.full(len(tags), CLOSURE)], axis=1))
+    triples += (
+        [np.array([(head[user], head[need], MEANING) for user, need in more], np.int64)] if more else []
+    )
     closed = Needs.of(rows, *triples)
     gaps, companion = gaps_of(owner, cost, closed.user, closed.needed, least_cut), np.zeros(rows, np.bool_)
     return Rules(owner, companion, closed, _no_extras(), gaps, _NO_ROWS, _blanks(owner))

@@ -51,7 +51,6 @@ _ROWS: tuple[tuple[str, Comment, str, str], ...] = (
     ("m4", Comment("#"), ".m4 .ac", "configure.ac"),
     ("yacc", Comment("/*", "*/"), ".y .yy .ypp .lex .l", ""),
     ("windows-resource", Comment("//"), ".rc .rc2", ""),
-    ("d", Comment("//"), ".d .di", ""),
     ("flatbuffers", Comment("//"), ".fbs", ""),
     ("cue", Comment("//"), ".cue", ""),
     ("haxe", Comment("//"), ".hx", ""),

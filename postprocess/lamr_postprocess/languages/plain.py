@@ -12,7 +12,7 @@ from typing import Any
 
 from lamr_postprocess.diffs import diff_frames
 from lamr_postprocess.frames import Frames
-from lamr_postprocess.languages.table import Comment, Language, Part, Whole, name_set
+from lamr_postprocess.languages.table import Comment, Language, Part, Template, Whole, name_set
 from lamr_postprocess.lines import BoolArray
 from lamr_postprocess.outputs import output_frames
 
@@ -26,6 +26,7 @@ _SECTIONS = (r"[ \t]*\[",)
 # How lines begin that close a block or go on with it.
 CLOSERS = r"[})\]]"
 BRACKETS = r"[{})\]]"  # a brace that opens a block may stand on a line of its own
+_BRACED = rf"{BRACKETS}|(?:else|catch|finally)\b"
 _WORDS = "end|else|elsif|elif|until|rescue|catch|ensure|finally|after|exception|when|then|begin|do"
 _ENDS = rf"{BRACKETS}|(?i:{_WORDS})(?!\w)"
 _SHELL = rf"{BRACKETS}|(?:fi|done|esac|else|elif|then|do)\b|;;"
@@ -48,6 +49,7 @@ _LIKE_KOTLIN = (*_COMMENTS_OF_C, _TRIPLE, _TEXT, _LETTER)
 _AFTER_HASH = Whole(r"#[^\n]*")
 _WORD_OF_HASH = Whole(r"(?<![^\s;&|()])#[^\n]*")
 _HASHES = (_AFTER_HASH, *_TEXTS)
+IN_PYTHON = (*_TRIPLES, *_HASHES)
 _AFTER_DASHES = Whole(r"--[^\n]*")
 _LIKE_HASKELL = (Whole(r"\{-", r"-\}"), Whole(r"(?<!\S)--[^\n]*"), _TRIPLE, _TEXT, _LETTER)
 _LIKE_OCAML = (
@@ -74,11 +76,48 @@ _PARTS = (
     Part(rf"^[ \t]*(?!{_DATA})<script\b[^<>]*>", r"</script\s*>", _SLASHES),
     Part(r"^[ \t]*<style\b[^<>]*>", r"</style\s*>", _BLOCK),
 )
+# Words and expressions in brackets of their own, over several lines.
+_QUOTING = r"(?<![$@%&\w>-])(?:qw|qq?|qr|m|s)[ \t]*"
+_LISTS_OF_PERL = (
+    Whole(rf"{_QUOTING}\([ \t]*$", r"\)"),
+    Whole(rf"{_QUOTING}\[[ \t]*$", r"^[ \t]*\]"),
+    Whole(rf"{_QUOTING}\{{[ \t]*$", r"^[ \t]*\}"),
+    Whole(r"(?<![$@%&\w>-])qw[ \t]*(?:\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}|/[^/]*/)"),
+)
+_AFTER_PERCENT = Whole(r"%[^\n]*")
+_ENTRY_OF_BIBTEX = Whole(
+    r"^[ \t]*@\w+[ \t]*[{(]", r"[})][ \t]*,?[ \t]*(?=\s*(?:^[ \t]*[@%]|\Z))|^[ \t]*[})][ \t]*$"
+)
+_ENVIRONMENTS = Template(
+    "environments",
+    frozenset(),
+    (Whole(r"\\(?:begin|end)\{[^{}\n]*\}"),),
+    opens=r"\A\\begin\{(?P<name>.*)\}",
+    goes_on=r"(?!)",
+    closes=r"\A\\end\{(?P<name>.*)\}",
+)
+_BLOCKS_OF_OCAML = Template(
+    "blocks",
+    frozenset(),
+    (Whole(r"\b(?:begin|struct|sig|object|do|end|done)\b"),),
+    opens=r"\A(?:begin|struct|sig|object|(?P<name>do)\Z)",
+    goes_on=r"(?!)",
+    closes=r"\A(?:end|(?P<name>do)ne)",
+)
+# A definition up to the next line that is indented no more than its first one, unless it holds others.
+_DEFINITIONS_OF_OCAML = (
+    Whole(r"^(?P<tag>[ \t]*)(?:let|and|method!?)\b.*\bbegin[ \t]*$", r"^{indent}end\b"),
+    Whole(
+        r"^(?P<tag>[ \t]*)(?:let|and|type|val|external|exception|class|method!?|inherit|open|include)\b"
+        r"(?!.*\b(?:struct|sig|object|begin)\b)",
+        r"^(?!{indent}(?:[ \t]|[|)\]};]|(?:in|with|then|else|begin|match|fun|function|try|if)\b)|[ \t]*$)|\Z",
+    ),
+)
 # A message of gettext with its context and translations; another one may follow without a blank line.
 _MESSAGE = Whole(r"^(?:msgctxt\b.*\n(?:[ \t]*\".*\n)*)?msgid\b.*(?:\n(?!msgctxt\b|msgid\b|#)[^\S\n]*\S.*)*")
 _FRONT = Whole(r"\A---[ \t]*\n", r"^(?:---|\.\.\.)[ \t]*$")
 _FRONT_TOML = Whole(r"\A\+\+\+[ \t]*\n", r"^\+\+\+[ \t]*$")
-_FENCE = Whole(r"^[ \t]*(?P<tag>`{3,9}|~{3,9})[^\n]*\n", r"^[ \t]*(?:> ?)?{tag}[`~]*[ \t]*$")
+_FENCE = Whole(r"^[ \t]*(?P<tag>`{3,9}|~{3,9})[^\n]*\n", r"^[ \t]*(?:> ?)?{tag}[`~]*[ \t]*$|\Z")
 _HEREDOC = Whole(
     r"<<[-~]?\s?(?P<quote>['\"]?)(?P<tag>[A-Za-z_]\w*)(?P=quote)[^\n]*\n", r"^[ \t]*{tag}[ \t]*$"
 )
@@ -118,7 +157,8 @@ _STATEMENT_OF_SQL = Whole(
     r"|(?!\$\w*\$|(?i:\bbegin\b))[^;'/-]){0,2000}(?:;|\Z)",
     at_once=True,
 )
-# Ends of lines that go on.
+# Ends of lines that go on; where statements end in a semicolon, what else but a bracket or a comma ends a line does.
+UNENDED = r"^(?![ \t]*(?:#|=[a-z]|/?[*+]))(?!.*(?://|[ \t]#)).*(?:[\w)\]'\"`?&|=<>*/-]|(?<!\+)\+)[ \t]*$"
 BACKSLASH = r"\\$"
 _OPERATOR = r"(?:&&|\|\||(?<!\+)\+|(?<!-)-|(?<![=!<>])=|\?:)[ \t]*$"
 _PIPE = r"\\$|(?:&&|\|)[ \t]*$"
@@ -139,6 +179,10 @@ def by_lines(  # noqa: PLR0913  # the columns of the table below
     wholes: tuple[Whole, ...] = (),
     parts: tuple[Part, ...] = (),
     goes_on: str = "",
+    documents: str = "",
+    brackets: str = "()[]{}",
+    words: Template | None = None,
+    filled: bool = False,
     skips_mark: bool = True,
 ) -> Language:
     """A row of the table below; names are separated by spaces."""
@@ -157,6 +201,10 @@ def by_lines(  # noqa: PLR0913  # the columns of the table below
         wholes=wholes,
         parts=parts,
         goes_on=goes_on,
+        documents=documents,
+        brackets=brackets,
+        words=words,
+        filled=filled,
     )
 
 
@@ -178,6 +226,7 @@ PLAIN: tuple[Language, ...] = (
         frames=_SHELL,
         wholes=_IN_SHELL,
         goes_on=_PIPE,
+        filled=True,
         skips_mark=False,
     ),
     by_lines(
@@ -264,10 +313,13 @@ PLAIN: tuple[Language, ...] = (
         wholes=(
             Whole(r"^=[a-z]\w*", r"^=cut\b"),
             Whole(r"^__(?:END|DATA)__", r"\Z"),
+            Whole(r"<<~?(?P<quote>['\"])(?P<tag>[^'\"\n]+)(?P=quote)[^\n]*\n", r"^[ \t]*{tag}[ \t]*$"),
             _HEREDOC,
+            *_LISTS_OF_PERL,
             _WORD_OF_HASH,
             *_TEXTS,
         ),
+        goes_on=UNENDED,
     ),
     by_lines(
         "r",
@@ -312,7 +364,14 @@ PLAIN: tuple[Language, ...] = (
         wholes=(_HEREDOC, _AFTER_HASH, *_COMMENTS_OF_C, _TEXT),
     ),
     by_lines(
-        "graphql", _HASH, ".graphql .gql .graphqls", frames=BRACKETS, wholes=(_TRIPLE, _AFTER_HASH, _TEXT)
+        "graphql",
+        _HASH,
+        ".graphql .gql .graphqls",
+        frames=BRACKETS,
+        wholes=(_TRIPLE, _AFTER_HASH, _TEXT),
+        goes_on=r"[=|&@][ \t]*$",
+        documents=r'"',
+        filled=True,
     ),
     by_lines("crystal", _HASH, ".cr", shebangs="crystal", frames=_ENDS, wholes=(_HEREDOC, *_HASHES)),
     by_lines(
@@ -341,7 +400,7 @@ PLAIN: tuple[Language, ...] = (
         ".ps1 .psm1 .psd1",
         aliases="pwsh",
         shebangs="pwsh",
-        frames=BRACKETS,
+        frames=rf"{BRACKETS}|(?i:else|elseif|catch|finally)\b",
         wholes=(
             Whole(r"<#", r"#>"),
             Whole(r"@(?P<tag>['\"])[ \t]*\n", r"^{tag}@"),
@@ -350,7 +409,8 @@ PLAIN: tuple[Language, ...] = (
             Whole(r'"', r'(?<!`)"'),
             Whole("'", "'"),
         ),
-        goes_on=r"(?:`|\||(?<![=!])=|\+|-(?:and|or|join|f))[ \t]*$",
+        goes_on=r"(?:[`|,]|(?<![=!])=|\+|-(?:and|or|join|f))[ \t]*$",
+        documents=r"\[[A-Z]\w*(?:\(.*\))?\][ \t]*$",
     ),
     by_lines(
         "sql",
@@ -522,13 +582,13 @@ PLAIN: tuple[Language, ...] = (
         goes_on=r"(?:[-+*=]|&&|\|\||\b(?:then|else|in))[ \t]*$",
     ),
     by_lines("protobuf", _SLASHES, ".proto", aliases="proto", frames=BRACKETS, wholes=LIKE_C),
-    by_lines("solidity", _SLASHES, ".sol", frames=BRACKETS, wholes=LIKE_C),
+    by_lines("solidity", _SLASHES, ".sol", frames=_BRACED, wholes=LIKE_C),
     by_lines("thrift", _SLASHES, ".thrift", frames=BRACKETS, wholes=LIKE_C),
     by_lines(
         "glsl",
         _SLASHES,
         ".glsl .hlsl .wgsl .metal .frag .vert .geom .comp .tesc .tese .shader",
-        frames=BRACKETS,
+        frames=_BRACED,
         wholes=_COMMENTS_OF_C,
         goes_on=BACKSLASH,
     ),
@@ -550,7 +610,7 @@ PLAIN: tuple[Language, ...] = (
     ),
     by_lines("prisma", _SLASHES, ".prisma", frames=BRACKETS, wholes=(_LINE_OF_C, _TEXT)),
     by_lines("bicep", _SLASHES, ".bicep", frames=BRACKETS, wholes=(*_COMMENTS_OF_C, _TRIPLES[1], _LETTERS)),
-    by_lines("apex", _SLASHES, ".apex", frames=BRACKETS, wholes=LIKE_C),
+    by_lines("apex", _SLASHES, ".apex", frames=_BRACED, wholes=LIKE_C),
     by_lines("v", _SLASHES, ".vsh .vv", aliases="vlang", frames=BRACKETS, wholes=LIKE_C),
     by_lines("gomod", _SLASHES, filenames="go.mod go.work", frames=CLOSERS),
     by_lines(
@@ -576,10 +636,20 @@ PLAIN: tuple[Language, ...] = (
     by_lines(
         "latex",
         Comment("%"),
-        ".tex .sty .cls .bib",
+        ".tex .sty .cls",
         aliases="tex",
-        wholes=(Whole(r"\\begin\{(?P<tag>verbatim|lstlisting|minted)\}", r"\\end\{{tag}\}"),),
+        frames=r"\}",
+        wholes=(
+            Whole(r"\\begin\{(?P<tag>(?:verbatim|lstlisting|minted|comment)\*?)\}", r"\\end\{{tag}\}"),
+            _AFTER_PERCENT,
+            Whole(r"\\\[", r"\\\]"),
+            Whole(r"\$\$", r"\$\$"),
+            Whole(r"\\[^a-zA-Z\n]"),
+        ),
+        brackets="{}",
+        words=_ENVIRONMENTS,
     ),
+    by_lines("bibtex", Comment("%"), ".bib", wholes=(_ENTRY_OF_BIBTEX,)),
     by_lines(
         "erlang",
         Comment("%"),
@@ -606,7 +676,22 @@ PLAIN: tuple[Language, ...] = (
         goes_on=r"\.\.\.[ \t]*(?:%.*)?$",
     ),
     by_lines("fortran", Comment("!"), ".f90 .f95 .f03 .f08", frames=_ENDS, goes_on=r"&[ \t]*(?:!.*)?$"),
-    by_lines("ocaml", Comment("(*", "*)"), ".ml .mli", frames=CLOSERS, wholes=_LIKE_OCAML),
+    by_lines(
+        "ocaml",
+        Comment("(*", "*)"),
+        ".ml .mli",
+        frames=rf"{CLOSERS}|and\b",
+        wholes=(*_DEFINITIONS_OF_OCAML, *_LIKE_OCAML),
+        words=_BLOCKS_OF_OCAML,
+    ),
+    by_lines(
+        "d",
+        _SLASHES,
+        ".d .di",
+        frames=_BRACED,
+        wholes=(Whole(r"/\+", r"\+/"), *LIKE_C, Whole("`", "`")),
+        goes_on=UNENDED,
+    ),
     by_lines("coq", Comment("(*", "*)"), ".coq", frames=CLOSERS, wholes=_LIKE_OCAML[:1]),
     by_lines(
         "vb",

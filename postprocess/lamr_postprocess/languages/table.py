@@ -182,6 +182,9 @@ class Language:
             is named, too, so that a quote in a comment isn't taken for the beginning of a string.
         parts: for a text without a tree, what is in another language.
         goes_on: for a text without a tree, a regular expression of how lines end that go on in the next line.
+        brackets: for a text without a tree, the brackets that come in pairs.
+        words: for a text without a tree, the words that open and close blocks, as a template's tags do.
+        filled: whether no block may be empty in a text without a tree; a block's first line then stays with it.
         template: for a file that becomes another one, the engine of its tags.
         leading: a regular expression of how a line begins that goes on in the statement after it, unless something ends
             it (an annotation, the result of a function of C above its name).
@@ -206,7 +209,8 @@ class Language:
             mean (`'use strict'`, `//go:build`).
         sections: of one that says so up to the next one (`private`).
         remarks: of one that says something of the child after it (`//go:embed`, `#pragma omp`).
-        documents: of a comment that is an error without the child after it, which doesn't need the comment.
+        documents: of a comment that is an error without the child after it, which doesn't need the comment; in a text
+            without a tree, of a line that is nothing without the next one.
         asides: of a comment that belongs to the statement that it stands in (`# type:`).
         padded: kinds whose leading and trailing white space doesn't belong to them (text between tags).
         opaque: kinds that are never cut inside though the grammar gives them children (strings).
@@ -238,6 +242,9 @@ class Language:
     wholes: tuple[Whole, ...] = ()
     parts: tuple[Part, ...] = ()
     goes_on: str = ""
+    brackets: str = "()[]{}"
+    words: Template | None = None
+    filled: bool = False
     template: Template | None = None
     leading: str = ""
     ending: str = ""
