@@ -50,10 +50,11 @@ def _row(  # noqa: PLR0913, PLR0917  # the columns of the table below
 
 _BACK = "\\"
 # A block, a list of parameters or a script of comments alone, or of nothing.
+_BLANKS = r"(?:\s|#.*(?:\n|\Z)|<#[\s\S]*?#>)*"
 _EMPTY_OF_POWERSHELL = (
-    (r"(?<![@$])\{(\s|#.*\n)*\}", "{ 0 }"),
-    (r"\bparam\s*\((\s|#.*\n)*\)", "param($a)"),
-    (r"\A(\s|#.*(?:\n|\Z))*\Z", "0"),
+    (rf"(?<![@$])\{{{_BLANKS}\}}", "{ 0 }"),
+    (rf"\bparam\s*\({_BLANKS}\)", "param($a)"),
+    (rf"\A{_BLANKS}\Z", "0"),
 )
 FORMATS: tuple[Format, ...] = (
     # What a whole name or a double ending says goes before what the last ending says.

@@ -245,8 +245,10 @@ def _introduced(
     """The rows that are nothing without the next one, and that one's."""
     if language.documents:
         begins = re.compile(rf"[ \t]*(?:{language.documents})")
-        heads = np.flatnonzero(~blank & (wholes.head == np.arange(len(lines)))).tolist()
-        yield from ((row, below) for row, below in pairwise(heads) if begins.match(lines[row]))
+        for row, below in pairwise(np.flatnonzero(~blank).tolist()):
+            head = int(wholes.head[row])
+            if head != wholes.head[below] and (begins.match(lines[row]) or begins.match(lines[head])):
+                yield row, below
 
 
 def _filled(

@@ -87,15 +87,22 @@ def wholes_of(text: str, lines: Sequence[str], spans: IntArray, language: Langua
             if not _rest(text, spans[row], at)
         }
     if language.goes_on:
-        goes_on = re.compile(language.goes_on)
-        going = [
-            row for row, line in enumerate(lines) if row not in ended and goes_on.search(line.rstrip("\r\n"))
-        ]
-        joined[[row + 1 for row in going]] = True
+        joined[[row + 1 for row in _going(lines, language) if row not in ended]] = True
     head = np.maximum.accumulate(np.where(joined[:rows], 0, np.arange(rows)))
     together = (*blocks.together, *words.together, *brackets.pairs)
     around = np.maximum(blocks.around, words.around)
     return Wholes(head, around, brackets.around, together, tuple(blocks.tags))
+
+
+def _going(lines: Sequence[str], language: Language) -> Iterator[int]:
+    """The rows that go on in the next one; blank ones and comments between go on, too."""
+    goes_on, going = re.compile(language.goes_on), False
+    nothing = re.compile(rf"\s*(?:{re.escape(language.comment.opening) or '$'}|$)")
+    for row, line in enumerate(lines):
+        bare = line.rstrip("\r\n")
+        going = goes_on.search(bare) is not None or (going and nothing.match(bare) is not None)
+        if going:
+            yield row
 
 
 def _rest(text: str, span: IntArray, end: int) -> str:

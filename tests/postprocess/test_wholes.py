@@ -41,6 +41,7 @@ def kept(text: str, path: str, *rows: int) -> PrunedCode:
         ("kotlin", 'val a = """\n/*\n"""\nval b = "/*"\n// /*\nval c = 1\n', [(1, 3)]),
         ("css", "a { }\n/* b\n c */\nd,\ne { }\n", [(2, 3), (4, 5)]),
         ("powershell", '$a = @"\nb\n"@\n<#\nc\n#>\nd |\n  e\n', [(1, 3), (4, 6), (7, 8)]),
+        ("dockerfile", "RUN a && \\\n  # b\n\n  c\nRUN d\n", [(1, 4)]),
         ("dockerfile", "RUN a && \\\n  b\nRUN <<EOF\nc\nEOF\nRUN d\n", [(1, 2), (3, 5)]),
         ("makefile", "a:\n\tb; \\\n\tc\ndefine d\ne\nendef\n", [(2, 3), (4, 6)]),
         ("terraform", "a = <<-EOF\nb\n\n  EOF\nc = 1\n", [(1, 4)]),
@@ -62,7 +63,7 @@ def kept(text: str, path: str, *rows: int) -> PrunedCode:
         ("perl", "=pod\n\na\n\n=cut\nmy $x = <<END;\nb\nEND\n", [(1, 5), (6, 8)]),
         ("perl", "my @a = qw(\n  b\n);\nplan 'a'\n  unless b;\nc;\n", [(1, 3), (4, 5)]),
         ("perl", 'f(<<"  END");\na\n  END\nwhile (/a/ && $b =~ m[\nc\n]x) {\n}\n', [(1, 3), (4, 6)]),
-        ("powershell", "$a = @(\n  'b',\n  'c'\n)\n", [(2, 3)]),
+        ("powershell", "$a = @(\n  'b',\n\n  'c'\n)\n", [(2, 4)]),
         (
             "bibtex",
             "% a\n@book{b,\n  c = {d}\n}\n@misc{e,\n  f = {g}}\n\n@misc{h, i = {j}}\n",
@@ -76,6 +77,7 @@ def kept(text: str, path: str, *rows: int) -> PrunedCode:
             [(1, 3), (4, 6)],
         ),
         ("markdown", "a\n```\nb\nc\n", [(2, 4)]),
+        ("fluent", "a = b\nc =\n    { $d ->\n       *[e] f\n    }\n\n    .g = h\n# i\n-j = k\n", [(2, 7)]),
         ("python", 'a = """\nb\n"""\ncdef c \\\n    d\n', [(1, 3), (4, 5)]),
         # What isn't closed is no such thing.
         ("kotlin", "a\n/* b\nc\nd\n", []),
@@ -148,6 +150,12 @@ def test_rows_of_a_bracket_need_both_of_its_ends() -> None:
     assert prune_lines(code, [0, 0, 0, 0, 0, 0, 1], path="CMakeLists.txt", min_cut=0).kept_lines == (6, 7)
 
 
+def test_blocks_of_batch_files_are_in_brackets() -> None:
+    code = 'if a (\n    echo "b (" ^)\n    c\n) else (\n    d\n)\ne\n'
+    assert kept(code, "a.bat", 3).kept_lines == (1, 3, 4, 6)
+    assert kept(code, "a.bat", 7).kept_lines == (7,)
+
+
 def test_brackets_without_another_one_pair_nothing() -> None:
     code = "a ( b [\n    c }\nd )\ne ]\nf (\n"
     assert prune_lines(code, [0, 1, 0, 0, 0], path="x.meson", language="meson", min_cut=0).kept_lines == (
@@ -180,6 +188,11 @@ def test_environments_of_tex_keep_both_ends() -> None:
 
 
 def test_words_that_open_and_close_blocks() -> None:
+    make = "ifeq ($(A),b)\nC = d\nE = f\nelse\nC = g\nendif\nall:\n\th\n"
+    assert kept(make, "Makefile", 3).kept_lines == (1, 3, 4, 6)
+    assert kept(make, "Makefile", 8).kept_lines == (7, 8)
+    cmake = "if(A)\nset(B c)\nelse()\nset(B d)\nendif()\n"
+    assert kept(cmake, "CMakeLists.txt", 4).kept_lines == (1, 3, 4, 5)
     code = "module A = struct\n  type b = c\n\n  type d = e\nend\n(* struct *)\ntype f = g\n"
     assert kept(code, "a.ml", 4).kept_lines == (1, 4, 5)
     assert kept(code, "a.ml", 7).kept_lines == (7,)

@@ -162,6 +162,9 @@ CONTESTED: Mapping[str, Contest] = {
     ".s": Contest(
         "gas", {"assembly": (r"^[ \t]*(?:section[ \t]+\.|global[ \t]|%(?:define|macro|include))", r"^;")}
     ),
+    ".ftl": Contest(
+        "freemarker", {"fluent": (r"^-?[a-zA-Z][\w-]* *=",)}, r"<#--[\s\S]*?-->", r"<[#@a-zA-Z/!][\s\S]*"
+    ),
     ".json": Contest("json", {"jsonc": (r"^[ \t]*//|^[ \t]*/\*",)}),
 }
 """The contest of each ending, in lower case."""

@@ -26,11 +26,10 @@ _SECTIONS = (r"[ \t]*\[",)
 # How lines begin that close a block or go on with it.
 CLOSERS = r"[})\]]"
 BRACKETS = r"[{})\]]"  # a brace that opens a block may stand on a line of its own
-_BRACED = rf"{BRACKETS}|(?:else|catch|finally)\b"
+_BRACED = rf"{BRACKETS}|(?:else|elsif|catch|finally)\b"
 _WORDS = "end|else|elsif|elif|until|rescue|catch|ensure|finally|after|exception|when|then|begin|do"
 _ENDS = rf"{BRACKETS}|(?i:{_WORDS})(?!\w)"
 _SHELL = rf"{BRACKETS}|(?:fi|done|esac|else|elif|then|do)\b|;;"
-_CMAKE = rf"{BRACKETS}|(?i:end\w+|else\w*)\b"
 _TAGS = rf"{BRACKETS}|</|/?>|-->"
 _ELEMENTS = (r"<(?:script|style|template)\b",)
 
@@ -96,6 +95,22 @@ _ENVIRONMENTS = Template(
     goes_on=r"(?!)",
     closes=r"\A\\end\{(?P<name>.*)\}",
 )
+_CONDITIONS_OF_MAKE = Template(
+    "conditions",
+    frozenset(),
+    (Whole(r"^ *(?:ifn?(?:eq|def)|else|endif)\b"),),
+    opens=r"\A *if",
+    goes_on=r"\A *else",
+    closes=r"\A *endif",
+)
+_COMMANDS_OF_CMAKE = Template(
+    "commands",
+    frozenset(),
+    (Whole(r"^[ \t]*(?i:(?:else)?if|else|foreach|while|function|macro|block|end[a-z]+)[ \t]*(?=\()"),),
+    opens=r"\A\s*(?i:(?P<name>if|foreach|while|function|macro|block))\b",
+    goes_on=r"\A\s*(?i:else)",
+    closes=r"\A\s*(?i:end)(?P<name>\w+)",
+)
 _BLOCKS_OF_OCAML = Template(
     "blocks",
     frozenset(),
@@ -113,6 +128,8 @@ _DEFINITIONS_OF_OCAML = (
         r"^(?!{indent}(?:[ \t]|[|)\]};]|(?:in|with|then|else|begin|match|fun|function|try|if)\b)|[ \t]*$)|\Z",
     ),
 )
+# A message with its attributes and variants, which are indented.
+_MESSAGE_OF_FLUENT = Whole(r"^-?[a-zA-Z][\w-]*[ \t]*=.*(?:\n(?=(?:[ \t]*\n){0,3}(?:[ \t]+\S|\})).*)*")
 # A message of gettext with its context and translations; another one may follow without a blank line.
 _MESSAGE = Whole(r"^(?:msgctxt\b.*\n(?:[ \t]*\".*\n)*)?msgid\b.*(?:\n(?!msgctxt\b|msgid\b|#)[^\S\n]*\S.*)*")
 _FRONT = Whole(r"\A---[ \t]*\n", r"^(?:---|\.\.\.)[ \t]*$")
@@ -273,9 +290,10 @@ PLAIN: tuple[Language, ...] = (
         aliases="make mf",
         filenames="Makefile makefile GNUmakefile BSDmakefile",
         shebangs="make",
-        frames=rf"{CLOSERS}|(?:endif|else|endef)\b",
+        frames=CLOSERS,
         wholes=(Whole(r"^define\b", r"^endef\b"),),
         goes_on=BACKSLASH,
+        words=_CONDITIONS_OF_MAKE,
     ),
     by_lines(
         "dockerfile",
@@ -292,7 +310,8 @@ PLAIN: tuple[Language, ...] = (
         _HASH,
         ".cmake",
         filenames="CMakeLists.txt",
-        frames=_CMAKE,
+        frames=BRACKETS,
+        words=_COMMANDS_OF_CMAKE,
         wholes=(Whole(r"#?\[(?P<tag>=*)\[", r"\]{tag}\]"), _AFTER_HASH, Whole(r'"', r'(?<!\\)"')),
     ),
     by_lines(
@@ -309,7 +328,7 @@ PLAIN: tuple[Language, ...] = (
         ".pl .pm .t .psgi",
         shebangs="perl",
         filenames="cpanfile",
-        frames=BRACKETS,
+        frames=_BRACED,
         wholes=(
             Whole(r"^=[a-z]\w*", r"^=cut\b"),
             Whole(r"^__(?:END|DATA)__", r"\Z"),
@@ -472,6 +491,7 @@ PLAIN: tuple[Language, ...] = (
         ".po .pot",
         wholes=(_MESSAGE,),
     ),
+    by_lines("fluent", _HASH, wholes=(_MESSAGE_OF_FLUENT,)),
     by_lines(
         "dtd",
         _MARKUP,
@@ -645,6 +665,7 @@ PLAIN: tuple[Language, ...] = (
             Whole(r"\\\[", r"\\\]"),
             Whole(r"\$\$", r"\$\$"),
             Whole(r"\\[^a-zA-Z\n]"),
+            Whole(r"\$(?:[^$\\\n]|\\.|\n(?![ \t]*\n))*\$"),
         ),
         brackets="{}",
         words=_ENVIRONMENTS,
@@ -702,7 +723,16 @@ PLAIN: tuple[Language, ...] = (
         goes_on=r"(?:^|\s)_[ \t]*$",
     ),
     by_lines("vim", Comment('"'), ".vim", filenames=".vimrc", frames=_ENDS),
-    by_lines("batch", Comment("REM"), ".bat .cmd", goes_on=r"\^$", skips_mark=False),
+    by_lines(
+        "batch",
+        Comment("REM"),
+        ".bat .cmd",
+        frames=r"\)",
+        wholes=(Whole(r"^[ \t]*@?(?i:rem\b|::)[^\n]*"), Whole(r"\^."), Whole(r'"[^"\n]*"')),
+        goes_on=r"\^$",
+        brackets="()",
+        skips_mark=False,
+    ),
     by_lines(
         "diff",
         _NONE,
