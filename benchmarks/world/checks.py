@@ -17,6 +17,7 @@ from functools import cached_property
 
 import numpy as np
 from lamr_postprocess import split_lines
+from lamr_postprocess.minified import LONGEST_LINE
 
 from benchmarks.material import errors
 from benchmarks.world import structure
@@ -36,6 +37,9 @@ _INSIDE = frozenset({"*", "["})
 _MARKUP = frozenset({"html", "xml", "vue", "svelte"})
 _TEMPLATES = frozenset({"embeddedtemplate", "twig"})
 _SCRIPT = re.compile(r"<(script|style)\b[^<>]*>(.*?)</\1\s*>", re.DOTALL | re.IGNORECASE)
+_MINIFIED = re.compile(
+    r".*\.\.\. minified: (?:1 line|([\d,]+) of ([\d,]+) lines) (?:of|hold ([\d,]+) of) ([\d,]+) characters.*\n"
+)
 _OF_SCRIPTS = frozenset({"//", "/*", "*"})
 LEAST_SECONDS, SECONDS_A_KILOBYTE = 2.0, 0.025
 """CPU seconds that a call may take: generous, for a machine that others use, too."""
@@ -131,6 +135,9 @@ class Checked:
             )
         if outcome.text is None:
             return
+        if outcome.kept == () and (told := _MINIFIED.fullmatch(outcome.text)):
+            yield from self._of_minified(case, told)
+            return
         read = read_result(self.lines, outcome.text, numbered=outcome.numbered)
         yield from self._of_words(outcome, read)
         if read.trouble:
@@ -141,6 +148,16 @@ class Checked:
         yield from self._of_parts(case, read)
         if not outcome.numbered:
             yield from self._of_grammar(case, outcome.text, read)
+
+    def _of_minified(self, case: str, told: re.Match[str]) -> Iterator[Violation]:
+        """Whether an outline that keeps no line, since the file isn't written by lines, says what is true."""
+        if self._is_listing:
+            return
+        long = [len(line) for line in self.lines if len(line) > LONGEST_LINE]
+        true = [len(long), len(self.lines), sum(long), len(self.text)]
+        said = [int(each.replace(",", "")) for each in told.groups() if each]
+        if said != (true[-1:] if len(self.lines) == 1 else true) or 2 * sum(long) <= len(self.text):
+            yield Violation(4, case, "a file that isn't minified, or other numbers", detail=told[0].strip())
 
     def _of_words(self, outcome: Outcome, read: Read) -> Iterator[Violation]:
         """What the result says of itself."""
@@ -182,7 +199,7 @@ class Checked:
         scripts = self._scripts if "<!--" in allowed else frozenset()
         for marker in read.markers if allowed else ():
             inside = marker.first in scripts and marker.last in scripts
-            if marker.opening not in (_OF_SCRIPTS if inside else allowed):
+            if marker.opening not in ((_OF_SCRIPTS | {*allowed}) - {"<!--"} if inside else allowed):
                 yield Violation(3, case, "a marker that is no comment", marker.first + 1, marker.line.strip())
 
     @cached_property

@@ -85,6 +85,7 @@ FORMATS: tuple[Format, ...] = (
     _row("handlebars", "*.hbs *.mustache *.handlebars", comments="{{!-- {{! <!-- #"),
     _row("go template", "*.tmpl *.tpl *.gotmpl"),
     _row("freemarker", "*.ftl *.vm", comments="<#-- <!-- ## #*"),
+    _row("fluent", "", comments="#"),
     _row("haml", "*.haml", comments="-# /"),
     _row("slim", "*.slim", comments="/ /!"),
     _row("pug", "*.pug", comments="// //-"),
@@ -213,6 +214,14 @@ _SCRIPTS = {
     "node": "javascript",
     "ruby": "ruby",
 }
+_OTHERS = {
+    "freemarker": (
+        re.compile(rb"^-?[a-zA-Z][\w-]* *=", re.MULTILINE),
+        re.compile(rb"</?[#@]|\$\{"),
+        "fluent",
+    )
+}
+"""For an ending that two formats share: what speaks for the other one, and what against it."""
 _BY_NAME = {each.name: each for each in FORMATS}
 
 
@@ -248,6 +257,10 @@ _OTHER = [(row, pattern) for row, pattern in _PATTERNS if not _IS_SIMPLE.fullmat
 
 def read_as(form: Format, data: bytes) -> Format | None:
     """The row whose grammar and program read a file; a script's is that of its first line, None where it has none."""
+    if form.name in _OTHERS:
+        signs, against, other = _OTHERS[form.name]
+        bare = data.replace(b"\0", b"")
+        return _BY_NAME[other] if signs.search(bare) and not against.search(bare) else form
     if form is not SCRIPT:
         return form
     head = data[:80].split(b"\n", 1)[0].decode("latin-1")

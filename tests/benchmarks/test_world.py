@@ -151,6 +151,20 @@ def test_what_a_result_says_is_compared_with_what_it_is(outcome, found):
     assert kinds(CODE, "python", outcome) == found
 
 
+@pytest.mark.parametrize(
+    ("text", "said", "found"),
+    [
+        ("a" * 12_000 + "\n", "1 line of 12,001 characters", set()),
+        ("a" * 12_000 + "\n", "1 line of 12,000 characters", {4}),
+        ("b\n" + "a" * 12_000, "1 of 2 lines hold 12,000 of 12,002 characters", set()),
+        (CODE, f"1 line of {len(CODE)} characters", {4}),
+    ],
+)
+def test_an_outline_of_a_minified_file_says_what_is_true(text, said, found):
+    outcome = Outcome("outline", f"# ... minified: {said}\n", kept=())
+    assert {each.invariant for each in Checked(text, format_named("python")).violations(outcome)} == found
+
+
 def test_markers_of_a_listing_carry_its_own_numbers():
     listing = Checked("30\ta\n31\tb\n", format_named("text"), is_listing=True)
     assert not [*listing.violations(Outcome("x", "30\ta\n\t... 1 line pruned (31)\n"))]

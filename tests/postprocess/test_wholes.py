@@ -193,6 +193,9 @@ def test_words_that_open_and_close_blocks() -> None:
     assert kept(make, "Makefile", 8).kept_lines == (7, 8)
     cmake = "if(A)\nset(B c)\nelse()\nset(B d)\nendif()\n"
     assert kept(cmake, "CMakeLists.txt", 4).kept_lines == (1, 3, 4, 5)
+    shader = "#ifdef A\nint b;\nint c;\n#else\nint d;\n#endif\nint e;\n"
+    assert kept(shader, "a.frag", 3).kept_lines == (1, 3, 4, 6)
+    assert kept("let\n  a = 1;\n  b = 2;\nin\n{ c = a; }\n", "a.nix", 3).kept_lines == (1, 3, 4)
     code = "module A = struct\n  type b = c\n\n  type d = e\nend\n(* struct *)\ntype f = g\n"
     assert kept(code, "a.ml", 4).kept_lines == (1, 4, 5)
     assert kept(code, "a.ml", 7).kept_lines == (7,)
@@ -202,6 +205,8 @@ def test_what_may_not_be_empty_keeps_its_first_line() -> None:
     code = 'type A {\n  # b\n  """c"""\n  d: E\n  f: G\n}\n\n"""\nh\n"""\ntype I {\n  j: K\n  l: M\n}\n'
     assert kept(code, "a.graphql", 1).kept_lines == (1, 3, 4, 6)
     assert kept(code, "a.graphql", 9).kept_lines == (8, 9, 10, 11, 12, 14)
+    code = "[<EntryPoint>]\nlet a b =\n    // c\n    d\n    e\n"
+    assert kept(code, "a.fs", 1).kept_lines == (1, 2, 4)
     script = "{% if a %}\nif b\nthen\n    # c\n    d\n    e\nfi\n{% endif %}\n"
     assert kept(script, "a.sh.j2", 2).kept_lines == (1, 2, 3, 5, 7, 8)
 

@@ -59,7 +59,6 @@ _ROWS: tuple[tuple[str, Comment, str, str], ...] = (
     ("cypher", Comment("//"), ".cypher .cql", ""),
     ("rescript", Comment("//"), ".res .resi .re .rei", ""),
     ("tablegen", Comment("//"), ".td .mlir", ""),
-    ("arduino", Comment("//"), ".ino", ""),
     ("dhall", Comment("--"), ".dhall", ""),
     ("purescript", Comment("--"), ".purs", ""),
     ("cabal", Comment("--"), ".cabal", "cabal.project"),

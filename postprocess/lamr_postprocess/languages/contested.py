@@ -163,7 +163,10 @@ CONTESTED: Mapping[str, Contest] = {
         "gas", {"assembly": (r"^[ \t]*(?:section[ \t]+\.|global[ \t]|%(?:define|macro|include))", r"^;")}
     ),
     ".ftl": Contest(
-        "freemarker", {"fluent": (r"^-?[a-zA-Z][\w-]* *=",)}, r"<#--[\s\S]*?-->", r"<[#@a-zA-Z/!][\s\S]*"
+        "freemarker",
+        {"fluent": (r"^-?[a-zA-Z][\w-]* *=",)},
+        r"<#--[\s\S]*?-->",
+        r"(?:</?[#@]|\$\{)[\s\S]*",
     ),
     ".json": Contest("json", {"jsonc": (r"^[ \t]*//|^[ \t]*/\*",)}),
 }

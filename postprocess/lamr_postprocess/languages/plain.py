@@ -111,6 +111,17 @@ _COMMANDS_OF_CMAKE = Template(
     goes_on=r"\A\s*(?i:else)",
     closes=r"\A\s*(?i:end)(?P<name>\w+)",
 )
+_CONDITIONS_OF_C = Template(
+    "conditions",
+    frozenset(),
+    (Whole(r"^[ \t]*#[ \t]*(?:if\w*|el\w+|endif)\b"),),
+    opens=r"\A\s*#\s*if",
+    goes_on=r"\A\s*#\s*el",
+    closes=r"\A\s*#\s*endif",
+)
+_LET_OF_NIX = Template(
+    "let", frozenset(), (Whole(r"\b(?:let|in)\b"),), opens=r"\Alet", goes_on=r"(?!)", closes=r"\Ain"
+)
 _BLOCKS_OF_OCAML = Template(
     "blocks",
     frozenset(),
@@ -373,6 +384,7 @@ PLAIN: tuple[Language, ...] = (
         ".nix",
         frames=CLOSERS,
         wholes=(_BLOCK_OF_C, Whole("''", "''(?![$'\\\\])"), _AFTER_HASH, _TEXT),
+        words=_LET_OF_NIX,
     ),
     by_lines(
         "terraform",
@@ -611,6 +623,7 @@ PLAIN: tuple[Language, ...] = (
         frames=_BRACED,
         wholes=_COMMENTS_OF_C,
         goes_on=BACKSLASH,
+        words=_CONDITIONS_OF_C,
     ),
     by_lines(
         "fsharp",
@@ -619,6 +632,8 @@ PLAIN: tuple[Language, ...] = (
         aliases="f#",
         frames=CLOSERS,
         wholes=(Whole(r"\(\*(?!\))", r"\*\)"), _LINE_OF_C, _TRIPLE, _TEXT),
+        documents=r"\[<",
+        filled=True,
     ),
     by_lines(
         "pascal",
@@ -652,7 +667,15 @@ PLAIN: tuple[Language, ...] = (
         wholes=_LIKE_LISP,
     ),
     by_lines("assembly", Comment(";"), ".asm .nasm", aliases="asm nasm", frames=CLOSERS, goes_on=BACKSLASH),
-    by_lines("gas", _BLOCK, ".s .S", frames=CLOSERS, wholes=(_BLOCK_OF_C, _TEXT), goes_on=BACKSLASH),
+    by_lines(
+        "gas",
+        _BLOCK,
+        ".s .S",
+        frames=CLOSERS,
+        wholes=(_BLOCK_OF_C, _TEXT),
+        goes_on=BACKSLASH,
+        words=_CONDITIONS_OF_C,
+    ),
     by_lines(
         "latex",
         Comment("%"),
