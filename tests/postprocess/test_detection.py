@@ -57,6 +57,8 @@ OBJC_HEADER = """#import <Foundation/Foundation.h>
         ("sum.l", ";; Sums.\n(defun sum (list)\n  (reduce #'+ list))\n", "lisp"),
         ("ls.l", '.\\" Lists.\n.TH LS 1\n.SH NAME\nls\n', "roff"),
         ("Directory.Build.props", "<Project>\n</Project>\n", "xml"),
+        ("requirements_dev.lock.txt", "# a\nclick==8.1 \\\n    --hash=sha256:1\n", "requirements"),
+        ("notes.txt", "If x >= 1, then y == 2.\n", "text"),
         ("main.ftl", "# Greets.\nhello = Hello, { $name }!\n-brand = lamr\n", "fluent"),
         ("mail.ftl", "<#-- a = b -->\n<#assign a = 1>\n<p>\nb = c\n</p>\n", "freemarker"),
         ("build.cake", 'Task("Clean")\n    .Does(() => {});\n', "csharp"),

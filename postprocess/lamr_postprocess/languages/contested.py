@@ -162,6 +162,15 @@ CONTESTED: Mapping[str, Contest] = {
     ".s": Contest(
         "gas", {"assembly": (r"^[ \t]*(?:section[ \t]+\.|global[ \t]|%(?:define|macro|include))", r"^;")}
     ),
+    ".txt": Contest(
+        "text",
+        {
+            "requirements": (
+                r"^[A-Za-z][\w.-]*(?:\[[\w, -]*\])?[ \t]*[=~<>!]=[ \t]*\d[\w.*+!]*(?:[ \t]*[,;#\\].*)?$",
+                r"^(?:-r|-c|--requirement|--extra-index-url|--index-url)[ =]\S",
+            )
+        },
+    ),
     ".ftl": Contest(
         "freemarker",
         {"fluent": (r"^-?[a-zA-Z][\w-]* *=",)},
