@@ -143,8 +143,8 @@ _DEFINITIONS_OF_OCAML = (
 _MESSAGE_OF_FLUENT = Whole(r"^-?[a-zA-Z][\w-]*[ \t]*=.*(?:\n(?=(?:[ \t]*\n){0,3}(?:[ \t]+\S|\})).*)*")
 # A message of gettext with its context and translations; another one may follow without a blank line.
 _MESSAGE = Whole(r"^(?:msgctxt\b.*\n(?:[ \t]*\".*\n)*)?msgid\b.*(?:\n(?!msgctxt\b|msgid\b|#)[^\S\n]*\S.*)*")
-_FRONT = Whole(r"\A---[ \t]*\n", r"^(?:---|\.\.\.)[ \t]*$")
-_FRONT_TOML = Whole(r"\A\+\+\+[ \t]*\n", r"^\+\+\+[ \t]*$")
+_FRONT = Whole(r"\A\ufeff?---[ \t]*\n", r"^(?:---|\.\.\.)[ \t]*$")
+_FRONT_TOML = Whole(r"\A\ufeff?\+\+\+[ \t]*\n", r"^\+\+\+[ \t]*$")
 _FENCE = Whole(r"^[ \t]*(?P<tag>`{3,9}|~{3,9})[^\n]*\n", r"^[ \t]*(?:> ?)?{tag}[`~]*[ \t]*$|\Z")
 _HEREDOC = Whole(
     r"<<[-~]?\s?(?P<quote>['\"]?)(?P<tag>[A-Za-z_]\w*)(?P=quote)[^\n]*\n", r"^[ \t]*{tag}[ \t]*$"
