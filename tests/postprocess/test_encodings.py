@@ -152,3 +152,11 @@ def test_a_line_with_a_mark_that_its_reader_does_not_skip_stays() -> None:
         assert set(kept) <= set(pruned.kept_lines)
         assert (1 in pruned.kept_lines) == (path != "a.rb")
         assert pruned.text.startswith("\ufeff")
+
+
+def test_a_text_that_fits_no_page_is_still_read_byte_by_byte() -> None:
+    data = bytes(sorted({*range(0x80, 0x100)} - {0x81, 0x8D, 0x8F, 0x90, 0x9D})) + b"\n"
+    found = decode(data)
+    assert found is not None
+    assert found.encoding.encode(found.text) == data
+    assert decode(data[-20:]) is None

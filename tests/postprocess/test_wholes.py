@@ -63,6 +63,8 @@ def kept(text: str, path: str, *rows: int) -> PrunedCode:
         ("perl", "=pod\n\na\n\n=cut\nmy $x = <<END;\nb\nEND\n", [(1, 5), (6, 8)]),
         ("perl", "my @a = qw(\n  b\n);\nplan 'a'\n  unless b;\nc;\n", [(1, 3), (4, 5)]),
         ("perl", 'f(<<"  END");\na\n  END\nwhile (/a/ && $b =~ m[\nc\n]x) {\n}\n', [(1, 3), (4, 6)]),
+        ("powershell", "if (a)\n    { b }\nc\n", [(1, 2)]),
+        ("r", "if (a)\n  b\nc\n", [(1, 2)]),
         ("powershell", "$a = @(\n  'b',\n\n  'c'\n)\n", [(2, 4)]),
         (
             "bibtex",

@@ -358,7 +358,7 @@ PLAIN: tuple[Language, ...] = (
         shebangs="Rscript",
         frames=CLOSERS,
         wholes=_HASHES,
-        goes_on=r"(?:%>%|\|>|[+,~]|<-|&&|\|\|)[ \t]*$",
+        goes_on=r"(?:%>%|\|>|[+,~]|<-|&&|\|\||\belse)[ \t]*$|^[ \t]*(?:if|for|while)\b[^{}#]*\)[ \t]*$",
     ),
     by_lines(
         "julia",
@@ -385,6 +385,7 @@ PLAIN: tuple[Language, ...] = (
         frames=CLOSERS,
         wholes=(_BLOCK_OF_C, Whole("''", "''(?![$'\\\\])"), _AFTER_HASH, _TEXT),
         words=_LET_OF_NIX,
+        documents=r"(?:with|assert)\b.*;[ \t]*$|.*:[ \t]*$",
     ),
     by_lines(
         "terraform",
@@ -440,7 +441,8 @@ PLAIN: tuple[Language, ...] = (
             Whole(r'"', r'(?<!`)"'),
             Whole("'", "'"),
         ),
-        goes_on=r"(?:[`|,]|(?<![=!])=|\+|-(?:and|or|join|f))[ \t]*$",
+        goes_on=r"(?:[`|,]|(?<![=!])=|\+|-(?:and|or|join|f))[ \t]*$"
+        r"|^[ \t]*(?i:if|elseif|else|while|foreach|for|switch|try|catch|finally|do|function)\b[^{}#]*$",
         documents=r"\[[A-Z]\w*(?:\(.*\))?\][ \t]*$",
     ),
     by_lines(
