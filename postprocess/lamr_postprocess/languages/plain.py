@@ -290,8 +290,8 @@ PLAIN: tuple[Language, ...] = (
         _HASH,
         ".ini .cfg .conf .cnf .properties .editorconfig .desktop .env",
         headings=_SECTIONS,
-        filenames=".gitconfig .gitmodules .npmrc .env .gitignore .dockerignore .gitattributes CODEOWNERS .coveragerc .flake8 "
-        ".pylintrc .pypirc .hgrc",
+        filenames=".gitconfig .gitmodules .npmrc .env .gitignore .dockerignore .gitattributes CODEOWNERS "
+        ".coveragerc .flake8 .pylintrc .pypirc .hgrc",
         frames=BRACKETS,
         goes_on=BACKSLASH,
     ),
