@@ -201,4 +201,4 @@ def _blocks(text: str, tags: list[tuple[int, int]], spans: IntArray, template: T
 
 
 def _name(found: re.Match[str]) -> str:
-    return found.groupdict().get("name") or ""
+    return (found.groupdict().get("name") or "").lower()

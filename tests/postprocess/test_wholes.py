@@ -65,6 +65,9 @@ def kept(text: str, path: str, *rows: int) -> PrunedCode:
         ("perl", 'f(<<"  END");\na\n  END\nwhile (/a/ && $b =~ m[\nc\n]x) {\n}\n', [(1, 3), (4, 6)]),
         ("powershell", "if (a)\n    { b }\nc\n", [(1, 2)]),
         ("r", "if (a)\n  b\nc\n", [(1, 2)]),
+        ("ocaml", "(* a\n(* b *)\n*)\nlet c = d\n", [(1, 3)]),
+        ("nix", "a = ''\n  b ${if c then ''\n    d\n  '' else \"e\"}\n  ''${f\n'';\ng = 1;\n", [(1, 6)]),
+        ("protobuf", "a b = 1\n    [c = d];\n// e\nf g = 2;\n", [(1, 2)]),
         ("powershell", "$a = @(\n  'b',\n\n  'c'\n)\n", [(2, 4)]),
         (
             "bibtex",
@@ -194,7 +197,7 @@ def test_words_that_open_and_close_blocks() -> None:
     make = "ifeq ($(A),b)\nC = d\nE = f\nelse\nC = g\nendif\nall:\n\th\n"
     assert kept(make, "Makefile", 3).kept_lines == (1, 3, 4, 6)
     assert kept(make, "Makefile", 8).kept_lines == (7, 8)
-    cmake = "if(A)\nset(B c)\nelse()\nset(B d)\nendif()\n"
+    cmake = "if(A)\nset(B c)\nelse()\nset(B d)\nENDIF()\n"
     assert kept(cmake, "CMakeLists.txt", 4).kept_lines == (1, 3, 4, 5)
     shader = "#ifdef A\nint b;\nint c;\n#else\nint d;\n#endif\nint e;\n"
     assert kept(shader, "a.frag", 3).kept_lines == (1, 3, 4, 6)

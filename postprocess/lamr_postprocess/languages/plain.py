@@ -51,8 +51,14 @@ _HASHES = (_AFTER_HASH, *_TEXTS)
 IN_PYTHON = (*_TRIPLES, *_HASHES)
 _AFTER_DASHES = Whole(r"--[^\n]*")
 _LIKE_HASKELL = (Whole(r"\{-", r"-\}"), Whole(r"(?<!\S)--[^\n]*"), _TRIPLE, _TEXT, _LETTER)
+_IN_COMMENT_OF_OCAML = r"[^(*]|\((?!\*)|\*(?!\))"
 _LIKE_OCAML = (
-    Whole(r"\(\*", r"\*\)"),
+    # A comment may hold another one.
+    Whole(
+        r"\(\*",
+        rf"(?:{_IN_COMMENT_OF_OCAML}|\(\*(?:{_IN_COMMENT_OF_OCAML})*\*\))*\*\)",
+        at_once=True,
+    ),
     Whole(r"\{(?P<tag>[a-z_]*)\|", r"\|{tag}\}"),
     Whole(r'"', r'(?<!\\)"'),
     _LETTER,
@@ -119,6 +125,10 @@ _CONDITIONS_OF_C = Template(
     goes_on=r"\A\s*#\s*el",
     closes=r"\A\s*#\s*endif",
 )
+# A text over several lines, whose expressions may hold such texts.
+_OF_TEXT, _OF_CODE = r"[^'$]|'(?!')|''[$'\\]|\$(?!\{)", r"[^{}'\"]|'(?!')|\"(?:[^\"\\]|\\.)*\"|\{[^{}]*\}"
+_INNER = rf"''(?:{_OF_TEXT}|\$\{{(?:{_OF_CODE})*\}})*''"
+_TEXT_OF_NIX = Whole("''", rf"(?:{_OF_TEXT}|\$\{{(?:{_OF_CODE}|{_INNER})*\}})*''", at_once=True)
 _LET_OF_NIX = Template(
     "let", frozenset(), (Whole(r"\b(?:let|in)\b"),), opens=r"\Alet", goes_on=r"(?!)", closes=r"\Ain"
 )
@@ -384,7 +394,7 @@ PLAIN: tuple[Language, ...] = (
         _HASH,
         ".nix",
         frames=CLOSERS,
-        wholes=(_BLOCK_OF_C, Whole("''", "''(?![$'\\\\])"), _AFTER_HASH, _TEXT),
+        wholes=(_BLOCK_OF_C, _TEXT_OF_NIX, _AFTER_HASH, _TEXT),
         words=_LET_OF_NIX,
         documents=r"(?:with|assert)\b.*;[ \t]*$|.*:[ \t]*$",
     ),
@@ -616,7 +626,15 @@ PLAIN: tuple[Language, ...] = (
         wholes=(Whole(r"\|\|\|-?[ \t]*\n", r"^[ \t]*\|\|\|"), _AFTER_HASH, *LIKE_C),
         goes_on=r"(?:[-+*=]|&&|\|\||\b(?:then|else|in))[ \t]*$",
     ),
-    by_lines("protobuf", _SLASHES, ".proto", aliases="proto", frames=BRACKETS, wholes=LIKE_C),
+    by_lines(
+        "protobuf",
+        _SLASHES,
+        ".proto",
+        aliases="proto",
+        frames=BRACKETS,
+        wholes=LIKE_C,
+        goes_on=UNENDED,
+    ),
     by_lines("solidity", _SLASHES, ".sol", frames=_BRACED, wholes=LIKE_C),
     by_lines("thrift", _SLASHES, ".thrift", frames=BRACKETS, wholes=LIKE_C),
     by_lines(
