@@ -237,3 +237,13 @@ def test_a_script_that_the_grammar_misreads_without_an_error_is_pruned_by_lines(
 def test_a_broken_macro_of_several_lines_stays_whole() -> None:
     code = "#define A \\\n    { \\\n    b, \\\n    1, /* c */ 0, NULL, 0\\\n    }\n\nint d;\n"
     assert {1, 2, 3, 4, 5} <= set(kept(code, 3, "c").kept_lines)
+
+
+@pytest.mark.parametrize("language", ["javascript", "tsx"])
+def test_a_query_in_an_attribute_of_jsx_is_no_damage(language: str) -> None:
+    code = (
+        'const a = (\n  <b>\n    <c d="e?f=g&h=i&j=k" />\n    <l />\n    <m>\n      n\n    </m>\n  </b>\n);\n'
+    )
+    pruned = kept(code, 4, language)
+    assert pruned.kept_lines == (1, 2, 4, 8, 9)
+    assert "{/* ... 1 line pruned (3) */}" in pruned.text
