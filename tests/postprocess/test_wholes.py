@@ -68,6 +68,7 @@ def kept(text: str, path: str, *rows: int) -> PrunedCode:
         ("ocaml", "(* a\n(* b *)\n*)\nlet c = d\n", [(1, 3)]),
         ("nix", "a = ''\n  b ${if c then ''\n    d\n  '' else \"e\"}\n  ''${f\n'';\ng = 1;\n", [(1, 6)]),
         ("protobuf", "a b = 1\n    [c = d];\n// e\nf g = 2;\n", [(1, 2)]),
+        ("lisp", '(a "b\\\\")\n(c "d\n e")\n', [(2, 3)]),
         ("powershell", "$a = @(\n  'b',\n\n  'c'\n)\n", [(2, 4)]),
         (
             "bibtex",

@@ -63,7 +63,7 @@ _LIKE_OCAML = (
     Whole(r'"', r'(?<!\\)"'),
     _LETTER,
 )
-_LIKE_LISP = (Whole(r"#\|", r"\|#"), Whole(r";[^\n]*"), Whole(r"\\."), Whole(r'"', r'(?<!\\)"'))
+_LIKE_LISP = (Whole(r"#\|", r"\|#"), Whole(r";[^\n]*"), Whole(r"\\."), Whole(r'"(?:[^"\\]|\\[\s\S])*"'))
 _COMMENT_OF_XML = Whole(r"<!--", r"-->")
 _IN_XML = (
     _COMMENT_OF_XML,
