@@ -46,7 +46,7 @@ def test_a_comment_of_a_code_page_is_read_and_given_back(page: str, comment: str
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
 @pytest.mark.parametrize(
-    "text", ["int limit = 3;\r\n// größer\r\n", "ABC\n", "// 设置重试上限\uff0c然后再试一次\n" * 3]
+    "text", ["int limit = 3;\r\n// größer\r\n", "ABC\b\n", "// 设置重试上限\uff0c然后再试一次\n" * 3]
 )
 def test_wide_characters_are_read_with_and_without_a_mark(encoding: str, text: str) -> None:
     data = text.encode(encoding)
