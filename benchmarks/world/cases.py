@@ -40,6 +40,7 @@ _QUESTIONS = (
     "{}",
     "Fix {} when it is empty (#123)",
 )
+_MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 _TRACE = 1_500  # characters of a traceback's end
 
 
@@ -226,14 +227,17 @@ def as_text(data: bytes, alike: bytes | None = None) -> str:
         alike: the bytes of the file that they come from, which tell the encoding; None for the bytes themselves.
     """
     told = data if alike is None else alike
-    wide = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}.get(told[:2])
+    wide = _MARKS.get(told[:2])
     wide = wide or ("utf-16-le" if told[:200].count(0) > len(told[:200]) // 4 else None)
     for name in filter(None, (wide, "utf-8")):
         try:
             told.decode(name)
         except UnicodeDecodeError:
             continue
-        return data.decode(name, "replace")
+        text = data.decode(name, "replace")
+        if name != "utf-8" and told[:2] in _MARKS:  # which says how the text is written and is no part of it
+            return text[1:] if text.startswith("\ufeff") else f"no mark: {text}"
+        return text
     return data.decode("latin-1")
 
 

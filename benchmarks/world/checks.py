@@ -10,10 +10,14 @@ A comment or a documentation string may be cut between its first and its last ro
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
+import numpy as np
 from lamr_postprocess import split_lines
+from lamr_postprocess.minified import LONGEST_LINE
 
 from benchmarks.material import errors
 from benchmarks.world import structure
@@ -32,6 +36,11 @@ _INSIDE = frozenset({"*", "["})
 """How markers begin that stand in a text or a comment on purpose; in a comment they may also begin with nothing."""
 _MARKUP = frozenset({"html", "xml", "vue", "svelte"})
 _TEMPLATES = frozenset({"embeddedtemplate", "twig"})
+_SCRIPT = re.compile(r"<(script|style)\b[^<>]*>(.*?)</\1\s*>", re.DOTALL | re.IGNORECASE)
+_MINIFIED = re.compile(
+    r".*\.\.\. minified: (?:1 line|([\d,]+) of ([\d,]+) lines) (?:of|hold ([\d,]+) of) ([\d,]+) characters.*\n"
+)
+_OF_SCRIPTS = frozenset({"//", "/*", "*"})
 LEAST_SECONDS, SECONDS_A_KILOBYTE = 2.0, 0.025
 """CPU seconds that a call may take: generous, for a machine that others use, too."""
 
@@ -94,13 +103,23 @@ class Checked:
         self.text, self.lines, self.form = text, split_lines(text), form
         self._is_listing = is_listing
         self._tree = structure.parsed(text, form.grammar) if form and form.grammar else None
-        self.errors = None if self._tree is None else errors(self._tree)
+        self.errors = None if self._tree is None else self._errors(text, self._tree)
         self.parts = (
             [] if self._tree is None or self.errors else structure.whole_parts(self._tree, self.lines)
         )
         self.parses = PROGRAMS[form.program](text) if form and form.program else None
         self.judged = 0
         self.broken = 0
+
+    def _errors(self, text: str, tree: structure.tree_sitter.Tree) -> int:
+        """The errors of a text, but for those that the grammar alone sees."""
+        found = errors(tree)
+        if not (found and self.form and self.form.blind):
+            return found
+        for expression, standing in self.form.blind:
+            text = re.sub(expression, standing, text)
+        again = structure.parsed(text, self.form.grammar)
+        return found if again is None else errors(again)
 
     def violations(self, outcome: Outcome) -> Iterator[Violation]:
         """What is wrong with a result."""
@@ -116,6 +135,9 @@ class Checked:
             )
         if outcome.text is None:
             return
+        if outcome.kept == () and (told := _MINIFIED.fullmatch(outcome.text)):
+            yield from self._of_minified(case, told)
+            return
         read = read_result(self.lines, outcome.text, numbered=outcome.numbered)
         yield from self._of_words(outcome, read)
         if read.trouble:
@@ -126,6 +148,16 @@ class Checked:
         yield from self._of_parts(case, read)
         if not outcome.numbered:
             yield from self._of_grammar(case, outcome.text, read)
+
+    def _of_minified(self, case: str, told: re.Match[str]) -> Iterator[Violation]:
+        """Whether an outline that keeps no line, since the file isn't written by lines, says what is true."""
+        if self._is_listing:
+            return
+        long = [len(line) for line in self.lines if len(line) > LONGEST_LINE]
+        true = [len(long), len(self.lines), sum(long), len(self.text)]
+        said = [int(each.replace(",", "")) for each in told.groups() if each]
+        if said != (true[-1:] if len(self.lines) == 1 else true) or 2 * sum(long) <= len(self.text):
+            yield Violation(4, case, "a file that isn't minified, or other numbers", detail=told[0].strip())
 
     def _of_words(self, outcome: Outcome, read: Read) -> Iterator[Violation]:
         """What the result says of itself."""
@@ -164,19 +196,30 @@ class Checked:
     def _of_forms(self, case: str, read: Read) -> Iterator[Violation]:
         """Whether markers are comments, in a format of which no grammar says it."""
         allowed = self.form.comments if self.form else ()
+        scripts = self._scripts if "<!--" in allowed else frozenset()
         for marker in read.markers if allowed else ():
-            if marker.opening not in allowed:
+            inside = marker.first in scripts and marker.last in scripts
+            if marker.opening not in ((_OF_SCRIPTS | {*allowed}) - {"<!--"} if inside else allowed):
                 yield Violation(3, case, "a marker that is no comment", marker.first + 1, marker.line.strip())
 
+    @cached_property
+    def _scripts(self) -> frozenset[int]:
+        """The rows inside scripts and styles of a page, which have comments of their own."""
+        ends = np.array([0, *np.cumsum([len(line) for line in self.lines])])
+        places = [match.span(2) for match in _SCRIPT.finditer(self.text)]
+        rows = (np.searchsorted(ends, place, side="right").tolist() for place in places)
+        return frozenset(row for first, last in rows for row in range(first, last - 1))
+
     def _of_parts(self, case: str, read: Read) -> Iterator[Violation]:
-        """Halves of what can't be parted."""
+        """Halves of what can't be parted; a blank line of it is no half."""
         kept = set(read.kept)
+        inked = {row for row in kept if self.lines[row].strip()}
         openings = {
             row: marker.opening for marker in read.markers for row in range(marker.first, marker.last + 1)
         }
         for part in self.parts:
             cut = [row for row in range(part.first, part.last + 1) if row not in kept]
-            if not cut or len(cut) == part.last - part.first + 1:
+            if not cut or inked.isdisjoint(range(part.first, part.last + 1)):
                 continue
             both = part.first in kept and part.last in kept
             if both and (part.kind == "fenced_code_block" or _may_be_inside(openings[cut[0]], part.kind)):
@@ -207,12 +250,12 @@ class Checked:
                 return
 
     def _of_grammar(self, case: str, text: str, read: Read) -> Iterator[Violation]:
-        """What a grammar and a program say of the result."""
-        if not read.markers or not read.kept or self.form is None:
+        """What a grammar and a program say of the result, unless nothing or blank lines alone are left."""
+        if not read.markers or self.form is None or not any(self.lines[row].strip() for row in read.kept):
             return
         tree = structure.parsed(text, self.form.grammar) if self._tree is not None else None
         broken = []
-        if tree is not None and self.errors == 0 and errors(tree):
+        if tree is not None and self.errors == 0 and self._errors(text, tree):
             broken.append(f"{self.form.grammar}'s grammar")
         if self.parses and not self._is_taken(text, read):
             broken.append(f"{self.form.program}'s program")

@@ -23,6 +23,8 @@ class Format:
         program: a key of `programs.PROGRAMS`, what parses it beside the grammar; empty where nothing does.
         continued: what a line ends with that goes on in the next one; empty where no line does.
         comments: how a comment of one line may begin, where no grammar tells it; empty where anything may be a marker.
+        blind: what the grammar takes for an error though the language doesn't, as expressions, and what it reads in
+            its place.
     """
 
     name: str
@@ -31,15 +33,29 @@ class Format:
     program: str = ""
     continued: str = ""
     comments: tuple[str, ...] = ()
+    blind: tuple[tuple[str, str], ...] = ()
 
 
 def _row(  # noqa: PLR0913, PLR0917  # the columns of the table below
-    name: str, patterns: str, grammar: str = "", program: str = "", continued: str = "", comments: str = ""
+    name: str,
+    patterns: str,
+    grammar: str = "",
+    program: str = "",
+    continued: str = "",
+    comments: str = "",
+    blind: tuple[tuple[str, str], ...] = (),
 ) -> Format:
-    return Format(name, tuple(patterns.split()), grammar, program, continued, tuple(comments.split()))
+    return Format(name, tuple(patterns.split()), grammar, program, continued, tuple(comments.split()), blind)
 
 
 _BACK = "\\"
+# A block, a list of parameters or a script of comments alone, or of nothing.
+_BLANKS = r"(?:\s|#.*(?:\n|\Z)|<#[\s\S]*?#>)*"
+_EMPTY_OF_POWERSHELL = (
+    (rf"(?<![@$])\{{{_BLANKS}\}}", "{ 0 }"),
+    (rf"\bparam\s*\({_BLANKS}\)", "param($a)"),
+    (rf"\A{_BLANKS}\Z", "0"),
+)
 FORMATS: tuple[Format, ...] = (
     # What a whole name or a double ending says goes before what the last ending says.
     _row(
@@ -69,6 +85,7 @@ FORMATS: tuple[Format, ...] = (
     _row("handlebars", "*.hbs *.mustache *.handlebars", comments="{{!-- {{! <!-- #"),
     _row("go template", "*.tmpl *.tpl *.gotmpl"),
     _row("freemarker", "*.ftl *.vm", comments="<#-- <!-- ## #*"),
+    _row("fluent", "", comments="#"),
     _row("haml", "*.haml", comments="-# /"),
     _row("slim", "*.slim", comments="/ /!"),
     _row("pug", "*.pug", comments="// //-"),
@@ -116,7 +133,7 @@ FORMATS: tuple[Format, ...] = (
     _row("zig", "*.zig", "zig"),
     _row("shell", "*.sh *.bash *.zsh *.ksh", "bash", "bash", _BACK),
     _row("fish", "*.fish", "fish", "", _BACK),
-    _row("powershell", "*.ps1 *.psm1 *.psd1", "powershell", "", "`"),
+    _row("powershell", "*.ps1 *.psm1 *.psd1", "powershell", "", "`", blind=_EMPTY_OF_POWERSHELL),
     _row("batch", "*.bat *.cmd", "", "", "^", "REM :: @REM"),
     _row("tcl", "*.tcl *.test", "tcl", "", _BACK),
     _row("vim", "*.vim", "vim"),
@@ -197,6 +214,14 @@ _SCRIPTS = {
     "node": "javascript",
     "ruby": "ruby",
 }
+_OTHERS = {
+    "freemarker": (
+        re.compile(rb"^-?[a-zA-Z][\w-]* *=", re.MULTILINE),
+        re.compile(rb"</?[#@]|\$\{"),
+        "fluent",
+    )
+}
+"""For an ending that two formats share: what speaks for the other one, and what against it."""
 _BY_NAME = {each.name: each for each in FORMATS}
 
 
@@ -232,6 +257,10 @@ _OTHER = [(row, pattern) for row, pattern in _PATTERNS if not _IS_SIMPLE.fullmat
 
 def read_as(form: Format, data: bytes) -> Format | None:
     """The row whose grammar and program read a file; a script's is that of its first line, None where it has none."""
+    if form.name in _OTHERS:
+        signs, against, other = _OTHERS[form.name]
+        bare = data.replace(b"\0", b"")
+        return _BY_NAME[other] if signs.search(bare) and not against.search(bare) else form
     if form is not SCRIPT:
         return form
     head = data[:80].split(b"\n", 1)[0].decode("latin-1")

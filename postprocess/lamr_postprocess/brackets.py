@@ -15,7 +15,6 @@ import numpy as np
 
 from lamr_postprocess.lines import IntArray
 
-_BRACKET = re.compile(r"[()\[\]{}]")
 _OPENING = {")": "(", "]": "[", "}": "{"}
 _NONE = -1
 
@@ -33,15 +32,17 @@ class Brackets:
     pairs: tuple[tuple[int, int], ...] = ()
 
 
-def brackets_of(text: str, skipped: Sequence[tuple[int, int]], spans: IntArray) -> Brackets:
+def brackets_of(text: str, skipped: Sequence[tuple[int, int]], spans: IntArray, which: str) -> Brackets:
     """Find the pairs. A bracket that has no other one is none.
 
     Args:
         text: the text of R rows.
         skipped: where strings and comments begin and end, in order.
         spans: int [R, 2], the offsets of the rows.
+        which: the brackets that count.
     """
-    places = np.array([found.start() for found in _BRACKET.finditer(text)], dtype=np.int64)
+    bracket = re.compile(f"[{re.escape(which)}]")
+    places = np.array([found.start() for found in bracket.finditer(text)], dtype=np.int64)
     if skipped and places.size:
         starts, ends = np.array(skipped).T
         within = np.searchsorted(starts, places, side="right") - 1

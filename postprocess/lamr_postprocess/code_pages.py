@@ -34,6 +34,8 @@ _OTHER_SCRIPTS = ("cp1251", "koi8_u", "cp866", "cp1253", "cp1255", "cp1256")
 _ANY_BYTES = ("cp1252", "latin_1")
 """What a text is read by that is nearly ASCII and tells nothing; the second has a character for each byte."""
 _NEARLY_ASCII = 0.4
+_LONG_ENOUGH = 64
+"""Bytes without control characters that are hardly a binary file's, whatever page they are in."""
 _LONE = 1.6
 """Bytes in a row that aren't ASCII, in the mean, below which a text is Latin."""
 _BESIDE_A_LETTER = re.compile(rb"[A-Za-z][\x80-\xff]|[\x80-\xff](?=[A-Za-z])")
@@ -100,7 +102,7 @@ def likely_pages(data: bytes) -> Iterator[str]:
     sample = b" ".join(_words(data))
     yield from (page.name for page in _PAIRS if _fits(page, sample))
     yield from _of_single_bytes(sample)
-    if count(data, HIGH) < _NEARLY_ASCII * len(data):
+    if count(data, HIGH) < _NEARLY_ASCII * len(data) or len(data) >= _LONG_ENOUGH:
         yield from _ANY_BYTES
 
 

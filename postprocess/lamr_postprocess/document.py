@@ -5,9 +5,10 @@ One `Document` serves any number of selections of the same text, which is what a
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from itertools import chain
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from lamr_postprocess.frames import Frames, frames_of, no_frames
 from lamr_postprocess.headings import headings_of
 from lamr_postprocess.languages import Comment, Language
 from lamr_postprocess.lines import (
+    BOM,
     BoolArray,
     IntArray,
     blank_lines,
@@ -30,9 +32,9 @@ from lamr_postprocess.lines import (
 from lamr_postprocess.listing import Listing
 from lamr_postprocess.mending import parse_mended
 from lamr_postprocess.outline import NOBODY, Outline, outline_of
-from lamr_postprocess.parts import Markup, markup_of
-from lamr_postprocess.repair import Codes, Rules, close, no_rules, rules_of, rules_without_tree
-from lamr_postprocess.syntax import CostlySyntaxError, Damage, MissingGrammarError, Source
+from lamr_postprocess.parts import Markup, markup_of, no_markup
+from lamr_postprocess.repair import Codes, Rules, close, keeping_first, no_rules, rules_of, rules_without_tree
+from lamr_postprocess.syntax import CostlySyntaxError, Damage, MissingGrammarError, Source, misread
 from lamr_postprocess.wholes import Wholes, wholes_of
 
 LEAST_CUT = 100
@@ -89,6 +91,7 @@ class Document:
         markup: int [L], the index into `comments` of the syntax that a marker takes where a cut's ink begins; -1 for
             the language's own.
         comments: the comment syntaxes that parts of the text bring.
+        around: int [L], the row in which begins what stands around each; -1 for nothing.
         rules: what repair needs.
         fillers: what rendering needs.
         definitions: what named cuts hide; None where cuts aren't to be named or there is no syntax tree.
@@ -107,6 +110,7 @@ class Document:
     starts: BoolArray
     markup: IntArray
     comments: tuple[Comment, ...]
+    around: IntArray
     rules: Rules
     fillers: Fillers
     definitions: Definitions | None
@@ -118,10 +122,16 @@ class Document:
             return np.zeros(selected.shape[0], dtype=np.int8)
         return close(self.rules, selected)
 
-    def comment(self, first: int, last: int) -> Comment:
-        """The comment syntax of a marker for these rows: that of the first with ink, since blank ones are no units."""
+    def comment(self, first: int, last: int, kept: BoolArray) -> Comment:
+        """The comment syntax of a marker for these rows, where the rows bool [L] are kept.
+
+        It is that of the first row with ink, since blank ones are no units, or of what stands around it and isn't kept:
+        a blank line may be kept without the script that it stands in.
+        """
         row = first + int(np.argmin(self.blank[first : last + 1]))
-        at = int(self.markup[row]) if first else NOBODY
+        while 0 <= (outer := int(self.around[row])) < row and not kept[outer]:
+            row = outer
+        at = int(self.markup[row])
         return self.language.comment if at < 0 else self.comments[at]
 
     def line(self, row: int) -> str:
@@ -163,10 +173,12 @@ def analyse(  # noqa: PLR0913  # keyword-only, each with a default
     blank = blank_lines(points, spans)
     indents = _indents(points, spans)
     cost = spans[:, 1] - spans[:, 0] - indents
-    structure = _Structure(no_rules(lines), Markup(np.full(lines, NOBODY)))
+    structure = _Structure(no_rules(lines), no_markup(lines))
     if repair:
         space = _Space(blank, indents)
         structure = _structure(body, language, _Costs(cost, least_cut), space, listing, naming)
+        if text.startswith(BOM) and not language.skips_mark:
+            structure = replace(structure, rules=keeping_first(structure.rules))
     outline = structure.outline
     return Document(
         text=text,
@@ -181,6 +193,7 @@ def analyse(  # noqa: PLR0913  # keyword-only, each with a default
         starts=~blank if outline is None else outline.starts,
         markup=structure.markup.rows,
         comments=structure.markup.comments,
+        around=structure.markup.around,
         rules=structure.rules,
         fillers=_no_fillers() if outline is None else _fillers(outline),
         definitions=structure.definitions,
@@ -221,7 +234,32 @@ def _by_line(text: str, spans: IntArray, language: Language, costs: _Costs, spac
     wholes = wholes_of(text, lines, spans, language)
     inner = wholes.head != np.arange(len(lines))
     frames = _frames(text, lines, language, space, inner, wholes)
-    return rules_without_tree(costs.of_lines, space.blank & ~inner, frames, wholes, costs.least_cut)
+    blank = space.blank & ~inner
+    more = [*_introduced(lines, blank, wholes, language), *_filled(lines, blank, language, frames, wholes)]
+    return rules_without_tree(costs.of_lines, blank, frames, wholes, more, costs.least_cut)
+
+
+def _introduced(
+    lines: list[str], blank: BoolArray, wholes: Wholes, language: Language
+) -> Iterator[tuple[int, int]]:
+    """The rows that are nothing without the next one, and that one's."""
+    if language.documents:
+        begins = re.compile(rf"[ \t]*(?:{language.documents})")
+        for row, below in pairwise(np.flatnonzero(~blank).tolist()):
+            head = int(wholes.head[row])
+            if head != wholes.head[below] and (begins.match(lines[row]) or begins.match(lines[head])):
+                yield row, below
+
+
+def _filled(
+    lines: list[str], blank: BoolArray, language: Language, frames: Frames, wholes: Wholes
+) -> Iterator[tuple[int, int]]:
+    """The rows of blocks that may not be empty, and the first one inside."""
+    if language.filled:
+        comment = language.comment.opening
+        rows = [row for row in np.flatnonzero(~blank).tolist() if not lines[row].lstrip().startswith(comment)]
+        first = {int(outer[row]): row for outer in (frames.above, wholes.inside) for row in reversed(rows)}
+        yield from ((outer, row) for outer, row in first.items() if outer >= 0)
 
 
 def _frames(  # noqa: PLR0913, PLR0917  # a text, and what is known of its lines
@@ -262,7 +300,8 @@ def _structure(  # noqa: PLR0913, PLR0917  # a text, and what is known of it
     damage = source.damage
     del source
     rules = rules_of(names, outline, damage, costs.of_lines, costs.least_cut)
-    return _Structure(rules, Markup(outline.markup, outline.comments), why, outline, definitions)
+    markup = Markup(outline.markup, outline.around, outline.comments)
+    return _Structure(rules, markup, why, outline, definitions)
 
 
 def _parsed(text: str, language: Language, listing: Listing | None) -> tuple[Source | None, str | None]:
@@ -279,7 +318,8 @@ def _parsed(text: str, language: Language, listing: Listing | None) -> tuple[Sou
         return None, f"{language.name} that takes too long to parse:"
     root = source.tree.root_node
     broken = root.has_error
-    if root.is_error or (broken and language.parses is not None and not language.parses(text)):
+    refused = broken and language.parses is not None and not language.parses(text)
+    if root.is_error or refused or misread(source):
         return None, f"{language.name} that doesn't parse:"
     return source, _note(language, source.damage, broken=broken)
 

@@ -122,7 +122,7 @@ def _read_wide(data: bytes, encoding: Encoding) -> Decoded | None:
 def _is_text(text: str) -> bool:
     """Return whether all characters are some that a text has."""
     return all(
-        each in "\t\n\v\f\r\x1a\x1b" or unicodedata.category(each) not in _NO_TEXT for each in set(text)
+        each in "\b\t\n\v\f\r\x1a\x1b" or unicodedata.category(each) not in _NO_TEXT for each in set(text)
     )
 
 

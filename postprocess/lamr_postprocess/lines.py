@@ -16,6 +16,7 @@ IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 FloatArray = NDArray[np.float32]
 
+BOM = "\ufeff"
 _LF, _CR, _SPACE = 10, 13, 32
 # Unicode's White_Space beyond the control characters; all characters up to 32 count as blank as well.
 _WIDE_SPACES = (0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000)

@@ -120,8 +120,9 @@ class _Mender:
             return state.source
         rows = tuple(sorted(row for row in state.change.blanked if self._own[row].strip()))
         frames = _frames(self._blocks(self._own), self._language)
-        bonds = (*state.change.bonds, *self._whole(state.change.told), *self._joined(state.change.told))
-        return replace(state.source, damage=Damage(rows, frames, bonds, _runs(sorted(state.change.told))))
+        told = state.change.told
+        bonds = (*state.change.bonds, *self._whole(told), *self._joined(told), *self._continued(told))
+        return replace(state.source, damage=Damage(rows, frames, bonds, _runs(sorted(told))))
 
     def _mend_rows(self) -> None:
         """Choose between versions of rows, and mend those that still don't parse."""
@@ -140,6 +141,14 @@ class _Mender:
                 if row in mended and chr(inner[0]) in self._language.joiners:
                     yield row, before
                 before = row
+
+    def _continued(self, mended: frozenset[int]) -> Iterator[tuple[int, int]]:
+        """The pairs of a mended row that goes on in the next one, and that one, both ways."""
+        end = self._language.continuation.encode()
+        for row in sorted(mended) if end else ():
+            if row + 1 < len(self._own) and self._own[row].rstrip(b"\r\n").endswith(end):
+                yield row, row + 1
+                yield row + 1, row
 
     def _whole(self, mended: frozenset[int]) -> Iterator[tuple[int, int]]:
         """The pairs of rows of comments and strings that no tree keeps together."""

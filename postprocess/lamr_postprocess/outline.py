@@ -19,7 +19,7 @@ import numpy as np
 from lamr_postprocess.languages import Comment, Language
 from lamr_postprocess.lines import BoolArray, IntArray
 from lamr_postprocess.syntax import Source
-from lamr_postprocess.walk import NOBODY, SEGMENT_COLUMNS, UNIT_COLUMNS, ItemList, Walk
+from lamr_postprocess.walk import NOBODY, SEGMENT_COLUMNS, TOP, UNIT_COLUMNS, ItemList, Walk
 
 __all__ = ["NOBODY", "Outline", "outline_of"]
 
@@ -41,6 +41,7 @@ class Outline:
         meanings: pairs of units of which the second says what the first means.
         list_end: int [R], the last row of the innermost list around the unit that owns the row.
         statement: int [R], a number for the statement around the row; elements of a literal have the literal's.
+        around: int [R], the row in which the unit around the row's unit begins; `NOBODY` for none.
         markup: int [R], the comment syntax inside the row's list, as an index into `comments`; -1 for the language's.
         comments: the comment syntaxes that lists bring.
     """
@@ -57,6 +58,7 @@ class Outline:
     meanings: list[tuple[int, int]]
     list_end: IntArray
     statement: IntArray
+    around: IntArray
     markup: IntArray
     comments: tuple[Comment, ...]
 
@@ -134,6 +136,9 @@ def _by_row(walk: Walk, rows: int, continued: IntArray) -> Outline:
         meanings=walk.meanings,
         list_end=np.where(unit_of_row == NOBODY, rows - 1, ends[unit_of_row]),
         statement=np.where(unit_of_row == NOBODY, NOBODY, heads[statements[unit_of_row]]),
+        around=np.where(
+            (unit_of_row == NOBODY) | (parents[unit_of_row] <= TOP), NOBODY, unit_rows[parents[unit_of_row]]
+        ),
         markup=np.where(unit_of_row == NOBODY, NOBODY, markups[unit_of_row]),
         comments=tuple(walk.comments),
     )

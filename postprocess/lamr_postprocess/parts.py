@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,11 +20,18 @@ class Markup:
 
     Attributes:
         rows: int [R], an index into `comments`; -1 for the language's own.
+        around: int [R], the row in which begins what stands around each; -1 for nothing.
         comments: the comment syntaxes of the parts.
     """
 
     rows: IntArray
+    around: IntArray
     comments: tuple[Comment, ...] = ()
+
+
+def no_markup(rows: int) -> Markup:
+    """So many rows in the language's own syntax."""
+    return Markup(np.full(rows, _NONE), np.full(rows, _NONE))
 
 
 def markup_of(text: str, spans: IntArray, language: Language) -> Markup:
@@ -32,9 +39,10 @@ def markup_of(text: str, spans: IntArray, language: Language) -> Markup:
 
     A part that nothing closes is none. Parts are looked for one after the other, so that none lies in another one.
     """
-    markup = Markup(np.full(spans.shape[0], _NONE), tuple(part.comment for part in language.parts))
+    markup = no_markup(spans.shape[0])
     if not language.parts:
         return markup
+    markup = replace(markup, comments=tuple(part.comment for part in language.parts))
     opening = re.compile("|".join(f"({part.opening})" for part in language.parts), re.MULTILINE)
     at = 0
     while found := opening.search(text, at):
@@ -44,5 +52,6 @@ def markup_of(text: str, spans: IntArray, language: Language) -> Markup:
             return markup
         first, last = np.searchsorted(spans[:, 1], (found.end() - 1, closed.start()), side="right")
         markup.rows[first + 1 : last] = number
+        markup.around[first + 1 : last] = first
         at = closed.end()
     return markup

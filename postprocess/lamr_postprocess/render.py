@@ -16,11 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from lamr_postprocess.document import Document
-from lamr_postprocess.lines import BoolArray, IntArray
+from lamr_postprocess.languages import Comment
+from lamr_postprocess.lines import BOM, BoolArray, IntArray
 from lamr_postprocess.result import Cut
 from lamr_postprocess.swepruner import filtered_text
 
-BOM = "\ufeff"
 COMMENT, NAMED, SWE_PRUNER = "comment", "named", "swe-pruner"
 _CLOSERS = "}]"
 STYLES = (COMMENT, NAMED, SWE_PRUNER)
@@ -77,7 +77,8 @@ def render(document: Document, kept: BoolArray, style: Style) -> tuple[str, tupl
         at = int(filled[slot]) if slot < filled.shape[0] and filled[slot] <= last else None
         body = "" if at is None else fillers[at] + "  "
         indent = _indent(document, least if at is None else at)
-        parts.append(_marker(document, Cut(first + 1, last + 1), indent + body, style))
+        comment = document.comment(first, last, kept)
+        parts.append(_marker(document, Cut(first + 1, last + 1), indent + body, comment, style))
         row = last + 1
     parts.append(_lines(document, row, kept.shape[0], style))
     return "".join(parts), _as_cuts(cuts)
@@ -102,7 +103,7 @@ def _lines(document: Document, first: int, stop: int, style: Style) -> str:
     return "".join(f"{document.numbers[row]}\t{document.line(row)}" for row in range(first, stop))
 
 
-def _marker(document: Document, cut: Cut, lead: str, style: Style) -> str:
+def _marker(document: Document, cut: Cut, lead: str, comment: Comment, style: Style) -> str:
     """The line that stands for a cut; `lead` is its indentation and filler."""
     ending = document.line(cut.end - 1)
     newline = ending[len(ending.rstrip("\r\n")) :]
@@ -116,7 +117,6 @@ def _marker(document: Document, cut: Cut, lead: str, style: Style) -> str:
     words = f"... {cut.lines} line{'s' if cut.lines > 1 else ''} pruned ({where})"
     if style.markers == NAMED and document.definitions is not None:
         words += document.definitions.label(cut.start - 1, cut.end - 1)
-    comment = document.comment(cut.start - 1, cut.end - 1)
     is_last = comment.last is not None and document.begins_with(cut.end, _CLOSERS)
     return f"{head}{lead}{comment.wrap(words, is_last=is_last)}{newline}"
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -137,8 +137,13 @@ class Rules:
     blanks: IntArray
 
 
-def rules_without_tree(
-    cost: IntArray, blank: BoolArray, frames: Frames, wholes: Wholes, least_cut: int
+def rules_without_tree(  # noqa: PLR0913, PLR0917  # what is known of a text's rows
+    cost: IntArray,
+    blank: BoolArray,
+    frames: Frames,
+    wholes: Wholes,
+    more: Sequence[tuple[int, int]],
+    least_cut: int,
 ) -> Rules:
     """The rules for a text that is pruned line by line: gaps, and the rows that rows are nothing without.
 
@@ -147,6 +152,7 @@ def rules_without_tree(
         blank: bool [R], rows of white space alone.
         frames: which rows need which.
         wholes: which rows stand together.
+        more: further pairs of rows of which the first needs the second.
         least_cut: what the rows of a cut cost at least; a gap that costs less is filled.
     """
     rows, head = cost.shape[0], wholes.head
@@ -163,9 +169,23 @@ def rules_without_tree(
     for tags in wholes.together:
         ring = head[[*tags, tags[0]]]
         triples.append(np.stack([ring[:-1], ring[1:], np.full(len(tags), CLOSURE)], axis=1))
+    triples += (
+        [np.array([(head[user], head[need], MEANING) for user, need in more], np.int64)] if more else []
+    )
     closed = Needs.of(rows, *triples)
     gaps, companion = gaps_of(owner, cost, closed.user, closed.needed, least_cut), np.zeros(rows, np.bool_)
     return Rules(owner, companion, closed, _no_extras(), gaps, _NO_ROWS, _blanks(owner))
+
+
+def keeping_first(rules: Rules) -> Rules:
+    """The rules under which any row needs the first one, too."""
+    first, needs = int(rules.owner[0]) if rules.owner.size else NOBODY, rules.needs
+    if first == NOBODY:
+        return rules
+    known = np.stack([needs.user, needs.needed, needs.why], axis=1)
+    groups = len(needs.starts) - 1
+    more = [(group, first, MEANING) for group in range(groups) if group != first]
+    return replace(rules, needs=Needs.of(groups, known, more))
 
 
 def no_rules(rows: int) -> Rules:
@@ -210,6 +230,8 @@ def _list_rules(outline: Outline) -> list[tuple[int, int, int]]:
     needs += [(group[item], group[before], CLOSURE) for item, before in outline.followers]
     for each in outline.lists:
         whole, first, last = group[each.owner], group[each.items[0]], group[each.items[-1]]
+        if each.core != NOBODY:
+            needs += [(group[other], group[each.core], MEANING) for other in each.beside]
         if each.kind.keep_first:
             needs.append((whole, first, COMPANION))
         if each.kind.keep_last:

@@ -17,6 +17,9 @@ from lamr_postprocess.syntax import Source
 
 NOBODY = -1
 UNIT_COLUMNS, SEGMENT_COLUMNS = 5, 4
+TOP = 0
+"""The unit that owns what lies outside all lists, which is usually nothing."""
+_BEGINNING = 200  # bytes of an item that tell what it is
 _ANY = ListKind()
 _MOST_JOINED = 6
 """Rows of comments that are kept or cut together: half a sentence misleads, and a whole licence is more than that."""
@@ -34,6 +37,8 @@ class ItemList:
         counted: the last item that has its value by others, or `NOBODY`.
         chained: up to which of the items each needs the one before it.
         has_values: whether an item has a value of its own.
+        core: the last item that the others are nothing without, or `NOBODY`.
+        beside: those others.
     """
 
     owner: int
@@ -43,6 +48,8 @@ class ItemList:
     counted: int = NOBODY
     chained: int = 1
     has_values: bool = False
+    core: int = NOBODY
+    beside: list[int] = field(default_factory=list)
 
 
 @dataclass(eq=False, slots=True)
@@ -60,6 +67,7 @@ class _Place:
         prefix: whether the last item belongs to the next one.
         directive, section: the last units that say what the items after them mean.
         remark: a comment that belongs to the next item.
+        documents: comments that are nothing without the next item.
     """
 
     unit: int
@@ -73,6 +81,7 @@ class _Place:
     directive: int = NOBODY
     section: int = NOBODY
     remark: int = NOBODY
+    documents: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +140,8 @@ class Walk:
 
     def run(self, rows: int) -> None:
         """Visit nodes in document order and enter those that span rows."""
-        top = self.new_unit(
-            NOBODY, 0, rows - 1, _ANY
-        )  # owns what lies outside all lists, which is usually nothing
+        top = self.new_unit(NOBODY, 0, rows - 1, _ANY)
+        assert top == TOP
         self.visit_all(self.source.tree, _Place(top, None, False, NOBODY, rows - 1, -1))
 
     def visit_all(self, tree: tree_sitter.Tree, place: _Place) -> None:
@@ -194,7 +202,8 @@ class Walk:
             spec = self.list_kind(node, place.kind)
             by_row = spec is not None and spec.by_row
             whole = whole or ((kind in grammar.comments or kind in grammar.opaque) and not by_row)
-        if whole or (last == row and (spec is None or is_item)):
+        in_rows = spec is not None and spec.by_row and not spec.delimited
+        if whole or (last == row and (spec is None or (is_item and not in_rows))):
             self.emit(unit, row, last, companion)
             return None
         if spec is None:
@@ -246,6 +255,8 @@ class Walk:
             self.give_meaning(node, unit, place)
         if items.kind.valued or items.kind.counter:
             self.count(node, items)
+        if items.kind.core:
+            self.tell_core(node, items)
         return unit, True
 
     def unit_of_token(self, kind: int, place: _Place) -> int:
@@ -266,6 +277,8 @@ class Walk:
         if place.remark != NOBODY:
             self.join(unit, place.remark)
             place.remark = NOBODY
+        self.meanings += [(each, unit) for each in place.documents]
+        place.documents = ()
         if place.directive != NOBODY:
             self.meanings.append((unit, place.directive))
         if mark == "directives":
@@ -280,7 +293,7 @@ class Walk:
     def count(self, node: tree_sitter.Node, items: ItemList) -> None:
         """Note the items without which the last one would have another value."""
         spec, units = items.kind, items.items
-        counts = bool(spec.counter) and _counter(spec.counter).match(
+        counts = bool(spec.counter) and _expression(spec.counter).match(
             self.data, node.start_byte, node.end_byte
         )
         valued = node.type in spec.valued or any(node.child_by_field_name(each) for each in spec.valued)
@@ -296,9 +309,19 @@ class Walk:
         if counts:
             items.counted = units[-1]
 
+    def tell_core(self, node: tree_sitter.Node, items: ItemList) -> None:
+        """Note whether the last item is one that the others are nothing without."""
+        begin = self.data[node.start_byte : min(node.end_byte, node.start_byte + _BEGINNING)]
+        if _expression(items.kind.core).match(node.type.encode() + b" " + begin):
+            items.core = items.items[-1]
+        else:
+            items.beside.append(items.items[-1])
+
     def comment_unit(self, node: tree_sitter.Node, row: int, last: int, place: _Place) -> int:
         """A unit for a comment; one that begins a row goes on with a short one right above, if there is one."""
         unit = self.new_unit(place.unit, row, place.list_end, _ANY)
+        if place.items is not None and place.items.kind.core and place.unit == TOP:
+            place.items.beside.append(unit)
         if self.marks:
             self.give_comment_meaning(node, unit, place)
         above, self.comment_above = self.comment_above, None
@@ -321,6 +344,8 @@ class Walk:
             place.directive = unit
         elif mark == "remarks":
             place.remark = unit
+        elif mark == "documents":
+            place.documents += (unit,)
         elif mark == "asides":
             self.join(unit, place.unit)
 
@@ -405,7 +430,7 @@ def _may_be_empty(kind: ListKind) -> ListKind:
 
 
 @cache  # as many as tables have
-def _counter(expression: str) -> re.Pattern[bytes]:
+def _expression(expression: str) -> re.Pattern[bytes]:
     return re.compile(expression.encode())
 
 

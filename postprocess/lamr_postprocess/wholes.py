@@ -2,7 +2,7 @@
 
 The `wholes` expressions of a language's table say what stands together whatever its indentation: a block comment, a
 here-document, a text over several lines, a front matter. A line that its end says goes on (`goes_on`) stands with the
-next one. A template adds its tags, and the blocks that they open and close.
+next one. A template adds its tags, and the blocks that they open and close; a language's words may do so, too.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class Wholes:
 
     Attributes:
         head: int [R], the first row of what each row belongs to; its own number where it stands by itself.
-        around: int [R], the row whose tag opens the template's block that each row lies in, negative for none.
-        together: rows of tags that need each other: those of one block.
+        around: int [R], the row whose tag or word opens the block that each row lies in, negative for none.
+        together: rows of tags or words that need each other: those of one block.
         tags: rows that begin with a tag of a block, whose indentation says nothing.
         inside: int [R], the row whose bracket is open where each row begins, negative for none.
     """
@@ -57,18 +57,23 @@ def wholes_of(text: str, lines: Sequence[str], spans: IntArray, language: Langua
     text = text.replace("\r\n", " \n").replace("\r", "\n")  # expressions know one end of a line; offsets stay
     joined = np.zeros(rows + 1, np.bool_)  # whether a row stands with the one before it
     places = [(start, end) for start, end, _ in _found(text, language.wholes)]
-    paired = language.wholes and language.frames is not None and re.match(language.frames, ")")
-    brackets = brackets_of(text, places, spans) if paired else Brackets(np.full(rows, _NONE))
-    if language.goes_on:
-        ends = re.compile(language.goes_on)
-        going = [row for row, line in enumerate(lines) if ends.search(line.rstrip("\r\n"))]
-        joined[[row + 1 for row in going]] = True
-    blocks = _Blocks(np.full(rows, _NONE))
+    last = language.brackets[-1:]
+    paired = language.wholes and language.frames is not None and re.match(language.frames, last)
+    brackets = (
+        brackets_of(text, places, spans, language.brackets) if paired else Brackets(np.full(rows, _NONE))
+    )
+    blocks, words = _Blocks(np.full(rows, _NONE)), _Blocks(np.full(rows, _NONE))
+    if language.words is not None:
+        found = _found(text, (*language.wholes, *language.words.tags))
+        tags = [(start, end) for start, end, whole in found if whole in language.words.tags]
+        words = _blocks(text, tags, spans, language.words)
     if language.template is not None:
-        tags = list(_found(text, language.template.tags))
-        places += [(start, end) for start, end, _ in tags]
-        blocks = _blocks(text, [(start, end) for start, end, _ in tags], spans, language.template)
+        tags = [(start, end) for start, end, _ in _found(text, language.template.tags)]
+        places += tags
+        blocks = _blocks(text, tags, spans, language.template)
+    ended: set[int] = set()
     if places:
+        ends = np.array(places)[:, 1]
         first, last = np.searchsorted(spans[:, 1], np.array(places) - np.array([0, 1]), side="right").T
         several = last > first
         # Rows that something begins before and ends in or behind: the sum of what has begun and not ended.
@@ -76,9 +81,33 @@ def wholes_of(text: str, lines: Sequence[str], spans: IntArray, language: Langua
         np.add.at(change, first[several] + 1, 1)
         np.add.at(change, last[several] + 1, -1)
         joined |= np.cumsum(change)[: rows + 1] > 0
+        ended = {
+            row
+            for row, at in zip(last[several], ends[several], strict=True)
+            if not _rest(text, spans[row], at)
+        }
+    if language.goes_on:
+        joined[[row + 1 for row in _going(lines, language) if row not in ended]] = True
     head = np.maximum.accumulate(np.where(joined[:rows], 0, np.arange(rows)))
-    together = (*blocks.together, *brackets.pairs)
-    return Wholes(head, blocks.around, brackets.around, together, tuple(blocks.tags))
+    together = (*blocks.together, *words.together, *brackets.pairs)
+    around = np.maximum(blocks.around, words.around)
+    return Wholes(head, around, brackets.around, together, tuple(blocks.tags))
+
+
+def _going(lines: Sequence[str], language: Language) -> Iterator[int]:
+    """The rows that go on in the next one; blank ones and comments between go on, too."""
+    goes_on, going = re.compile(language.goes_on), False
+    nothing = re.compile(rf"\s*(?:{re.escape(language.comment.opening) or '$'}|$)")
+    for row, line in enumerate(lines):
+        bare = line.rstrip("\r\n")
+        going = goes_on.search(bare) is not None or (going and nothing.match(bare) is not None)
+        if going:
+            yield row
+
+
+def _rest(text: str, span: IntArray, end: int) -> str:
+    """What stands in a row behind a place, but for white space."""
+    return text[end : int(span[1])].strip()
 
 
 def _found(text: str, wholes: tuple[Whole, ...]) -> Iterator[tuple[int, int, Whole]]:
@@ -172,4 +201,4 @@ def _blocks(text: str, tags: list[tuple[int, int]], spans: IntArray, template: T
 
 
 def _name(found: re.Match[str]) -> str:
-    return found.groupdict().get("name") or ""
+    return (found.groupdict().get("name") or "").lower()

@@ -87,6 +87,19 @@ def cut(text: str, first: int, last: int, marker: str) -> str:
             "Feature: a\n... 1 line pruned (2)\n",
             {(3, "a marker that is no comment")},
         ),
+        # A blank line alone is no half of a tag, and no file that has to parse.
+        (
+            "vue",
+            "<p\n  a\n\n  b>\n</p>\n",
+            "<!-- ... 2 lines pruned (1-2) -->\n\n<!-- ... 2 lines pruned (4-5) -->\n",
+            set(),
+        ),
+        (
+            "liquid",
+            "<p>\n<script>\na\nb\n</script>\n",
+            "// ... 1 line pruned (1)\n<script>\na\n// ... 1 line pruned (4)\n</script>\n",
+            {(3, "a marker that is no comment")},
+        ),
         ("json", "[\n  1,\n  2\n]\n", "[\n  // ... 1 line pruned (2)\n  2\n]\n", set()),
         (
             "json",
@@ -136,6 +149,20 @@ def test_a_planted_fault_is_found(form, text, result, found):
 )
 def test_what_a_result_says_is_compared_with_what_it_is(outcome, found):
     assert kinds(CODE, "python", outcome) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "found"),
+    [
+        ("a" * 12_000 + "\n", "1 line of 12,001 characters", set()),
+        ("a" * 12_000 + "\n", "1 line of 12,000 characters", {4}),
+        ("b\n" + "a" * 12_000, "1 of 2 lines hold 12,000 of 12,002 characters", set()),
+        (CODE, f"1 line of {len(CODE)} characters", {4}),
+    ],
+)
+def test_an_outline_of_a_minified_file_says_what_is_true(text, said, found):
+    outcome = Outcome("outline", f"# ... minified: {said}\n", kept=())
+    assert {each.invariant for each in Checked(text, format_named("python")).violations(outcome)} == found
 
 
 def test_markers_of_a_listing_carry_its_own_numbers():

@@ -200,3 +200,50 @@ def test_branches_of_the_preprocessor_that_open_one_block() -> None:
 def test_comments_and_strings_of_a_broken_part_stay_whole() -> None:
     code = 'x = = """\none\ntwo\nthree\n"""\ny = 1\n'
     assert set(kept(code, 3, "python").kept_lines) >= {1, 2, 3, 4, 5}
+
+
+SCRIPT = """\
+#!/bin/sh
+a=$? b="${1:-}" c=("${d[@]}")
+while [ -n "$b" ]; do
+    e "$b"
+    f
+done
+if "$g"; then
+    for h do
+        if [ $(( 10#$h )) -gt 1 -a \\( -n "$h" \\) ]; then
+            i "$h"
+            j
+        fi
+    done
+fi
+"""
+
+
+@pytest.mark.parametrize(("row", "lines"), [(4, (2, 3, 4, 6)), (10, (7, 8, 9, 10, 12, 13, 14))])
+def test_what_shells_read_otherwise_than_their_grammar(row: int, lines: tuple[int, ...]) -> None:
+    pruned = kept(SCRIPT, row, "shell")
+    assert pruned.kept_lines == lines
+    assert pruned.note is None
+
+
+def test_a_script_that_the_grammar_misreads_without_an_error_is_pruned_by_lines() -> None:
+    code = "f && a=b c=d  # e\nif g; then\n    h\n    i\nfi\nj\n"
+    pruned = kept(code, 3, "shell")
+    assert pruned.kept_lines == (2, 3, 5)
+    assert pruned.note == "shell that doesn't parse: pruned line by line"
+
+
+def test_a_broken_macro_of_several_lines_stays_whole() -> None:
+    code = "#define A \\\n    { \\\n    b, \\\n    1, /* c */ 0, NULL, 0\\\n    }\n\nint d;\n"
+    assert {1, 2, 3, 4, 5} <= set(kept(code, 3, "c").kept_lines)
+
+
+@pytest.mark.parametrize("language", ["javascript", "tsx"])
+def test_a_query_in_an_attribute_of_jsx_is_no_damage(language: str) -> None:
+    code = (
+        'const a = (\n  <b>\n    <c d="e?f=g&h=i&j=k" />\n    <l />\n    <m>\n      n\n    </m>\n  </b>\n);\n'
+    )
+    pruned = kept(code, 4, language)
+    assert pruned.kept_lines == (1, 2, 4, 8, 9)
+    assert "{/* ... 1 line pruned (3) */}" in pruned.text

@@ -8,7 +8,7 @@ import sys
 import zlib
 
 import pytest
-from lamr_postprocess import Encoding, code_pages, decode
+from lamr_postprocess import Encoding, code_pages, decode, prune_lines
 from lamr_postprocess.encodings import UTF_8
 
 COMMENTS = {
@@ -46,7 +46,7 @@ def test_a_comment_of_a_code_page_is_read_and_given_back(page: str, comment: str
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
 @pytest.mark.parametrize(
-    "text", ["int limit = 3;\r\n// größer\r\n", "ABC\n", "// 设置重试上限\uff0c然后再试一次\n" * 3]
+    "text", ["int limit = 3;\r\n// größer\r\n", "ABC\b\n", "// 设置重试上限\uff0c然后再试一次\n" * 3]
 )
 def test_wide_characters_are_read_with_and_without_a_mark(encoding: str, text: str) -> None:
     data = text.encode(encoding)
@@ -143,3 +143,19 @@ def test_only_who_meets_such_a_file_imports_the_library() -> None:
     code += "decode('é\\n'.encode('utf-16'))\nprint('charset_normalizer' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+def test_a_line_with_a_mark_that_its_reader_does_not_skip_stays() -> None:
+    code = "\ufeff#!/bin/sh\r\na\r\n\r\nif b; then\r\n    c\r\nfi\r\n"
+    for path, kept in (("a.sh", (1, 4, 5, 6)), ("a.bat", (1, 5)), ("a.rb", (4, 5))):
+        pruned = prune_lines(code, [0, 0, 0, 0, 1, 0], path=path, min_cut=0)
+        assert set(kept) <= set(pruned.kept_lines)
+        assert (1 in pruned.kept_lines) == (path != "a.rb")
+        assert pruned.text.startswith("\ufeff")
+
+
+def test_a_text_that_fits_no_page_is_still_read_byte_by_byte() -> None:
+    data = bytes(sorted({*range(0x80, 0x100)} - {0x81, 0x8D, 0x8F, 0x90, 0x9D})) + b"\n"
+    found = decode(data)
+    assert found is not None
+    assert found.encoding.encode(found.text) == data

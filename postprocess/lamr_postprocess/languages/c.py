@@ -136,7 +136,7 @@ CPP = dataclasses.replace(
     name="cpp",
     extends="c",
     aliases=name_set("c++ cc cxx hpp"),
-    suffixes=name_set(".cpp .cc .cxx .c++ .hpp .hh .hxx .ipp .tpp .inl .cu .cuh"),
+    suffixes=name_set(".cpp .cc .cxx .c++ .hpp .hh .hxx .ipp .tpp .inl .cu .cuh .ino"),
     macros=_MACROS + _KERNELS,
     hints=(
         r"^#[ \t]*include <(iostream|vector|string|memory|map|algorithm|utility)>",

@@ -162,6 +162,21 @@ CONTESTED: Mapping[str, Contest] = {
     ".s": Contest(
         "gas", {"assembly": (r"^[ \t]*(?:section[ \t]+\.|global[ \t]|%(?:define|macro|include))", r"^;")}
     ),
+    ".txt": Contest(
+        "text",
+        {
+            "requirements": (
+                r"^[A-Za-z][\w.-]*(?:\[[\w, -]*\])?[ \t]*[=~<>!]=[ \t]*\d[\w.*+!]*(?:[ \t]*[,;#\\].*)?$",
+                r"^(?:-r|-c|--requirement|--extra-index-url|--index-url)[ =]\S",
+            )
+        },
+    ),
+    ".ftl": Contest(
+        "freemarker",
+        {"fluent": (r"^-?[a-zA-Z][\w-]* *=",)},
+        r"<#--[\s\S]*?-->",
+        r"(?:</?[#@]|\$\{)[\s\S]*",
+    ),
     ".json": Contest("json", {"jsonc": (r"^[ \t]*//|^[ \t]*/\*",)}),
 }
 """The contest of each ending, in lower case."""

@@ -12,7 +12,7 @@ DART = with_grammar(
         "program": ListKind(),
         "class_body": ListKind(separators=frozenset({";"})),
         "extension_body": ListKind(separators=frozenset({";"})),
-        "enum_body": ListKind(separators=frozenset({",", ";"})),
+        "enum_body": ListKind(separators=frozenset({",", ";"}), keep_first=True, core="enum_constant "),
         "block": ListKind(),
         "function_body>block": ListKind(results=frozenset({"return_statement"})),
         "switch_block": ListKind(),

@@ -14,6 +14,8 @@ from lamr_postprocess.languages.table import (
     name_set,
 )
 
+# A query in an attribute's address (`href="a?b=c&d=e"`), which the grammars of JSX take for an entity.
+_QUERIES = ((r"(&)(?=[A-Za-z_]\w*=)", ""),)
 _MEMBERS = ListKind(separators=frozenset({";"}))
 _ELEMENTS = ListKind(separators=frozenset({","}))
 _CASE_ENDS = name_set("break_statement return_statement continue_statement throw_statement statement_block")
@@ -138,6 +140,7 @@ JAVASCRIPT = Language(
     ending="}",
     leading=r"@\w",
     stand_ins=("class $ {", "function $() {", "{"),
+    macros=_QUERIES,
     shebangs=frozenset({"node", "nodejs"}),
     hints=_HINTS,
     grammar="tree_sitter_javascript:language",

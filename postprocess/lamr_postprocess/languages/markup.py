@@ -13,16 +13,25 @@ _INSIDE = """
 _LISTS = {"document": ListKind(), "element": _ELEMENT}
 _PADDED = frozenset({"text"})
 
-HTML, VUE = (
-    with_grammar(
-        name,
-        grammar="tree_sitter_html:language",
-        lists=_LISTS,
-        embedded=_INSIDE,
-        comments=frozenset({"comment"}),
-        padded=_PADDED,
-    )
-    for name in ("html", "vue")
+_TYPED = r"<script\b[^<>]*\blang\b"
+"""A script that says in which language the expressions around it are."""
+
+HTML = with_grammar(
+    "html",
+    grammar="tree_sitter_html:language",
+    lists=_LISTS,
+    embedded=_INSIDE,
+    comments=frozenset({"comment"}),
+    padded=_PADDED,
+)
+VUE = with_grammar(
+    "vue",
+    grammar="tree_sitter_html:language",
+    lists={**_LISTS, "document": ListKind(core=r"script_element |element <template\b")},
+    embedded=_INSIDE,
+    comments=frozenset({"comment"}),
+    directives=_TYPED,
+    padded=_PADDED,
 )
 SVELTE = with_grammar(
     "svelte",
@@ -41,6 +50,7 @@ SVELTE = with_grammar(
     },
     embedded=_INSIDE,
     comments=frozenset({"comment"}),
+    directives=_TYPED,
     companions=name_set("else_if_block else_block then_block catch_block"),
     padded=_PADDED,
     opaque=frozenset({"expression"}),

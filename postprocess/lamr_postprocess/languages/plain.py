@@ -12,7 +12,7 @@ from typing import Any
 
 from lamr_postprocess.diffs import diff_frames
 from lamr_postprocess.frames import Frames
-from lamr_postprocess.languages.table import Comment, Language, Part, Whole, name_set
+from lamr_postprocess.languages.table import Comment, Language, Part, Template, Whole, name_set
 from lamr_postprocess.lines import BoolArray
 from lamr_postprocess.outputs import output_frames
 
@@ -26,10 +26,10 @@ _SECTIONS = (r"[ \t]*\[",)
 # How lines begin that close a block or go on with it.
 CLOSERS = r"[})\]]"
 BRACKETS = r"[{})\]]"  # a brace that opens a block may stand on a line of its own
+_BRACED = rf"{BRACKETS}|(?:else|elsif|catch|finally)\b"
 _WORDS = "end|else|elsif|elif|until|rescue|catch|ensure|finally|after|exception|when|then|begin|do"
 _ENDS = rf"{BRACKETS}|(?i:{_WORDS})(?!\w)"
 _SHELL = rf"{BRACKETS}|(?:fi|done|esac|else|elif|then|do)\b|;;"
-_CMAKE = rf"{BRACKETS}|(?i:end\w+|else\w*)\b"
 _TAGS = rf"{BRACKETS}|</|/?>|-->"
 _ELEMENTS = (r"<(?:script|style|template)\b",)
 
@@ -48,15 +48,22 @@ _LIKE_KOTLIN = (*_COMMENTS_OF_C, _TRIPLE, _TEXT, _LETTER)
 _AFTER_HASH = Whole(r"#[^\n]*")
 _WORD_OF_HASH = Whole(r"(?<![^\s;&|()])#[^\n]*")
 _HASHES = (_AFTER_HASH, *_TEXTS)
+IN_PYTHON = (*_TRIPLES, *_HASHES)
 _AFTER_DASHES = Whole(r"--[^\n]*")
 _LIKE_HASKELL = (Whole(r"\{-", r"-\}"), Whole(r"(?<!\S)--[^\n]*"), _TRIPLE, _TEXT, _LETTER)
+_IN_COMMENT_OF_OCAML = r"[^(*]|\((?!\*)|\*(?!\))"
 _LIKE_OCAML = (
-    Whole(r"\(\*", r"\*\)"),
+    # A comment may hold another one.
+    Whole(
+        r"\(\*",
+        rf"(?:{_IN_COMMENT_OF_OCAML}|\(\*(?:{_IN_COMMENT_OF_OCAML})*\*\))*\*\)",
+        at_once=True,
+    ),
     Whole(r"\{(?P<tag>[a-z_]*)\|", r"\|{tag}\}"),
     Whole(r'"', r'(?<!\\)"'),
     _LETTER,
 )
-_LIKE_LISP = (Whole(r"#\|", r"\|#"), Whole(r";[^\n]*"), Whole(r"\\."), Whole(r'"', r'(?<!\\)"'))
+_LIKE_LISP = (Whole(r"#\|", r"\|#"), Whole(r";[^\n]*"), Whole(r"\\."), Whole(r'"(?:[^"\\]|\\[\s\S])*"'))
 _COMMENT_OF_XML = Whole(r"<!--", r"-->")
 _IN_XML = (
     _COMMENT_OF_XML,
@@ -74,11 +81,81 @@ _PARTS = (
     Part(rf"^[ \t]*(?!{_DATA})<script\b[^<>]*>", r"</script\s*>", _SLASHES),
     Part(r"^[ \t]*<style\b[^<>]*>", r"</style\s*>", _BLOCK),
 )
+# Words and expressions in brackets of their own, over several lines.
+_QUOTING = r"(?<![$@%&\w>-])(?:qw|qq?|qr|m|s)[ \t]*"
+_LISTS_OF_PERL = (
+    Whole(rf"{_QUOTING}\([ \t]*$", r"\)"),
+    Whole(rf"{_QUOTING}\[[ \t]*$", r"^[ \t]*\]"),
+    Whole(rf"{_QUOTING}\{{[ \t]*$", r"^[ \t]*\}"),
+    Whole(r"(?<![$@%&\w>-])qw[ \t]*(?:\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}|/[^/]*/)"),
+)
+_AFTER_PERCENT = Whole(r"%[^\n]*")
+_ENTRY_OF_BIBTEX = Whole(
+    r"^[ \t]*@\w+[ \t]*[{(]", r"[})][ \t]*,?[ \t]*(?=\s*(?:^[ \t]*[@%]|\Z))|^[ \t]*[})][ \t]*$"
+)
+_ENVIRONMENTS = Template(
+    "environments",
+    frozenset(),
+    (Whole(r"\\(?:begin|end)\{[^{}\n]*\}"),),
+    opens=r"\A\\begin\{(?P<name>.*)\}",
+    goes_on=r"(?!)",
+    closes=r"\A\\end\{(?P<name>.*)\}",
+)
+_CONDITIONS_OF_MAKE = Template(
+    "conditions",
+    frozenset(),
+    (Whole(r"^ *(?:ifn?(?:eq|def)|else|endif)\b"),),
+    opens=r"\A *if",
+    goes_on=r"\A *else",
+    closes=r"\A *endif",
+)
+_COMMANDS_OF_CMAKE = Template(
+    "commands",
+    frozenset(),
+    (Whole(r"^[ \t]*(?i:(?:else)?if|else|foreach|while|function|macro|block|end[a-z]+)[ \t]*(?=\()"),),
+    opens=r"\A\s*(?i:(?P<name>if|foreach|while|function|macro|block))\b",
+    goes_on=r"\A\s*(?i:else)",
+    closes=r"\A\s*(?i:end)(?P<name>\w+)",
+)
+_CONDITIONS_OF_C = Template(
+    "conditions",
+    frozenset(),
+    (Whole(r"^[ \t]*#[ \t]*(?:if\w*|el\w+|endif)\b"),),
+    opens=r"\A\s*#\s*if",
+    goes_on=r"\A\s*#\s*el",
+    closes=r"\A\s*#\s*endif",
+)
+# A text over several lines, whose expressions may hold such texts.
+_OF_TEXT, _OF_CODE = r"[^'$]|'(?!')|''[$'\\]|\$(?!\{)", r"[^{}'\"]|'(?!')|\"(?:[^\"\\]|\\.)*\"|\{[^{}]*\}"
+_INNER = rf"''(?:{_OF_TEXT}|\$\{{(?:{_OF_CODE})*\}})*''"
+_TEXT_OF_NIX = Whole("''", rf"(?:{_OF_TEXT}|\$\{{(?:{_OF_CODE}|{_INNER})*\}})*''", at_once=True)
+_LET_OF_NIX = Template(
+    "let", frozenset(), (Whole(r"\b(?:let|in)\b"),), opens=r"\Alet", goes_on=r"(?!)", closes=r"\Ain"
+)
+_BLOCKS_OF_OCAML = Template(
+    "blocks",
+    frozenset(),
+    (Whole(r"\b(?:begin|struct|sig|object|do|end|done)\b"),),
+    opens=r"\A(?:begin|struct|sig|object|(?P<name>do)\Z)",
+    goes_on=r"(?!)",
+    closes=r"\A(?:end|(?P<name>do)ne)",
+)
+# A definition up to the next line that is indented no more than its first one, unless it holds others.
+_DEFINITIONS_OF_OCAML = (
+    Whole(r"^(?P<tag>[ \t]*)(?:let|and|method!?)\b.*\bbegin[ \t]*$", r"^{indent}end\b"),
+    Whole(
+        r"^(?P<tag>[ \t]*)(?:let|and|type|val|external|exception|class|method!?|inherit|open|include)\b"
+        r"(?!.*\b(?:struct|sig|object|begin)\b)",
+        r"^(?!{indent}(?:[ \t]|[|)\]};]|(?:in|with|then|else|begin|match|fun|function|try|if)\b)|[ \t]*$)|\Z",
+    ),
+)
+# A message with its attributes and variants, which are indented.
+_MESSAGE_OF_FLUENT = Whole(r"^-?[a-zA-Z][\w-]*[ \t]*=.*(?:\n(?=(?:[ \t]*\n){0,3}(?:[ \t]+\S|\})).*)*")
 # A message of gettext with its context and translations; another one may follow without a blank line.
 _MESSAGE = Whole(r"^(?:msgctxt\b.*\n(?:[ \t]*\".*\n)*)?msgid\b.*(?:\n(?!msgctxt\b|msgid\b|#)[^\S\n]*\S.*)*")
-_FRONT = Whole(r"\A---[ \t]*\n", r"^(?:---|\.\.\.)[ \t]*$")
-_FRONT_TOML = Whole(r"\A\+\+\+[ \t]*\n", r"^\+\+\+[ \t]*$")
-_FENCE = Whole(r"^[ \t]*(?P<tag>`{3,9}|~{3,9})[^\n]*\n", r"^[ \t]*(?:> ?)?{tag}[`~]*[ \t]*$")
+_FRONT = Whole(r"\A\ufeff?---[ \t]*\n", r"^(?:---|\.\.\.)[ \t]*$")
+_FRONT_TOML = Whole(r"\A\ufeff?\+\+\+[ \t]*\n", r"^\+\+\+[ \t]*$")
+_FENCE = Whole(r"^[ \t]*(?P<tag>`{3,9}|~{3,9})[^\n]*\n", r"^[ \t]*(?:> ?)?{tag}[`~]*[ \t]*$|\Z")
 _HEREDOC = Whole(
     r"<<[-~]?\s?(?P<quote>['\"]?)(?P<tag>[A-Za-z_]\w*)(?P=quote)[^\n]*\n", r"^[ \t]*{tag}[ \t]*$"
 )
@@ -118,7 +195,8 @@ _STATEMENT_OF_SQL = Whole(
     r"|(?!\$\w*\$|(?i:\bbegin\b))[^;'/-]){0,2000}(?:;|\Z)",
     at_once=True,
 )
-# Ends of lines that go on.
+# Ends of lines that go on; where statements end in a semicolon, what else but a bracket or a comma ends a line does.
+UNENDED = r"^(?![ \t]*(?:#|=[a-z]|/?[*+]))(?!.*(?://|[ \t]#)).*(?:[\w)\]'\"`?&|=<>*/-]|(?<!\+)\+)[ \t]*$"
 BACKSLASH = r"\\$"
 _OPERATOR = r"(?:&&|\|\||(?<!\+)\+|(?<!-)-|(?<![=!<>])=|\?:)[ \t]*$"
 _PIPE = r"\\$|(?:&&|\|)[ \t]*$"
@@ -139,11 +217,17 @@ def by_lines(  # noqa: PLR0913  # the columns of the table below
     wholes: tuple[Whole, ...] = (),
     parts: tuple[Part, ...] = (),
     goes_on: str = "",
+    documents: str = "",
+    brackets: str = "()[]{}",
+    words: Template | None = None,
+    filled: bool = False,
+    skips_mark: bool = True,
 ) -> Language:
     """A row of the table below; names are separated by spaces."""
     return Language(
         name=name,
         comment=comment,
+        skips_mark=skips_mark,
         suffixes=name_set(suffixes),
         aliases=name_set(aliases),
         filenames=name_set(filenames),
@@ -155,6 +239,10 @@ def by_lines(  # noqa: PLR0913  # the columns of the table below
         wholes=wholes,
         parts=parts,
         goes_on=goes_on,
+        documents=documents,
+        brackets=brackets,
+        words=words,
+        filled=filled,
     )
 
 
@@ -176,8 +264,19 @@ PLAIN: tuple[Language, ...] = (
         frames=_SHELL,
         wholes=_IN_SHELL,
         goes_on=_PIPE,
+        filled=True,
+        skips_mark=False,
     ),
-    by_lines("fish", _HASH, ".fish", shebangs="fish", frames=_ENDS, wholes=_IN_SHELL[1:], goes_on=_PIPE),
+    by_lines(
+        "fish",
+        _HASH,
+        ".fish",
+        shebangs="fish",
+        frames=_ENDS,
+        wholes=_IN_SHELL[1:],
+        goes_on=_PIPE,
+        skips_mark=False,
+    ),
     by_lines(
         "yaml",
         _HASH,
@@ -201,7 +300,8 @@ PLAIN: tuple[Language, ...] = (
         _HASH,
         ".ini .cfg .conf .cnf .properties .editorconfig .desktop .env",
         headings=_SECTIONS,
-        filenames=".gitconfig .gitmodules .npmrc .env .gitignore .dockerignore .gitattributes CODEOWNERS",
+        filenames=".gitconfig .gitmodules .npmrc .env .gitignore .dockerignore .gitattributes CODEOWNERS "
+        ".coveragerc .flake8 .pylintrc .pypirc .hgrc",
         frames=BRACKETS,
         goes_on=BACKSLASH,
     ),
@@ -212,9 +312,10 @@ PLAIN: tuple[Language, ...] = (
         aliases="make mf",
         filenames="Makefile makefile GNUmakefile BSDmakefile",
         shebangs="make",
-        frames=rf"{CLOSERS}|(?:endif|else|endef)\b",
+        frames=CLOSERS,
         wholes=(Whole(r"^define\b", r"^endef\b"),),
         goes_on=BACKSLASH,
+        words=_CONDITIONS_OF_MAKE,
     ),
     by_lines(
         "dockerfile",
@@ -231,7 +332,8 @@ PLAIN: tuple[Language, ...] = (
         _HASH,
         ".cmake",
         filenames="CMakeLists.txt",
-        frames=_CMAKE,
+        frames=BRACKETS,
+        words=_COMMANDS_OF_CMAKE,
         wholes=(Whole(r"#?\[(?P<tag>=*)\[", r"\]{tag}\]"), _AFTER_HASH, Whole(r'"', r'(?<!\\)"')),
     ),
     by_lines(
@@ -248,14 +350,17 @@ PLAIN: tuple[Language, ...] = (
         ".pl .pm .t .psgi",
         shebangs="perl",
         filenames="cpanfile",
-        frames=BRACKETS,
+        frames=_BRACED,
         wholes=(
             Whole(r"^=[a-z]\w*", r"^=cut\b"),
             Whole(r"^__(?:END|DATA)__", r"\Z"),
+            Whole(r"<<~?(?P<quote>['\"])(?P<tag>[^'\"\n]+)(?P=quote)[^\n]*\n", r"^[ \t]*{tag}[ \t]*$"),
             _HEREDOC,
+            *_LISTS_OF_PERL,
             _WORD_OF_HASH,
             *_TEXTS,
         ),
+        goes_on=UNENDED,
     ),
     by_lines(
         "r",
@@ -264,7 +369,7 @@ PLAIN: tuple[Language, ...] = (
         shebangs="Rscript",
         frames=CLOSERS,
         wholes=_HASHES,
-        goes_on=r"(?:%>%|\|>|[+,~]|<-|&&|\|\|)[ \t]*$",
+        goes_on=r"(?:%>%|\|>|[+,~]|<-|&&|\|\||\belse)[ \t]*$|^[ \t]*(?:if|for|while)\b[^{}#]*\)[ \t]*$",
     ),
     by_lines(
         "julia",
@@ -289,7 +394,9 @@ PLAIN: tuple[Language, ...] = (
         _HASH,
         ".nix",
         frames=CLOSERS,
-        wholes=(_BLOCK_OF_C, Whole("''", "''(?![$'\\\\])"), _AFTER_HASH, _TEXT),
+        wholes=(_BLOCK_OF_C, _TEXT_OF_NIX, _AFTER_HASH, _TEXT),
+        words=_LET_OF_NIX,
+        documents=r"(?:with|assert)\b.*;[ \t]*$|.*:[ \t]*$",
     ),
     by_lines(
         "terraform",
@@ -300,7 +407,14 @@ PLAIN: tuple[Language, ...] = (
         wholes=(_HEREDOC, _AFTER_HASH, *_COMMENTS_OF_C, _TEXT),
     ),
     by_lines(
-        "graphql", _HASH, ".graphql .gql .graphqls", frames=BRACKETS, wholes=(_TRIPLE, _AFTER_HASH, _TEXT)
+        "graphql",
+        _HASH,
+        ".graphql .gql .graphqls",
+        frames=BRACKETS,
+        wholes=(_TRIPLE, _AFTER_HASH, _TEXT),
+        goes_on=r"[=|&@][ \t]*$",
+        documents=r'"',
+        filled=True,
     ),
     by_lines("crystal", _HASH, ".cr", shebangs="crystal", frames=_ENDS, wholes=(_HEREDOC, *_HASHES)),
     by_lines(
@@ -310,8 +424,18 @@ PLAIN: tuple[Language, ...] = (
         frames=CLOSERS,
         wholes=(Whole(r"#\[", r"\]#"), _TRIPLE, _AFTER_HASH, _TEXT),
     ),
-    by_lines("tcl", _HASH, ".tcl", shebangs="tclsh wish", frames=BRACKETS, goes_on=BACKSLASH),
-    by_lines("awk", _HASH, ".awk", shebangs="awk gawk mawk", frames=BRACKETS, goes_on=_PIPE),
+    by_lines(
+        "tcl", _HASH, ".tcl", shebangs="tclsh wish", frames=BRACKETS, goes_on=BACKSLASH, skips_mark=False
+    ),
+    by_lines(
+        "awk",
+        _HASH,
+        ".awk",
+        shebangs="awk gawk mawk",
+        frames=BRACKETS,
+        goes_on=_PIPE,
+        skips_mark=False,
+    ),
     by_lines("puppet", _HASH, ".pp", frames=BRACKETS, wholes=_HASHES),
     by_lines(
         "powershell",
@@ -319,7 +443,7 @@ PLAIN: tuple[Language, ...] = (
         ".ps1 .psm1 .psd1",
         aliases="pwsh",
         shebangs="pwsh",
-        frames=BRACKETS,
+        frames=rf"{BRACKETS}|(?i:else|elseif|catch|finally)\b",
         wholes=(
             Whole(r"<#", r"#>"),
             Whole(r"@(?P<tag>['\"])[ \t]*\n", r"^{tag}@"),
@@ -328,7 +452,9 @@ PLAIN: tuple[Language, ...] = (
             Whole(r'"', r'(?<!`)"'),
             Whole("'", "'"),
         ),
-        goes_on=r"(?:`|\||(?<![=!])=|\+|-(?:and|or|join|f))[ \t]*$",
+        goes_on=r"(?:[`|,]|(?<![=!])=|\+|-(?:and|or|join|f))[ \t]*$"
+        r"|^[ \t]*(?i:if|elseif|else|while|foreach|for|switch|try|catch|finally|do|function)\b[^{}#]*$",
+        documents=r"\[[A-Z]\w*(?:\(.*\))?\][ \t]*$",
     ),
     by_lines(
         "sql",
@@ -390,6 +516,7 @@ PLAIN: tuple[Language, ...] = (
         ".po .pot",
         wholes=(_MESSAGE,),
     ),
+    by_lines("fluent", _HASH, wholes=(_MESSAGE_OF_FLUENT,)),
     by_lines(
         "dtd",
         _MARKUP,
@@ -499,16 +626,25 @@ PLAIN: tuple[Language, ...] = (
         wholes=(Whole(r"\|\|\|-?[ \t]*\n", r"^[ \t]*\|\|\|"), _AFTER_HASH, *LIKE_C),
         goes_on=r"(?:[-+*=]|&&|\|\||\b(?:then|else|in))[ \t]*$",
     ),
-    by_lines("protobuf", _SLASHES, ".proto", aliases="proto", frames=BRACKETS, wholes=LIKE_C),
-    by_lines("solidity", _SLASHES, ".sol", frames=BRACKETS, wholes=LIKE_C),
+    by_lines(
+        "protobuf",
+        _SLASHES,
+        ".proto",
+        aliases="proto",
+        frames=BRACKETS,
+        wholes=LIKE_C,
+        goes_on=UNENDED,
+    ),
+    by_lines("solidity", _SLASHES, ".sol", frames=_BRACED, wholes=LIKE_C),
     by_lines("thrift", _SLASHES, ".thrift", frames=BRACKETS, wholes=LIKE_C),
     by_lines(
         "glsl",
         _SLASHES,
         ".glsl .hlsl .wgsl .metal .frag .vert .geom .comp .tesc .tese .shader",
-        frames=BRACKETS,
+        frames=_BRACED,
         wholes=_COMMENTS_OF_C,
         goes_on=BACKSLASH,
+        words=_CONDITIONS_OF_C,
     ),
     by_lines(
         "fsharp",
@@ -517,6 +653,8 @@ PLAIN: tuple[Language, ...] = (
         aliases="f#",
         frames=CLOSERS,
         wholes=(Whole(r"\(\*(?!\))", r"\*\)"), _LINE_OF_C, _TRIPLE, _TEXT),
+        documents=r"\[<",
+        filled=True,
     ),
     by_lines(
         "pascal",
@@ -528,7 +666,7 @@ PLAIN: tuple[Language, ...] = (
     ),
     by_lines("prisma", _SLASHES, ".prisma", frames=BRACKETS, wholes=(_LINE_OF_C, _TEXT)),
     by_lines("bicep", _SLASHES, ".bicep", frames=BRACKETS, wholes=(*_COMMENTS_OF_C, _TRIPLES[1], _LETTERS)),
-    by_lines("apex", _SLASHES, ".apex", frames=BRACKETS, wholes=LIKE_C),
+    by_lines("apex", _SLASHES, ".apex", frames=_BRACED, wholes=LIKE_C),
     by_lines("v", _SLASHES, ".vsh .vv", aliases="vlang", frames=BRACKETS, wholes=LIKE_C),
     by_lines("gomod", _SLASHES, filenames="go.mod go.work", frames=CLOSERS),
     by_lines(
@@ -550,14 +688,33 @@ PLAIN: tuple[Language, ...] = (
         wholes=_LIKE_LISP,
     ),
     by_lines("assembly", Comment(";"), ".asm .nasm", aliases="asm nasm", frames=CLOSERS, goes_on=BACKSLASH),
-    by_lines("gas", _BLOCK, ".s .S", frames=CLOSERS, wholes=(_BLOCK_OF_C, _TEXT), goes_on=BACKSLASH),
+    by_lines(
+        "gas",
+        _BLOCK,
+        ".s .S",
+        frames=CLOSERS,
+        wholes=(_BLOCK_OF_C, _TEXT),
+        goes_on=BACKSLASH,
+        words=_CONDITIONS_OF_C,
+    ),
     by_lines(
         "latex",
         Comment("%"),
-        ".tex .sty .cls .bib",
+        ".tex .sty .cls",
         aliases="tex",
-        wholes=(Whole(r"\\begin\{(?P<tag>verbatim|lstlisting|minted)\}", r"\\end\{{tag}\}"),),
+        frames=r"\}",
+        wholes=(
+            Whole(r"\\begin\{(?P<tag>(?:verbatim|lstlisting|minted|comment)\*?)\}", r"\\end\{{tag}\}"),
+            _AFTER_PERCENT,
+            Whole(r"\\\[", r"\\\]"),
+            Whole(r"\$\$", r"\$\$"),
+            Whole(r"\\[^a-zA-Z\n]"),
+            Whole(r"\$(?:[^$\\\n]|\\.|\n(?![ \t]*\n))*\$"),
+        ),
+        brackets="{}",
+        words=_ENVIRONMENTS,
     ),
+    by_lines("bibtex", Comment("%"), ".bib", wholes=(_ENTRY_OF_BIBTEX,)),
     by_lines(
         "erlang",
         Comment("%"),
@@ -584,7 +741,22 @@ PLAIN: tuple[Language, ...] = (
         goes_on=r"\.\.\.[ \t]*(?:%.*)?$",
     ),
     by_lines("fortran", Comment("!"), ".f90 .f95 .f03 .f08", frames=_ENDS, goes_on=r"&[ \t]*(?:!.*)?$"),
-    by_lines("ocaml", Comment("(*", "*)"), ".ml .mli", frames=CLOSERS, wholes=_LIKE_OCAML),
+    by_lines(
+        "ocaml",
+        Comment("(*", "*)"),
+        ".ml .mli",
+        frames=rf"{CLOSERS}|and\b",
+        wholes=(*_DEFINITIONS_OF_OCAML, *_LIKE_OCAML),
+        words=_BLOCKS_OF_OCAML,
+    ),
+    by_lines(
+        "d",
+        _SLASHES,
+        ".d .di",
+        frames=_BRACED,
+        wholes=(Whole(r"/\+", r"\+/"), *LIKE_C, Whole("`", "`")),
+        goes_on=UNENDED,
+    ),
     by_lines("coq", Comment("(*", "*)"), ".coq", frames=CLOSERS, wholes=_LIKE_OCAML[:1]),
     by_lines(
         "vb",
@@ -595,7 +767,16 @@ PLAIN: tuple[Language, ...] = (
         goes_on=r"(?:^|\s)_[ \t]*$",
     ),
     by_lines("vim", Comment('"'), ".vim", filenames=".vimrc", frames=_ENDS),
-    by_lines("batch", Comment("REM"), ".bat .cmd", goes_on=r"\^$"),
+    by_lines(
+        "batch",
+        Comment("REM"),
+        ".bat .cmd",
+        frames=r"\)",
+        wholes=(Whole(r"^[ \t]*@?(?i:rem\b|::)[^\n]*"), Whole(r"\^."), Whole(r'"[^"\n]*"')),
+        goes_on=r"\^$",
+        brackets="()",
+        skips_mark=False,
+    ),
     by_lines(
         "diff",
         _NONE,

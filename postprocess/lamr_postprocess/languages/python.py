@@ -9,6 +9,7 @@ import warnings
 
 from lamr_errors.python_parser import PYTHON_PARSER
 
+from lamr_postprocess.languages.plain import BACKSLASH, IN_PYTHON
 from lamr_postprocess.languages.table import Comment, Language, ListKind, name_set
 
 _BLOCK = ListKind(filler="pass")
@@ -183,6 +184,8 @@ PYTHON = Language(
     definitions=_DEFINITIONS,
     builtins=frozenset(dir(builtins))
     | {"__file__", "__path__", "WindowsError", "unicode", "xrange", "basestring"},
+    wholes=IN_PYTHON,
+    goes_on=BACKSLASH,
     implicit_name="annotations",
     members_visible=False,
     parses=_parses,

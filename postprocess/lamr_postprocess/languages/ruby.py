@@ -52,7 +52,7 @@ RUBY = Language(
     name="ruby",
     comment=Comment("#"),
     aliases=frozenset({"rb"}),
-    suffixes=name_set(".rb .rake .gemspec .ru .rbi"),
+    suffixes=name_set(".rb .rake .gemspec .ru .rbi .gemfile .podspec .jbuilder .thor"),
     filenames=name_set(
         "Gemfile Rakefile Vagrantfile Guardfile Podfile Fastfile Brewfile Appraisals Capfile Dangerfile"
     ),
@@ -80,7 +80,7 @@ RUBY = Language(
         "ensure": ListKind(),
         "do": ListKind(),
         "begin": ListKind(fixed=_CLAUSES),
-        "case": ListKind(items=frozenset({"when"})),
+        "case": ListKind(items=frozenset({"when"}), keep_first=True),
         "array": _ELEMENTS,
         "hash": _ELEMENTS,
     },

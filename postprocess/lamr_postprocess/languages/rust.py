@@ -115,6 +115,7 @@ RUST = Language(
     companions=frozenset({"else_clause"}),
     prefixes=frozenset({"attribute_item"}),
     directives=r"#!\[",
+    documents=r"///(?!/)|/\*\*(?![*/])",
     opaque=frozenset({"string_literal", "raw_string_literal", "token_tree"}),
     names=_NAMES,
     definitions=_DEFINITIONS,

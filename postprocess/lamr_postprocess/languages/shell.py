@@ -5,11 +5,25 @@ from __future__ import annotations
 from lamr_postprocess.languages.plain import with_grammar
 from lamr_postprocess.languages.table import ListKind, name_set
 
-_COMMANDS = ListKind(filler=":")
+_BETWEEN = frozenset({";", "&"})
+_COMMANDS = ListKind(filler=":", separators=_BETWEEN)
+_TEXT = r"""[^()"'\n]|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'"""
+_VALUE = rf"""(?:"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|\$\{{[^}}\s]*\}}|\$?\((?:{_TEXT})*\)|\$[\w?#@*!$-]|[^\s;&|<>()"'`#$])*"""
+# What the grammar reads otherwise than shells do: two assignments in a line, whose end it takes for a space; a loop
+# over the script's own arguments; brackets within a test; a number with its base.
+_MACROS = (
+    (rf"^[ \t]*(?:\w+={_VALUE}[ \t]+)*\w+={_VALUE}([ \t])[ \t]*\w+={_VALUE}[ \t]*(?:[ \t]#.*)?\r?$", ";"),
+    (r"^[ \t]*for[ \t]+\w+([ \t])[ \t]*do\b", ";"),
+    (r"[ \t](\\[()])(?=[ \t]|$)", ""),
+    (r"[\s(=*/+-](\d+#)(?=[$\w])", ""),
+)
 
 SHELL = with_grammar(
     "shell",
     grammar="tree_sitter_bash:language",
+    stand_ins=("", "$() {", "{"),
+    macros=_MACROS,
+    misread=1,
     hints=(
         r"^[ \t]*(if|elif|while) (\[\[? |! |\w).*;? ?(then|do)?[ \t]*$",
         r"^[ \t]*(fi|done|esac)[ \t]*$",
@@ -18,14 +32,16 @@ SHELL = with_grammar(
         r"^(function )?\w+ ?\(\) ?\{[ \t]*$",
     ),
     lists={
-        "program": ListKind(),
+        "program": ListKind(separators=_BETWEEN),
         "compound_statement": _COMMANDS,
         "subshell": _COMMANDS,
         "do_group": _COMMANDS,
-        "if_statement": ListKind(filler=":", fixed=name_set("condition elif_clause else_clause")),
+        "if_statement": ListKind(
+            filler=":", fixed=name_set("condition elif_clause else_clause"), separators=_BETWEEN
+        ),
         "else_clause": _COMMANDS,
         "case_statement": ListKind(items=frozenset({"case_item"})),
-        "case_item": ListKind(fixed=frozenset({"value"})),
+        "case_item": ListKind(fixed=frozenset({"value"}), separators=_BETWEEN),
         "array": ListKind(),
     },
     comments=frozenset({"comment"}),
@@ -39,5 +55,9 @@ SHELL = with_grammar(
 (for_statement variable: (variable_name) @variable)
 """,
     definitions="(function_definition name: (word) @name)",
+    misreadings="""
+(command name: (command_name (word) @misread)
+ (#any-of? @misread "then" "elif" "else" "fi" "do" "done" "esac"))
+""",
     continuation="\\",
 )

@@ -125,6 +125,8 @@ class ListKind:
         counts_late: whether nothing counts before the first item with a value of its own.
         counter: a regular expression of how an item begins that counts on from the last such item; together with
             `valued`, of one whose value is its place in the list.
+        core: a regular expression of the kind of an item, a space and its text. The other items, and a text's outermost
+            comments, are nothing without the last item that it fits (the script or the template of a component).
     """
 
     filler: str = ""
@@ -146,6 +148,7 @@ class ListKind:
     valued: frozenset[str] = frozenset()
     counts_late: bool = False
     counter: str = ""
+    core: str = ""
 
     @cached_property
     def is_literal(self) -> bool:
@@ -160,6 +163,8 @@ class Language:
     Attributes:
         name: the normalized name, as `prune_lines(language=...)` takes and gives it.
         comment: the comment syntax of markers.
+        skips_mark: whether what reads the language skips a byte order mark. To what doesn't, a comment behind the mark
+            is none, so the line that begins with one stays.
         aliases: other names that callers use.
         suffixes: endings of file names, with their dot.
         filenames: whole file names.
@@ -177,6 +182,9 @@ class Language:
             is named, too, so that a quote in a comment isn't taken for the beginning of a string.
         parts: for a text without a tree, what is in another language.
         goes_on: for a text without a tree, a regular expression of how lines end that go on in the next line.
+        brackets: for a text without a tree, the brackets that come in pairs.
+        words: for a text without a tree, the words that open and close blocks, as a template's tags do.
+        filled: whether no block may be empty in a text without a tree; a block's first line then stays with it.
         template: for a file that becomes another one, the engine of its tags.
         leading: a regular expression of how a line begins that goes on in the statement after it, unless something ends
             it (an annotation, the result of a function of C above its name).
@@ -201,12 +209,16 @@ class Language:
             mean (`'use strict'`, `//go:build`).
         sections: of one that says so up to the next one (`private`).
         remarks: of one that says something of the child after it (`//go:embed`, `#pragma omp`).
+        documents: of a comment that is an error without the child after it, which doesn't need the comment; in a text
+            without a tree, of a line that is nothing without the next one.
         asides: of a comment that belongs to the statement that it stands in (`# type:`).
         padded: kinds whose leading and trailing white space doesn't belong to them (text between tags).
         opaque: kinds that are never cut inside though the grammar gives them children (strings).
         names: a tree-sitter query for scopes, bindings and uses; `captures.py` lists the captures.
         definitions: a tree-sitter query that captures, as `@name`, the names that people find their way by: those of
             functions, classes, types and the like, not of variables.
+        misreadings: a tree-sitter query for what shows that the grammar took a text for another one, though it found no
+            error. Such a text is pruned line by line.
         builtins: names that are bound without the file's help.
         implicit_name: the name that a node captured as `@implicit` uses without spelling it.
         members_visible: whether functions in a class see its members by their bare names.
@@ -219,6 +231,7 @@ class Language:
 
     name: str
     comment: Comment
+    skips_mark: bool = True
     aliases: frozenset[str] = frozenset()
     suffixes: frozenset[str] = frozenset()
     filenames: frozenset[str] = frozenset()
@@ -229,6 +242,9 @@ class Language:
     wholes: tuple[Whole, ...] = ()
     parts: tuple[Part, ...] = ()
     goes_on: str = ""
+    brackets: str = "()[]{}"
+    words: Template | None = None
+    filled: bool = False
     template: Template | None = None
     leading: str = ""
     ending: str = ""
@@ -248,11 +264,13 @@ class Language:
     directives: str = ""
     sections: str = ""
     remarks: str = ""
+    documents: str = ""
     asides: str = ""
     padded: frozenset[str] = frozenset()
     opaque: frozenset[str] = frozenset()
     names: str = ""
     definitions: str = ""
+    misreadings: str = ""
     builtins: frozenset[str] = frozenset()
     implicit_name: str = ""
     members_visible: bool = True

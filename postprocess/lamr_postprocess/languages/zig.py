@@ -22,6 +22,7 @@ ZIG = with_grammar(
         "initializer_list": _ELEMENTS,
     },
     comments=frozenset({"comment"}),
+    documents=r"///(?!/)",
     companions=frozenset({"else_clause"}),
     opaque=name_set("string multiline_string"),
     names="""
