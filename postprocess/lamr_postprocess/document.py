@@ -128,11 +128,23 @@ class Document:
         It is that of the first row with ink, since blank ones are no units, or of what stands around it and isn't kept:
         a blank line may be kept without the script that it stands in.
         """
-        row = first + int(np.argmin(self.blank[first : last + 1]))
+        row = self._inked(first, last)
         while 0 <= (outer := int(self.around[row])) < row and not kept[outer]:
             row = outer
         at = int(self.markup[row])
         return self.language.comment if at < 0 else self.comments[at]
+
+    def _inked(self, first: int, last: int) -> int:
+        """The first row with ink among these; without one, that row beside them which lies deeper."""
+        if not self.blank[first : last + 1].all():
+            return first + int(np.argmin(self.blank[first : last + 1]))
+        after, before = np.flatnonzero(~self.blank[last + 1 :]), np.flatnonzero(~self.blank[:first])
+        return max([*(after[:1] + last + 1).tolist(), *before[-1:].tolist()], key=self._depth, default=first)
+
+    def _depth(self, row: int) -> int:
+        """In how many others the row lies."""
+        outer = int(self.around[row])
+        return 1 + self._depth(outer) if 0 <= outer < row else 0
 
     def line(self, row: int) -> str:
         """One line with its newline."""

@@ -451,3 +451,10 @@ def test_data_in_a_page_without_a_tree_is_kept_whole() -> None:
 def test_a_cut_that_begins_with_a_blank_line_of_a_style_has_its_comments() -> None:
     code = "<style>\na { b: c; }\n\nd { e: f; }\ng { h: i; }\n</style>\n"
     assert "/* ... 2 lines pruned (3-4) */" in kept(code, "html", 2, 5).text
+
+
+@pytest.mark.parametrize(("row", "opening"), [(3, "{/*"), (7, "{/*"), (17, "//")])
+def test_a_cut_of_blank_lines_has_the_comments_of_what_they_lie_in(row: int, opening: str) -> None:
+    page = "function a() {\n  return (\n    <div>\n\n\n      <b/>\n\n\n      <i/>\n    </div>\n  );\n}\n"
+    document = analyse(page + "\nfunction b() {\n  if (c) {\n  }\n\n\n  d();\n}\n", language_named("tsx"))
+    assert document.comment(row, row, ~document.blank).opening == opening
