@@ -31,7 +31,7 @@ from lamr_postprocess.listing import Listing
 from lamr_postprocess.mending import parse_mended
 from lamr_postprocess.outline import NOBODY, Outline, outline_of
 from lamr_postprocess.parts import Markup, markup_of
-from lamr_postprocess.repair import CUT, Codes, Rules, close, no_rules, rules_of, rules_without_tree
+from lamr_postprocess.repair import Codes, Rules, close, no_rules, rules_of, rules_without_tree
 from lamr_postprocess.syntax import CostlySyntaxError, Damage, MissingGrammarError, Source
 from lamr_postprocess.wholes import Wholes, wholes_of
 
@@ -112,19 +112,11 @@ class Document:
     definitions: Definitions | None
     note: str | None
 
-    def repair(self, selected: BoolArray, bare: BoolArray | None = None) -> Codes:
-        """Close a selection under the rules; returns codes int8 [L], indices into `repair.REASONS`.
-
-        Args:
-            selected: bool [L].
-            bare: bool [L], lines that are selected as well and bring only what they need to parse.
-        """
-        codes = np.zeros(selected.shape[0], dtype=np.int8)
-        if selected.any():
-            codes = close(self.rules, selected)
-        if bare is None or not bare.any():
-            return codes
-        return np.where(codes != CUT, codes, close(self.rules.bare, (codes != CUT) | bare))
+    def repair(self, selected: BoolArray) -> Codes:
+        """Close a selection bool [L] under the rules; returns codes int8 [L], indices into `repair.REASONS`."""
+        if not selected.any():
+            return np.zeros(selected.shape[0], dtype=np.int8)
+        return close(self.rules, selected)
 
     def comment(self, first: int, last: int) -> Comment:
         """The comment syntax of a marker for these rows: that of the first with ink, since blank ones are no units."""
