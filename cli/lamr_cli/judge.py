@@ -77,6 +77,13 @@ def judge(
             metavar="MODEL",
         ),
     ] = None,
+    bfloat16: Annotated[
+        bool,
+        typer.Option(
+            "--bfloat16",
+            help="Let the causal model multiply in bfloat16: more than twice as fast on processors that have it.",
+        ),
+    ] = False,
     share: Annotated[
         list[float] | None,
         typer.Option(help="Of an item's tokens, repeatable; default: 0.5, 0.25, 0.125.", min=0.001, max=1),
@@ -158,6 +165,7 @@ def judge(
         reader=reader,
         name=name,
         likelihoods=likelihoods,
+        bfloat16=bfloat16,
         perplexity=perplexity,
         encoder=encoder,
         swe_pruner=swe_pruner,

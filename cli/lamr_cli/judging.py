@@ -37,6 +37,7 @@ class Asked:
     reader: str | None
     name: str | None
     likelihoods: str | None
+    bfloat16: bool
     perplexity: str | None
     encoder: Path | None
     swe_pruner: Path | None
@@ -117,7 +118,7 @@ class _Readers:
         if asked.likelihoods is not None:
             from lamr_evaluation.judge.likelihood_reader import LikelihoodReader
 
-            self.scorer = stack.enter_context(scorer_of(asked.likelihoods))
+            self.scorer = stack.enter_context(scorer_of(asked.likelihoods, bfloat16=asked.bfloat16))
             self.reader: Reader = LikelihoodReader(self.scorer, Path(asked.likelihoods).name)
             self.tokenizer = self.tokenizer or self._own_tokenizer(self.scorer)
         else:
@@ -157,7 +158,7 @@ class _Readers:
             self.tokenizer,
             embed=self._embed("rag" in asked.pruners) if "rag" in wanted else None,
             embed_key=None if asked.encoder else "MiniLM-L6",
-            scorer=self._stack.enter_context(scorer_of(asked.perplexity))
+            scorer=self._stack.enter_context(scorer_of(asked.perplexity, bfloat16=asked.bfloat16))
             if asked.perplexity
             else self.scorer,
             swe_pruner=self._lamr(asked.swe_pruner, None) if asked.swe_pruner else None,

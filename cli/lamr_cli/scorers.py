@@ -33,11 +33,12 @@ OfPerplexity = Annotated[str | None, typer.Option(help=MODEL_HELP, envvar=_ENVIR
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
-def scorer_of(named: str) -> contextlib.AbstractContextManager[CausalScorer]:
+def scorer_of(named: str, *, bfloat16: bool = False) -> contextlib.AbstractContextManager[CausalScorer]:
     """Return the scorer that a text names; leaving it lets go of the model.
 
     Args:
         named: see `MODEL_HELP`.
+        bfloat16: whether PyTorch runs a folder or a file, and multiplies in bfloat16.
 
     Raises:
         typer.BadParameter: the text names nothing of these, or several.
@@ -51,9 +52,9 @@ def scorer_of(named: str) -> contextlib.AbstractContextManager[CausalScorer]:
 
         return contextlib.nullcontext(LocalScorer(named))
     if path.suffix == ".gguf":
-        return _of_gguf(path)
+        return _of_gguf(path, bfloat16)
     if path.is_dir():
-        return _of_gguf(file) if (file := _only_gguf(path)) else _in_torch(named)
+        return _of_gguf(file, bfloat16) if (file := _only_gguf(path)) else _in_torch(named, bfloat16)
     if path.is_file():
         raise typer.BadParameter(f"{named} is a file, but no .gguf file; name the folder of its config.json")
     if urlsplit(named).scheme in ("http", "https") and urlsplit(named).path.strip("/"):
@@ -61,7 +62,7 @@ def scorer_of(named: str) -> contextlib.AbstractContextManager[CausalScorer]:
 
         return EndpointScorer(named, api_key=credentials(named).get("api_key"))
     if _HUB_ID.fullmatch(named) and not path.parent.is_dir():
-        return _in_torch(named)
+        return _in_torch(named, bfloat16)
     return _served(named)
 
 
@@ -92,18 +93,18 @@ def _only_gguf(folder: Path) -> Path | None:
     return files[0] if files else None
 
 
-def _of_gguf(file: Path) -> contextlib.AbstractContextManager[CausalScorer]:
+def _of_gguf(file: Path, bfloat16: bool) -> contextlib.AbstractContextManager[CausalScorer]:
     """llama.cpp where it is installed, which reads a file at once; else transformers, which first unpacks it."""
     if not file.is_file():
         raise typer.BadParameter(f"there is no file {file}")
-    if importlib.util.find_spec("llama_cpp"):
+    if not bfloat16 and importlib.util.find_spec("llama_cpp"):
         from lamr_client import LlamaCppScorer
 
         return LlamaCppScorer(file)
-    return _in_torch(str(file))
+    return _in_torch(str(file), bfloat16)
 
 
-def _in_torch(named: str) -> contextlib.AbstractContextManager[CausalScorer]:
+def _in_torch(named: str, bfloat16: bool) -> contextlib.AbstractContextManager[CausalScorer]:
     with needs_extra("export"):
         from lamr_export import TorchScorer
         from transformers.utils.logging import disable_progress_bar
@@ -115,7 +116,7 @@ def _in_torch(named: str) -> contextlib.AbstractContextManager[CausalScorer]:
         if not line.startswith("reading") or named.endswith(".gguf"):
             say(f"lamr: {line}", err=True)
 
-    return contextlib.nullcontext(TorchScorer(named, progress=told))
+    return contextlib.nullcontext(TorchScorer(named, bfloat16=bfloat16, progress=told))
 
 
 def embedder(folder: Path | None) -> Embedder:

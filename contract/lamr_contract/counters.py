@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
 
@@ -64,9 +65,13 @@ def token_counter(tokenizer: str | os.PathLike[str] | None, encoder: PromptEncod
     if os.fspath(tokenizer) == MODELS_OWN:
         return encoder
     try:
-        data = read_regular(Path(tokenizer), MOST_TOKENIZER_BYTES)
-        return _ReadersTokenizer(parse_tokenizer(data.decode("utf-8")))
+        return _of_content(read_regular(Path(tokenizer), MOST_TOKENIZER_BYTES))
     except (OSError, ValueError) as error:
         raise InvalidInputError(
             f"{tokenizer} is no tokenizer ({error}); name a tokenizer.json", argument="tokenizer"
         ) from error
+
+
+@lru_cache(maxsize=2)  # parsing takes ten times as long as pruning a file
+def _of_content(content: bytes) -> _ReadersTokenizer:
+    return _ReadersTokenizer(parse_tokenizer(content.decode("utf-8")))

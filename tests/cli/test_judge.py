@@ -111,6 +111,9 @@ def test_a_small_model_weighs_instead(project: Path, tmp_path: Path) -> None:
     assert "right choice" in task["says"]
     assert {each["pruner"] for each in task["figures"]} == {*FEW[1::2], "longcodezip"}
     assert all(0 <= each["grades"]["likelihood"] <= 1 for each in task["figures"])
+    rounded = lamr("-d", data, "--likelihoods", model, "--bfloat16", *shares, *FEW, "--json")
+    assert rounded.exit_code == 0, rounded.output
+    assert not json.loads(rounded.stdout)["known"]  # answers in float32 are others
 
 
 @pytest.mark.parametrize(
