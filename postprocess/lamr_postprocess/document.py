@@ -32,9 +32,18 @@ from lamr_postprocess.lines import (
 from lamr_postprocess.listing import Listing
 from lamr_postprocess.mending import parse_mended
 from lamr_postprocess.outline import NOBODY, Outline, outline_of
-from lamr_postprocess.parts import Markup, markup_of, no_markup
-from lamr_postprocess.repair import Codes, Rules, close, keeping_first, no_rules, rules_of, rules_without_tree
+from lamr_postprocess.repair import (
+    CUT,
+    Codes,
+    Rules,
+    close,
+    keeping_first,
+    no_rules,
+    rules_of,
+    rules_without_tree,
+)
 from lamr_postprocess.syntax import CostlySyntaxError, Damage, MissingGrammarError, Source, misread
+from lamr_postprocess.syntax import CostlySyntaxError, Damage, MissingGrammarError, Source
 from lamr_postprocess.wholes import Wholes, wholes_of
 
 LEAST_CUT = 100
@@ -116,11 +125,19 @@ class Document:
     definitions: Definitions | None
     note: str | None
 
-    def repair(self, selected: BoolArray) -> Codes:
-        """Close a selection bool [L] under the rules; returns codes int8 [L], indices into `repair.REASONS`."""
-        if not selected.any():
-            return np.zeros(selected.shape[0], dtype=np.int8)
-        return close(self.rules, selected)
+    def repair(self, selected: BoolArray, bare: BoolArray | None = None) -> Codes:
+        """Close a selection under the rules; returns codes int8 [L], indices into `repair.REASONS`.
+
+        Args:
+            selected: bool [L].
+            bare: bool [L], lines that are selected as well and bring only what they need to parse.
+        """
+        codes = np.zeros(selected.shape[0], dtype=np.int8)
+        if selected.any():
+            codes = close(self.rules, selected)
+        if bare is None or not bare.any():
+            return codes
+        return np.where(codes != CUT, codes, close(self.rules.bare, (codes != CUT) | bare))
 
     def comment(self, first: int, last: int, kept: BoolArray) -> Comment:
         """The comment syntax of a marker for these rows, where the rows bool [L] are kept.

@@ -103,6 +103,11 @@ class Needs:
         user, needed, why = table[np.argsort(table[:, 0], kind="stable")].T
         return cls(user, needed, why, np.searchsorted(user, np.arange(groups + 1)))
 
+    def but(self, *reasons: int) -> Needs:
+        """The needs that have other reasons than these."""
+        table = np.stack([self.user, self.needed, self.why], axis=1)
+        return Needs.of(len(self.starts) - 1, table[~np.isin(self.why, reasons)])
+
     def of_group(self, group: int) -> set[int]:
         """What a group needs."""
         return set(self.needed[self.starts[group] : self.starts[group + 1]].tolist())
@@ -135,6 +140,11 @@ class Rules:
     gaps: Gaps | None
     singles: IntArray
     blanks: IntArray
+
+    @cached_property
+    def bare(self) -> Rules:
+        """The rules that a text parses by: no name's binding comes along. They are made once for a search."""
+        return replace(self, needs=self.needs.but(IMPORTED, DEFINED))
 
 
 def rules_without_tree(  # noqa: PLR0913, PLR0917  # what is known of a text's rows

@@ -17,7 +17,7 @@ from lamr_errors import InvalidInputError
 from lamr_postprocess.document import Document
 from lamr_postprocess.lines import BoolArray, FloatArray, IntArray
 from lamr_postprocess.patterns import LineSearch, SearchTime
-from lamr_postprocess.repair import Codes
+from lamr_postprocess.repair import CUT, Codes
 
 Keep = int | tuple[int, int] | str | re.Pattern[str]
 _KEEP_TAKES = (
@@ -28,6 +28,8 @@ CountTokens = Callable[[str], int]
 
 _ENOUGH = 0.98  # the share of a budget at which a search stops
 _MOST_TRIALS = 80  # repairs and renderings of one search
+_BEST = 8
+"""The lines of the highest scores that a budget must pay; else it pays no definitions of names."""
 
 
 class BudgetError(InvalidInputError):
@@ -147,6 +149,7 @@ class BudgetSearch:
         least: the least score of a line that is taken; None takes any line while there is room.
         measure: a function from a closed selection to the tokens of the finished text.
         trials: how many selections were repaired and measured so far.
+        bare: whether lines bring only what they need to parse, and not what binds their names.
     """
 
     document: Document
@@ -155,6 +158,7 @@ class BudgetSearch:
     measure: Callable[[BoolArray], int]
     least: float | None = None
     trials: int = 0
+    bare: bool = False
 
     def smallest(self) -> tuple[Codes, int]:
         """The output with nothing but the forced lines, and its tokens."""
@@ -164,7 +168,8 @@ class BudgetSearch:
         """The codes and tokens of the best selection of at most `limit` tokens; `smallest` if that has more already.
 
         The search takes the longest run of the ranking that fits, steps over the line that doesn't fit with all that it
-        needs, and goes on below it until nearly all of the budget is used.
+        needs, and goes on below it until nearly all of the budget is used. Where the best lines don't fit with what
+        binds their names, it begins again without that: the lines themselves say more than imports do.
         """
         best, used = self.smallest()
         chosen = self.forced.copy()
@@ -172,12 +177,15 @@ class BudgetSearch:
         ranking = ranking[~self.document.blank[ranking]]  # repair brings those between kept lines
         if self.least is not None:
             ranking = ranking[self.scores[ranking] >= self.least]
-        step = 0
+        step, first = 0, ranking[:_BEST]
         while used < limit * _ENOUGH and self.trials < _MOST_TRIALS:
             ranking = ranking[best[ranking] == 0]
             if not ranking.shape[0]:
                 break
             taken, outcome = self._longest(chosen, ranking, limit, step)
+            if not (self.bare or step) and (best if outcome is None else outcome[0])[first].min() == CUT:
+                self.bare = True
+                continue
             step = 1
             if outcome is not None:
                 best, used = outcome
@@ -207,5 +215,5 @@ class BudgetSearch:
     def _try(self, selected: BoolArray) -> tuple[Codes, int]:
         """Repair a selection; returns its codes and the tokens of its text."""
         self.trials += 1
-        codes = self.document.repair(selected)
+        codes = self.document.repair(self.forced, selected) if self.bare else self.document.repair(selected)
         return codes, self.measure(codes != 0)

@@ -77,6 +77,25 @@ def test_a_budget_steps_over_many_lines_that_need_too_much() -> None:
     assert np.flatnonzero(codes).tolist() == list(range(40, 50))
 
 
+@pytest.mark.parametrize(("budget", "imports"), [(70, False), (400, True)])
+def test_a_budget_pays_the_best_lines_before_what_binds_their_names(budget: int, imports: bool) -> None:
+    names = [f"name_{n}" for n in range(40)]
+    calls = "".join(f"    print({name})\n" for name in names[20:])
+    code = f"from somewhere import (\n    {', '.join(names)},\n)\n\n\ndef shown():\n{calls}\n\nx = 1\ny = 2\n"
+    scores = np.zeros(len(line_spans(code)))
+    scores[6:14] = 1  # prints of names
+    pruned = prune_lines(code, scores, language="python", max_tokens=budget, count_tokens=words)
+    assert set(range(6, 15)) <= set(pruned.kept_lines)
+    assert (1 in pruned.kept_lines) == imports
+    ast.parse(pruned.text)
+
+
+def test_wanted_lines_bring_what_binds_their_names_into_any_budget() -> None:
+    code = "from a import (\n    b,\n    c,\n)\n\n\ndef d():\n    return b\n\n\ndef e():\n    return c\n"
+    pruned = prune_lines(code, np.eye(12)[11], language="python", max_tokens=38, keep=[8], count_tokens=words)
+    assert {1, 7, 8} <= set(pruned.kept_lines)
+
+
 def test_too_small_a_budget_is_an_error_with_both_numbers() -> None:
     with pytest.raises(BudgetError, match="has 14 tokens but max_tokens is 3") as caught:
         prune_lines(CODE, np.zeros(12), language="python", max_tokens=3, count_tokens=words, keep=[1])
