@@ -32,6 +32,7 @@ from lamr_postprocess.lines import (
 from lamr_postprocess.listing import Listing
 from lamr_postprocess.mending import parse_mended
 from lamr_postprocess.outline import NOBODY, Outline, outline_of
+from lamr_postprocess.parts import Markup, markup_of, no_markup
 from lamr_postprocess.repair import (
     CUT,
     Codes,
@@ -43,7 +44,6 @@ from lamr_postprocess.repair import (
     rules_without_tree,
 )
 from lamr_postprocess.syntax import CostlySyntaxError, Damage, MissingGrammarError, Source, misread
-from lamr_postprocess.syntax import CostlySyntaxError, Damage, MissingGrammarError, Source
 from lamr_postprocess.wholes import Wholes, wholes_of
 
 LEAST_CUT = 100

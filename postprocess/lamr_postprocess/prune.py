@@ -34,6 +34,8 @@ from lamr_postprocess.swepruner import single_gaps
 
 THRESHOLD = 0.4
 """The least score of a selected line where the caller names neither one nor a budget (paper section 3.4)."""
+BARE = "the budget doesn't pay for what binds the names of the best lines"
+"""The note of a result in which lines use names that no kept line imports or defines, though the text does."""
 
 
 @without_collections()
@@ -121,17 +123,26 @@ def prune_lines(  # noqa: PLR0913  # one keyword an option is what callers of a 
                 document, scores, wanted, lambda kept: count(render(document, kept, style)[0]), threshold
             )
 
-        codes, used, style = _fill(search, limit, style)
-        note = _overrun(used, limit, max_tokens) or note
+        codes, used, style, bare = _fill(search, limit, style)
+        note = (
+            _overrun(used, limit, max_tokens)
+            or "; ".join(filter(None, (note, BARE if bare else None)))
+            or None
+        )
     return _result(document, codes, _Marks(wanted, depends), style, note)
 
 
-def _fill(search: Callable[[Style], BudgetSearch], limit: int, style: Style) -> tuple[Codes, int, Style]:
-    """The best selection for a budget, its tokens, and the style that it has: names give way where they don't fit."""
-    codes, used = search(style).fill(limit)
+def _fill(
+    search: Callable[[Style], BudgetSearch], limit: int, style: Style
+) -> tuple[Codes, int, Style, bool]:
+    """The best selection for a budget, its tokens, the style that it has, and whether lines came without what binds
+    their names: names of cuts give way where they don't fit.
+    """
+    found = search(style)
+    codes, used = found.fill(limit)
     if used > limit and style.markers == NAMED:
         return _fill(search, limit, replace(style, markers=COMMENT))
-    return codes, used, style
+    return codes, used, style, found.bare
 
 
 def _overrun(used: int, limit: int, max_tokens: int | None) -> str | None:

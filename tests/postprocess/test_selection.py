@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from lamr_postprocess import BudgetError, approximate_tokens, language_named, line_spans, prune_lines
 from lamr_postprocess.document import analyse
+from lamr_postprocess.prune import BARE
 from lamr_postprocess.selection import BudgetSearch
 
 CODE = (
@@ -87,6 +88,7 @@ def test_a_budget_pays_the_best_lines_before_what_binds_their_names(budget: int,
     pruned = prune_lines(code, scores, language="python", max_tokens=budget, count_tokens=words)
     assert set(range(6, 15)) <= set(pruned.kept_lines)
     assert (1 in pruned.kept_lines) == imports
+    assert (pruned.note == BARE) != imports
     ast.parse(pruned.text)
 
 
