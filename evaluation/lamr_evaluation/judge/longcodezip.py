@@ -17,8 +17,9 @@ from lamr_evaluation.judge.items import Item
 from lamr_evaluation.judge.keeping import ByLines, FloatArray, Kept
 from lamr_evaluation.judge.scored import KeptScorer
 
-FINE_RATIO = 0.5
-"""The share of the taken functions' lines that the fine stage aims at; so functions of twice the budget are taken."""
+ROOM = 2
+"""Before the fine stage, functions of so many times the budget are taken. The stage then aims at the share of their
+lines that the budget is of their tokens, however large a function is."""
 
 
 class LongCodeZip:
@@ -32,7 +33,7 @@ class LongCodeZip:
             count: counts tokens.
             fine: whether sections are chosen within functions.
         """
-        self.key = None if scorer.key is None else f"longcodezip {fine} {scorer.key}"
+        self.key = None if scorer.key is None else f"longcodezip {'fitted' if fine else fine} {scorer.key}"
         self._scorer, self._count, self._fine = KeptScorer(scorer), count, fine
 
     def __call__(self, item: Item, budget: int) -> Kept:
@@ -53,10 +54,17 @@ class LongCodeZip:
         return scores
 
     def _zipped(self, chunks: list[str], question: str, budget: int, comment: str) -> Compression:
-        options = CompressionOptions(
-            target_tokens=max(1, round(budget / FINE_RATIO) if self._fine else budget),
-            context_budget="+0",
-            fine_ratio=FINE_RATIO,
-            rank_only=not self._fine,
-        )
-        return compress_chunks(chunks, question, self._scorer, options, comment=comment)
+        def stages(fine_ratio: float | None) -> Compression:
+            options = CompressionOptions(
+                target_tokens=max(1, budget * (ROOM if self._fine else 1)),
+                context_budget="+0",
+                fine_ratio=fine_ratio,
+                rank_only=fine_ratio is None,
+            )
+            return compress_chunks(chunks, question, self._scorer, options, comment=comment)
+
+        found = stages(None)
+        taken = [text for text, chunk in zip(chunks, found.chunks, strict=True) if chunk.taken]
+        if not (self._fine and taken):
+            return found
+        return stages(min(1.0, max(1, budget) / sum(map(self._count.count_tokens, taken))))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +12,11 @@ from lamr_client import Pruner
 from lamr_contract.counters import token_counter
 from lamr_contract.encoding import PromptEncoder
 from lamr_contract.spec import bundled_repository
-from lamr_evaluation.judge import PRUNERS, Setup
+from lamr_evaluation.judge import PRUNERS, Setup, longcodezip
 from lamr_evaluation.judge.keeping import kept_key, timed
 from lamr_evaluation.judge.scored import KeptScorer
 from lamr_export import TorchScorer
+from lamr_repositories.compression import compress_chunks
 
 from tests.evaluation.judge.material import CHOICE_ITEM, CODE, ITEMS
 from tests.repositories.compression.causal_models import write_causal
@@ -81,6 +83,23 @@ def test_longcodezip_asks_once_for_all_budgets_of_an_item(setup: Setup) -> None:
     for share in (2, 4, 8):
         pruner(CHOICE_ITEM, COUNT.count_tokens(CODE) // share)
     assert len(asked.sequences) == len(set(asked.sequences)) > 0
+
+
+def test_longcodezip_aims_at_its_budget_within_a_function_that_is_larger(
+    setup: Setup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def noted(chunks, question, scorer, options, **using):
+        asked.append(options)
+        return compress_chunks(chunks, question, scorer, options, **using)
+
+    monkeypatch.setattr(longcodezip, "compress_chunks", noted)
+    calls = "".join(f"    x{n} = f{n}(x{n - 1})\n" for n in range(1, 60))
+    item = replace(CHOICE_ITEM, code=f"def f(x0):\n{calls}    return x59\n")
+    PRUNERS["longcodezip"](setup)(item, COUNT.count_tokens(item.code) // 5)
+    assert [options.rank_only for options in asked] == [True, False]
+    assert asked[1].fine_ratio == pytest.approx(0.2, abs=0.02)
 
 
 def test_kept_answers_are_those_of_the_scorer(setup: Setup) -> None:
