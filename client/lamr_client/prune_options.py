@@ -6,7 +6,7 @@ import math
 import os
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 from lamr_contract.choices import EffortName
 from lamr_contract.errors import InvalidInputError
@@ -17,6 +17,18 @@ from lamr_postprocess.selection import Keep
 
 from lamr_client.effort import check_effort
 from lamr_client.tracing import is_traceparent
+
+
+class Cutting(TypedDict):
+    """The options that `prune_lines` takes as they are."""
+
+    ratio: float | None
+    max_tokens: int | None
+    keep: tuple[Keep, ...]
+    repair: bool
+    markers: str
+    line_numbers: bool
+    min_cut: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,10 +60,17 @@ class PruneOptions:
     traceparent: str | None = None
 
     @property
-    def cutting(self) -> dict[str, Any]:
+    def cutting(self) -> Cutting:
         """What `prune_lines` takes of them, beside the language and the threshold."""
-        names = ("ratio", "max_tokens", "keep", "repair", "markers", "line_numbers", "min_cut")
-        return {name: getattr(self, name) for name in names}
+        return Cutting(
+            ratio=self.ratio,
+            max_tokens=self.max_tokens,
+            keep=self.keep,
+            repair=self.repair,
+            markers=self.markers,
+            line_numbers=self.line_numbers,
+            min_cut=self.min_cut,
+        )
 
     def __post_init__(self) -> None:
         _check_range("threshold", self.threshold, 0, 1)

@@ -87,9 +87,21 @@ class PruneResult:
     def whole(cls, text: str, scores: Sequence[float], tokens: int, **more: Any) -> PruneResult:
         """Return the result that keeps all lines of a text, with their scores and with the fields that `more` names."""
         lines = tuple(range(1, len(scores) + 1))
-        kept: dict[str, Any] = {"kept_lines": lines, "cuts": (), "tokens_in": tokens, "tokens_out": tokens}
-        unknown: dict[str, Any] = {"reasons": {}, "relevance": None, "reason": None, "status": "passthrough"}
-        return cls(text=text, line_scores=tuple(scores), **{**kept, **unknown, **more})
+        result = cls(
+            text=text,
+            kept_lines=lines,
+            line_scores=tuple(scores),
+            reasons={},
+            cuts=(),
+            relevance=None,
+            tokens_in=tokens,
+            tokens_out=tokens,
+            status="passthrough",
+            reason=None,
+            language=None,
+            model="",
+        )
+        return dataclasses.replace(result, **more)
 
     def cut_to(self, cut: PrunedCode, tokens: int, **more: Any) -> PruneResult:
         """Return a whole result with some of its lines cut, and with the fields that `more` names."""

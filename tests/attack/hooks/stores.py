@@ -128,7 +128,7 @@ def homeless(place: Place) -> str:
         "    except Exception as error: said.append(f'{exit_code(error)} {error}')\n"
         "print(said)"
     )
-    warm = "import lamr_cli.main, lamr_agents.installing, lamr_agents.embedded, lamr_cli.agents\n"
+    warm = "import lamr_cli.main, lamr_agents.hosts, lamr_agents.installing, lamr_agents.embedded, lamr_cli.agents\n"
     return place.run(sys.executable, "-c", warm + code).out.decode().strip()
 
 
