@@ -27,7 +27,9 @@ def spelled_in(path: Path) -> list[ast.Constant]:
     """
     nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
     arguments = {id(node.value) for node in nodes if isinstance(node, ast.keyword) and node.arg == "argument"}
-    types = [node for node in nodes if isinstance(node, ast.Subscript) and ast.unparse(node.value) == "Literal"]
+    types = [
+        node for node in nodes if isinstance(node, ast.Subscript) and ast.unparse(node.value) == "Literal"
+    ]
     typed = {id(node) for type_ in types for node in ast.walk(type_)}
     return [node for node in nodes if isinstance(node, ast.Constant) and id(node) not in arguments | typed]
 
