@@ -155,13 +155,17 @@ class Document:
         """The first row with ink among these; without one, that row beside them which lies deeper."""
         if not self.blank[first : last + 1].all():
             return first + int(np.argmin(self.blank[first : last + 1]))
-        after, before = np.flatnonzero(~self.blank[last + 1 :]), np.flatnonzero(~self.blank[:first])
-        return max([*(after[:1] + last + 1).tolist(), *before[-1:].tolist()], key=self._depth, default=first)
+        after, before = self.blank[last + 1 :], self.blank[:first][::-1]
+        beside = [last + 1 + int(np.argmin(after))] if not after.all() else []
+        beside += [first - 1 - int(np.argmin(before))] if not before.all() else []
+        return max(beside, key=self._depth, default=first)
 
     def _depth(self, row: int) -> int:
         """In how many others the row lies."""
-        outer = int(self.around[row])
-        return 1 + self._depth(outer) if 0 <= outer < row else 0
+        depth = 0
+        while 0 <= (outer := int(self.around[row])) < row:
+            row, depth = outer, depth + 1
+        return depth
 
     def line(self, row: int) -> str:
         """One line with its newline."""

@@ -458,3 +458,9 @@ def test_a_cut_of_blank_lines_has_the_comments_of_what_they_lie_in(row: int, ope
     page = "function a() {\n  return (\n    <div>\n\n\n      <b/>\n\n\n      <i/>\n    </div>\n  );\n}\n"
     document = analyse(page + "\nfunction b() {\n  if (c) {\n  }\n\n\n  d();\n}\n", language_named("tsx"))
     assert document.comment(row, row, ~document.blank).opening == opening
+
+
+def test_a_blank_line_may_lie_in_any_number_of_elements() -> None:
+    code = "const a = (\n" + "<b>\n" * 3000 + "\n" + "</b>\n" * 3000 + ");\n"
+    document = analyse(code, language_named("tsx"))
+    assert document.comment(3001, 3001, ~document.blank).opening == "{/*"
