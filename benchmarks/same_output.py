@@ -24,7 +24,7 @@ from typing import Any
 from lamr_client import Pruner
 from lamr_contract.spec import bundled_repository
 
-from benchmarks.ways import ways
+from benchmarks.ways import read, ways
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "default": {},
@@ -35,7 +35,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 def question(path: Path) -> str:
     """A question that names the file and the first longer words of its middle line."""
-    lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines() if len(line.strip()) > 20]
+    lines = [line.strip() for line in read(path).splitlines() if len(line.strip()) > 20]
     return f"How does {path.stem} handle {lines[len(lines) // 2][:60] if lines else 'errors'}?"
 
 

@@ -21,6 +21,7 @@ from typing import Any
 from lamr_agents.policy import Policy
 from lamr_agents.thin import NOTE
 from lamr_client import Pruner, PruneResult
+from lamr_postprocess import decode
 from lamr_serving import ServerOptions
 from lamr_serving.launcher.addresses import free_ports
 
@@ -66,6 +67,14 @@ def ways(stack: ExitStack, repository: Path, folder: Path) -> dict[str, Way]:
     }
 
 
+def read(path: Path) -> str:
+    """A file's text in whatever encoding it has, which hosts and callers of HTTP hand over."""
+    found = decode(path.read_bytes())
+    if found is None:
+        raise ValueError(f"{path} is no text")
+    return found.text
+
+
 def _in_process(pruner: Pruner, query: str, path: Path) -> str:
     return pruner.prune(query, path.read_bytes(), path=path, **ALIKE).text
 
@@ -88,7 +97,7 @@ def _by_command(server: str, query: str, path: Path) -> str:
 
 
 def _over_http(port: int, query: str, path: Path) -> str:
-    body = {"query": query, "code": path.read_bytes().decode(), "path": str(path), **ALIKE}
+    body = {"query": query, "code": read(path), "path": str(path), **ALIKE}
     request = urllib.request.Request(
         f"http://127.0.0.1:{port}/v1/prune", json.dumps(body).encode(), {"Content-Type": "application/json"}
     )
@@ -100,7 +109,7 @@ def _by_hook(socket: Path, folder: Path, calls: count[int], query: str, path: Pa
     """What the hook shows, without the words of its own at the end; None where its rules leave the file whole."""
     transcript = folder / "transcript.jsonl"
     transcript.write_text(agents.said(query), encoding="utf-8")
-    data = agents.payload(next(calls), transcript, path.read_bytes().decode(), str(path))
+    data = agents.payload(next(calls), transcript, read(path), str(path))
     printed = agents.call(socket, data).printed
     output = json.loads(printed or b"{}").get("hookSpecificOutput", {}).get("updatedToolOutput")
     if output is None:
