@@ -39,6 +39,7 @@ class Outline:
         lists: the lists that have items.
         followers: pairs of units of which the first can't stand without the second, the item before it.
         meanings: pairs of units of which the second says what the first means.
+        remarked: pairs of a comment and the unit that it stands right above.
         list_end: int [R], the last row of the innermost list around the unit that owns the row.
         statement: int [R], a number for the statement around the row; elements of a literal have the literal's.
         around: int [R], the row in which the unit around the row's unit begins; `NOBODY` for none.
@@ -56,6 +57,7 @@ class Outline:
     lists: list[ItemList]
     followers: list[tuple[int, int]]
     meanings: list[tuple[int, int]]
+    remarked: list[tuple[int, int]]
     list_end: IntArray
     statement: IntArray
     around: IntArray
@@ -134,6 +136,7 @@ def _by_row(walk: Walk, rows: int, continued: IntArray) -> Outline:
         lists=[each for each in walk.lists if each.items],
         followers=walk.followers,
         meanings=walk.meanings,
+        remarked=walk.remarked,
         list_end=np.where(unit_of_row == NOBODY, rows - 1, ends[unit_of_row]),
         statement=np.where(unit_of_row == NOBODY, NOBODY, heads[statements[unit_of_row]]),
         around=np.where(

@@ -3,7 +3,7 @@
 Repair is the closure of a selection under rules of the form "if these lines are kept, so is that one":
 
 - scope: a unit needs the frame of the unit around it; a frame is kept whole (closure, companions);
-- import, definition: a line that uses a name needs the line that binds it;
+- import, definition: a line that uses a name needs the line that binds it, a comment needs what it stands right above;
 - return: a statement of a function's body brings the `return` that ends the body, if all that this one needs is kept;
 - meaning: a line needs those that say what it means (`'use strict'`, the enumerators that it counts on from);
 - gap: a few short lines between two kept ones are kept if all that they need is (`lamr_postprocess.gaps`).
@@ -143,7 +143,7 @@ class Rules:
 
     @cached_property
     def bare(self) -> Rules:
-        """The rules that a text parses by: no name's binding comes along. They are made once for a search."""
+        """The rules that a text parses by: no binding of a name comes along, and nothing that a comment speaks of."""
         return replace(self, needs=self.needs.but(IMPORTED, DEFINED))
 
 
@@ -237,6 +237,7 @@ def _list_rules(outline: Outline) -> list[tuple[int, int, int]]:
     if any(each.kind.falls for each in outline.lists):
         after = {one: other for each in outline.lists for one, other in pairwise(each.items)}
     needs += [(group[unit], group[meaning], MEANING) for unit, meaning in outline.meanings]
+    needs += [(group[comment], group[unit], DEFINED) for comment, unit in outline.remarked]
     needs += [(group[item], group[before], CLOSURE) for item, before in outline.followers]
     for each in outline.lists:
         whole, first, last = group[each.owner], group[each.items[0]], group[each.items[-1]]

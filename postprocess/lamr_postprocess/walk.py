@@ -92,6 +92,7 @@ class _CommentAbove:
         unit: the comment's.
         first: the first row of the comments that it goes on with.
         last, column, parent: its last row, its first column, and the unit around it.
+        run: its unit, and those of the comments right above one another that it ends.
     """
 
     unit: int
@@ -99,6 +100,11 @@ class _CommentAbove:
     last: int
     column: int
     parent: int
+    run: list[int]
+
+    def stands_on(self, row: int, column: int, parent: int) -> bool:
+        """Whether what begins there begins right below the comment."""
+        return (self.last, self.column, self.parent) == (row - 1, column, parent)
 
 
 class Walk:
@@ -122,6 +128,7 @@ class Walk:
         self.comment: Comment | None = None  # of the language around, where it isn't the file's own
         self.followers: list[tuple[int, int]] = []  # (item, the item before it, which it needs)
         self.meanings: list[tuple[int, int]] = []  # (unit, a unit that says what it means)
+        self.remarked: list[tuple[int, int]] = []  # (comment, the item that it stands right above)
         meanings = self.grammar.meanings
         self.marks = {  # what says something of others, by the byte where it begins
             found.start(found.lastgroup): found.lastgroup
@@ -246,6 +253,9 @@ class Walk:
                 self.join(unit, place.last_item)
             elif self.goes_on(node) and not items.kind.is_literal:
                 self.followers.append((unit, place.last_item))
+        above = self.comment_above
+        if above is not None and above.stands_on(row, node.start_point[1], place.unit):
+            self.remarked += [(each, unit) for each in above.run]
         place.last_item, place.prefix = unit, kind in self.grammar.prefixes or node.is_error
         items.items.append(unit)
         items.last_kind = names[kind]
@@ -328,11 +338,13 @@ class Walk:
         column = node.start_point[1]
         if row > self.last_row:
             first = row
-            goes_on = above and (above.last, above.column, above.parent) == (row - 1, column, place.unit)
-            if above and goes_on and last - above.first < _MOST_JOINED:
+            run = above.run if above and above.stands_on(row, column, place.unit) else []
+            if above and run and last - above.first < _MOST_JOINED:
                 self.join(unit, above.unit)
                 first = above.first
-            self.comment_above = _CommentAbove(unit, first, last, column, place.unit)
+            run.append(unit)
+            if self.marks.get(node.start_byte) != "asides":
+                self.comment_above = _CommentAbove(unit, first, last, column, place.unit, run)
         return unit
 
     def give_comment_meaning(self, node: tree_sitter.Node, unit: int, place: _Place) -> None:

@@ -240,7 +240,7 @@ def test_block_comments_can_be_cut_inside() -> None:
 )
 def test_a_short_comment_is_kept_or_cut_whole(language: str, mark: str, line: str) -> None:
     def text(comment: list[str]) -> str:
-        return "".join(f"{each}\n" for each in [line, *comment, line])
+        return "".join(f"{each}\n" for each in [line, *comment, "", line])
 
     sentence = [f"{mark} {LONG} begins", f"{mark} and goes", f"{mark} on until {LONG} its end."]
     for row in (2, 3, 4):
@@ -253,9 +253,34 @@ def test_a_short_comment_is_kept_or_cut_whole(language: str, mark: str, line: st
     assert len(shown) <= 6
 
 
+@pytest.mark.parametrize(
+    ("language", "mark", "lines"),
+    [
+        ("python", "#", ["def f(x):", f"    return {LONG}"]),
+        ("javascript", "//", ["function f(x) {", f"  return {LONG};", "}"]),
+        ("cpp", "//", ["int f(int x) {", f"  return {LONG};", "}"]),
+        ("bash", "#", ["f() {", f"  echo {LONG}", "}"]),
+    ],
+)
+def test_a_comment_brings_what_it_stands_right_above(language: str, mark: str, lines: list[str]) -> None:
+    comment = [f"{mark} {LONG} {number}" for number in range(9)]
+    code = "".join(f"{each}\n" for each in [*comment, *lines, "", comment[0], "", *lines])
+    header = len(comment) + 1
+    for row in (1, 9):
+        assert header in kept(code, language, row).kept_lines
+    assert header not in kept(code, language, header + len(lines) + 1).kept_lines
+    body = header + 1
+    assert not {1, 9} & set(kept(code, language, body).kept_lines)  # what it speaks of needs no comment
+
+
+def test_many_comments_above_an_item_take_linear_time() -> None:
+    code = f"# {LONG}\n" * 20_000 + "x = 1\n"
+    assert kept(code, "python", 10_000).kept_lines[-1] == 20_001
+
+
 def test_a_comment_behind_code_stays_its_own() -> None:
     code = f"x = 1  # {LONG}\n# one {LONG}\ny = 2  # {LONG}\n# two {LONG}\n    # three {LONG}\n"
-    assert kept(code, "python", 2).kept_lines == (2,)
+    assert kept(code, "python", 2).kept_lines == (2, 3)
     assert kept(code, "python", 4).kept_lines == (4,)
 
 

@@ -333,8 +333,8 @@ def test_match_keeps_its_first_case() -> None:
 
 
 def test_emptied_body_with_a_kept_comment_still_gets_its_pass() -> None:
-    code = "def f():\n    # why\n    one()\n    two()\n"
-    assert kept(code, 2).text == "def f():\n    # why\n    pass  # ... 2 lines pruned (3-4)\n"
+    code = "def f():\n    # why\n\n    one()\n    two()\n"
+    assert kept(code, 2).text == "def f():\n    # why\n    pass  # ... 3 lines pruned (3-5)\n"
 
 
 @pytest.mark.parametrize("number", [1, 4])
