@@ -23,6 +23,7 @@ from lamr_contract.model_io import ChunkResult
 from lamr_contract.names import SCORING_FILE
 from lamr_contract.scoring.encoder_reading import ENCODED, RUBRICS, EncoderReading, encoded_logits
 from lamr_contract.scoring.evidence import lexical_views
+from lamr_contract.scoring.going_on import going_on, is_code
 from lamr_contract.scoring.line_model import AskedLines, ScoredLines
 from lamr_contract.scoring.merging import Outputs, ScoreMerger
 from lamr_contract.scoring.odds import logit, sigmoid
@@ -39,6 +40,8 @@ SETTLED = 2.0
 FAILING = 3.0
 """Log-odds for lines of a command's output that say that something failed, whatever the query: less than for lines that
 it names, and more than words are worth."""
+GOING_ON = 2.0
+"""Log-odds for a line behind one that equals the last line of a query of code."""
 LEAST_GAIN = 0.05
 """Lines' worth of doubt; a chunk with less isn't worth its reading."""
 
@@ -226,6 +229,8 @@ class DocumentScorer:
         if self.by_keywords and self.keywords:
             logits = self._keyword_search
         logits = logits + rule.named * document.near_named + FAILING * document.failing
+        if is_code(document.intent):
+            logits += GOING_ON * going_on(document.intent, self._index, len(logits))
         scores = over_blank(sigmoid(logits), document.layout).astype(np.float32)
         relevance = self._relevance(scored)
         return LineScores(scores, scored.dependency, relevance, rule, ~document.layout.blank)
