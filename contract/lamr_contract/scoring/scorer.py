@@ -228,9 +228,7 @@ class DocumentScorer:
             logits = scored.logits + rule.unread
         if self.by_keywords and self.keywords:
             logits = self._keyword_search
-        logits = logits + rule.named * document.near_named + FAILING * document.failing
-        if is_code(document.intent):
-            logits += GOING_ON * going_on(document.intent, self._index, len(logits))
+        logits = logits + rule.named * document.near_named + FAILING * document.failing + self._going_on
         scores = over_blank(sigmoid(logits), document.layout).astype(np.float32)
         relevance = self._relevance(scored)
         return LineScores(scores, scored.dependency, relevance, rule, ~document.layout.blank)
@@ -246,6 +244,12 @@ class DocumentScorer:
         asked = query_terms(self._document.intent)
         there = self._index.counts(asked).lines.any(axis=0)
         return tuple(term for term, occurs in zip(asked, there.tolist(), strict=True) if occurs)
+
+    @cached_property
+    def _going_on(self) -> Float64Array:
+        """What a query of code adds to lines that may come next, float64 [L]."""
+        query, lines = self._document.intent, len(self._document.layout.blank)
+        return GOING_ON * going_on(query, self._index, lines) if is_code(query) else np.zeros(lines)
 
     @property
     def _keyword_search(self) -> Float64Array:

@@ -161,6 +161,18 @@ def test_no_token_is_made_for_lines_that_no_chunk_scores() -> None:
     )
 
 
+def test_a_query_of_code_raises_what_comes_behind_its_like() -> None:
+    code = "def f(queue):\n    item = queue.get()\n    handle(item)\n\ndef g(path):\n    return open(path)\n"
+    scorer = Scorer(lines_scoring(), RUBRICS, line_weights(own=1.0, keep_prob=1.0))
+
+    def scores(query: str) -> np.ndarray:
+        return DocumentScorer(scorer, AskedDocument.of(encoder(), query, code)).finish().scores
+
+    raised = scores("    while running:\n        item = queue.get()") - scores("while running item queue get")
+    assert raised[2] > 0
+    assert raised[2] > raised[5]
+
+
 def test_a_chunk_gains_as_long_as_its_lines_are_open_and_unread() -> None:
     document, ranges = _halved()
     middle = float(np.median(document.finish().scores))
