@@ -293,13 +293,17 @@ def _add_results(extras: Extras, needs: Needs, outline: Outline, sizes: IntArray
 
 
 def _blanks(owner: IntArray) -> IntArray:
-    """The rows without an owner that lie between owned ones, with their neighbours (see `Rules.blanks`)."""
+    """The rows without an owner, with the owned rows before and after each (see `Rules.blanks`).
+
+    Those outside all owned rows have the nearest one on both sides: a marker for the blank lines at a text's end would
+    cost more than they do, and in a format without comments (JSON) it would have no place.
+    """
     owned = np.flatnonzero(owner != NOBODY)
     blank = np.flatnonzero(owner == NOBODY)
+    if not (owned.size and blank.size):
+        return _NO_ROWS
     slot = np.searchsorted(owned, blank)
-    inside = (slot > 0) & (slot < owned.shape[0])
-    blank, slot = blank[inside], slot[inside]
-    return np.stack([blank, owned[slot - 1], owned[slot]]) if blank.size else _NO_ROWS
+    return np.stack([blank, owned[np.maximum(slot - 1, 0)], owned[np.minimum(slot, owned.size - 1)]])
 
 
 def close(rules: Rules, selected: BoolArray) -> Codes:

@@ -405,6 +405,20 @@ def test_a_part_that_no_grammar_reads_is_left_whole() -> None:
     assert kept(code, "html", 4).kept_lines == (2, 3, 4, 5, 6)
 
 
+@pytest.mark.parametrize("around", [("", "\n\n\n"), ("\n\n", ""), ("\n", "\n\n")])
+def test_blank_lines_around_a_text_stay_with_its_ends(around: tuple[str, str]) -> None:
+    code = f"{around[0]}{json.dumps({'a': LONG, 'b': [1, 2]}, indent=2)}\n{around[1]}"
+    first = around[0].count("\n") + 1
+    for row in range(first, code.rstrip("\n").count("\n") + 2):
+        text = kept(code, "json", row).text
+        assert json.loads(text)
+        assert text.startswith(f"{around[0]}{{")
+        assert text.endswith(f"}}\n{around[1]}")
+    code = f"{around[0]}x = 1\ny = {LONG}\n{around[1]}"
+    assert kept(code, "python", first).text.startswith(f"{around[0]}x = 1\n")
+    assert kept(code, "python", first + 1).text.endswith(f"y = {LONG}\n{around[1]}")
+
+
 def test_json_stays_json() -> None:
     code = (
         json.dumps({"a": {"b": [1, 2, 3], "c": LONG}, "d": [{"e": LONG}, {"f": LONG}], "g": LONG}, indent=2)
