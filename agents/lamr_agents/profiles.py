@@ -15,8 +15,8 @@ from lamr_agents.policy import Policy
 DEFAULT: ProfileName = "careful"
 PROFILES: Mapping[ProfileName, Policy] = {
     "lossless": Policy(prunes=False, shortens=True),
-    "careful": Policy(threshold=0.2, least_relevance=0.0, shortens=True),
-    "balanced": Policy(threshold=0.28, least_relevance=0.0, shortens=True),
+    "careful": Policy(threshold=0.25, least_relevance=0.0, shortens=True),
+    "balanced": Policy(threshold=0.33, least_relevance=0.0, shortens=True),
     "eager": Policy(shortens=True),
 }
 assert set(PROFILES) == set(get_args(ProfileName))
