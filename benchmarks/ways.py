@@ -21,7 +21,7 @@ from typing import Any
 from lamr_agents.policy import Policy
 from lamr_agents.thin import NOTE
 from lamr_client import Pruner, PruneResult
-from lamr_postprocess import decode
+from lamr_client.inputs import decode_code
 from lamr_serving import ServerOptions
 from lamr_serving.launcher.addresses import free_ports
 
@@ -69,10 +69,7 @@ def ways(stack: ExitStack, repository: Path, folder: Path) -> dict[str, Way]:
 
 def read(path: Path) -> str:
     """A file's text in whatever encoding it has, which hosts and callers of HTTP hand over."""
-    found = decode(path.read_bytes())
-    if found is None:
-        raise ValueError(f"{path} is no text")
-    return found.text
+    return decode_code(path.read_bytes()).text
 
 
 def _in_process(pruner: Pruner, query: str, path: Path) -> str:

@@ -89,13 +89,11 @@ class _CommentAbove:
     """The last comment that begins a row.
 
     Attributes:
-        unit: the comment's.
         first: the first row of the comments that it goes on with.
         last, column, parent: its last row, its first column, and the unit around it.
-        run: its unit, and those of the comments right above one another that it ends.
+        run: the units of the comments right above one another that it ends; its own is the last.
     """
 
-    unit: int
     first: int
     last: int
     column: int
@@ -340,11 +338,11 @@ class Walk:
             first = row
             run = above.run if above and above.stands_on(row, column, place.unit) else []
             if above and run and last - above.first < _MOST_JOINED:
-                self.join(unit, above.unit)
+                self.join(unit, run[-1])
                 first = above.first
             run.append(unit)
             if self.marks.get(node.start_byte) != "asides":
-                self.comment_above = _CommentAbove(unit, first, last, column, place.unit, run)
+                self.comment_above = _CommentAbove(first, last, column, place.unit, run)
         return unit
 
     def give_comment_meaning(self, node: tree_sitter.Node, unit: int, place: _Place) -> None:
