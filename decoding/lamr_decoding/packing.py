@@ -1,4 +1,4 @@
-"""Packed batches: where sequences begin and end in an array of tokens, and sums over each."""
+"""Packed batches: where sequences begin and end in an array of tokens."""
 
 from __future__ import annotations
 
@@ -6,14 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
-import array_api_compat
 import numpy as np
 import numpy.typing as npt
 
-from lamr_decoding.namespaces import namespace_of
-
-Array: TypeAlias = Any  # an array of any namespace that array-api-compat knows; numpy and torch are tested
-Namespace: TypeAlias = Any
+Array: TypeAlias = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -27,14 +23,12 @@ class Packing:
     cu_seqlens: npt.NDArray[np.int64]
 
     @classmethod
-    def of(cls, cu_seqlens: Any, tokens: int) -> Packing:
-        """Check `cu_seqlens` (a list, or an array of any namespace and device) against T = `tokens`.
+    def of(cls, cu_seqlens: npt.ArrayLike, tokens: int) -> Packing:
+        """Check `cu_seqlens` against T = `tokens`.
 
         Raises:
             ValueError: not integers of rank 1, doesn't run from 0 to T, or holds an empty sequence.
         """
-        if array_api_compat.is_torch_array(cu_seqlens):
-            cu_seqlens = array_api_compat.to_device(cu_seqlens, "cpu")
         ends = np.asarray(cu_seqlens)
         if ends.ndim != 1 or ends.size < 2 or not np.issubdtype(ends.dtype, np.integer):
             raise ValueError(
@@ -60,11 +54,6 @@ class Packing:
         return int(self.cu_seqlens[-1])
 
     @cached_property
-    def lengths(self) -> npt.NDArray[np.int64]:
-        """Tokens of each sequence, int64 [B]."""
-        return np.diff(self.cu_seqlens)
-
-    @cached_property
     def first(self) -> npt.NDArray[np.bool_]:
         """Whether a token opens its sequence, bool [T]."""
         mask = np.zeros(self.tokens, dtype=np.bool_)
@@ -77,35 +66,3 @@ class Packing:
         mask = np.zeros(self.tokens, dtype=np.bool_)
         mask[self.cu_seqlens[1:] - 1] = True
         return mask
-
-    def sums(self, values: Array) -> Array:
-        """Sum of `values` [T] over each sequence, [B]; differentiable for torch.
-
-        Each sequence is summed by itself: differences of one running sum would leak the rounding of long or
-        large sequences into their neighbours.
-        """
-        if array_api_compat.is_torch_array(values):
-            xp = namespace_of(values)
-            lengths = xp.asarray(self.lengths, device=array_api_compat.device(values))
-            return xp.segment_reduce(values, "sum", lengths=lengths)
-        return np.add.reduceat(values, self.cu_seqlens[:-1])
-
-    def with_ends(self, values: Array, at_first: Array, at_last: Array) -> Array:
-        """`values` [T] plus `at_first` on first tokens and `at_last` on last ones. numpy: in place."""
-        if array_api_compat.is_numpy_array(values):
-            values[self.cu_seqlens[:-1]] += at_first
-            values[self.cu_seqlens[1:] - 1] += at_last
-            return values
-        xp = namespace_of(values)
-        first, last = (xp.astype(like(mask, values), values.dtype) for mask in (self.first, self.last))
-        return values + first * at_first + last * at_last
-
-
-def like(values: Array, other: Array) -> Array:
-    """`values` (numpy, or of the namespace of `other`) in the namespace and on the device of `other`."""
-    if array_api_compat.is_numpy_array(other):
-        return values
-    device = array_api_compat.device(other)
-    if array_api_compat.is_numpy_array(values):
-        return namespace_of(other).asarray(values, device=device)
-    return array_api_compat.to_device(values, device)
