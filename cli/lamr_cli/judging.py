@@ -61,9 +61,9 @@ def judged(found: list[Item], asked: Asked) -> tuple[JudgeReport | None, Judgeme
     from lamr_contract.cache import Cache
     from lamr_contract.private_files import cache_folder
     from lamr_evaluation.judge import Bench, JudgeReport, Ledger, figures_of, judge
-    from lamr_evaluation.judge.gold import gold_table
-    from lamr_evaluation.judge.opinions import Opinion
-    from lamr_evaluation.judge.power import forewarning
+    from lamr_evaluation.judge.figures import forewarning
+    from lamr_evaluation.judge.readers import Opinion
+    from lamr_evaluation.judge.report import gold_table
 
     for task in sorted({item.task for item in found}):
         say(f"{task}: {forewarning(sum(item.task == task for item in found))}", err=True)

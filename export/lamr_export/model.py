@@ -22,8 +22,7 @@ from lamr_export.attention import PACKED_ATTENTION, PackedLayout, packed_attenti
 from lamr_export.config import LamrConfig
 from lamr_export.errors import CheckpointError
 from lamr_export.heads import RubricHeads
-from lamr_export.lexical_features import LexicalFeatures
-from lamr_export.similarity import Similarity
+from lamr_export.lexical_features import LexicalFeatures, Similarity
 
 _NOT_ARCHITECTURE = {
     *("_name_or_path", "transformers_version", "architectures", "dtype", "torch_dtype"),

@@ -35,8 +35,7 @@ from lamr_serving.engines import PRECISIONS
 from onnx import ModelProto
 
 from lamr_export import onnx_encoder, onnx_tracing
-from lamr_export.checkpoint import load_checkpoint, tokenizer_path
-from lamr_export.client_files import copy_client_files
+from lamr_export.checkpoint import copy_client_files, load_checkpoint, tokenizer_path
 from lamr_export.errors import CheckpointError, ExportError
 from lamr_export.model import LamrModel
 from lamr_export.part_graphs import write_parts

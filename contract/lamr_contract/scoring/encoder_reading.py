@@ -13,9 +13,8 @@ import numpy as np
 from lamr_postprocess.lines import TokenLines
 from numpy.typing import NDArray
 
-from lamr_contract.arrays import Float64Array
+from lamr_contract.arrays import Float64Array, logit
 from lamr_contract.scoring.merging import Averages, Outputs, zeros_by_column
-from lamr_contract.scoring.odds import logit
 from lamr_contract.scoring.rules import DEPENDENCY, SEMANTIC
 
 RUBRICS = (SEMANTIC, DEPENDENCY)

@@ -12,8 +12,7 @@ from lamr_repositories.progress import OnProgress
 from lamr_evaluation.judge.asking import Reply
 from lamr_evaluation.judge.items import Item
 from lamr_evaluation.judge.keeping import Kept, Pruner
-from lamr_evaluation.judge.opinions import Opinion
-from lamr_evaluation.judge.readers import Reader
+from lamr_evaluation.judge.readers import Opinion, Reader
 from lamr_evaluation.judge.spending import Cost, Ledger, Prices
 from lamr_evaluation.judge.tasks import Grades
 from lamr_evaluation.problems import Problem

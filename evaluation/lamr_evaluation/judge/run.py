@@ -16,8 +16,8 @@ from lamr_contract.errors import InvalidInputError
 from lamr_evaluation.judge.bench import Answered, Bench, Judgement, Shown
 from lamr_evaluation.judge.items import OPEN, Item
 from lamr_evaluation.judge.keeping import Kept, Pruner, kept_key, timed
-from lamr_evaluation.judge.opinions import Opinion
 from lamr_evaluation.judge.pruners import NONE, ORACLE, UNPRUNED, WHOLE
+from lamr_evaluation.judge.readers import Opinion
 from lamr_evaluation.judge.replies import Replies
 
 KEPT_KIND = "judge kept"

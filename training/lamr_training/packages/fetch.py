@@ -18,8 +18,7 @@ from lamr_evaluation.wheels import cached_wheel, download_wheel
 from lamr_repositories.progress import OnProgress
 
 from lamr_training.errors import CorpusError
-from lamr_training.records.licences import permissive, spdx
-from lamr_training.records.manifest_rows import bundled_rows, read_rows, write_rows
+from lamr_training.records.manifest import bundled_rows, permissive, read_rows, spdx, write_rows
 from lamr_training.records.paths import FOREIGN_FOLDERS
 from lamr_training.records.source_files import SourceFile, decoded
 

@@ -20,7 +20,7 @@ from lamr_export.checkpoint import load_checkpoint
 from lamr_training.errors import RecordError, RunError
 from lamr_training.fits.scored_files import ScoringReport
 from lamr_training.labels.labelling import UNPARSED
-from lamr_training.labels.parsing import parse_lines
+from lamr_training.labels.rubrics import parse_lines
 from lamr_training.loop.chains import rubric_chains
 from lamr_training.loop.devices import find_place
 from lamr_training.loop.example_set import ExampleSet
