@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from lamr_decoding import rows, sum_product
+from lamr_decoding import crf, rows
 from lamr_decoding.chain import Chain
 from lamr_decoding.layers import gelu, product, softmax
 from lamr_decoding.packing import Array, Packing
@@ -139,4 +139,4 @@ def _mixed(emissions: Array, gate: Array) -> Array:
 
 
 def _keep_prob(chain: Chain) -> Array:
-    return sum_product.keep_probability(chain).astype(np.float32)
+    return crf.keep_probability(chain).astype(np.float32)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
 from lamr_evaluation.metrics import Summary
 from lamr_evaluation.problems import Problem
-from lamr_evaluation.tables import comparison_table, group_table, interval_table, metrics_table, split_table
+from lamr_evaluation.tables import (
+    comparison_table,
+    group_table,
+    interval_table,
+    metrics_table,
+    split_table,
+    without_nan,
+)
 
 GRID = np.linspace(0, 1, 101)
 """Kept fractions of the mean recall curves."""
@@ -74,7 +79,7 @@ class EvalReport:
 
     def to_json(self) -> str:
         """The report as JSON; undefined figures are null."""
-        return json.dumps(_nulls(asdict(self)), indent=2, ensure_ascii=False)
+        return json.dumps(without_nan(asdict(self)), indent=2, ensure_ascii=False)
 
     def table(self) -> str:
         """The report for a terminal, as plain text."""
@@ -99,12 +104,3 @@ class EvalReport:
                 for title, groups in groupings.items()
             ]
         return "\n\n".join(part for part in parts if part)
-
-
-def _nulls(value: Any) -> Any:
-    """The value with None for undefined figures, since JSON has no NaN."""
-    if isinstance(value, dict):
-        return {key: _nulls(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_nulls(entry) for entry in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,10 +1,11 @@
-"""Summaries as plain-text tables for a terminal."""
+"""Summaries as plain-text tables for a terminal, and what JSON can hold of them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple
+from typing import Any
 
 from lamr_errors import visible
 
@@ -89,3 +90,12 @@ def group_table(title: str, groups: Mapping[str, Mapping[str, Summary]]) -> str:
         cells = (f"{_figure(mean[recall])} / {_figure(mean[area])}" for mean in means)
         rows.append((label, str(summaries[0].items), *cells))
     return align(rows)
+
+
+def without_nan(value: Any) -> Any:
+    """The value with None for undefined figures, since JSON has no NaN."""
+    if isinstance(value, dict):
+        return {key: without_nan(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [without_nan(entry) for entry in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

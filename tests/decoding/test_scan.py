@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lamr_decoding import rows, sum_product
+from lamr_decoding import crf, rows
 from lamr_decoding.chain import Chain
 from lamr_decoding.maps import ClampMaps, LabelMaps, LogMaps, Maps, OddsMaps, scan
 from lamr_decoding.packing import Packing
@@ -63,6 +63,6 @@ def test_odds_reach_as_far_as_they_claim(coupling: float, fields: float) -> None
     packing = Packing(cu_seqlens)
     with np.errstate(over="raise", invalid="raise", divide="raise"):
         forward, found = rows.forward_backward(Chain(values, coupling, packing))
-    expected_forward, expected = sum_product._in_logarithms(Chain(values, coupling, packing))
+    expected_forward, expected = crf._in_logarithms(Chain(values, coupling, packing))
     np.testing.assert_allclose(np.log(forward), expected_forward, rtol=1e-9, atol=1e-7)
     np.testing.assert_allclose(found, expected, atol=1e-7)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from lamr_evaluation.judge.figures import Figure, Interval, TaskFigures, Versus
 from lamr_evaluation.judge.items import TASK_NAMES
 from lamr_evaluation.judge.spending import Cost
 from lamr_evaluation.problems import Problem
-from lamr_evaluation.tables import align
+from lamr_evaluation.tables import align, without_nan
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class JudgeReport:
 
     def to_json(self) -> str:
         """Return the report as JSON."""
-        return json.dumps(_plain(asdict(self)), indent=2, ensure_ascii=False)
+        return json.dumps(without_nan(asdict(self)), indent=2, ensure_ascii=False)
 
     def table(self) -> str:
         """Return the report as plain text."""
@@ -55,14 +54,6 @@ class JudgeReport:
                 cost + out + cut,
             ]
         )
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _plain(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    return None if isinstance(value, float) and value != value else value  # noqa: PLR0124  # NaN is no JSON
 
 
 def _task(task: TaskFigures) -> list[str]:
