@@ -189,7 +189,7 @@ def judge(
     if report is None:
         return
     if plot is not None:
-        from lamr_evaluation.judge.plot import plot_scores
+        from lamr_evaluation.judge.report import plot_scores
 
         plot_scores(report, plot)
     if html is not None:

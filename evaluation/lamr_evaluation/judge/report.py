@@ -1,19 +1,26 @@
-"""A judgement as tables for a terminal and as JSON, and how many of the lines that answers need each pruner keeps."""
+"""A judgement as tables, JSON and a plot, and how many of the lines that answers need each pruner keeps."""
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
 from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lamr_evaluation.judge.bench import Judgement
-from lamr_evaluation.judge.figures import Figure, Interval, TaskFigures, Versus
+from lamr_evaluation.judge.figures import OWN, Figure, Interval, TaskFigures, Versus
 from lamr_evaluation.judge.items import TASK_NAMES
+from lamr_evaluation.judge.pruners import NONE, ORACLE, WHOLE
 from lamr_evaluation.judge.spending import Cost
 from lamr_evaluation.problems import Problem
+from lamr_evaluation.report import canvas
 from lamr_evaluation.tables import align, without_nan
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True)
@@ -131,3 +138,46 @@ def _table(task: str, kept: dict[tuple[str, float], list[tuple[float, int]]]) ->
         mean, tokens = np.mean(found, axis=0)
         rows.append((name, f"{share:.3g}", f"{tokens:,.0f}", f"{100 * mean:.0f} %"))
     return align(rows)
+
+
+def plot_scores(report: JudgeReport, path: Path | str) -> None:
+    """Draw a report into a PNG, or whatever `path` ends in.
+
+    Raises:
+        ImportError: matplotlib isn't installed; the message says how to get it.
+    """
+    count = len(report.tasks)
+    drawn = canvas(5.2 * count, 4.4)
+    for place, task in enumerate(report.tasks, 1):
+        axes = drawn.add_subplot(1, count, place)
+        for name in dict.fromkeys(each.pruner for each in task.figures):
+            _draw(axes, name, sorted((e for e in task.figures if e.pruner == name), key=lambda e: e.tokens))
+        axes.set(xlabel="tokens shown (mean)", ylabel=task.says, title=f"{task.task}: {task.items} items")
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize="x-small")
+    drawn.suptitle(f"reader: {report.reader}")
+    drawn.savefig(path, dpi=150)
+
+
+def _draw(axes: Axes, name: str, points: list[Figure]) -> None:
+    """Draw a pruner's line with its intervals; the whole code and none of it are levels."""
+    if name in (WHOLE, NONE):
+        axes.axhline(
+            points[0].score.mean, linestyle="--", color="black" if name == WHOLE else "gray", label=name
+        )
+        return
+    means = [each.score.mean for each in points]
+    errors = [
+        [each.score.mean - each.score.low for each in points],
+        [each.score.high - each.score.mean for each in points],
+    ]
+    axes.errorbar(
+        [each.tokens for each in points],
+        means,
+        yerr=errors,
+        label=name,
+        marker="o",
+        capsize=2,
+        linewidth=2.4 if name.startswith(OWN) else 1.2,
+        linestyle=":" if name == ORACLE else "-",
+    )

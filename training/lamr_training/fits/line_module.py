@@ -34,8 +34,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from lamr_training.fits.line_examples import LineExample
-from lamr_training.fits.line_sums import by_block, lexical, nearby, scaled
+from lamr_training.fits.line_examples import LineExample, by_block, lexical, nearby, scaled
 from lamr_training.loop.torch_chains import marginal_log_odds, plain_form
 
 _RUBRICS = (SEMANTIC, DEPENDENCY)

@@ -30,9 +30,8 @@ from lamr_training.loop.batches import Batch, epochs, make_batch
 from lamr_training.loop.devices import average_gradients, find_place
 from lamr_training.loop.example_set import ExampleSet
 from lamr_training.loop.losses import LossTerms, LossWeights, lamr_loss
-from lamr_training.loop.optimization import make_optimizer, rate_factor, set_dropout
 from lamr_training.loop.run_folder import RunLog, RunState
-from lamr_training.loop.settings import TrainingSettings
+from lamr_training.loop.settings import TrainingSettings, make_optimizer, rate_factor, set_dropout
 from lamr_training.loop.validation import validate
 
 

@@ -16,8 +16,7 @@ from lamr_repositories.progress import OnProgress
 
 from lamr_training.records.manifest import Repository
 from lamr_training.records.parts import Foreign, Repositories, Source, build_parts
-from lamr_training.sessions.logs import session_logs
-from lamr_training.sessions.reads import ReadSettings, candidates, record_of
+from lamr_training.sessions.reads import ReadSettings, candidates, record_of, session_logs
 
 
 @dataclass(frozen=True)
