@@ -116,7 +116,7 @@ class _Readers:
         self.tokenizer = str(asked.tokenizer) if asked.tokenizer else None
         self.scorer: CausalScorer | None = None
         if asked.likelihoods is not None:
-            from lamr_evaluation.judge.likelihood_reader import LikelihoodReader
+            from lamr_evaluation.judge.readers import LikelihoodReader
 
             self.scorer = stack.enter_context(scorer_of(asked.likelihoods, bfloat16=asked.bfloat16))
             self.reader: Reader = LikelihoodReader(self.scorer, Path(asked.likelihoods).name)

@@ -17,10 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from lamr_decoding import rows
-from lamr_decoding.chain import Chain, LinearChainCrf
-from lamr_decoding.layers import sigmoid
+from lamr_decoding.chain import Chain, LinearChainCrf, Packing
+from lamr_decoding.layers import Array, sigmoid
 from lamr_decoding.maps import MOST_LOG_ODDS, LogMaps, scan
-from lamr_decoding.packing import Array, Packing
 
 
 def viterbi(emissions: Array, cu_seqlens: npt.ArrayLike, crf: LinearChainCrf) -> npt.NDArray[np.uint8]:

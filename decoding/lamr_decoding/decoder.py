@@ -12,9 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lamr_decoding import crf, rows
-from lamr_decoding.chain import Chain
-from lamr_decoding.layers import gelu, product, softmax
-from lamr_decoding.packing import Array, Packing
+from lamr_decoding.chain import Chain, Packing
+from lamr_decoding.layers import Array, gelu, product, softmax
 from lamr_decoding.weights import DecoderWeights
 
 _EPSILON = 1e-5  # of the LayerNorm

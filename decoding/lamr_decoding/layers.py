@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any, TypeAlias
+
 import numpy as np
 import numpy.typing as npt
 
-from lamr_decoding.packing import Array
+Array: TypeAlias = npt.NDArray[Any]
 
 # Φ(x), the normal distribution function, is the logistic function of x·R(x²). These are R's coefficients, constant
 # first: a minimax fit (reweighted least squares on a Chebyshev basis) of the error that x·Φ(x) makes for

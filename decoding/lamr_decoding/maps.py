@@ -21,7 +21,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from lamr_decoding.packing import Array
+from lamr_decoding.layers import Array
 
 M = TypeVar("M", bound="Maps")
 

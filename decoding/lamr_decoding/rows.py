@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lamr_decoding.chain import Chain
+from lamr_decoding.chain import Chain, Packing
 from lamr_decoding.maps import (
     MOST_FIELD,
     MOST_LOG_FIELD,
@@ -31,7 +31,6 @@ from lamr_decoding.maps import (
     OddsMaps,
     scan,
 )
-from lamr_decoding.packing import Packing
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]

@@ -17,7 +17,7 @@ from lamr_errors import ModelMismatchError
 from lamr_errors.python_parser import PYTHON_PARSER
 
 from lamr_decoding.chain import LinearChainCrf
-from lamr_decoding.packing import Array
+from lamr_decoding.layers import Array
 
 _REMEDY = "write it again with `lamr export`"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple
 from typing import Any
 
@@ -44,12 +44,7 @@ def metrics_table(summaries: Mapping[str, Summary]) -> str:
 
 def interval_table(summaries: Mapping[str, Summary]) -> str:
     """A table with the intervals of the metrics that rank methods, one row for each scorer."""
-    columns = [HEADINGS.index(heading) for heading in _COMPARED]
-    rows: list[tuple[str, ...]] = [("95 % intervals", *_COMPARED)]
-    for name, summary in summaries.items():
-        low, high = astuple(summary.low), astuple(summary.high)
-        rows.append((name, *(f"{_figure(low[c])} to {_figure(high[c])}" for c in columns)))
-    return align(rows)
+    return _compared("95 % intervals", summaries, lambda _, low, high: f"{_figure(low)} to {_figure(high)}")
 
 
 def split_table(title: str, groups: Mapping[str, Summary]) -> str:
@@ -66,14 +61,22 @@ def split_table(title: str, groups: Mapping[str, Summary]) -> str:
 
 def comparison_table(differences: Mapping[str, Summary]) -> str:
     """A table with the differences in the metrics that rank methods and their intervals, one row for each scorer."""
-    columns = [HEADINGS.index(heading) for heading in _COMPARED]
-    rows: list[tuple[str, ...]] = [("", *_COMPARED)]
-    for name, summary in differences.items():
-        mean, low, high = astuple(summary.mean), astuple(summary.low), astuple(summary.high)
-        cells = (
-            f"{_figure(mean[c], True)} [{_figure(low[c], True)}, {_figure(high[c], True)}]" for c in columns
+    return _compared(
+        "",
+        differences,
+        lambda mean, low, high: f"{_figure(mean, True)} [{_figure(low, True)}, {_figure(high, True)}]",
+    )
+
+
+def _compared(
+    title: str, summaries: Mapping[str, Summary], cell: Callable[[float, float, float], str]
+) -> str:
+    rows: list[tuple[str, ...]] = [(title, *_COMPARED)]
+    for name, summary in summaries.items():
+        cells = map(cell, astuple(summary.mean), astuple(summary.low), astuple(summary.high))
+        rows.append(
+            (name, *(each for each, heading in zip(cells, HEADINGS, strict=True) if heading in _COMPARED))
         )
-        rows.append((name, *cells))
     return align(rows)
 
 

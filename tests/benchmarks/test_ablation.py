@@ -20,7 +20,7 @@ from lamr_training.loop.trainer import train
 from lamr_training.loop.work_folder import WorkFolder
 from lamr_training.model.served import load_served
 from lamr_training.model.vocabulary import Vocabulary
-from lamr_training.recipes.presets import PRESETS
+from lamr_training.recipes.runs import PRESETS
 
 from benchmarks.ablation.context import near_lines
 from benchmarks.ablation.judgement import Judged, Outcome, fused_loss, judge_files

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from lamr_decoding import crf, rows
-from lamr_decoding.chain import Chain
+from lamr_decoding.chain import Chain, Packing
 from lamr_decoding.maps import ClampMaps, LabelMaps, LogMaps, Maps, OddsMaps, scan
-from lamr_decoding.packing import Packing
 
 SIZES = [1, 2, 3, 31, 64, 65, 1000]
 

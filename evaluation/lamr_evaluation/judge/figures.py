@@ -203,25 +203,16 @@ CHANGING = 0.1
 """Of answers, the share that a pruner is taken to turn from right to wrong or back, before anything was measured."""
 
 
-def items_needed(spread: float, difference: float = POINT) -> int:
-    """Return how many items show a difference.
-
-    Args:
-        spread: the standard deviation of the paired differences of items.
-        difference: of the means.
-    """
-    return math.ceil((_ERRORS * spread / difference) ** 2)
-
-
-def smallest_shown(spread: float, items: int) -> float:
-    """Return the smallest difference that so many items show."""
-    return _ERRORS * spread / math.sqrt(items)
+def items_needed(spread: float) -> int:
+    """Return how many items show a difference of `POINT`, where the paired differences of items spread so much."""
+    return math.ceil((_ERRORS * spread / POINT) ** 2)
 
 
 def forewarning(items: int) -> str:
     """Say before a run what so many items can show, where answers are right or wrong."""
     spread = math.sqrt(CHANGING)
+    shown = _ERRORS * spread / math.sqrt(items)
     return (
-        f"{items:,} items show a difference of {100 * smallest_shown(spread, items):.0f} points and more, if pruning "
+        f"{items:,} items show a difference of {100 * shown:.0f} points and more, if pruning "
         f"turns one answer in ten; 1 point needs {items_needed(spread):,} items"
     )

@@ -17,12 +17,11 @@ from dataclasses import asdict
 from lamr_contract.errors import InvalidInputError
 
 from lamr_evaluation.judge.asking import SYSTEM, Chat, Question, Reply
-from lamr_evaluation.judge.bench import Answered, Bench, Judgement, Shown
+from lamr_evaluation.judge.bench import Answered, Bench, Cost, Judgement, Shown
 from lamr_evaluation.judge.items import OPEN, Item
 from lamr_evaluation.judge.keeping import Kept, Pruner, kept_key, timed
 from lamr_evaluation.judge.pruners import NONE, ORACLE, UNPRUNED, WHOLE
 from lamr_evaluation.judge.readers import Opinion, Reader, RefusedError
-from lamr_evaluation.judge.spending import Cost
 
 KEPT_KIND = "judge kept"
 

@@ -18,7 +18,7 @@ from lamr_training.loop.run_folder import STATE
 from lamr_training.loop.settings import TrainingSettings, rate_factor
 from lamr_training.loop.trainer import batch_loss, forward, train
 from lamr_training.model.vocabulary import Vocabulary
-from lamr_training.recipes.presets import PRESETS
+from lamr_training.recipes.runs import PRESETS
 
 from tests.training.samples import tiny_model
 

@@ -17,8 +17,7 @@ import numpy as np
 from lamr_postprocess import split_lines
 from numpy.typing import NDArray
 
-from lamr_training.labels.dependency_graph import DependencyGraph
-from lamr_training.labels.tree_walk import dependency_graph
+from lamr_training.labels.tree_walk import DependencyGraph, dependency_graph
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]

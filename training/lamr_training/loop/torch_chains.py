@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import torch
 from lamr_decoding import LinearChainCrf
-from lamr_decoding.chain import Chain
+from lamr_decoding.chain import Chain, Packing
 from lamr_decoding.crf import expectations
-from lamr_decoding.packing import Packing
 from torch import Tensor
 
 Potentials = tuple[Tensor, Tensor, Tensor]
